@@ -1,0 +1,174 @@
+#include "translator/ir/ir.hpp"
+
+#include <cassert>
+
+namespace lanewise::ir {
+
+namespace {
+// The single letters that opcodes.inc uses for flags.
+constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0, W1 = kWhole1, W2 = kWhole2,
+              F = kFloat, M = kMemory;
+constexpr OpInfo kOpInfo[] = {
+#define IR_OP(name, text, result, operands, flags) {text, operands, flags},
+#include "translator/ir/opcodes.inc"
+#undef IR_OP
+};
+} // namespace
+
+const OpInfo& info(Op op) { return kOpInfo[static_cast<unsigned>(op)]; }
+
+const char* name(Type t) {
+  static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64"};
+  return kNames[static_cast<unsigned>(t)];
+}
+
+BlockId Function::add_block(u32 pc) {
+  blocks.emplace_back().pc = pc;
+  return BlockId{num_blocks() - 1};
+}
+
+ValueId Function::add_param(BlockId block, Type type) {
+  const ValueId v{num_values()};
+  auto& params = blocks[block.index].params;
+  values_.push_back({type, InstId{}, block, static_cast<u32>(params.size())});
+  params.push_back(v);
+  return v;
+}
+
+void Function::remove_param(BlockId block, u32 index) {
+  auto& params = blocks[block.index].params;
+  params.erase(params.begin() + index);
+  for (u32 i = index; i < params.size(); ++i) values_[params[i].index].index = i;
+}
+
+InstId Function::make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results) {
+  const InstId id{num_insts()};
+  Inst inst = proto;
+  inst.num_operands = static_cast<u16>(operands.size());
+  inst.first_operand = static_cast<u32>(operand_pool_.size());
+  inst.num_results = static_cast<u8>(results.size());
+  inst.first_result = results.empty() ? ValueId{} : ValueId{num_values()};
+  inst.block = BlockId{};
+  // `operands` may be a span into the pool itself: copy by index after the growth.
+  const std::vector<ValueId> copy(operands.begin(), operands.end());
+  operand_pool_.insert(operand_pool_.end(), copy.begin(), copy.end());
+  for (u32 i = 0; i < results.size(); ++i) values_.push_back({results[i], id, BlockId{}, i});
+  insts_.push_back(inst);
+  return id;
+}
+
+InstId Function::append(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                        std::span<const Type> results) {
+  const InstId id = make(proto, operands, results);
+  insts_[id.index].block = block;
+  blocks[block.index].insts.push_back(id);
+  return id;
+}
+
+void Function::set_operands(InstId i, std::span<const ValueId> operands) {
+  Inst& inst = insts_[i.index];
+  if (operands.size() > inst.num_operands) {
+    const std::vector<ValueId> copy(operands.begin(), operands.end());
+    inst.first_operand = static_cast<u32>(operand_pool_.size());
+    operand_pool_.insert(operand_pool_.end(), copy.begin(), copy.end());
+  } else {
+    std::copy(operands.begin(), operands.end(), operand_pool_.begin() + inst.first_operand);
+  }
+  inst.num_operands = static_cast<u16>(operands.size());
+}
+
+void Function::replace_values(std::vector<ValueId>& map) {
+  const auto resolve = [&](ValueId v) {
+    ValueId root = v;
+    while (root.index < map.size() && map[root.index].valid() && map[root.index] != root) root = map[root.index];
+    while (v != root) { // Path compression keeps long chains linear.
+      const ValueId next = map[v.index];
+      map[v.index] = root;
+      v = next;
+    }
+    return root;
+  };
+  for (Block& block : blocks) {
+    for (const InstId i : block.insts)
+      for (ValueId& v : operands(i)) v = resolve(v);
+    for (Successor& s : block.successors)
+      for (ValueId& v : s.args) v = resolve(v);
+  }
+}
+
+std::vector<u32> Function::use_counts() const {
+  std::vector<u32> counts(num_values(), 0);
+  for (const Block& block : blocks) {
+    for (const InstId i : block.insts)
+      for (const ValueId v : operands(i)) ++counts[v.index];
+    for (const Successor& s : block.successors)
+      for (const ValueId v : s.args) ++counts[v.index];
+  }
+  return counts;
+}
+
+InstId Builder::inst(const Inst& proto, std::initializer_list<ValueId> operands, std::initializer_list<Type> results) {
+  Inst p = proto;
+  p.pc = pc;
+  return f_->append(block_, p, {operands.begin(), operands.size()}, {results.begin(), results.size()});
+}
+
+ValueId Builder::op(Op o, Type result, std::initializer_list<ValueId> operands, u64 imm) {
+  Inst p;
+  p.op = o;
+  p.imm = imm;
+  return f_->result(inst(p, operands, {result}));
+}
+
+ValueId Builder::fop(Op o, Type result, const FpAttr& fp, std::initializer_list<ValueId> operands, u64 imm) {
+  Inst p;
+  p.op = o;
+  p.fp = fp;
+  p.imm = imm;
+  return f_->result(inst(p, operands, {result}));
+}
+
+ValueId Builder::constant(Type type, u64 bits) {
+  if (bit_width(type) == 32) bits &= 0xffff'ffffu;
+  if (type == Type::U1) bits &= 1;
+  return op(Op::Const, type, {}, bits);
+}
+
+ValueId Builder::splat(ValueId v) {
+  const Type t = type(v);
+  assert(is_uniform(t));
+  return op(Op::Splat, t == Type::U32 ? Type::V32 : t == Type::U64 ? Type::V64 : Type::Mask, {v});
+}
+ValueId Builder::join(ValueId lo, ValueId hi) { return op(Op::Join, wide_of(type(lo)), {lo, hi}); }
+ValueId Builder::lo(ValueId wide) { return op(Op::Lo, half_of(type(wide)), {wide}); }
+ValueId Builder::hi(ValueId wide) { return op(Op::Hi, half_of(type(wide)), {wide}); }
+ValueId Builder::zext(ValueId v) {
+  return op(Op::ZExt, type(v) == Type::U1 ? Type::U32 : wide_of(type(v)), {v});
+}
+ValueId Builder::sext(ValueId v) { return op(Op::SExt, wide_of(type(v)), {v}); }
+
+ValueId Builder::icmp(IntPred p, ValueId a, ValueId b) {
+  return op(Op::ICmp, is_uniform(type(a)) ? Type::U1 : Type::Mask, {a, b}, static_cast<u64>(p));
+}
+ValueId Builder::fcmp(FloatPred p, const FpAttr& fp, ValueId a, ValueId b) {
+  return fop(Op::FCmp, Type::Mask, fp, {a, b}, p);
+}
+
+void Builder::jump(BlockId to, std::vector<ValueId> args) {
+  inst({.op = Op::Jump}, {}, {});
+  (*f_)[block_].successors = {{to, std::move(args)}};
+}
+void Builder::branch(ValueId cond, BlockId taken, BlockId not_taken, std::vector<ValueId> taken_args,
+                     std::vector<ValueId> not_taken_args) {
+  inst({.op = Op::Branch}, {cond}, {});
+  (*f_)[block_].successors = {{taken, std::move(taken_args)}, {not_taken, std::move(not_taken_args)}};
+}
+void Builder::end_program() { inst({.op = Op::EndPgm}, {}, {}); }
+void Builder::barrier(BlockId resume, std::vector<ValueId> args) {
+  inst({.op = Op::Barrier}, {}, {});
+  (*f_)[block_].successors = {{resume, std::move(args)}};
+}
+void Builder::trap(u32 id) { inst({.op = Op::Trap, .imm = id}, {}, {}); }
+void Builder::bad_jump(ValueId target) { inst({.op = Op::BadJump}, {target}, {}); }
+
+} // namespace lanewise::ir

@@ -1,0 +1,71 @@
+// Types and attributes of the IR. docs/IR.md gives every op its exact meaning.
+#pragma once
+
+#include "support/bits.hpp"
+#include "support/ids.hpp"
+
+namespace lanewise::ir {
+
+/// The type of a value. U* are one per wave ("uniform"), Mask and V* one per lane.
+enum class Type : u8 { None, U1, U32, U64, Mask, V32, V64 };
+
+constexpr bool is_uniform(Type t) { return t == Type::U1 || t == Type::U32 || t == Type::U64; }
+constexpr bool is_vector(Type t) { return t == Type::V32 || t == Type::V64; }
+constexpr bool is_per_lane(Type t) { return is_vector(t) || t == Type::Mask; }
+constexpr bool is_wide(Type t) { return t == Type::U64 || t == Type::V64; }
+
+using ValueId = Id<struct ValueTag>;
+using InstId = Id<struct InstTag>;
+using BlockId = Id<struct BlockTag>;
+
+/// Floating-point format of an F* op. F16 lives in the low half of a V32; results have a zero high half.
+enum class FloatKind : u8 { F16, F32, F64 };
+
+/// Rounding, in MODE's encoding (7nm guide 6.4).
+enum class Round : u8 { NearestEven, PlusInf, MinusInf, Zero };
+
+/// Everything about MODE that a floating-point op depends on, fixed when the op is lifted.
+struct FpAttr {
+  FloatKind kind = FloatKind::F32;
+  Round round = Round::NearestEven;
+  bool flush_in = false;  ///< denormal inputs count as zero of their sign
+  bool flush_out = false; ///< denormal results become zero of their sign
+  bool ieee = false;      ///< MODE.IEEE: min/max/med3 quiet signalling NaNs as IEEE 754-2008 minNum wants
+  bool dx10_clamp = true; ///< MODE.DX10_CLAMP: clamp turns NaN into 0
+  friend bool operator==(const FpAttr&, const FpAttr&) = default;
+};
+
+/// Comparison predicates. Integer: Eq..SGe. Float: the 16 of VOPC, as the set {lt=1, eq=2, gt=4, unordered=8} of outcomes.
+enum class IntPred : u8 { Eq, Ne, ULt, ULe, UGt, UGe, SLt, SLe, SGt, SGe };
+using FloatPred = u8; ///< bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered
+
+/// Which memory an access means.
+enum class Space : u8 {
+  Global,  ///< address: V64, a host address
+  Flat,    ///< address: V64; the apertures mean LDS and scratch
+  Lds,     ///< address: V32, bytes from the workgroup's LDS base; out of range reads 0, writes are dropped
+  Gds,     ///< likewise, device-wide
+  Scratch, ///< address: V32, bytes in the lane's private memory (swizzled, see runtime/wave.hpp)
+  Buffer,  ///< operands vindex V32, voffset V32, then V# words U32 x4, soffset U32
+};
+
+/// Read-modify-write operations; Cmpswap takes data then compare value.
+enum class AtomicOp : u8 {
+  Swap, Cmpswap, Add, Sub, Rsub, SMin, UMin, SMax, UMax, And, Or, Xor, Inc, Dec, FAdd, FMin, FMax, FCmpswap, Mskor, Wrap
+};
+
+/// A vector memory access. `bytes` is per lane and per element: 1, 2, 4, 8, 12 or 16.
+struct MemAttr {
+  Space space = Space::Global;
+  u8 bytes = 4;
+  bool sign_extend = false;    ///< 1- and 2-byte loads: sign- instead of zero-extended to 32 bits
+  AtomicOp atomic = AtomicOp::Add;
+  FloatKind kind = FloatKind::F32; ///< of the float atomics
+  bool returns = false;        ///< the atomic's old value is used
+  // Buffer only
+  bool idxen = false, offen = false, addr64 = false;
+  bool may_tear = false;       ///< address is not known to be naturally aligned (informational)
+  friend bool operator==(const MemAttr&, const MemAttr&) = default;
+};
+
+} // namespace lanewise::ir
