@@ -1,0 +1,65 @@
+// Runs the workgroups of a dispatch over the host's cores: per-worker arenas, waves of a workgroup
+// round-robin across barriers, and at most one fault report.
+#pragma once
+
+#include "runtime/fault.hpp"
+#include "runtime/memory.hpp"
+#include "support/result.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace lanewise::runtime {
+
+/// Says what the waves of a workgroup start with. Immutable during a dispatch, called from many threads; must
+/// not allocate.
+class WaveSource {
+public:
+  virtual ~WaveSource() = default;
+  /// Waves of the workgroup (1 to 16); at the ragged edge of a grid fewer than inside.
+  [[nodiscard]] virtual u32 waves_in(const u32 (&group)[3]) const = 0;
+  /// Puts wave `wave` of `workgroup` into `frame`, through WaveEngine::start.
+  virtual void start(void* frame, const WorkgroupContext& workgroup, u32 wave) const = 0;
+};
+
+/// One grid to run. Sizes are checked by whoever builds the request.
+struct DispatchRequest {
+  const WaveEngine* engine = nullptr;
+  const WaveSource* waves = nullptr;
+  std::string kernel;        ///< for reports
+  u64 entry = 0;             ///< address of the kernel's first instruction, for reports
+  u32 groups[3] = {1, 1, 1}; ///< workgroups per dimension, the ragged ones included
+  u32 max_waves = 1;         ///< waves of a whole workgroup
+  u32 lds_bytes = 0;         ///< static and dynamic group segment
+  u64 scratch_wave_bytes = 0;
+};
+
+/// Waves of one workgroup are tracked in a bit mask, and 1024 work-items are the architecture's limit anyway.
+inline constexpr u32 kMaxWavesPerGroup = 32;
+inline constexpr u32 kGdsBytes = 64 << 10;
+
+/// A pool of workers with their arenas, and the device's GDS. Memory grows with the number of workers and the
+/// largest workgroup seen, never with a grid. Any thread may call run(); concurrent calls take turns.
+class Dispatcher {
+public:
+  /// `threads` = 0 means all the host's.
+  explicit Dispatcher(unsigned threads);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  [[nodiscard]] unsigned threads() const;
+
+  /// Runs every workgroup, or, once one has faulted, none that has not begun. LDS is zero when a workgroup
+  /// starts (hardware leaves it undefined; here runs are repeatable), scratch is not touched between
+  /// workgroups. The report is of the lowest-numbered workgroup among those that faulted. Errors: not enough
+  /// memory.
+  Result<std::optional<FaultReport>> run(const DispatchRequest& request);
+
+private:
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+} // namespace lanewise::runtime

@@ -1,0 +1,220 @@
+// The dispatcher against an engine whose waves run C++ functions: what it promises does not depend on who
+// executes waves.
+#include "runtime/dispatch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <gtest/gtest.h>
+#include <immintrin.h>
+#include <mutex>
+#include <set>
+#include <vector>
+
+namespace lanewise::runtime {
+namespace {
+
+struct FakeFrame {
+  u32 group[3];
+  u32 wave;
+  u32 step; // how often run() was called before
+  const WorkgroupContext* context;
+};
+
+using Step = std::function<Stop(FakeFrame&)>;
+
+class FakeEngine : public WaveEngine, public WaveSource {
+public:
+  FakeEngine(u32 waves, Step step) : waves_(waves), step_(std::move(step)) {}
+
+  std::size_t frame_bytes() const override { return 64; }
+  void start(void*, const abi::WaveInit&, const WorkgroupContext&, u32) const override {}
+  Stop run(void* frame) const override {
+    auto& state = *static_cast<FakeFrame*>(frame);
+    const Stop stop = step_(state);
+    ++state.step;
+    return stop;
+  }
+  FaultLocation locate_fault(void*, const void*, u64 host_address) const override {
+    return {.pc = 0x1040, .lane = 5, .address = host_address, .is_write = true};
+  }
+
+  u32 waves_in(const u32 (&)[3]) const override { return waves_; }
+  void start(void* frame, const WorkgroupContext& context, u32 wave) const override {
+    auto& state = *static_cast<FakeFrame*>(frame);
+    std::copy(std::begin(context.group_id), std::end(context.group_id), state.group);
+    state.wave = wave;
+    state.step = 0;
+    state.context = &context;
+  }
+
+private:
+  u32 waves_;
+  Step step_;
+};
+
+DispatchRequest request_for(const FakeEngine& engine, u32 x, u32 y = 1, u32 z = 1, u32 waves = 1) {
+  DispatchRequest request;
+  request.engine = &engine;
+  request.waves = &engine;
+  request.kernel = "fake";
+  request.entry = 0x1000;
+  request.groups[0] = x;
+  request.groups[1] = y;
+  request.groups[2] = z;
+  request.max_waves = waves;
+  request.lds_bytes = 1024;
+  request.scratch_wave_bytes = 4096;
+  return request;
+}
+
+const Stop kEnd = {StopReason::End, 0, 0};
+const Stop kBarrier = {StopReason::Barrier, 0, 0};
+
+TEST(Dispatcher, RunsEveryWorkgroupOnce) {
+  for (unsigned threads : {1u, 2u, 5u}) {
+    Dispatcher dispatcher(threads);
+    std::vector<std::atomic<int>> seen(7 * 5 * 3);
+    FakeEngine engine(1, [&](FakeFrame& f) {
+      ++seen[(f.group[2] * 5 + f.group[1]) * 7 + f.group[0]];
+      return kEnd;
+    });
+    auto fault = dispatcher.run(request_for(engine, 7, 5, 3));
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(*fault);
+    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](auto& count) { return count == 1; }));
+  }
+}
+
+TEST(Dispatcher, EmptyGridRunsNothing) {
+  Dispatcher dispatcher(2);
+  FakeEngine engine(1, [&](FakeFrame&) -> Stop {
+    ADD_FAILURE();
+    return kEnd;
+  });
+  EXPECT_TRUE(dispatcher.run(request_for(engine, 0)));
+}
+
+TEST(Dispatcher, BarrierWaitsForLiveWavesOnly) {
+  Dispatcher dispatcher(1);
+  std::vector<u32> order;
+  // Wave 1 ends at once; the others pass two barriers.
+  FakeEngine engine(3, [&](FakeFrame& f) {
+    order.push_back(f.step * 10 + f.wave);
+    return f.wave == 1 || f.step == 2 ? kEnd : kBarrier;
+  });
+  ASSERT_TRUE(dispatcher.run(request_for(engine, 1, 1, 1, 3)));
+  EXPECT_EQ(order, (std::vector<u32>{0, 1, 2, 10, 12, 20, 22}));
+}
+
+TEST(Dispatcher, LdsIsZeroAndSharedByTheWorkgroup) {
+  Dispatcher dispatcher(2);
+  std::atomic<int> wrong = 0;
+  FakeEngine engine(2, [&](FakeFrame& f) {
+    u8* lds = f.context->lds;
+    if (f.wave == 0 && std::any_of(lds, lds + 1024, [](u8 byte) { return byte != 0; })) ++wrong;
+    if (f.wave == 1 && lds[1023] != 0xee) ++wrong;
+    std::fill(lds, lds + 1024, u8{0xee});
+    return kEnd;
+  });
+  ASSERT_TRUE(dispatcher.run(request_for(engine, 50, 1, 1, 2)));
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Dispatcher, WildPointerBecomesOneReportAndTheNextLaunchWorks) {
+  for (unsigned threads : {1u, 3u}) {
+    Dispatcher dispatcher(threads);
+    std::atomic<int> ran = 0;
+    FakeEngine bad(2, [&](FakeFrame& f) {
+      ++ran;
+      if (f.group[0] >= 3 && f.wave == 1) *reinterpret_cast<volatile u32*>(0x10) = 1;
+      return kEnd;
+    });
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      auto fault = dispatcher.run(request_for(bad, 100'000, 1, 1, 2));
+      ASSERT_TRUE(fault);
+      ASSERT_TRUE(*fault);
+      const FaultReport& report = **fault;
+      EXPECT_EQ(report.kind, FaultKind::Memory);
+      EXPECT_EQ(report.wave, 1u);
+      EXPECT_GE(report.workgroup[0], 3u);
+      EXPECT_EQ(report.line(), "memory fault in fake at pc 0x1040 (kernel+0x40): workgroup (" +
+                                   std::to_string(report.workgroup[0]) +
+                                   ",0,0), wave 1, lane 5, write to address 0x10");
+    }
+    EXPECT_LT(ran, 100'000) << "the rest of the grid is not run";
+    FakeEngine good(1, [&](FakeFrame&) { return kEnd; });
+    auto after = dispatcher.run(request_for(good, 100));
+    ASSERT_TRUE(after);
+    EXPECT_FALSE(*after);
+  }
+}
+
+TEST(Dispatcher, NonCanonicalAddressIsAFaultToo) {
+  Dispatcher dispatcher(1);
+  FakeEngine bad(1, [&](FakeFrame&) {
+    return Stop{StopReason::End, *reinterpret_cast<volatile u32*>(1ull << 63), 0};
+  });
+  auto fault = dispatcher.run(request_for(bad, 1));
+  ASSERT_TRUE(fault && *fault);
+}
+
+TEST(Dispatcher, TrapAndBadJumpAreReported) {
+  Dispatcher dispatcher(2);
+  FakeEngine trap(1, [](FakeFrame&) { return Stop{StopReason::Trap, 2, 0x1008}; });
+  auto fault = dispatcher.run(request_for(trap, 9));
+  ASSERT_TRUE(fault && *fault);
+  EXPECT_NE((*fault)->line().find("trap in fake at pc 0x1008"), std::string::npos);
+  EXPECT_NE((*fault)->line().find("trap id 2"), std::string::npos);
+  FakeEngine jump(1, [](FakeFrame&) { return Stop{StopReason::BadJump, 0, 0xdead}; });
+  fault = dispatcher.run(request_for(jump, 1));
+  ASSERT_TRUE(fault && *fault);
+  EXPECT_NE((*fault)->line().find("target 0xdead"), std::string::npos);
+}
+
+TEST(Dispatcher, MxcsrOfTheHostSurvives) {
+  Dispatcher dispatcher(1);
+  const unsigned before = _mm_getcsr();
+  FakeEngine engine(1, [](FakeFrame& f) {
+    _mm_setcsr(0x7f80 | 0x8040);
+    if (f.group[0] == 1) *reinterpret_cast<volatile u32*>(0x10) = 1;
+    return kEnd;
+  });
+  ASSERT_TRUE(dispatcher.run(request_for(engine, 1)));
+  EXPECT_EQ(_mm_getcsr(), before);
+  ASSERT_TRUE(dispatcher.run(request_for(engine, 2)));
+  EXPECT_EQ(_mm_getcsr(), before);
+}
+
+TEST(Dispatcher, ArenasAreReused) {
+  Dispatcher dispatcher(2);
+  std::mutex mutex;
+  std::set<const u8*> scratch;
+  FakeEngine engine(1, [&](FakeFrame& f) {
+    std::lock_guard lock(mutex);
+    scratch.insert(f.context->scratch);
+    return kEnd;
+  });
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(dispatcher.run(request_for(engine, 2000)));
+  EXPECT_LE(scratch.size(), 2u);
+}
+
+TEST(Dispatcher, ScratchThatCannotBeAllocatedIsAnError) {
+  Dispatcher dispatcher(2);
+  FakeEngine engine(1, [](FakeFrame&) { return kEnd; });
+  DispatchRequest request = request_for(engine, 4);
+  request.scratch_wave_bytes = 1ull << 58;
+  auto outcome = dispatcher.run(request);
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("scratch"), std::string::npos);
+}
+
+TEST(DispatcherDeathTest, HostFaultsStayWithTheHost) {
+  Dispatcher dispatcher(1);
+  FakeEngine engine(1, [](FakeFrame&) { return kEnd; });
+  ASSERT_TRUE(dispatcher.run(request_for(engine, 1))); // handlers are installed now
+  EXPECT_DEATH(*reinterpret_cast<volatile u32*>(0x10) = 1, "");
+}
+
+} // namespace
+} // namespace lanewise::runtime
