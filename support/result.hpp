@@ -36,17 +36,35 @@ public:
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { assert(ok()); return *std::get_if<0>(&state_); }
-  const T& value() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  Error& error() & { assert(!ok()); return *std::get_if<1>(&state_); }
-  const Error& error() const& { assert(!ok()); return *std::get_if<1>(&state_); }
-  Error&& error() && { assert(!ok()); return std::move(*std::get_if<1>(&state_)); }
+  Error& error() & {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  const Error& error() const& {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::move(*std::get_if<1>(&state_));
+  }
 
 private:
   std::variant<T, Error> state_;
@@ -59,9 +77,18 @@ public:
   Result(Error error) : error_(std::move(error)), ok_(false) {}
   [[nodiscard]] bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
-  Error& error() & { assert(!ok_); return error_; }
-  const Error& error() const& { assert(!ok_); return error_; }
-  Error&& error() && { assert(!ok_); return std::move(error_); }
+  Error& error() & {
+    assert(!ok_);
+    return error_;
+  }
+  const Error& error() const& {
+    assert(!ok_);
+    return error_;
+  }
+  Error&& error() && {
+    assert(!ok_);
+    return std::move(error_);
+  }
 
 private:
   Error error_;

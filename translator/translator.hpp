@@ -72,8 +72,10 @@ struct Stats {
   double lift_ms = 0, passes_ms = 0, emit_ms = 0;
 };
 
-/// Translates one kernel. Error Unsupported when `stats->untranslated_instructions` is not zero: the caller falls back.
-Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options, Stats* stats);
+/// Translates one kernel. Error Unsupported when `stats->untranslated_instructions` is not zero: the caller
+/// falls back.
+Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options,
+                                                       Stats* stats);
 
 /// Whether this machine can run code for `simd`.
 bool host_supports(Simd simd);

@@ -6,8 +6,8 @@ namespace lanewise::ir {
 
 namespace {
 // The single letters that opcodes.inc uses for flags.
-constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0, W1 = kWhole1, W2 = kWhole2,
-              F = kFloat, M = kMemory;
+constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0, W1 = kWhole1,
+              W2 = kWhole2, F = kFloat, M = kMemory;
 constexpr OpInfo kOpInfo[] = {
 #define IR_OP(name, text, result, operands, flags) {text, operands, flags},
 #include "translator/ir/opcodes.inc"
@@ -80,7 +80,8 @@ void Function::set_operands(InstId i, std::span<const ValueId> operands) {
 void Function::replace_values(std::vector<ValueId>& map) {
   const auto resolve = [&](ValueId v) {
     ValueId root = v;
-    while (root.index < map.size() && map[root.index].valid() && map[root.index] != root) root = map[root.index];
+    while (root.index < map.size() && map[root.index].valid() && map[root.index] != root)
+      root = map[root.index];
     while (v != root) { // Path compression keeps long chains linear.
       const ValueId next = map[v.index];
       map[v.index] = root;
@@ -107,7 +108,8 @@ std::vector<u32> Function::use_counts() const {
   return counts;
 }
 
-InstId Builder::inst(const Inst& proto, std::initializer_list<ValueId> operands, std::initializer_list<Type> results) {
+InstId Builder::inst(const Inst& proto, std::initializer_list<ValueId> operands,
+                     std::initializer_list<Type> results) {
   Inst p = proto;
   p.pc = pc;
   return f_->append(block_, p, {operands.begin(), operands.size()}, {results.begin(), results.size()});

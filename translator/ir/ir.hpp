@@ -1,7 +1,8 @@
-// The IR: SSA values in basic blocks with block parameters. docs/IR.md states the semantics, verify.cpp the invariants.
+// The IR: SSA values in basic blocks with block parameters. docs/IR.md states the semantics, verify.cpp the
+// invariants.
 //
-// A Function is one kernel with everything it calls. Ids index flat arrays, so they stay stable in dumps. Passes that drop
-// instructions unlink them from their block; the storage goes with the Function.
+// A Function is one kernel with everything it calls. Ids index flat arrays, so they stay stable in dumps.
+// Passes that drop instructions unlink them from their block; the storage goes with the Function.
 #pragma once
 
 #include "isa/inst.hpp"
@@ -23,8 +24,16 @@ enum class Op : u8 {
 
 /// Flags of an op, from opcodes.inc.
 enum OpFlag : u16 {
-  kPure = 1, kCommutes = 2, kLoads = 4, kStores = 8, kEndsBlock = 16, kWhole0 = 32, kWhole1 = 64, kWhole2 = 128,
-  kFloat = 256, kMemory = 512,
+  kPure = 1,
+  kCommutes = 2,
+  kLoads = 4,
+  kStores = 8,
+  kEndsBlock = 16,
+  kWhole0 = 32,
+  kWhole1 = 64,
+  kWhole2 = 128,
+  kFloat = 256,
+  kMemory = 512,
 };
 
 struct OpInfo {
@@ -47,27 +56,27 @@ struct Inst {
   Op op{};
   u8 num_results = 0;
   u16 num_operands = 0;
-  u32 first_operand = 0; ///< in Function's operand pool
-  ValueId first_result{};  ///< results are consecutive values
-  u32 pc = 0;            ///< guest address, as offset from the code's base; where dumps and fault reports point
-  BlockId block{};         ///< invalid once unlinked
-  FpAttr fp{};             ///< ops with flag F
-  MemAttr mem{};           ///< ops with flag M
+  u32 first_operand = 0;  ///< in Function's operand pool
+  ValueId first_result{}; ///< results are consecutive values
+  u32 pc = 0;      ///< guest address, as offset from the code's base; where dumps and fault reports point
+  BlockId block{}; ///< invalid once unlinked
+  FpAttr fp{};     ///< ops with flag F
+  MemAttr mem{};   ///< ops with flag M
   u64 imm = 0;
 };
 static_assert(sizeof(Inst) <= 64, "instructions are copied and walked all the time");
 
 struct Value {
   Type type = Type::None;
-  InstId inst;     ///< the defining instruction, or invalid for a block parameter
-  BlockId block;   ///< the block of a parameter (instructions know theirs)
-  u32 index = 0;   ///< which result, or which parameter
+  InstId inst;   ///< the defining instruction, or invalid for a block parameter
+  BlockId block; ///< the block of a parameter (instructions know theirs)
+  u32 index = 0; ///< which result, or which parameter
 };
 
 struct Block {
   std::vector<ValueId> params;
-  std::vector<InstId> insts;        ///< the last one ends the block
-  std::vector<Successor> successors;///< of the last instruction: Branch has (taken, not taken)
+  std::vector<InstId> insts;         ///< the last one ends the block
+  std::vector<Successor> successors; ///< of the last instruction: Branch has (taken, not taken)
   u32 pc = 0;
 };
 
@@ -125,7 +134,8 @@ public:
   /// Makes an instruction that is in no block yet.
   InstId make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results);
   /// make() and append to `block`.
-  InstId append(BlockId block, const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results);
+  InstId append(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                std::span<const Type> results);
   /// Replaces the operands (any number) of an instruction.
   void set_operands(InstId i, std::span<const ValueId> operands);
   /// Rewrites every operand and successor argument v to map[v] where that is valid (chains are followed).
@@ -150,7 +160,8 @@ public:
   [[nodiscard]] Function& function() const { return *f_; }
   [[nodiscard]] Type type(ValueId v) const { return f_->type(v); }
 
-  InstId inst(const Inst& proto, std::initializer_list<ValueId> operands, std::initializer_list<Type> results);
+  InstId inst(const Inst& proto, std::initializer_list<ValueId> operands,
+              std::initializer_list<Type> results);
   /// One-result op of the given type.
   ValueId op(Op o, Type result, std::initializer_list<ValueId> operands, u64 imm = 0);
   ValueId fop(Op o, Type result, const FpAttr& fp, std::initializer_list<ValueId> operands, u64 imm = 0);

@@ -35,7 +35,8 @@ struct FpAttr {
   friend bool operator==(const FpAttr&, const FpAttr&) = default;
 };
 
-/// Comparison predicates. Integer: Eq..SGe. Float: the 16 of VOPC, as the set {lt=1, eq=2, gt=4, unordered=8} of outcomes.
+/// Comparison predicates. Integer: Eq..SGe. Float: the 16 of VOPC, as the set {lt=1, eq=2, gt=4, unordered=8}
+/// of outcomes.
 enum class IntPred : u8 { Eq, Ne, ULt, ULe, UGt, UGe, SLt, SLe, SGt, SGe };
 using FloatPred = u8; ///< bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered
 
@@ -51,20 +52,39 @@ enum class Space : u8 {
 
 /// Read-modify-write operations; Cmpswap takes data then compare value.
 enum class AtomicOp : u8 {
-  Swap, Cmpswap, Add, Sub, Rsub, SMin, UMin, SMax, UMax, And, Or, Xor, Inc, Dec, FAdd, FMin, FMax, FCmpswap, Mskor, Wrap
+  Swap,
+  Cmpswap,
+  Add,
+  Sub,
+  Rsub,
+  SMin,
+  UMin,
+  SMax,
+  UMax,
+  And,
+  Or,
+  Xor,
+  Inc,
+  Dec,
+  FAdd,
+  FMin,
+  FMax,
+  FCmpswap,
+  Mskor,
+  Wrap
 };
 
 /// A vector memory access. `bytes` is per lane and per element: 1, 2, 4, 8, 12 or 16.
 struct MemAttr {
   Space space = Space::Global;
   u8 bytes = 4;
-  bool sign_extend = false;    ///< 1- and 2-byte loads: sign- instead of zero-extended to 32 bits
+  bool sign_extend = false; ///< 1- and 2-byte loads: sign- instead of zero-extended to 32 bits
   AtomicOp atomic = AtomicOp::Add;
   FloatKind kind = FloatKind::F32; ///< of the float atomics
-  bool returns = false;        ///< the atomic's old value is used
+  bool returns = false;            ///< the atomic's old value is used
   // Buffer only
   bool idxen = false, offen = false, addr64 = false;
-  bool may_tear = false;       ///< address is not known to be naturally aligned (informational)
+  bool may_tear = false; ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };
 

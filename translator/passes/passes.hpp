@@ -1,18 +1,21 @@
-// Every pass on one screen. Each takes a valid function and leaves a valid one; translate.cpp names their order.
+// Every pass on one screen. Each takes a valid function and leaves a valid one; translate.cpp names their
+// order.
 #pragma once
 
 #include "translator/ir/ir.hpp"
 
 namespace lanewise::passes {
 
-/// Folds constants, applies algebraic identities, turns per-lane work on splats into uniform work, resolves branches on
-/// constants. Runs to a fixed point in one sweep over the dominator order.
+/// Folds constants, applies algebraic identities, turns per-lane work on splats into uniform work, resolves
+/// branches on constants. Runs to a fixed point in one sweep over the dominator order.
 void fold(ir::Function& f);
 
-/// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through block parameters.
+/// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
+/// block parameters.
 void join_pairs(ir::Function& f);
 
-/// Merges equal pure instructions (dominator-scoped value numbering) and block parameters that are always equal.
+/// Merges equal pure instructions (dominator-scoped value numbering) and block parameters that are always
+/// equal.
 void merge_common(ir::Function& f);
 
 /// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
@@ -21,7 +24,8 @@ void eliminate_dead_code(ir::Function& f);
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 
-/// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed conversions...) into simpler ones.
+/// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
+/// conversions...) into simpler ones.
 void legalize(ir::Function& f);
 
 } // namespace lanewise::passes

@@ -1,4 +1,5 @@
-// Phases: the parts of a kernel that gangs run through one after the other. docs/DESIGN.md, "Gangs and phases".
+// Phases: the parts of a kernel that gangs run through one after the other. docs/DESIGN.md, "Gangs and
+// phases".
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -8,12 +9,15 @@ namespace lanewise::phases {
 using PhaseId = Id<struct PhaseTag>;
 
 /// A single-entry set of blocks. Rules that form_phases() establishes and the emitter relies on:
-///  - An edge inside the phase to any block but `entry` is taken by each gang on its own. Every other edge (to another phase,
-///    or back to `entry`) is an exit: all gangs leave through the same one, and the target phase starts after the last gang
-///    has left.
-///  - A WHOLE operand (ir::OpInfo::reads_whole) is defined in another phase, except that of an AnyLane whose only user is a
+///  - An edge inside the phase to any block but `entry` is taken by each gang on its own. Every other edge
+///  (to another phase,
+///    or back to `entry`) is an exit: all gangs leave through the same one, and the target phase starts after
+///    the last gang has left.
+///  - A WHOLE operand (ir::OpInfo::reads_whole) is defined in another phase, except that of an AnyLane whose
+///  only user is a
 ///    gang-decided branch.
-///  - Two accesses to memory that may overlap across gangs, one of them a write, are in different phases, and so are the
+///  - Two accesses to memory that may overlap across gangs, one of them a write, are in different phases, and
+///  so are the
 ///    iterations of a loop holding such a pair.
 ///  - `per_lane` is false if no instruction of the phase has work per lane: it then runs once, without gangs.
 struct Phase {
@@ -23,16 +27,17 @@ struct Phase {
   unsigned interleave = 1; ///< gangs side by side
 };
 
-/// Why two neighbouring blocks are not in one phase, or why a branch stays at wave level; for `--dump phases`.
+/// Why two neighbouring blocks are not in one phase, or why a branch stays at wave level; for `--dump
+/// phases`.
 struct Reason {
   ir::BlockId block;
   std::string text;
 };
 
 struct Plan {
-  std::vector<Phase> phases;            ///< phases[0] holds the function's entry
-  std::vector<PhaseId> phase_of;        ///< per block
-  std::vector<bool> gang_decided;       ///< per block: its Branch on AnyLane is decided by each gang on its slice
+  std::vector<Phase> phases;      ///< phases[0] holds the function's entry
+  std::vector<PhaseId> phase_of;  ///< per block
+  std::vector<bool> gang_decided; ///< per block: its Branch on AnyLane is decided by each gang on its slice
   std::vector<Reason> reasons;
 
   [[nodiscard]] bool is_exit(ir::BlockId from, ir::BlockId to) const {
@@ -40,8 +45,9 @@ struct Plan {
   }
 };
 
-/// Splits blocks of `f` where a phase must end inside them and partitions all reachable blocks. `gang_lanes` is the number of
-/// lanes that run together (16 with AVX-512, 8 with AVX2): moves within that many aligned lanes are no border.
+/// Splits blocks of `f` where a phase must end inside them and partitions all reachable blocks. `gang_lanes`
+/// is the number of lanes that run together (16 with AVX-512, 8 with AVX2): moves within that many aligned
+/// lanes are no border.
 Plan form_phases(ir::Function& f, unsigned gang_lanes);
 
 /// The text of `--dump phases`.

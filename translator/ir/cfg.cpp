@@ -1,0 +1,150 @@
+#include "translator/ir/cfg.hpp"
+
+#include <algorithm>
+
+namespace lanewise::ir {
+
+Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u), preds(f.num_blocks()) {
+  std::vector<std::pair<BlockId, u32>> stack;
+  std::vector<bool> seen(f.num_blocks(), false);
+  stack.emplace_back(BlockId{0}, 0);
+  seen[0] = true;
+  while (!stack.empty()) {
+    auto& [block, next] = stack.back();
+    const auto& successors = f[block].successors;
+    if (next == successors.size()) {
+      rpo.push_back(block);
+      stack.pop_back();
+      continue;
+    }
+    const BlockId to = successors[next++].block;
+    preds[to.index].push_back(block);
+    if (!seen[to.index]) {
+      seen[to.index] = true;
+      stack.emplace_back(to, 0);
+    }
+  }
+  std::reverse(rpo.begin(), rpo.end());
+  for (u32 i = 0; i < rpo.size(); ++i) rpo_index[rpo[i].index] = i;
+}
+
+namespace {
+
+/// Cooper-Harvey-Kennedy on positions 0..n-1 in a reverse postorder whose root is 0; preds in positions.
+std::vector<u32> immediate_dominators(const std::vector<std::vector<u32>>& preds) {
+  std::vector<u32> idom(preds.size(), ~0u);
+  if (preds.empty()) return idom;
+  idom[0] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (u32 n = 1; n < preds.size(); ++n) {
+      u32 best = ~0u;
+      for (u32 p : preds[n]) {
+        if (idom[p] == ~0u) continue;
+        if (best == ~0u) {
+          best = p;
+          continue;
+        }
+        while (best != p) {
+          while (best > p) best = idom[best];
+          while (p > best) p = idom[p];
+        }
+      }
+      if (best != idom[n]) {
+        idom[n] = best;
+        changed = true;
+      }
+    }
+  }
+  return idom;
+}
+
+} // namespace
+
+Dominators::Dominators(const Function& f, const Cfg& cfg) : idom(f.num_blocks()), depth(f.num_blocks(), 0) {
+  std::vector<std::vector<u32>> preds(cfg.rpo.size());
+  for (u32 n = 0; n < cfg.rpo.size(); ++n)
+    for (const BlockId p : cfg.preds[cfg.rpo[n].index]) preds[n].push_back(cfg.rpo_index[p.index]);
+  const std::vector<u32> order = immediate_dominators(preds);
+  for (u32 n = 1; n < cfg.rpo.size(); ++n) {
+    const BlockId parent = cfg.rpo[order[n]];
+    idom[cfg.rpo[n].index] = parent;
+    depth[cfg.rpo[n].index] = depth[parent.index] + 1; // A dominator precedes in reverse postorder.
+  }
+}
+
+PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_blocks()) {
+  // Reverse graph with a virtual exit as root, walked from it; blocks in endless loops are not reached and
+  // keep none.
+  std::vector<BlockId> order; // postorder of the reverse graph
+  std::vector<bool> seen(f.num_blocks(), false);
+  std::vector<std::pair<BlockId, u32>> stack;
+  for (const BlockId exit : cfg.rpo) {
+    if (!f[exit].successors.empty() || seen[exit.index]) continue;
+    seen[exit.index] = true;
+    stack.emplace_back(exit, 0);
+    while (!stack.empty()) {
+      auto& [block, next] = stack.back();
+      const auto& preds = cfg.preds[block.index];
+      if (next == preds.size()) {
+        order.push_back(block);
+        stack.pop_back();
+        continue;
+      }
+      const BlockId p = preds[next++];
+      if (!seen[p.index]) {
+        seen[p.index] = true;
+        stack.emplace_back(p, 0);
+      }
+    }
+  }
+  const auto count = static_cast<u32>(order.size());
+  std::vector<u32> position(f.num_blocks(), ~0u);
+  for (u32 i = 0; i < count; ++i) position[order[i].index] = count - i; // 0 is the virtual exit
+  std::vector<std::vector<u32>> preds(count + 1);
+  for (const BlockId b : order) {
+    auto& list = preds[position[b.index]];
+    if (f[b].successors.empty()) list.push_back(0);
+    for (const Successor& s : f[b].successors)
+      if (position[s.block.index] != ~0u) list.push_back(position[s.block.index]);
+  }
+  const std::vector<u32> idom = immediate_dominators(preds);
+  for (const BlockId b : order) {
+    const u32 parent = idom[position[b.index]];
+    if (parent != 0 && parent != ~0u) ipdom[b.index] = order[count - parent];
+  }
+}
+
+Loops::Loops(const Function& f, const Cfg& cfg, const Dominators& dom) : innermost(f.num_blocks(), -1) {
+  // Headers in reverse postorder: outer loops are found before the loops inside them.
+  for (const BlockId header : cfg.rpo) {
+    std::vector<BlockId> work;
+    for (const BlockId p : cfg.preds[header.index]) {
+      if (!cfg.reachable(p) || cfg.rpo_index[p.index] < cfg.rpo_index[header.index]) continue;
+      if (dom.dominates(header, p))
+        work.push_back(p);
+      else
+        irreducible = true;
+    }
+    if (work.empty()) continue;
+    const auto index = static_cast<i32>(loops.size());
+    Loop loop;
+    loop.header = header;
+    loop.parent = innermost[header.index];
+    loop.depth = loop.parent < 0 ? 1 : loops[static_cast<unsigned>(loop.parent)].depth + 1;
+    loop.blocks.push_back(header);
+    innermost[header.index] = index;
+    while (!work.empty()) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (innermost[b.index] == index) continue;
+      innermost[b.index] = index;
+      loop.blocks.push_back(b);
+      for (const BlockId p : cfg.preds[b.index])
+        if (cfg.reachable(p)) work.push_back(p);
+    }
+    loops.push_back(std::move(loop));
+  }
+}
+
+} // namespace lanewise::ir

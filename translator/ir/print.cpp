@@ -1,0 +1,114 @@
+// The text form of the IR. One instruction a line:
+//   v5:v32 = fadd v3, v4 {f32 flush_out} @0x14
+// `#` is the immediate, braces hold the attributes that differ from their defaults, `@` is the guest address.
+#include "translator/ir/ir.hpp"
+#include "translator/ir/text.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+namespace lanewise::ir {
+
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+void print_fp(Out out, const FpAttr& fp) {
+  fmt::format_to(out, " {{{}", kFloatKindNames[static_cast<unsigned>(fp.kind)]);
+  if (fp.round != Round::NearestEven)
+    fmt::format_to(out, " {}", kRoundNames[static_cast<unsigned>(fp.round)]);
+  if (fp.flush_in) fmt::format_to(out, " flush_in");
+  if (fp.flush_out) fmt::format_to(out, " flush_out");
+  if (fp.ieee) fmt::format_to(out, " ieee");
+  if (!fp.dx10_clamp) fmt::format_to(out, " keep_nan");
+  fmt::format_to(out, "}}");
+}
+
+void print_mem(Out out, Op op, const MemAttr& mem) {
+  fmt::format_to(out, " {{{} {}", kSpaceNames[static_cast<unsigned>(mem.space)], mem.bytes);
+  if (mem.sign_extend) fmt::format_to(out, " sext");
+  if (op == Op::Atomic) {
+    fmt::format_to(out, " {}", kAtomicNames[static_cast<unsigned>(mem.atomic)]);
+    if (mem.kind != FloatKind::F32)
+      fmt::format_to(out, " {}", kFloatKindNames[static_cast<unsigned>(mem.kind)]);
+    if (mem.returns) fmt::format_to(out, " returns");
+  }
+  if (mem.idxen) fmt::format_to(out, " idxen");
+  if (mem.offen) fmt::format_to(out, " offen");
+  if (mem.addr64) fmt::format_to(out, " addr64");
+  if (mem.may_tear) fmt::format_to(out, " unaligned");
+  fmt::format_to(out, "}}");
+}
+
+void print_successor(Out out, const Successor& s) {
+  fmt::format_to(out, "b{}", s.block.index);
+  if (s.args.empty()) return;
+  const char* separator = "(";
+  for (const ValueId v : s.args) {
+    fmt::format_to(out, "{}v{}", separator, v.index);
+    separator = ", ";
+  }
+  fmt::format_to(out, ")");
+}
+
+void print_inst(Out out, const Function& f, InstId id) {
+  const Inst& inst = f[id];
+  const char* separator = "";
+  for (unsigned r = 0; r < inst.num_results; ++r) {
+    const ValueId v = f.result(id, r);
+    fmt::format_to(out, "{}v{}:{}", separator, v.index, name(f.type(v)));
+    separator = ", ";
+  }
+  fmt::format_to(out, "{}{}", inst.num_results != 0 ? " = " : "", info(inst.op).text);
+  separator = " ";
+  for (const ValueId v : f.operands(id)) {
+    fmt::format_to(out, "{}v{}", separator, v.index);
+    separator = ", ";
+  }
+  if (inst.imm != 0 || inst.op == Op::Const) fmt::format_to(out, " #{:#x}", inst.imm);
+  if (info(inst.op).is(kFloat)) print_fp(out, inst.fp);
+  if (info(inst.op).is(kMemory)) print_mem(out, inst.op, inst.mem);
+  if (info(inst.op).is(kEndsBlock) && inst.block.valid()) {
+    separator = " -> ";
+    for (const Successor& s : f[inst.block].successors) {
+      fmt::format_to(out, "{}", separator);
+      print_successor(out, s);
+      separator = ", ";
+    }
+  }
+  if (inst.pc != 0) fmt::format_to(out, " @{:#x}", inst.pc);
+}
+
+} // namespace
+
+std::string print(const Function& f, InstId i) {
+  std::string text;
+  print_inst(std::back_inserter(text), f, i);
+  return text;
+}
+
+std::string print(const Function& f) {
+  std::string text;
+  const Out out = std::back_inserter(text);
+  fmt::format_to(out, "func \"{}\" gfx{} {{\n", f.name, kTargetNumbers[static_cast<unsigned>(f.target)]);
+  for (u32 b = 0; b < f.num_blocks(); ++b) {
+    const Block& block = f.blocks[b];
+    if (block.insts.empty()) continue; // removed as unreachable
+    fmt::format_to(out, "b{}", b);
+    const char* separator = "(";
+    for (const ValueId v : block.params) {
+      fmt::format_to(out, "{}v{}:{}", separator, v.index, name(f.type(v)));
+      separator = ", ";
+    }
+    fmt::format_to(out, "{}:\n", block.params.empty() ? "" : ")");
+    for (const InstId i : block.insts) {
+      text += "  ";
+      print_inst(out, f, i);
+      text += '\n';
+    }
+  }
+  text += "}\n";
+  return text;
+}
+
+} // namespace lanewise::ir
