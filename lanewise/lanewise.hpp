@@ -1,0 +1,233 @@
+// Lanewise: runs AMD GCN kernels on x86. The library's public interface.
+//
+//   auto device = lanewise::Device::create({});                            // all cores, best engine
+//   auto module = device->load_file("saxpy.co");                           // code object, bundle or fat
+//   binary auto kernel = module->kernel("saxpy"); auto result = kernel->launch({.grid = {n, 1, 1}, .block =
+//   {256, 1, 1}},
+//                                {Argument::pointer(x), Argument::pointer(y), Argument::value(a)});
+//   if (!result) std::fputs(result.error().message.c_str(), stderr);       // bad arguments, or the kernel
+//   faulted
+//
+// Kernels work on host memory: a pointer argument is a host pointer. Objects are cheap handles that share
+// their state; calls from several threads are safe, launches on one device take turns. Errors are values
+// (support/result.hpp), and no input, however malformed, ends the process.
+#pragma once
+
+#include "support/result.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#define LANEWISE_API [[gnu::visibility("default")]]
+
+namespace lanewise {
+
+/// Who executes the waves.
+enum class Engine : std::uint8_t {
+  Jit,    ///< recompiled to x86, at the kernel's first launch
+  Interp, ///< the reference interpreter
+};
+
+/// Which vector instructions recompiled code uses.
+enum class Simd : std::uint8_t { Auto, Avx512, Avx2 };
+
+/// "jit", "interp"; "auto", "avx512", "avx2".
+LANEWISE_API std::string_view to_string(Engine engine);
+LANEWISE_API std::string_view to_string(Simd simd);
+
+/// Whether this machine can run code made for `simd`.
+LANEWISE_API bool host_supports(Simd simd);
+
+struct DeviceOptions {
+  Engine engine = Engine::Jit;
+  Simd simd = Simd::Auto;
+  unsigned threads = 0; ///< 0: all that the process may use
+  bool no_fallback =
+      false; ///< a kernel with an instruction that cannot be recompiled is an error, not interpreted
+};
+
+/// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.
+struct LaunchConfig {
+  std::array<std::uint32_t, 3> grid = {1, 1, 1}; ///< work-items per dimension
+  std::array<std::uint32_t, 3> block = {1, 1,
+                                        1}; ///< work-items of a workgroup per dimension; at most 1024 in all
+};
+
+/// One explicit kernel argument.
+class Argument {
+public:
+  enum class Kind : std::uint8_t { Bytes, Pointer, Lds };
+
+  /// A pointer to host memory that the kernel reads or writes.
+  static Argument pointer(const void* address) {
+    Argument argument = value(address);
+    argument.kind_ = Kind::Pointer;
+    return argument;
+  }
+  /// A value passed by copy: a number, a vector or a struct laid out as the kernel's compiler does.
+  template <class T>
+  static Argument value(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return bytes({reinterpret_cast<const std::byte*>(&value), sizeof value});
+  }
+  static Argument bytes(std::span<const std::byte> bytes) {
+    Argument argument;
+    argument.bytes_.assign(bytes.begin(), bytes.end());
+    return argument;
+  }
+  /// A `local` pointer argument: `bytes` of LDS per workgroup.
+  static Argument lds(std::uint32_t bytes) {
+    Argument argument;
+    argument.kind_ = Kind::Lds;
+    argument.lds_bytes_ = bytes;
+    return argument;
+  }
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] std::span<const std::byte> data() const { return bytes_; }
+  [[nodiscard]] std::uint32_t lds_bytes() const { return lds_bytes_; }
+
+private:
+  Kind kind_ = Kind::Bytes;
+  std::uint32_t lds_bytes_ = 0;
+  std::vector<std::byte> bytes_;
+};
+
+/// An explicit argument as the kernel declares it.
+struct ArgumentInfo {
+  std::string name;
+  std::string type_name; ///< as in the source; may be empty
+  Argument::Kind kind = Argument::Kind::Bytes;
+  std::uint32_t size = 0; ///< bytes in the kernarg segment
+};
+
+struct KernelInfo {
+  std::string name;
+  std::string target; ///< "gfx906"
+  std::vector<ArgumentInfo> arguments;
+  bool has_metadata =
+      true; ///< false: argument sizes are not known, and arguments are laid out by their natural alignment
+  std::uint32_t lds_bytes = 0;     ///< static, per workgroup
+  std::uint32_t scratch_bytes = 0; ///< per work-item
+  std::uint32_t max_workgroup = 1024;
+  std::array<std::uint32_t, 3> required_block = {}; ///< 0, 0, 0 if the kernel takes any
+};
+
+/// How a kernel was made ready.
+struct Preparation {
+  Engine engine = Engine::Jit;             ///< the one that runs it: Interp after a fall-back
+  Simd simd = Simd::Auto;                  ///< of recompiled code; Auto for the interpreter
+  double translate_ms = 0;                 ///< time taken, at the first launch or prepare()
+  std::uint32_t fallback_instructions = 0; ///< instructions of the kernel that cannot be recompiled
+  std::string first_fallback;              ///< the first of them, disassembled
+};
+
+/// Where and why a kernel faulted.
+struct Fault {
+  std::string message; ///< all of the below in one line
+  std::string kernel;
+  std::string instruction;  ///< disassembled; empty if unknown
+  std::uint64_t pc = 0;     ///< address of the instruction in the loaded image, 0 if unknown
+  std::uint64_t offset = 0; ///< of pc from the kernel's entry
+  std::array<std::uint32_t, 3> workgroup = {};
+  std::uint32_t wave = 0;    ///< within the workgroup
+  int lane = -1;             ///< -1 for a scalar access, or if unknown
+  std::uint64_t address = 0; ///< that was accessed or jumped to
+};
+
+struct LaunchTimes {
+  double wall_ms = 0; ///< of the run itself, without preparation
+  double cpu_ms = 0;  ///< CPU time the whole process spent meanwhile
+};
+
+/// Zeroed memory whose ends lie at inaccessible pages, so that a kernel that runs off it faults. Any other
+/// host memory serves as well.
+class LANEWISE_API Buffer {
+public:
+  /// Error: Usage if there is not enough memory.
+  static Result<Buffer> allocate(std::uint64_t bytes);
+  [[nodiscard]] std::byte* data() const;
+  [[nodiscard]] std::uint64_t size() const;
+
+private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A kernel of a loaded module.
+class LANEWISE_API Kernel {
+public:
+  [[nodiscard]] const KernelInfo& info() const;
+
+  /// Makes the kernel ready for the device's engine: translates it, once. launch() does it by itself when
+  /// needed. Errors: Unsupported if it cannot be recompiled and the device does not fall back.
+  [[nodiscard]] Result<Preparation> prepare() const;
+
+  /// Runs the grid and waits for it. Errors: Usage (arguments or sizes do not fit the kernel), Unsupported
+  /// (see prepare), Fault (the kernel faulted or trapped: the message says where, `fault` has the details;
+  /// memory keeps what was written).
+  [[nodiscard]] Result<LaunchTimes> launch(const LaunchConfig& config, std::span<const Argument> arguments,
+                                           Fault* fault = nullptr) const;
+  [[nodiscard]] Result<LaunchTimes> launch(const LaunchConfig& config,
+                                           std::initializer_list<Argument> arguments,
+                                           Fault* fault = nullptr) const {
+    return launch(config, std::span(arguments.begin(), arguments.size()), fault);
+  }
+
+  struct State;
+
+private:
+  friend class Module;
+  explicit Kernel(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// A code object, loaded: its globals live as long as any handle to it.
+class LANEWISE_API Module {
+public:
+  /// "gfx906".
+  [[nodiscard]] std::string target() const;
+  [[nodiscard]] std::vector<std::string> kernel_names() const;
+  /// Error: NotFound, with the names there are.
+  [[nodiscard]] Result<Kernel> kernel(std::string_view name) const;
+
+  struct State;
+
+private:
+  friend class Device;
+  explicit Module(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// What kernels run on: an engine and a pool of threads.
+class LANEWISE_API Device {
+public:
+  /// Error: Usage if the host lacks the vector instructions asked for.
+  static Result<Device> create(const DeviceOptions& options = {});
+
+  [[nodiscard]] Engine engine() const;
+  [[nodiscard]] Simd simd() const; ///< never Auto
+  [[nodiscard]] unsigned threads() const;
+
+  /// Loads a code object, or one out of an offload bundle or a host program's fat binary. `target` ("gfx906")
+  /// chooses among several; empty takes the first that Lanewise runs. Errors: BadInput, Unsupported (a target
+  /// that is not one of ours), NotFound (no code object for `target`).
+  [[nodiscard]] Result<Module> load_file(const std::string& path, std::string_view target = {}) const;
+  [[nodiscard]] Result<Module> load(std::span<const std::byte> bytes, std::string_view target = {}) const;
+
+  struct State;
+
+private:
+  explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+} // namespace lanewise
