@@ -93,6 +93,8 @@ enum class OperandType : u8 {
   SendMsg,
   WaitCnt,
   Attr,
+  GprIdx,
+  InterpParam,
 };
 
 /// Sub-dword selection of SDWA (7nm guide 12.9.1 / table 44).
