@@ -1,0 +1,148 @@
+// Divergent branches and loops, switches, function calls, and private arrays.
+#include "tests/kernels/builder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::kernels {
+namespace {
+
+KernelCase insertion_sort(uint32_t scale) {
+  Random random(70);
+  uint32_t n = 150 * scale, count = 24;
+  return Builder("insertion_sort")
+      .grid({round_up(n, 64), 1, 1}, {64, 1, 1})
+      .value("n", n)
+      .buffer("in", random.words(n * count))
+      .output<int32_t>("out", n * count)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[1].as<int32_t>(), out = args[2].as<int32_t>();
+        std::copy(in.begin(), in.end(), out.begin());
+        for (auto at = out.begin(); at != out.end(); at += count) std::sort(at, at + count);
+      });
+}
+
+uint32_t mix_bits(uint32_t a, uint32_t b) {
+  a ^= std::rotl(b, 13);
+  a *= 0x9e3779b1u;
+  return a ^ a >> 15;
+}
+
+KernelCase calls(uint32_t scale) {
+  Random random(71);
+  uint32_t n = 700 * scale;
+  return Builder("calls")
+      .grid({round_up(n, 64), 1, 1}, {64, 1, 1})
+      .value("n", n)
+      .buffer("in", random.words(n))
+      .output<uint32_t>("out", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i) {
+          uint32_t v = args[1].as<uint32_t>()[i];
+          if (v & 1)
+            for (uint32_t r = 0, rounds = v & 7; r < rounds; ++r) v = mix_bits(v, r);
+          else if (v & 2)
+            v = mix_bits(v, i);
+          uint64_t wide = v * 0x100000001b3u;
+          args[2].as<uint32_t>()[i] =
+              mix_bits(static_cast<uint32_t>(wide), static_cast<uint32_t>(wide >> 32));
+        }
+      });
+}
+
+int32_t apply(uint32_t op, int32_t x, int32_t y) {
+  auto ux = static_cast<uint32_t>(x), uy = static_cast<uint32_t>(y);
+  switch (op) {
+  case 0: return x + y;
+  case 1: return x - y;
+  case 2: return x * y;
+  case 3: return x & y;
+  case 4: return x | y;
+  case 5: return x ^ y;
+  case 6: return static_cast<int32_t>(ux << (y & 31));
+  case 7: return x >> (y & 31);
+  case 8: return std::max(x, y);
+  case 9: return std::min(x, y);
+  case 10: return 1 + x + y;
+  case 11: return x + y;
+  case 12: return y;
+  case 13: {
+    int32_t r = 0;
+    for (int k = 0; k < (y & 7); ++k) r = r * 3 + x;
+    return r;
+  }
+  case 100: return std::abs(x);
+  case 1000: return static_cast<int32_t>(int64_t{x} * y >> 32);
+  case 100000: return static_cast<int32_t>((ux & 0xffff) * (uy & 0xffff) + 7);
+  default: return -1;
+  }
+}
+
+KernelCase switch_ops(uint32_t scale) {
+  Random random(72);
+  uint32_t n = 1000 * scale;
+  auto small = [](Random& r) { return static_cast<int32_t>(r.below(60001)) - 30000; };
+  auto op = [](Random& r) {
+    constexpr uint32_t kSparse[] = {100, 1000, 100000, 14, 101, 0xffffffff};
+    uint32_t pick = r.below(20);
+    return pick < 14 ? pick : kSparse[pick - 14];
+  };
+  return Builder("switch_ops")
+      .grid({round_up(n, 256), 1, 1}, {256, 1, 1})
+      .value("n", n)
+      .buffer("op", random.fill(n, op))
+      .buffer("a", random.fill(n, small))
+      .buffer("b", random.fill(n, small))
+      .output<int32_t>("out", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i)
+          args[4].as<int32_t>()[i] =
+              apply(args[1].as<uint32_t>()[i], args[2].as<int32_t>()[i], args[3].as<int32_t>()[i]);
+      });
+}
+
+uint32_t primes_below(uint32_t bound, uint32_t most) {
+  uint32_t primes = 0;
+  for (uint32_t p = 2; p < bound && primes < most; ++p) {
+    uint32_t d = 2;
+    while (d * d <= p && p % d) ++d;
+    primes += d * d > p;
+  }
+  return primes;
+}
+
+uint32_t explore(uint32_t v, uint32_t limit) {
+  if (v == 0) return 0xdead;
+  uint32_t steps = 0;
+  for (uint32_t x = v; x != 1; ++steps) {
+    if (steps == limit) return 0xbeef;
+    x = x & 1 ? 3 * x + 1 : x >> 1;
+  }
+  return steps << 8 | primes_below(v & 63, 13);
+}
+
+KernelCase early_exit(uint32_t scale) {
+  Random random(73);
+  uint32_t n = 600 * scale, limit = 150;
+  return Builder("early_exit")
+      .grid({round_up(n, 64), 1, 1}, {64, 1, 1})
+      .value("n", n)
+      .value("limit", limit)
+      .buffer("in", random.fill(n, [](Random& r) { return r.below(16) ? r.below(100000) : 0; }))
+      .output<uint32_t>("out", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i)
+          args[3].as<uint32_t>()[i] = explore(args[2].as<uint32_t>()[i], limit);
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort},
+                                {"calls", calls},
+                                {"switch_ops", switch_ops},
+                                {"early_exit", early_exit}};
+
+} // namespace
+
+std::span<const CaseEntry> control_flow_cases() { return kCases; }
+
+} // namespace lanewise::kernels

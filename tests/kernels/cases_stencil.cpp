@@ -1,0 +1,66 @@
+// Neighbourhood operations on images.
+#include "tests/kernels/builder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lanewise::kernels {
+namespace {
+
+KernelCase stencil5(uint32_t scale) {
+  Random random(60);
+  uint32_t width = 70 * scale, height = 45 * scale;
+  float center = 0.6f, side = 0.1f;
+  return Builder("stencil5")
+      .grid({round_up(width, 32), round_up(height, 8), 1}, {32, 8, 1})
+      .value("width", width)
+      .value("height", height)
+      .value("center", center)
+      .value("side", side)
+      .buffer("in", random.floats(size_t{width} * height, -1, 1))
+      .output<float>("out", size_t{width} * height)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[4].as<float>(), out = args[5].as<float>();
+        std::copy(in.begin(), in.end(), out.begin());
+        for (size_t y = 1; y + 1 < height; ++y)
+          for (size_t x = 1; x + 1 < width; ++x) {
+            size_t i = y * width + x;
+            out[i] =
+                std::fma(center, in[i], side * ((in[i - 1] + in[i + 1]) + (in[i - width] + in[i + width])));
+          }
+      });
+}
+
+KernelCase convolve3x3(uint32_t scale) {
+  Random random(61);
+  int width = static_cast<int>(67 * scale), height = static_cast<int>(41 * scale);
+  std::vector<int8_t> weights{-2, 1, 3, 0, 14, -1, 5, -6, 4};
+  return Builder("convolve3x3")
+      .grid({round_up(67 * scale, 16), round_up(41 * scale, 4), 1}, {16, 4, 1})
+      .value("width", width)
+      .value("height", height)
+      .buffer("weights", weights)
+      .buffer("in", random.bytes(size_t{67} * 41 * scale * scale))
+      .output<uint8_t>("out", size_t{67} * 41 * scale * scale)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[3].as<uint8_t>(), out = args[4].as<uint8_t>();
+        for (int y = 0; y < height; ++y)
+          for (int x = 0; x < width; ++x) {
+            int sum = 8;
+            for (int tap = 0; tap < 9; ++tap) {
+              int row = std::clamp(y + tap / 3 - 1, 0, height - 1),
+                  col = std::clamp(x + tap % 3 - 1, 0, width - 1);
+              sum += weights[tap] * in[row * width + col];
+            }
+            out[y * width + x] = static_cast<uint8_t>(std::clamp(sum >> 4, 0, 255));
+          }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"stencil5", stencil5}, {"convolve3x3", convolve3x3}};
+
+} // namespace
+
+std::span<const CaseEntry> stencil_cases() { return kCases; }
+
+} // namespace lanewise::kernels
