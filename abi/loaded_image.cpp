@@ -1,0 +1,131 @@
+#include "abi/loaded_image.hpp"
+
+#include "abi/relocate.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+namespace lanewise::abi {
+namespace {
+
+constexpr u64 kPage = 4096;
+constexpr u64 kMaxAlignment = u64{2} << 20;
+constexpr u64 kMaxImage = u64{2} << 30;
+
+Error bad(std::string message) { return {ErrorCode::BadInput, std::move(message)}; }
+
+struct Extent {
+  u64 first = ~u64{0}, end = 0; ///< page-rounded addresses of the file
+  u64 alignment = kPage;
+};
+
+Result<Extent> extent_of(const elf::File& file) {
+  Extent e;
+  for (const auto& segment : file.segments) {
+    if (segment.type != elf::kSegmentLoad || segment.memory_size == 0) continue;
+    if (segment.alignment > kMaxAlignment || (segment.alignment & (segment.alignment - 1)) != 0)
+      return bad(fmt::format("segment alignment {:#x} is not possible", segment.alignment));
+    e.alignment = std::max(e.alignment, segment.alignment);
+    e.first = std::min(e.first, segment.address);
+    e.end = std::max(e.end, segment.address + segment.memory_size);
+  }
+  if (e.end == 0) return bad("nothing to load: no loadable segment");
+  e.first &= ~(e.alignment - 1);
+  if (e.end - e.first > kMaxImage) return bad("its segments span more than 2 GiB");
+  e.end = e.first + align_up(e.end - e.first, kPage);
+  return e;
+}
+
+} // namespace
+
+Result<void> LoadedImage::map_segments(const elf::File& file) {
+  const auto extent = extent_of(file);
+  if (!extent) return extent.error();
+  size_ = extent->end - extent->first;
+  const u64 mapped = size_ + extent->alignment - kPage;
+  void* memory =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return Error{ErrorCode::Internal, fmt::format("no memory for {} bytes of code object", mapped)};
+  memory_ = std::shared_ptr<void>(memory, [mapped](void* p) { munmap(p, mapped); });
+  begin_ = align_up(reinterpret_cast<u64>(memory), extent->alignment);
+  bias_ = begin_ - extent->first;
+  for (const auto& segment : file.segments) {
+    if (segment.type != elf::kSegmentLoad || segment.memory_size == 0) continue;
+    auto* place = reinterpret_cast<std::byte*>(segment.address + bias_);
+    if (segment.file_size) std::memcpy(place, file.bytes.data() + segment.offset, segment.file_size);
+    if (segment.flags & elf::kFlagExecute)
+      texts_.push_back({segment.address + bias_, {place, static_cast<std::size_t>(segment.memory_size)}});
+  }
+  return {};
+}
+
+/// Pages that no writable segment touches become read-only: a stray store of a kernel is then a fault with an
+/// address.
+Result<void> LoadedImage::protect(const elf::File& file) const {
+  u64 from = begin_;
+  const auto seal = [&](u64 to) {
+    return to <= from || mprotect(reinterpret_cast<void*>(from), to - from, PROT_READ) == 0;
+  };
+  std::vector<std::pair<u64, u64>> writable;
+  for (const auto& segment : file.segments)
+    if (segment.type == elf::kSegmentLoad && segment.memory_size != 0 && (segment.flags & elf::kFlagWrite))
+      writable.emplace_back((segment.address + bias_) & ~(kPage - 1),
+                            align_up(segment.address + bias_ + segment.memory_size, kPage));
+  std::sort(writable.begin(), writable.end());
+  for (const auto& [first, end] : writable) {
+    if (!seal(first)) return Error{ErrorCode::Internal, "cannot write-protect the code object"};
+    from = std::max(from, end);
+  }
+  if (!seal(begin_ + size_)) return Error{ErrorCode::Internal, "cannot write-protect the code object"};
+  return {};
+}
+
+Result<LoadedImage> LoadedImage::create(const CodeObject& object, const Resolver& resolver) {
+  LoadedImage image;
+  image.symbols_ = object.symbols;
+  image.file_ = object.file;
+  auto done = image.map_segments(object.elf);
+  if (done)
+    done = relocate(object.elf, reinterpret_cast<std::byte*>(image.begin_), image.file_address(image.begin_),
+                    image.size_, image.bias_, resolver);
+  if (done) done = image.protect(object.elf);
+  if (!done) return std::move(done).error().in(object.name);
+  return image;
+}
+
+const LoadedImage::Text* LoadedImage::text_at(u64 address) const {
+  for (const auto& text : texts_)
+    if (address - text.address < text.bytes.size()) return &text;
+  return nullptr;
+}
+
+const Symbol* LoadedImage::symbol_at(u64 address) const {
+  if (!contains(address)) return nullptr;
+  const u64 wanted = file_address(address);
+  auto it = std::partition_point(symbols_.begin(), symbols_.end(),
+                                 [&](const Symbol& s) { return s.address <= wanted; });
+  // Symbols may nest (an alias, a label inside a function), but not deeply: look back over a few.
+  for (int tries = 0; it != symbols_.begin() && tries < 8; ++tries) {
+    --it;
+    const u64 offset = wanted - it->address;
+    if (it->size == 0 || offset < it->size) {
+      // Equal addresses are sorted by kind, functions first.
+      while (it != symbols_.begin() && std::prev(it)->address == it->address &&
+             (std::prev(it)->size == 0 || offset < std::prev(it)->size))
+        --it;
+      return &*it;
+    }
+  }
+  return nullptr;
+}
+
+std::string LoadedImage::describe(u64 address) const {
+  const auto* symbol = symbol_at(address);
+  if (!symbol) return fmt::format("{:#x}", address);
+  const u64 offset = file_address(address) - symbol->address;
+  return offset == 0 ? std::string(symbol->name) : fmt::format("{}+{:#x}", symbol->name, offset);
+}
+
+} // namespace lanewise::abi
