@@ -50,15 +50,14 @@ struct DeviceOptions {
   Engine engine = Engine::Jit;
   Simd simd = Simd::Auto;
   unsigned threads = 0; ///< 0: all that the process may use
-  bool no_fallback =
-      false; ///< a kernel with an instruction that cannot be recompiled is an error, not interpreted
+  bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
 };
 
 /// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.
 struct LaunchConfig {
-  std::array<std::uint32_t, 3> grid = {1, 1, 1}; ///< work-items per dimension
-  std::array<std::uint32_t, 3> block = {1, 1,
-                                        1}; ///< work-items of a workgroup per dimension; at most 1024 in all
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};  ///< work-items per dimension
+  std::array<std::uint32_t, 3> block = {1, 1, 1}; ///< work-items of a workgroup; at most 1024 in all
+  std::array<std::uint64_t, 3> offset = {};       ///< OpenCL's global work offset, in work-items
 };
 
 /// One explicit kernel argument.

@@ -113,7 +113,7 @@ u16 half_from_double(double x) {
   if (magnitude >= 65520.0)
     return sign | 0x7c00; // halfway between the largest half and the next power of two
   int exponent = 0;
-  std::frexp(magnitude, &exponent);               // magnitude = m * 2^exponent, 0.5 <= m < 1
+  std::frexp(magnitude, &exponent);                            // magnitude = m * 2^exponent, 0.5 <= m < 1
   const int scale = magnitude < 0x1p-14 ? -24 : exponent - 11; // of the last kept bit
   const double units = std::nearbyint(std::ldexp(magnitude, -scale));
   // A subnormal has scale -24 and no implicit bit; adding works for carries into the exponent as well.

@@ -1,0 +1,150 @@
+// The C interface: every function is the C++ one, its error kept per thread.
+#include "lanewise/lanewise.h"
+
+#include "lanewise/lanewise.hpp"
+
+#include <exception>
+#include <new>
+
+using namespace lanewise;
+
+struct lanewise_device {
+  Device device;
+};
+struct lanewise_module {
+  Module module;
+  std::vector<std::string> names;
+};
+struct lanewise_kernel {
+  Kernel kernel;
+};
+
+namespace {
+
+struct LastError {
+  lanewise_status status = LANEWISE_SUCCESS;
+  std::string message;
+};
+thread_local LastError last_error;
+
+lanewise_status status_of(ErrorCode code) {
+  switch (code) {
+  case ErrorCode::Usage: return LANEWISE_USAGE;
+  case ErrorCode::BadInput: return LANEWISE_BAD_INPUT;
+  case ErrorCode::NotFound: return LANEWISE_NOT_FOUND;
+  case ErrorCode::Unsupported: return LANEWISE_UNSUPPORTED;
+  case ErrorCode::Fault: return LANEWISE_FAULT;
+  case ErrorCode::Internal: return LANEWISE_INTERNAL;
+  }
+  return LANEWISE_INTERNAL;
+}
+
+/// Runs `call`, a Result<T>, and turns a value into make(value). Exceptions (memory) do not cross into C.
+template <class Call, class Make>
+auto guarded(Call call, Make make) -> decltype(make(*call())) {
+  try {
+    auto result = call();
+    if (result) {
+      last_error = {};
+      return make(std::move(*result));
+    }
+    last_error = {status_of(result.error().code), result.error().message};
+  } catch (const std::exception& error) {
+    last_error.status = LANEWISE_INTERNAL;
+    last_error.message.assign(error.what());
+  }
+  return {};
+}
+
+std::string_view text_or_empty(const char* text) { return text ? text : ""; }
+
+DeviceOptions options_of(const lanewise_device_options& from) {
+  DeviceOptions options;
+  options.engine = from.engine == LANEWISE_INTERP ? Engine::Interp : Engine::Jit;
+  if (from.simd == LANEWISE_AVX512) options.simd = Simd::Avx512;
+  if (from.simd == LANEWISE_AVX2) options.simd = Simd::Avx2;
+  options.threads = from.threads;
+  options.no_fallback = from.no_fallback != 0;
+  return options;
+}
+
+lanewise_module* new_module(Module module) {
+  auto names = module.kernel_names();
+  return new lanewise_module{std::move(module), std::move(names)};
+}
+
+Argument argument_of(const lanewise_argument& from) {
+  switch (from.kind) {
+  case LANEWISE_POINTER: return Argument::pointer(from.data);
+  case LANEWISE_LDS:
+    return Argument::lds(from.size < 0xffff'ffffu ? static_cast<std::uint32_t>(from.size) : 0xffff'ffffu);
+  case LANEWISE_VALUE: break;
+  }
+  return Argument::bytes({static_cast<const std::byte*>(from.data), from.size});
+}
+
+} // namespace
+
+lanewise_status lanewise_error_status(void) { return last_error.status; }
+const char* lanewise_error_message(void) { return last_error.message.c_str(); }
+
+lanewise_device* lanewise_device_create(const lanewise_device_options* options) {
+  return guarded([&] { return Device::create(options ? options_of(*options) : DeviceOptions()); },
+                 [](Device device) { return new lanewise_device{std::move(device)}; });
+}
+
+void lanewise_device_free(lanewise_device* device) { delete device; }
+
+lanewise_module* lanewise_module_load_file(lanewise_device* device, const char* path, const char* target) {
+  return guarded([&] { return device->device.load_file(path, text_or_empty(target)); }, new_module);
+}
+
+lanewise_module* lanewise_module_load(lanewise_device* device, const void* bytes, size_t size,
+                                      const char* target) {
+  return guarded(
+      [&] {
+        return device->device.load({static_cast<const std::byte*>(bytes), size}, text_or_empty(target));
+      },
+      new_module);
+}
+
+void lanewise_module_free(lanewise_module* module) { delete module; }
+
+size_t lanewise_module_kernel_count(const lanewise_module* module) { return module->names.size(); }
+
+const char* lanewise_module_kernel_name(const lanewise_module* module, size_t index) {
+  return index < module->names.size() ? module->names[index].c_str() : nullptr;
+}
+
+lanewise_kernel* lanewise_module_kernel(lanewise_module* module, const char* name) {
+  return guarded([&] { return module->module.kernel(text_or_empty(name)); },
+                 [](Kernel kernel) { return new lanewise_kernel{std::move(kernel)}; });
+}
+
+void lanewise_kernel_free(lanewise_kernel* kernel) { delete kernel; }
+
+lanewise_status lanewise_kernel_prepare(lanewise_kernel* kernel) {
+  guarded([&] { return kernel->kernel.prepare(); }, [](const Preparation&) { return true; });
+  return last_error.status;
+}
+
+lanewise_status lanewise_kernel_launch(lanewise_kernel* kernel, const uint32_t grid[3],
+                                       const uint32_t block[3], const lanewise_argument* arguments,
+                                       size_t argument_count, lanewise_times* times) {
+  guarded(
+      [&] {
+        LaunchConfig config;
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          config.grid[axis] = grid[axis];
+          config.block[axis] = block[axis];
+        }
+        std::vector<Argument> list;
+        for (size_t i = 0; i < argument_count; ++i) list.push_back(argument_of(arguments[i]));
+        return kernel->kernel.launch(config, list);
+      },
+      [&](const LaunchTimes& taken) {
+        if (times) *times = {taken.wall_ms, taken.cpu_ms};
+        return true;
+      });
+  return last_error.status;
+}

@@ -1,0 +1,107 @@
+#include "lanewise/engines.hpp"
+
+#include "abi/bundle.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace lanewise {
+namespace {
+
+Result<std::vector<std::byte>> read_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::vector<std::byte> bytes;
+  std::size_t got = 0;
+  if (file) {
+    std::vector<std::byte> chunk(1 << 16);
+    while ((got = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0)
+      bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
+  }
+  if (!file || std::ferror(file.get()))
+    return Error{ErrorCode::BadInput, fmt::format("{}: cannot read: {}", path, std::strerror(errno))};
+  return bytes;
+}
+
+/// The code object for `target` in a file of any of the kinds that hold them.
+Result<abi::CodeObject> load_code_object(std::span<const std::byte> bytes, const std::string& name,
+                                         std::string_view target) {
+  auto entries = abi::list_entries(bytes);
+  if (!entries) return std::move(entries).error().in(name);
+  auto suitable = abi::select_entries(*entries, target);
+  if (!suitable) return std::move(suitable).error().in(name);
+  const abi::BundleEntry& best = suitable->front();
+  auto object = abi::load(best.bytes, best.id.empty() ? name : name + ":" + best.id);
+  const std::string_view processor = target.substr(0, target.find(':'));
+  if (object && !processor.empty() && abi::to_string(object->target.isa) != processor &&
+      object->target.processor != processor)
+    return Error{ErrorCode::NotFound,
+                 fmt::format("{}: is for {}, not for {}", name, object->target.processor, target)};
+  return object;
+}
+
+Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device::State>& device,
+                                                   std::span<const std::byte> bytes, const std::string& name,
+                                                   std::string_view target) {
+  auto object = load_code_object(bytes, name, target);
+  if (!object) return std::move(object).error();
+  auto image = abi::LoadedImage::create(*object);
+  if (!image) {
+    // A symbol that nobody defines is a defect of the file, not a wrong name on the caller's side.
+    Error error = std::move(image).error().in(name);
+    if (error.code == ErrorCode::NotFound) error.code = ErrorCode::BadInput;
+    return error;
+  }
+  return std::make_shared<Module::State>(device, std::move(*object), std::move(*image));
+}
+
+} // namespace
+
+Device::State::State(const DeviceOptions& wanted) : options(wanted), dispatcher(wanted.threads) {
+  queue.group_segment_aperture_base_hi = static_cast<u32>(runtime::kSharedAperture >> 32);
+  queue.private_segment_aperture_base_hi = static_cast<u32>(runtime::kPrivateAperture >> 32);
+}
+
+Result<Device> Device::create(const DeviceOptions& options) {
+  DeviceOptions resolved = options;
+  if (options.simd == Simd::Auto) resolved.simd = host_supports(Simd::Avx512) ? Simd::Avx512 : Simd::Avx2;
+  // The interpreter needs neither, so that Lanewise has an answer on every x86-64 machine.
+  if (options.engine == Engine::Jit && !host_supports(resolved.simd))
+    return Error{ErrorCode::Usage,
+                 fmt::format("this CPU has no {}; use {}", to_string(resolved.simd),
+                             host_supports(Simd::Avx2) ? "--simd avx2" : "--engine interp")};
+  return Device(std::make_shared<State>(resolved));
+}
+
+Engine Device::engine() const { return state_->options.engine; }
+Simd Device::simd() const { return state_->options.simd; }
+unsigned Device::threads() const { return state_->dispatcher.threads(); }
+
+Result<Module> Device::load_file(const std::string& path, std::string_view target) const {
+  auto bytes = read_file(path);
+  if (!bytes) return std::move(bytes).error();
+  auto module = load_module(state_, *bytes, path, target);
+  if (!module) return std::move(module).error();
+  return Module(std::move(*module));
+}
+
+Result<Module> Device::load(std::span<const std::byte> bytes, std::string_view target) const {
+  auto module = load_module(state_, bytes, "code object in memory", target);
+  if (!module) return std::move(module).error();
+  return Module(std::move(*module));
+}
+
+Result<Buffer> Buffer::allocate(std::uint64_t bytes) {
+  auto memory = runtime::GuardedBuffer::allocate(bytes);
+  if (!memory) return std::move(memory).error();
+  Buffer buffer;
+  buffer.state_ = std::make_shared<State>(State{std::move(*memory)});
+  return buffer;
+}
+
+std::byte* Buffer::data() const {
+  return state_ ? reinterpret_cast<std::byte*>(state_->memory.data()) : nullptr;
+}
+std::uint64_t Buffer::size() const { return state_ ? state_->memory.size() : 0; }
+
+} // namespace lanewise

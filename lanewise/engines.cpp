@@ -1,0 +1,68 @@
+#include "lanewise/engines.hpp"
+
+#include "lanewise/recompile.hpp"
+#if __has_include("runtime/interp/interp.hpp")
+#include "runtime/interp/interp.hpp"
+#endif
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace lanewise {
+namespace {
+
+class Timer {
+public:
+  [[nodiscard]] double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
+#if __has_include("runtime/interp/interp.hpp")
+  auto engine = runtime::make_interpreter(module.image, kernel);
+  if (!engine) return std::move(engine).error();
+  Prepared prepared;
+  prepared.how.engine = Engine::Interp;
+  prepared.engine = std::move(*engine);
+  return prepared;
+#else
+  (void)module, (void)kernel;
+  return Error{ErrorCode::Unsupported, "the interpreter is not there"};
+#endif
+}
+
+} // namespace
+
+Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
+                             const DeviceOptions& options) {
+  const Timer timer;
+  if (options.engine == Engine::Interp) return interpret(module, kernel);
+  Recompiled recompiled = recompile(module, kernel, options.simd);
+  if (recompiled.engine) {
+    Prepared prepared;
+    prepared.how = {Engine::Jit, options.simd, timer.ms(), 0, {}};
+    prepared.engine = std::move(*recompiled.engine);
+    return prepared;
+  }
+  // Only a missing lifting rule sends a kernel to the interpreter: any other failure is an error of its own.
+  if (!recompiled.fallback_instructions) return std::move(recompiled.engine).error();
+  if (options.no_fallback)
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("{} instructions cannot be recompiled, the first is {}; leave out --no-fallback "
+                             "to interpret the kernel",
+                             recompiled.fallback_instructions, recompiled.first_fallback)};
+  auto prepared = interpret(module, kernel);
+  if (!prepared) return prepared;
+  prepared->how.translate_ms = timer.ms();
+  prepared->how.fallback_instructions = recompiled.fallback_instructions;
+  prepared->how.first_fallback = recompiled.first_fallback;
+  return prepared;
+}
+
+std::string instruction_text(const Module::State&, u64) { return {}; }
+
+} // namespace lanewise

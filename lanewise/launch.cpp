@@ -1,0 +1,174 @@
+// From a launch's arguments to a dispatch, and from its faults to an error.
+#include "lanewise/engines.hpp"
+
+#include "abi/kernarg.hpp"
+#include "runtime/kernel_waves.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fmt/format.h>
+
+namespace lanewise {
+namespace {
+
+/// The kernarg segment in memory that the guest reads. Wide scalar loads may run past its end, hence the
+/// slack.
+class KernargMemory {
+public:
+  explicit KernargMemory(const abi::KernargSegment& segment) {
+    constexpr std::size_t kSlack = 256;
+    const std::size_t alignment = std::max<std::size_t>(segment.alignment, 64);
+    const std::size_t bytes = align_up(segment.bytes.size() + kSlack, alignment);
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)));
+    if (!memory_) return;
+    std::memset(memory_.get(), 0, bytes);
+    std::memcpy(memory_.get(), segment.bytes.data(), segment.bytes.size());
+  }
+  [[nodiscard]] std::byte* data() const { return memory_.get(); }
+
+private:
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+class Stopwatch {
+public:
+  [[nodiscard]] LaunchTimes elapsed() const {
+    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - wall_;
+    return {wall.count(), cpu_now() - cpu_};
+  }
+
+private:
+  static double cpu_now() {
+    timespec now = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+  }
+  std::chrono::steady_clock::time_point wall_ = std::chrono::steady_clock::now();
+  double cpu_ = cpu_now();
+};
+
+Fault describe(const Module::State& module, const runtime::FaultReport& raw) {
+  runtime::FaultReport report = raw;
+  report.instruction = instruction_text(module, report.pc);
+  Fault fault;
+  fault.message = report.line();
+  fault.kernel = report.kernel;
+  fault.instruction = report.instruction;
+  fault.pc = report.pc;
+  fault.offset = report.offset;
+  std::copy(std::begin(report.workgroup), std::end(report.workgroup), fault.workgroup.begin());
+  fault.wave = report.wave;
+  fault.lane = report.lane;
+  fault.address = report.address;
+  return fault;
+}
+
+std::vector<abi::ArgumentValue> argument_values(std::span<const Argument> arguments) {
+  std::vector<abi::ArgumentValue> values;
+  for (const Argument& argument : arguments) {
+    if (argument.kind() == Argument::Kind::Lds)
+      values.push_back(abi::ArgumentValue::local(argument.lds_bytes()));
+    else
+      values.push_back({{argument.data().begin(), argument.data().end()}, {}});
+  }
+  return values;
+}
+
+/// A launch whose sizes and arguments have been found to fit the kernel.
+struct Checked {
+  abi::DispatchShape shape;
+  abi::KernargSegment kernarg;
+};
+
+Result<Checked> check_launch(const Kernel::State& state, const LaunchConfig& config,
+                             std::span<const Argument> arguments) {
+  const isa::Target target = state.module.object.target.isa;
+  Checked checked;
+  checked.shape.grid = config.grid;
+  checked.shape.workgroup = config.block;
+  auto fits = abi::check_dispatch(state.kernel, target, checked.shape, 0);
+  if (!fits) return std::move(fits).error();
+  abi::HiddenValues hidden;
+  hidden.global_offset = config.offset;
+  hidden.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
+  hidden.private_base = state.module.device->queue.private_segment_aperture_base_hi;
+  hidden.shared_base = state.module.device->queue.group_segment_aperture_base_hi;
+  auto kernarg = abi::build_kernarg(state.kernel, argument_values(arguments), checked.shape, hidden);
+  if (!kernarg) return std::move(kernarg).error();
+  checked.kernarg = std::move(*kernarg);
+  fits = abi::check_dispatch(state.kernel, target, checked.shape, checked.kernarg.dynamic_lds_bytes);
+  if (!fits) return std::move(fits).error();
+  return checked;
+}
+
+/// What the kernel finds through its dispatch pointer.
+abi::KernelDispatchPacket make_packet(const Kernel::State& state, const Checked& checked,
+                                      const std::byte* kernarg) {
+  const abi::DispatchShape& shape = checked.shape;
+  abi::KernelDispatchPacket packet;
+  packet.header = abi::kPacketTypeKernelDispatch;
+  packet.setup = static_cast<u16>(shape.dimensions());
+  packet.workgroup_size_x = static_cast<u16>(shape.workgroup[0]);
+  packet.workgroup_size_y = static_cast<u16>(shape.workgroup[1]);
+  packet.workgroup_size_z = static_cast<u16>(shape.workgroup[2]);
+  packet.grid_size_x = shape.grid[0];
+  packet.grid_size_y = shape.grid[1];
+  packet.grid_size_z = shape.grid[2];
+  // A kernel that calls what its compiler could not see does not know how much stack it needs.
+  constexpr u32 kDynamicStack = 16 << 10;
+  const bool dynamic =
+      state.kernel.descriptor.uses_dynamic_stack() || state.kernel.resources.uses_dynamic_stack;
+  packet.private_segment_size = abi::scratch_lane_bytes(state.kernel.descriptor, dynamic ? kDynamicStack : 0);
+  packet.group_segment_size = state.info.lds_bytes + checked.kernarg.dynamic_lds_bytes;
+  packet.kernel_object = state.module.image.descriptor(state.kernel);
+  packet.kernarg_address = reinterpret_cast<u64>(kernarg);
+  return packet;
+}
+
+abi::DispatchInfo make_info(const Kernel::State& state, const Checked& checked,
+                            const abi::KernelDispatchPacket& packet) {
+  abi::DispatchInfo info;
+  info.shape = checked.shape;
+  info.kernarg_ptr = packet.kernarg_address;
+  info.dispatch_ptr = reinterpret_cast<u64>(&packet);
+  info.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
+  info.scratch_lane_bytes = packet.private_segment_size;
+  return info;
+}
+
+} // namespace
+
+Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments,
+                                   Fault* fault) const {
+  Kernel::State& state = *state_;
+  auto checked = check_launch(state, config, arguments);
+  if (!checked) return std::move(checked).error();
+  auto prepared = state.prepare();
+  if (!prepared) return std::move(prepared).error();
+  const KernargMemory kernarg(checked->kernarg);
+  if (!kernarg.data())
+    return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the kernel's arguments"};
+
+  const abi::KernelDispatchPacket packet = make_packet(state, *checked, kernarg.data());
+  const abi::DispatchInfo info = make_info(state, *checked, packet);
+  const runtime::WaveEngine& engine = *(*prepared)->engine;
+  const runtime::KernelWaves waves(engine, state.kernel.descriptor, state.module.object.target.isa, info);
+  runtime::DispatchRequest request = make_request(engine, waves, info, packet.group_segment_size);
+  request.kernel = state.info.name;
+  request.entry = state.module.image.entry(state.kernel);
+  const Stopwatch stopwatch;
+  auto outcome = state.module.device->dispatcher.run(request);
+  if (!outcome) return std::move(outcome).error();
+  const LaunchTimes times = stopwatch.elapsed();
+  if (!*outcome) return times;
+  Fault described = describe(state.module, **outcome);
+  if (fault) *fault = described;
+  return Error{ErrorCode::Fault, described.message};
+}
+
+} // namespace lanewise

@@ -1,0 +1,75 @@
+#include "lanewise/engines.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise {
+namespace {
+
+ArgumentInfo describe(const abi::Argument& argument) {
+  ArgumentInfo info;
+  info.name = argument.name;
+  info.type_name = argument.type_name;
+  info.size = argument.size;
+  if (argument.kind == abi::ValueKind::DynamicSharedPointer) info.kind = Argument::Kind::Lds;
+  if (argument.kind == abi::ValueKind::GlobalBuffer) info.kind = Argument::Kind::Pointer;
+  return info;
+}
+
+KernelInfo describe(const abi::Kernel& kernel, const abi::TargetId& target) {
+  KernelInfo info;
+  info.name = kernel.name;
+  info.target = target.processor;
+  for (const abi::Argument* argument : kernel.explicit_arguments())
+    info.arguments.push_back(describe(*argument));
+  info.has_metadata = kernel.has_metadata;
+  info.lds_bytes = kernel.resources.group_segment_fixed_size;
+  info.scratch_bytes = kernel.resources.private_segment_fixed_size;
+  if (kernel.resources.max_flat_workgroup_size) info.max_workgroup = kernel.resources.max_flat_workgroup_size;
+  info.required_block = kernel.resources.reqd_workgroup_size;
+  return info;
+}
+
+} // namespace
+
+Module::State::State(std::shared_ptr<Device::State> on, abi::CodeObject loaded, abi::LoadedImage mapped)
+    : device(std::move(on)), object(std::move(loaded)), image(std::move(mapped)) {
+  for (const abi::Kernel& kernel : object.kernels) kernels.emplace_back(*this, kernel);
+}
+
+std::string Module::target() const { return std::string(state_->object.target.processor); }
+
+std::vector<std::string> Module::kernel_names() const {
+  std::vector<std::string> names;
+  for (const abi::Kernel& kernel : state_->object.kernels) names.push_back(kernel.name);
+  return names;
+}
+
+Result<Kernel> Module::kernel(std::string_view name) const {
+  for (Kernel::State& kernel : state_->kernels)
+    if (kernel.info.name == name) return Kernel(std::shared_ptr<Kernel::State>(state_, &kernel));
+  return Error{ErrorCode::NotFound,
+               fmt::format("has no kernel {}; it has {}", name, fmt::join(kernel_names(), ", "))};
+}
+
+Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
+    : module(owner), kernel(declared), info(describe(declared, owner.object.target)) {}
+
+Result<const Prepared*> Kernel::State::prepare() {
+  std::lock_guard lock(mutex_);
+  if (!prepared_) {
+    auto made = make_engine(module, kernel, module.device->options);
+    if (!made) return std::move(made).error().in(info.name);
+    prepared_ = std::make_unique<Prepared>(std::move(*made));
+  }
+  return prepared_.get();
+}
+
+const KernelInfo& Kernel::info() const { return state_->info; }
+
+Result<Preparation> Kernel::prepare() const {
+  auto prepared = state_->prepare();
+  if (!prepared) return std::move(prepared).error();
+  return (*prepared)->how;
+}
+
+} // namespace lanewise

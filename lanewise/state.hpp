@@ -1,0 +1,57 @@
+// What the public handles share: internal to lanewise/.
+#pragma once
+
+#include "abi/hsa_packets.hpp"
+#include "abi/loaded_image.hpp"
+#include "lanewise/lanewise.hpp"
+#include "runtime/dispatch.hpp"
+
+#include <deque>
+#include <mutex>
+
+namespace lanewise {
+
+struct Buffer::State {
+  runtime::GuardedBuffer memory;
+};
+
+struct Device::State {
+  explicit State(const DeviceOptions& wanted);
+
+  DeviceOptions options; ///< simd is never Auto
+  runtime::Dispatcher dispatcher;
+  abi::AmdQueue queue; ///< what kernels see through their queue pointer
+};
+
+/// A kernel made ready: immutable, used by any number of threads.
+struct Prepared {
+  Preparation how;
+  std::unique_ptr<runtime::WaveEngine> engine;
+};
+
+struct Kernel::State {
+  State(Module::State& owner, const abi::Kernel& declared);
+
+  /// Translates at the first call, or hands out what the first call made.
+  Result<const Prepared*> prepare();
+
+  Module::State& module;
+  const abi::Kernel& kernel;
+  KernelInfo info;
+
+private:
+  std::mutex mutex_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+struct Module::State {
+  State(std::shared_ptr<Device::State> on, abi::CodeObject loaded, abi::LoadedImage mapped);
+
+  std::shared_ptr<Device::State> device;
+  abi::CodeObject object;
+  abi::LoadedImage image;
+  std::deque<Kernel::State>
+      kernels; ///< one per object.kernels, in that order; a deque since they do not move
+};
+
+} // namespace lanewise

@@ -1,0 +1,121 @@
+#include "tools/run_options.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::tools {
+namespace {
+
+Error usage(std::string message) { return {ErrorCode::Usage, std::move(message)}; }
+
+Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::string_view text) {
+  std::array<std::uint32_t, 3> sizes = {1, 1, 1};
+  std::string_view rest = text;
+  for (std::size_t axis = 0;; ++axis) {
+    const std::size_t comma = rest.find(',');
+    if (axis == 3 || !parse_element(ElementType::U32, rest.substr(0, comma), &sizes[axis]) ||
+        sizes[axis] == 0)
+      return usage(fmt::format("{} {}: write X, X,Y or X,Y,Z with numbers from 1, for example {} 256", option,
+                               text, option));
+    if (comma == std::string_view::npos) return sizes;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+/// Argument index `text`, which must name a buffer.
+Result<std::size_t> parse_buffer_index(const char* option, std::string_view text,
+                                       const std::vector<ArgSpec>& args) {
+  u64 index = 0;
+  if (!parse_element(ElementType::U64, text, &index))
+    return usage(fmt::format("{}: '{}' is no argument index; the first --arg is 0", option, text));
+  if (index >= args.size())
+    return usage(
+        fmt::format("{}: there is no argument {}; {} given, counted from 0", option, index, args.size()));
+  if (args[index].kind != ArgSpec::Kind::Buffer)
+    return usage(
+        fmt::format("{}: argument {} is no buffer; name one that is given as buf:...", option, index));
+  return static_cast<std::size_t>(index);
+}
+
+Result<DumpRequest> parse_dump(std::string_view text, const std::vector<ArgSpec>& args) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals + 1 == text.size())
+    return usage(fmt::format("--dump {}: write I=FILE, for example --dump 1=out.bin", text));
+  auto index = parse_buffer_index("--dump", text.substr(0, equals), args);
+  if (!index) return std::move(index).error();
+  return DumpRequest{*index, std::string(text.substr(equals + 1))};
+}
+
+Result<PrintRequest> parse_print(std::string_view text, const std::vector<ArgSpec>& args) {
+  const std::size_t colon = text.find(':');
+  auto index = parse_buffer_index("--print", text.substr(0, colon), args);
+  if (!index) return std::move(index).error();
+  PrintRequest request = {*index, {}};
+  if (colon == std::string_view::npos) return request;
+  u64 count = 0;
+  if (!parse_element(ElementType::U64, text.substr(colon + 1), &count))
+    return usage(fmt::format("--print {}: write I or I:COUNT, for example --print 1:8", text));
+  request.count = count;
+  return request;
+}
+
+Result<DeviceOptions> parse_device(const RunOptions& options) {
+  DeviceOptions device;
+  device.threads = options.threads;
+  device.no_fallback = options.no_fallback;
+  if (options.engine == "interp")
+    device.engine = Engine::Interp;
+  else if (options.engine != "jit")
+    return usage(fmt::format("--engine {}: use jit or interp", options.engine));
+  if (options.simd == "avx512")
+    device.simd = Simd::Avx512;
+  else if (options.simd == "avx2")
+    device.simd = Simd::Avx2;
+  else if (options.simd != "auto")
+    return usage(fmt::format("--simd {}: use auto, avx512 or avx2", options.simd));
+  constexpr unsigned kMaxThreads = 4096; // beyond that it is a typing error
+  if (options.threads > kMaxThreads)
+    return usage(fmt::format("--threads {}: use at most {}", options.threads, kMaxThreads));
+  return device;
+}
+
+/// Parses every text of a repeatable option.
+template <class T, class Parse>
+Result<void> parse_all(const std::vector<std::string>& texts, std::vector<T>& out, Parse parse) {
+  for (const std::string& text : texts) {
+    auto parsed = parse(text);
+    if (!parsed) return std::move(parsed).error();
+    out.push_back(std::move(*parsed));
+  }
+  return {};
+}
+
+} // namespace
+
+Result<RunPlan> make_plan(const RunOptions& options) {
+  RunPlan plan;
+  auto device = parse_device(options);
+  if (!device) return std::move(device).error();
+  plan.device = *device;
+  auto grid = parse_dimensions("--grid", options.grid);
+  if (!grid) return std::move(grid).error();
+  auto block = parse_dimensions("--block", options.block);
+  if (!block) return std::move(block).error();
+  plan.config.grid = *grid;
+  plan.config.block = *block;
+  auto args = parse_all(options.args, plan.args, [&](const std::string& text) -> Result<ArgSpec> {
+    auto spec = parse_arg_spec(text);
+    if (!spec)
+      return std::move(spec).error().in(fmt::format("--arg {} (argument {})", text, plan.args.size()));
+    return spec;
+  });
+  if (!args) return std::move(args).error();
+  auto dumps = parse_all(options.dumps, plan.dumps,
+                         [&](const std::string& text) { return parse_dump(text, plan.args); });
+  if (!dumps) return std::move(dumps).error();
+  auto prints = parse_all(options.prints, plan.prints,
+                          [&](const std::string& text) { return parse_print(text, plan.args); });
+  if (!prints) return std::move(prints).error();
+  return plan;
+}
+
+} // namespace lanewise::tools

@@ -1,0 +1,44 @@
+// The command line of `lanewise run`, as text and as parsed.
+#pragma once
+
+#include "lanewise/lanewise.hpp"
+#include "tools/arg_spec.hpp"
+
+#include <optional>
+
+namespace lanewise::tools {
+
+/// Exactly what was typed.
+struct RunOptions {
+  std::string file, kernel, target;
+  std::string grid, block;
+  std::vector<std::string> args, dumps, prints;
+  std::string engine = "jit", simd = "auto";
+  unsigned threads = 0, repeat = 0;
+  bool no_fallback = false, json = false;
+};
+
+struct DumpRequest {
+  std::size_t argument = 0;
+  std::string path;
+};
+
+struct PrintRequest {
+  std::size_t argument = 0;
+  std::optional<u64> count;
+};
+
+/// The command line understood: everything that can be wrong without looking at the code object has been
+/// checked.
+struct RunPlan {
+  DeviceOptions device;
+  LaunchConfig config;
+  std::vector<ArgSpec> args;
+  std::vector<DumpRequest> dumps;
+  std::vector<PrintRequest> prints;
+};
+
+/// Errors: Usage, naming the option.
+Result<RunPlan> make_plan(const RunOptions& options);
+
+} // namespace lanewise::tools
