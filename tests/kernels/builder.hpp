@@ -46,8 +46,8 @@ public:
     case_.min_target = target;
     return *this;
   }
-  Builder& wave64() {
-    case_.wave64 = true;
+  Builder& gcn_only() {
+    case_.gcn_only = true;
     return *this;
   }
   template <class T>

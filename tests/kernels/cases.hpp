@@ -73,7 +73,7 @@ struct KernelCase {
   Dim3 offset{0, 0, 0}; ///< global work offset, which kernels see through hidden arguments
   std::vector<Arg> args;
   uint32_t min_target = 600; ///< least target: 600, 700, 803, 900 or 906
-  bool wave64 = false;       ///< depends on wavefronts of 64 lanes and so runs on no other machine
+  bool gcn_only = false; ///< asks for wavefronts of 64, GCN builtins or flushed subnormals: no other machine
 
   /// Computes in place what the kernel leaves in the buffers of `args`.
   std::function<void(std::span<Arg>)> reference;

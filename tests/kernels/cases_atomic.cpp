@@ -77,8 +77,29 @@ KernelCase atomics64(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {
-    {"float_atomics", float_atomics}, {"atomics32", atomics32}, {"atomics64", atomics64}};
+KernelCase flat_atomics(uint32_t scale) {
+  Random random(123);
+  uint32_t n = 256 * scale;
+  return Builder("flat_atomics")
+      .min_target(700)
+      .grid({n, 1, 1}, {64, 1, 1})
+      .buffer("in", random.words(n))
+      .buffer("totals", std::vector<uint32_t>(5))
+      .reference([](std::span<Arg> args) {
+        auto t = args[1].as<uint32_t>();
+        for (uint32_t v : args[0].as<uint32_t>()) {
+          t[v & 1 ? 2 : 0] += v >> 4;
+          uint32_t& peak = t[v & 2 ? 3 : 1];
+          peak = std::max(peak, v);
+          t[4] ^= v;
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"float_atomics", float_atomics},
+                                {"atomics32", atomics32},
+                                {"atomics64", atomics64},
+                                {"flat_atomics", flat_atomics}};
 
 } // namespace
 

@@ -136,10 +136,70 @@ KernelCase early_exit(uint32_t scale) {
       });
 }
 
+/// The machine of src/bytecode_vm.cl: runs `code` on a stack of eight that starts as {input}.
+std::pair<uint32_t, uint32_t> interpret(std::span<const uint8_t> code, uint32_t input, uint32_t limit) {
+  enum { kHalt, kPush, kAdd, kSub, kMul, kDup, kSwap, kOver, kJumpNonzero, kMod, kDrop };
+  std::array<uint32_t, 8> stack{input};
+  uint32_t top = 0, pc = 0, steps = 0;
+  auto at = [&](uint32_t index) -> uint32_t& { return stack[index & 7]; };
+  for (; steps < limit; ++steps) {
+    uint8_t op = code[pc++];
+    if (op == kHalt) break;
+    uint32_t a = at(top);
+    switch (op) {
+    case kPush: at(++top) = code[pc++]; break;
+    case kAdd: at(--top) += a; break;
+    case kSub: at(--top) -= a; break;
+    case kMul: at(--top) *= a; break;
+    case kDup: at(++top) = a; break;
+    case kSwap: std::swap(at(top), at(top - 1)); break;
+    case kOver: a = at(top - 1), at(++top) = a; break;
+    case kJumpNonzero: --top, pc = a ? code[pc] : pc + 1; break;
+    case kMod: at(--top) %= a; break;
+    case kDrop: --top; break;
+    default: break;
+    }
+  }
+  return {at(top), steps};
+}
+
+KernelCase bytecode_vm(uint32_t scale) {
+  Random random(74);
+  uint32_t n = 320 * scale, limit = 200;
+  constexpr size_t kLength = 32;
+  // Factorial of input % 13 + 1; repeated squaring until zero or the limit; a polynomial; a countdown.
+  std::vector<std::vector<uint8_t>> programs{
+      {1, 13, 9, 1, 1, 2, 1, 1, 6, /* 9: */ 6, 7, 4, 6, 1, 1, 3, 5, 8, 9, 10, 0},
+      {1, 97, 9, /* 3: */ 5, 4, 1, 101, 9, 5, 8, 3, 0},
+      {5, 4, 1, 7, 2, 0},
+      {1, 31, 9, 1, 1, 2, /* 6: */ 1, 1, 3, 5, 8, 6, 0},
+  };
+  std::vector<uint8_t> code;
+  for (auto& program : programs) {
+    program.resize(kLength);
+    code.insert(code.end(), program.begin(), program.end());
+  }
+  return Builder("bytecode_vm")
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("limit", limit)
+      .buffer("programs", code)
+      .buffer("inputs", random.words(n))
+      .output<uint32_t>("out", n * 2)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i) {
+          auto program = args[1].as<uint8_t>().subspan(i % 4 * kLength, kLength);
+          auto [result, steps] = interpret(program, args[2].as<uint32_t>()[i], limit);
+          args[3].as<uint32_t>()[2 * i] = result;
+          args[3].as<uint32_t>()[2 * i + 1] = steps;
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort},
                                 {"calls", calls},
                                 {"switch_ops", switch_ops},
-                                {"early_exit", early_exit}};
+                                {"early_exit", early_exit},
+                                {"bytecode_vm", bytecode_vm}};
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// Cryptographic hashes, one message per work-item.
+// Hashes and checksums, one message per work-item.
 #include "tests/kernels/builder.hpp"
 #include "tests/kernels/hashes.hpp"
 
@@ -41,7 +41,36 @@ KernelCase md5_case(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"sha256", sha256_case}, {"md5", md5_case}};
+KernelCase keccak_case(uint32_t scale) {
+  Random random(42);
+  uint32_t n = 128 * scale, rounds = 24;
+  return Builder("keccak")
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("rounds", rounds)
+      .buffer("states", random.longs(n * 25))
+      .reference([=](std::span<Arg> args) {
+        auto states = args[1].as<uint64_t>();
+        for (size_t i = 0; i < n; ++i) keccak(states.subspan(i * 25).first<25>(), rounds);
+      });
+}
+
+KernelCase crc32_case(uint32_t scale) {
+  Random random(43);
+  uint32_t n = 300 * scale, bytes = 37;
+  return Builder("crc32")
+      .grid({round_up(n, 96), 1, 1}, {96, 1, 1})
+      .value("n", n)
+      .value("bytes", bytes)
+      .buffer("records", random.bytes(n * bytes))
+      .output<uint32_t>("out", n)
+      .reference([=](std::span<Arg> args) {
+        for (size_t i = 0; i < n; ++i)
+          args[3].as<uint32_t>()[i] = crc32(args[2].as<uint8_t>().subspan(i * bytes, bytes));
+      });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"sha256", sha256_case}, {"md5", md5_case}, {"keccak", keccak_case}, {"crc32", crc32_case}};
 
 } // namespace
 

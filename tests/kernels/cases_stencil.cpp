@@ -57,7 +57,32 @@ KernelCase convolve3x3(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"stencil5", stencil5}, {"convolve3x3", convolve3x3}};
+KernelCase median_filter(uint32_t scale) {
+  Random random(62);
+  int width = static_cast<int>(50 * scale), height = static_cast<int>(37 * scale);
+  size_t pixels = size_t{50} * 37 * scale * scale;
+  return Builder("median_filter")
+      .grid({round_up(50 * scale, 32), round_up(37 * scale, 2), 1}, {32, 2, 1})
+      .value("width", width)
+      .value("height", height)
+      .buffer("in", random.floats(pixels, 0, 1))
+      .output<float>("out", pixels)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[2].as<float>(), out = args[3].as<float>();
+        for (int p = 0; p < width * height; ++p) {
+          std::array<float, 9> v;
+          for (int k = 0; k < 9; ++k) {
+            int y = std::clamp(p / width + k / 3 - 1, 0, height - 1);
+            v[k] = in[y * width + std::clamp(p % width + k % 3 - 1, 0, width - 1)];
+          }
+          std::nth_element(v.begin(), v.begin() + 4, v.end());
+          out[p] = v[4];
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"stencil5", stencil5}, {"convolve3x3", convolve3x3}, {"median_filter", median_filter}};
 
 } // namespace
 

@@ -85,6 +85,14 @@ TEST(KernelCases, HashesEqualPublishedDigests) {
   EXPECT_EQ(hex(md5(bytes_of("message digest"))), "f96b697d7cb7938d525a2f31aaf161d0");
 }
 
+TEST(KernelCases, ChecksumsEqualPublishedValues) {
+  EXPECT_EQ(crc32(bytes_of("123456789")), 0xcbf43926u);
+  std::array<uint64_t, 25> state{};
+  keccak(state, 24);
+  EXPECT_EQ(state[0], 0xf1258f7940e1dde7u);
+  EXPECT_EQ(state[24], 0xeaf1ff7b5ceca249u);
+}
+
 TEST(KernelCases, HalvesRoundTripAndRoundToEven) {
   for (uint32_t h = 0; h < 0x10000; ++h) {
     double value = half_to_double(static_cast<uint16_t>(h));

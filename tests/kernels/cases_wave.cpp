@@ -39,7 +39,7 @@ KernelCase wave_ops(uint32_t scale) {
   Random random(130);
   uint32_t waves = 4 * scale;
   return Builder("wave_ops")
-      .wave64()
+      .gcn_only()
       .grid({waves * kWave, 1, 1}, {kWave, 1, 1})
       .buffer("in", random.words(waves * kWave))
       .output<uint32_t>("out", waves * kWave * 8)
@@ -71,7 +71,7 @@ KernelCase wave_dpp(uint32_t scale) {
   Random random(131);
   uint32_t waves = 4 * scale;
   return Builder("wave_dpp")
-      .wave64()
+      .gcn_only()
       .min_target(803)
       .grid({waves * kWave, 1, 1}, {kWave, 1, 1})
       .buffer("in", random.words(waves * kWave))
@@ -103,7 +103,7 @@ KernelCase dot_products(uint32_t scale) {
   Random random(132);
   uint32_t n = 512 * scale;
   return Builder("dot_products")
-      .wave64()
+      .gcn_only()
       .min_target(906)
       .grid({n, 1, 1}, {128, 1, 1})
       .buffer("a", random.words(n))

@@ -21,5 +21,7 @@ std::span<const CaseEntry> memory_cases();
 std::span<const CaseEntry> atomic_cases();
 std::span<const CaseEntry> work_item_cases();
 std::span<const CaseEntry> wave_cases();
+std::span<const CaseEntry> rounding_cases();
+std::span<const CaseEntry> collective_cases();
 
 } // namespace lanewise::kernels

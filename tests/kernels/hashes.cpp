@@ -100,4 +100,36 @@ std::array<uint8_t, 16> md5(std::span<const uint8_t> message) {
   return digest;
 }
 
+void keccak(std::span<uint64_t, 25> state, uint32_t rounds) {
+  uint32_t lfsr = 1;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    uint64_t parity[5] = {}, moved[5][5];
+    for (int i = 0; i < 25; ++i) parity[i % 5] ^= state[i];
+    for (int i = 0; i < 25; ++i) state[i] ^= parity[(i + 4) % 5] ^ std::rotl(parity[(i + 1) % 5], 1);
+    // The t-th lane on the path (x, y) -> (y, 2x + 3y) turns by (t + 1)(t + 2) / 2.
+    moved[0][0] = state[0];
+    for (int t = 0, x = 1, y = 0; t < 24; ++t) {
+      int to_x = y, to_y = (2 * x + 3 * y) % 5;
+      moved[to_y][to_x] = std::rotl(state[x + 5 * y], (t + 1) * (t + 2) / 2 % 64);
+      x = to_x, y = to_y;
+    }
+    for (int y = 0; y < 5; ++y)
+      for (int x = 0; x < 5; ++x)
+        state[x + 5 * y] = moved[y][x] ^ (~moved[y][(x + 1) % 5] & moved[y][(x + 2) % 5]);
+    for (int j = 0; j < 7; ++j) {
+      state[0] ^= uint64_t{lfsr & 1} << ((1 << j) - 1);
+      lfsr = lfsr & 0x80 ? lfsr << 1 ^ 0x171 : lfsr << 1;
+    }
+  }
+}
+
+uint32_t crc32(std::span<const uint8_t> message) {
+  uint32_t crc = 0xffffffff;
+  for (uint8_t byte : message) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
+  }
+  return ~crc;
+}
+
 } // namespace lanewise::kernels

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   for (const auto& entry : lanewise::kernels::all_cases()) {
     if (argc > 2 && std::find(argv + 2, argv + argc, entry.name) == argv + argc) continue;
     KernelCase c = entry.make(1);
-    if (c.wave64) continue;
+    if (c.gcn_only) continue;
     std::string error = run(device, c, argv[1]);
     failures += !error.empty();
     std::printf("%-32s %s\n", c.name.c_str(), error.empty() ? "ok" : error.c_str());
