@@ -34,6 +34,11 @@ struct PerTargetOpcode {
   }
 };
 
+/// The stated VOP3 opcode per target, inherited likewise; kInherit throughout means derived from the 32-bit opcode.
+struct PerTargetVop3 {
+  i16 gfx600 = kInherit, gfx700 = kInherit, gfx803 = kInherit, gfx900 = kInherit, gfx906 = kInherit;
+};
+
 /// The spelling per target where it is not the row's name; inherited likewise, nullptr = the row's name.
 struct PerTargetName {
   const char *gfx600 = nullptr, *gfx700 = nullptr, *gfx803 = nullptr, *gfx900 = nullptr, *gfx906 = nullptr;
@@ -111,6 +116,13 @@ enum ImageAddr : u16 {
   kImgQuery = 8192, ///< resinfo, get_lod: no texel is read
 };
 
+/// Registers that LLVM's text shows for the address of an image instruction: the shortest form, for one-dimensional images.
+/// How many the hardware reads depends on the resource.
+constexpr unsigned min_address_dwords(u16 image) {
+  const auto one = [image](unsigned bit) { return (image & bit) ? 1u : 0u; };
+  return 1 + one(kImgOffset) + one(kImgBias) + one(kImgCompare) + one(kImgDeriv);
+}
+
 /// Encoding forms that VOP1, VOP2, VOPC (and VINTRP's E64) rows have; SDWA differs between generations.
 enum FormSet : u8 {
   kBaseForm = 0, kE32 = 1, kE64 = 2, kSdwa8 = 4, kSdwa9 = 8, kDpp = 16,
@@ -178,6 +190,7 @@ enum Flag : u64 {
   kRegRead = 1ull << 48,       ///< s_getreg
   kScratchSmem = 1ull << 49,   ///< scalar scratch access: the offset is in units of dwords
   kLaneId = 1ull << 50,        ///< the result depends on the lane's number
+  kInterp = 1ull << 52,        ///< parameter interpolation: attribute in mods, LDS parameters addressed by M0
   kClassTest = 1ull << 51,     ///< v_cmp_class: src[1] is a mask of number classes
 };
 
@@ -207,7 +220,7 @@ struct Row {
   Op op{};
   Encoding encoding{};
   PerTargetOpcode opcode{};        ///< in `encoding`
-  PerTargetOpcode vop3 = {kInherit, kInherit, kInherit, kInherit, kInherit}; ///< 64-bit opcode where it is not derived
+  PerTargetVop3 vop3{};            ///< 64-bit opcode where it is not derived
   PerTargetName names{};           ///< spelling where it differs from `name`
   std::array<OperandSpec, 2> dst{}; ///< slots as isa::Inst describes them
   std::array<OperandSpec, 4> src{};

@@ -14,7 +14,7 @@
     .memory = {.space = Space::Scalar, .bytes = size_of(type), .load = true}, .hazards = kHzSmem
 #define SMEM_STORE(base, type) SRC(S(base), SO(B32), S(type)), SMEM_COMMON, \
     .memory = {.space = Space::Scalar, .bytes = size_of(type), .store = true}, .hazards = kHzSmem
-#define SMEM_ATOMIC(base, data, type, kind) DST(S(data)), SRC(S(base), SO(B32), S(data)), SMEM_COMMON, \
+#define SMEM_ATOMIC(base, data, type, kind) DST(S(type)), SRC(S(base), SO(B32), S(data)), SMEM_COMMON, \
     .memory = {.space = Space::Scalar, .bytes = size_of(type), .load = true, .store = true, .atomic = Atomic::kind}, .hazards = kHzSmem
 #define SMEM_TIME DST(S(B64)), SMEM_COMMON, .hazards = kHzSmem, .flags = kClock
 #define SMEM_ADDRESS(base) SRC(S(base), SO(B32)), SMEM_COMMON, .hazards = kHzSmem, .flags = kDiscard
@@ -66,7 +66,7 @@
 #define BUF_LOAD_D16(size, sx, which) DST(RW(V(B32))), SRC(BUF_ADDRESS), BUF_MEM(.bytes = size, .load = true, .sign = sx, .half = Half::which), .hazards = kHzVmem
 #define BUF_STORE(type, size, which) SRC(BUF_ADDRESS, V(type)), BUF_MEM(.bytes = size, .store = true, .half = Half::which), \
     .hazards = kHzVmem | ((size) > 8 ? kHzStoreX3 : kHzNone)
-#define BUF_ATOMIC(data, type, kind) DST(V(data)), SRC(BUF_ADDRESS, V(data)), \
+#define BUF_ATOMIC(data, type, kind) DST(V(type)), SRC(BUF_ADDRESS, V(data)), \
     BUF_MEM(.bytes = size_of(type), .load = true, .store = true, .atomic = Atomic::kind), .hazards = kHzVmem | (size_of(data) > 8 ? kHzStoreX3 : kHzNone)
 #define BUF_FORMAT_LOAD(type, n, fl)  DST(V(type)), SRC(BUF_ADDRESS), BUF_MEM(.load = true, .components = n), .hazards = kHzVmem, .flags = kFormat | (fl)
 #define BUF_FORMAT_STORE(type, n, fl) SRC(BUF_ADDRESS, V(type)), BUF_MEM(.store = true, .components = n), .hazards = kHzVmem | ((n) > 2 ? kHzStoreX3 : kHzNone), .flags = kFormat | (fl)
@@ -89,12 +89,13 @@
     (Space::where == Space::Flat ? OperandSpec{} : S(Space::where == Space::Scratch ? B32 : B64))
 #define MEM_MEM(where, ...) .reads = static_cast<u16>(Space::where == Space::Global ? kExecReg : kExecReg | kFlatScratchReg), \
     .counter = Space::where == Space::Flat ? Counter::VmAndLgkm : Counter::Vm, .memory = {.space = Space::where, __VA_ARGS__}
-#define MEM_LOAD(where, type, size, sx) DST(V(type)), SRC(MEM_ADDRESS(where)), MEM_MEM(where, .bytes = size, .load = true, .sign = sx), .hazards = kHzVmem
+#define MEM_LOAD(where, type, size, sx) DST(V(type)), SRC(MEM_ADDRESS(where)), MEM_MEM(where, .bytes = size, .load = true, .sign = sx), .hazards = kHzVmem, \
+    .flags = (size) <= 4 && Space::where != Space::Flat ? kCanLds : kNoFlags
 #define MEM_LOAD_D16(where, size, sx, which) DST(RW(V(B32))), SRC(MEM_ADDRESS(where)), \
     MEM_MEM(where, .bytes = size, .load = true, .sign = sx, .half = Half::which), .hazards = kHzVmem
 #define MEM_STORE(where, type, size, which) SRC(MEM_ADDRESS(where), V(type)), MEM_MEM(where, .bytes = size, .store = true, .half = Half::which), \
     .hazards = kHzVmem | ((size) > 8 ? kHzStoreX3 : kHzNone)
-#define MEM_ATOMIC(where, data, type, kind) DST(V(data)), SRC(MEM_ADDRESS(where), V(data)), \
+#define MEM_ATOMIC(where, data, type, kind) DST(V(type)), SRC(MEM_ADDRESS(where), V(data)), \
     MEM_MEM(where, .bytes = size_of(type), .load = true, .store = true, .atomic = Atomic::kind), .hazards = kHzVmem | (size_of(data) > 8 ? kHzStoreX3 : kHzNone)
 
 // Images (7nm guide 12.16). Slots: vaddr, srsrc, ssamp, data; the data's width comes from dmask.

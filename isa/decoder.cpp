@@ -1,0 +1,716 @@
+#include "isa/decoder.hpp"
+
+#include "isa/encoding.hpp"
+#include "isa/opcode_map.hpp"
+#include "isa/registers.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::isa {
+namespace {
+
+using enum DecodeStatus;
+
+/// One decoding in progress: the words, and the instruction being filled in. Every step reports through `status`, the
+/// first failure stays.
+class Decoding {
+public:
+  Decoding(Target target, std::span<const u32> code, Inst& out) : target_(target), code_(code), out_(out) {}
+
+  DecodeStatus run();
+
+private:
+  // One function per microcode format.
+  void sop2(); void sop1(); void sopk(); void sopc(); void sopp();
+  void smrd(); void smem();
+  void vop1(); void vop2(); void vopc();
+  void vop3(); void vop3p(); void vintrp();
+  void ds(); void mubuf(); void mtbuf(); void mimg(); void flat(); void exp();
+
+  void scalar_alu();
+  void begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords);
+  void fail(DecodeStatus status) { if (status_ == Ok) status_ = status; }
+  bool gfx8() const { return target_ >= Target::gfx803; }
+  bool gfx9() const { return target_ >= Target::gfx900; }
+
+  // Operands.
+  void vgpr(Operand& out, unsigned index, const OperandSpec& spec);
+  void sgpr(Operand& out, unsigned code, const OperandSpec& spec);
+  /// A scalar that the 8- or 9-bit fields of the vector formats name: a register, or a read-only value, in which case a
+  /// write is dropped (7nm guide 3.6.1).
+  void scalar_result(Operand& out, unsigned code, const OperandSpec& spec);
+  bool is_special(unsigned code) const {
+    return (gfx9() && code >= kSharedBase && code <= kPopsExitingWaveId) || (code >= kVccz && code <= kLdsDirect);
+  }
+  void mask(Operand& out, unsigned code);
+  void implicit_vcc(Operand& out) { mask(out, kVccLo); }
+  void source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first_vector_source = false);
+  void constant(Operand& out, unsigned code, const OperandSpec& spec);
+  void literal(Operand& out, const OperandSpec& spec);
+  void immediate(Operand& out, i64 value, const OperandSpec& spec);
+  void simm16(Operand& out, const OperandSpec& spec);
+
+  // Shared pieces of the vector ALU.
+  void vector_e32(Encoding encoding, const OpcodeEntry& entry);
+  void vector_dst(unsigned vdst);
+  void sdwa(); void dpp();
+  void source_mods(unsigned i, bool neg, bool abs);
+  void vop3_sources();
+  void vop3_modifiers();
+  void interpolation_e64();
+  void mixed_source(Operand& out, unsigned i, unsigned code, const OperandSpec& spec);
+  void buffer_operands();
+  unsigned data_dwords_d16(unsigned components) const;
+
+  const Target target_;
+  const std::span<const u32> code_;
+  Inst& out_;
+  u64 word_ = 0;
+  const Row* row_ = nullptr;
+  DecodeStatus status_ = Ok;
+  unsigned dwords_ = 1;     ///< consumed so far
+  bool has_literal_ = false;
+};
+
+// ---------------------------------------------------------------- operands
+
+void Decoding::vgpr(Operand& out, unsigned index, const OperandSpec& spec) {
+  out.kind = OperandKind::Vgpr;
+  out.type = spec.type;
+  out.dwords = spec.dwords;
+  out.index = static_cast<u16>(index);
+  if (index + spec.dwords > 256) fail(RegisterRange);
+}
+
+void Decoding::sgpr(Operand& out, unsigned code, const OperandSpec& spec) {
+  out.kind = OperandKind::Sgpr;
+  out.type = spec.type;
+  out.dwords = spec.dwords;
+  out.index = static_cast<u16>(code);
+  const unsigned run = sgpr_run(target_, code);
+  if (run == 0) return fail(ReservedRegister);
+  if (spec.dwords > 1 && code % (spec.dwords == 2 ? 2 : 4) != 0) return fail(MisalignedScalar);
+  if (run < spec.dwords) fail(RegisterRange);
+}
+
+void Decoding::scalar_result(Operand& out, unsigned code, const OperandSpec& spec) {
+  if (code < enc::kSrcInlineZero) return sgpr(out, code, spec);
+  if (!is_special(code) || code == kLdsDirect) return fail(ReservedRegister);
+  out.kind = OperandKind::Special;
+  out.type = spec.type;
+  out.dwords = spec.dwords;
+  out.index = static_cast<u16>(code);
+}
+
+void Decoding::mask(Operand& out, unsigned code) {
+  scalar_result(out, code, {.cls = OperandClass::M, .type = OperandType::Mask, .dwords = 2});
+}
+
+void Decoding::constant(Operand& out, unsigned code, const OperandSpec& spec) {
+  out.type = spec.type;
+  out.index = static_cast<u16>(code);
+  if (is_special(code)) {
+    out.kind = OperandKind::Special;
+    out.dwords = spec.dwords;
+    return;
+  }
+  const bool integer = code >= enc::kSrcInlineZero && code <= enc::kSrcInlineMinus16;
+  const bool number = code >= enc::kSrcHalf && code < (gfx8() ? enc::kSrcInvTwoPi + 1 : enc::kSrcInvTwoPi);
+  if (!integer && !number) return fail(ReservedSource);
+  out.kind = OperandKind::Inline;
+  out.value = inline_constant(code, spec.type);
+}
+
+void Decoding::literal(Operand& out, const OperandSpec& spec) {
+  if (!has_literal_) {
+    has_literal_ = true;
+    ++dwords_;
+  }
+  if (code_.size() < dwords_) return fail(Truncated);
+  out.kind = OperandKind::Literal;
+  out.type = spec.type;
+  out.index = enc::kSrcLiteral;
+  out.value = literal_constant(code_[dwords_ - 1], spec.type);
+}
+
+void Decoding::source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first_vector_source) {
+  if (code >= enc::kSrcVgpr0) return vgpr(out, code - enc::kSrcVgpr0, spec);
+  if (code < enc::kSrcInlineZero) return sgpr(out, code, spec);
+  if (code == enc::kSrcLiteral) return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
+  if (code == kLdsDirect) {
+    if (!first_vector_source || spec.dwords > 1) return fail(LdsDirectMisplaced);
+    out.kind = OperandKind::Special;
+    out.type = spec.type;
+    out.dwords = 1;
+    out.index = kLdsDirect;
+    return;
+  }
+  constant(out, code, spec);
+}
+
+void Decoding::immediate(Operand& out, i64 value, const OperandSpec& spec) {
+  out.kind = OperandKind::Imm;
+  out.type = spec.type;
+  out.value = static_cast<u64>(value);
+}
+
+void Decoding::simm16(Operand& out, const OperandSpec& spec) {
+  const bool is_signed = spec.type == OperandType::Simm16 || spec.type == OperandType::Label;
+  immediate(out, is_signed ? enc::kSimm16.get_signed(word_) : i64{enc::kSimm16.get(word_)}, spec);
+}
+
+void Decoding::begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords) {
+  if (!entry.present()) return fail(UnknownOpcode);
+  dwords_ = dwords;
+  if (code_.size() < dwords) return fail(Truncated);
+  row_ = &row_of(static_cast<Op>(entry.op));
+  out_.op = row_->op;
+  out_.encoding = encoding;
+  out_.form = entry.form;
+}
+
+// ---------------------------------------------------------------- scalar ALU
+
+void Decoding::sop2() {
+  begin(opcode_map(target_).sop2[enc::kSop2Op.get(word_)], Encoding::Sop2, 1);
+  if (status_ != Ok) return;
+  if (row_->dst[0].present()) sgpr(out_.dst[0], enc::kSdst.get(word_), row_->dst[0]);
+  source(out_.src[0], enc::kSsrc0.get(word_), row_->src[0], true);
+  source(out_.src[1], enc::kSsrc1.get(word_), row_->src[1], true);
+}
+
+void Decoding::sop1() {
+  begin(opcode_map(target_).sop1[enc::kSop1Op.get(word_)], Encoding::Sop1, 1);
+  if (status_ != Ok) return;
+  if (row_->dst[0].present()) sgpr(out_.dst[0], enc::kSdst.get(word_), row_->dst[0]);
+  if (row_->src[0].present()) source(out_.src[0], enc::kSsrc0.get(word_), row_->src[0], true);
+}
+
+void Decoding::sopk() {
+  begin(opcode_map(target_).sopk[enc::kSopkOp.get(word_)], Encoding::Sopk, 1);
+  if (status_ != Ok) return;
+  if (row_->dst[0].present()) sgpr(out_.dst[0], enc::kSdst.get(word_), row_->dst[0]);
+  for (unsigned i = 0; i < 2; ++i) {
+    const OperandSpec& spec = row_->src[i];
+    if (spec.cls == OperandClass::S) sgpr(out_.src[i], enc::kSdst.get(word_), spec);
+    if (spec.cls == OperandClass::Imm) simm16(out_.src[i], spec);
+    if (spec.cls == OperandClass::K) literal(out_.src[i], spec);
+  }
+}
+
+void Decoding::sopc() {
+  begin(opcode_map(target_).sopc[enc::kSopcOp.get(word_)], Encoding::Sopc, 1);
+  if (status_ != Ok) return;
+  source(out_.src[0], enc::kSsrc0.get(word_), row_->src[0], true);
+  if (row_->src[1].cls == OperandClass::Imm) return immediate(out_.src[1], enc::kSsrc1.get(word_), row_->src[1]);
+  source(out_.src[1], enc::kSsrc1.get(word_), row_->src[1], true);
+}
+
+void Decoding::sopp() {
+  begin(opcode_map(target_).sopp[enc::kSoppOp.get(word_)], Encoding::Sopp, 1);
+  if (status_ != Ok) return;
+  if (row_->src[0].present()) simm16(out_.src[0], row_->src[0]);
+}
+
+// ---------------------------------------------------------------- scalar memory
+
+void Decoding::smrd() {
+  using F = enc::Smrd;
+  begin(opcode_map(target_).smem[F::kOp.get(word_)], Encoding::Smem, 1);
+  if (status_ != Ok) return;
+  if (row_->dst[0].present()) sgpr(out_.dst[0], F::kSdst.get(word_), row_->dst[0]);
+  if (!row_->src[0].present()) return;
+  sgpr(out_.src[0], F::kSbase.get(word_) * 2, row_->src[0]);
+  const OperandSpec& spec = row_->src[1];
+  const unsigned offset = F::kOffset.get(word_);
+  if (F::kImm.flag(word_)) return immediate(out_.src[1], i64{offset} * 4, spec);
+  if (offset != F::kLiteralOffset || target_ != Target::gfx700) return sgpr(out_.src[1], offset, spec);
+  literal(out_.src[1], spec);
+  out_.src[1].value *= 4; // In dwords, like the short immediate.
+}
+
+void Decoding::smem() {
+  using F = enc::Smem;
+  begin(opcode_map(target_).smem[F::kOp.get(word_)], Encoding::Smem, 2);
+  if (status_ != Ok) return;
+  const unsigned data = F::kSdata.get(word_);
+  if (row_->src[0].present()) {
+    sgpr(out_.src[0], F::kSbase.get(word_) * 2, row_->src[0]);
+    const bool imm = F::kImm.flag(word_), soe = gfx9() && F::kSoe.flag(word_);
+    const i64 offset = gfx9() ? F::kOffsetGfx9.get_signed(word_) : i64{F::kOffsetGfx8.get(word_)};
+    if (soe) sgpr(out_.src[1], F::kSoffset.get(word_), row_->src[1]);
+    else if (!imm) sgpr(out_.src[1], F::kOffsetSgpr.get(word_), row_->src[1]);
+    else immediate(out_.src[1], offset, row_->src[1]);
+    if (soe && imm) out_.mods.offset = static_cast<i32>(offset);
+  }
+  if (row_->memory.accesses()) out_.mods.glc = F::kGlc.flag(word_);
+  const OperandSpec& spec = row_->src[2];
+  if (spec.cls == OperandClass::Imm) immediate(out_.src[2], data, spec);
+  else if (spec.present()) sgpr(out_.src[2], data, spec);
+  const bool returns = row_->memory.atomic == Atomic::None || out_.mods.glc;
+  if (row_->dst[0].present() && returns) sgpr(out_.dst[0], data, row_->dst[0]);
+}
+
+// ---------------------------------------------------------------- vector ALU, 32 bits, SDWA, DPP
+
+void Decoding::vector_dst(unsigned vdst) {
+  const OperandSpec& spec = row_->dst[0];
+  if (spec.cls == OperandClass::V) vgpr(out_.dst[0], vdst, spec);
+  else if (spec.cls == OperandClass::S) scalar_result(out_.dst[0], vdst, spec);
+  if (row_->dst[1].cls == OperandClass::M) implicit_vcc(out_.dst[1]);
+}
+
+void Decoding::source_mods(unsigned i, bool neg, bool abs) {
+  const OperandSpec& spec = row_->src[i];
+  const bool takes = spec.mods == SourceMods::NegAbs || (spec.mods == SourceMods::ByType && is_float(spec.type));
+  out_.src[i].neg = takes && neg;
+  out_.src[i].abs = takes && abs;
+}
+
+void Decoding::sdwa() {
+  using F = enc::Sdwa;
+  out_.form = Form::Sdwa;
+  const auto select = [this](Operand& operand, u32 sel, bool sext) {
+    if (sel > static_cast<u32>(SdwaSel::Dword)) return fail(ReservedControl);
+    operand.sel = static_cast<SdwaSel>(sel);
+    operand.sext = sext && !is_float(operand.type);
+  };
+  const auto pick = [this](Operand& operand, unsigned code, bool scalar, const OperandSpec& spec) {
+    source(operand, gfx9() && scalar ? code : enc::kSrcVgpr0 + code, spec, false);
+  };
+  if (!row_->src[0].present()) return; // v_nop
+  pick(out_.src[0], F::kSrc0.get(word_), F::kS0.flag(word_), row_->src[0]);
+  source_mods(0, F::kSrc0Neg.flag(word_), F::kSrc0Abs.flag(word_));
+  select(out_.src[0], F::kSrc0Sel.get(word_), F::kSrc0Sext.flag(word_));
+  if (row_->src[1].present()) {
+    pick(out_.src[1], enc::kVsrc1.get(word_), F::kS1.flag(word_), row_->src[1]);
+    source_mods(1, F::kSrc1Neg.flag(word_), F::kSrc1Abs.flag(word_));
+    select(out_.src[1], F::kSrc1Sel.get(word_), F::kSrc1Sext.flag(word_));
+  }
+  if (gfx9() && row_->encoding == Encoding::Vopc) {
+    out_.dst[0] = {};
+    return mask(out_.dst[0], F::kSd.flag(word_) ? F::kSdst.get(word_) : kVccLo);
+  }
+  out_.mods.clamp = F::kClamp.flag(word_);
+  if (row_->encoding == Encoding::Vopc) return;
+  if (gfx9() && row_->has(kOmod)) out_.mods.omod = static_cast<u8>(F::kOmod.get(word_));
+  const u32 sel = F::kDstSel.get(word_), unused = F::kDstUnused.get(word_);
+  if (sel > static_cast<u32>(SdwaSel::Dword) || unused > 2) return fail(ReservedControl);
+  out_.mods.dst_sel = static_cast<SdwaSel>(sel);
+  out_.mods.dst_unused = static_cast<u8>(unused);
+}
+
+/// True for the values of dpp_ctrl that 7nm guide table 13.3.9 defines.
+bool is_dpp_ctrl(unsigned ctrl) {
+  if (ctrl <= 0xff) return true;                        // quad_perm
+  if (ctrl >= 0x101 && ctrl <= 0x12f) return ctrl % 16; // row_shl, row_shr, row_ror
+  switch (ctrl) {
+  case 0x130: case 0x134: case 0x138: case 0x13c: // wave_shl, rol, shr, ror
+  case 0x140: case 0x141: case 0x142: case 0x143: // row_mirror, row_half_mirror, row_bcast15, row_bcast31
+    return true;
+  default: return false;
+  }
+}
+
+void Decoding::dpp() {
+  using F = enc::Dpp;
+  out_.form = Form::Dpp;
+  if (row_->src[0].present()) vgpr(out_.src[0], F::kSrc0.get(word_), row_->src[0]);
+  source_mods(0, F::kSrc0Neg.flag(word_), F::kSrc0Abs.flag(word_));
+  if (row_->src[1].present()) {
+    vgpr(out_.src[1], enc::kVsrc1.get(word_), row_->src[1]);
+    source_mods(1, F::kSrc1Neg.flag(word_), F::kSrc1Abs.flag(word_));
+  }
+  const u32 ctrl = F::kCtrl.get(word_);
+  if (!is_dpp_ctrl(ctrl)) return fail(ReservedControl);
+  out_.mods.dpp_ctrl = static_cast<u16>(ctrl);
+  out_.mods.bound_ctrl = F::kBoundCtrl.flag(word_);
+  out_.mods.bank_mask = static_cast<u8>(F::kBankMask.get(word_));
+  out_.mods.row_mask = static_cast<u8>(F::kRowMask.get(word_));
+}
+
+void Decoding::vector_e32(Encoding encoding, const OpcodeEntry& entry) {
+  begin(entry, encoding, 1);
+  if (status_ != Ok) return;
+  if (encoding == Encoding::Vopc) implicit_vcc(out_.dst[0]);
+  else vector_dst(enc::kVdst.get(word_));
+  if (row_->src[2].cls == OperandClass::M) implicit_vcc(out_.src[2]);
+  const unsigned src0 = enc::kSrc0.get(word_);
+  const bool extended = gfx8() && (row_->src[0].present() || entry.has_dpp) && (src0 == enc::kSrcSdwa || src0 == enc::kSrcDpp);
+  if (extended) {
+    if (src0 == enc::kSrcSdwa ? !entry.has_sdwa : !entry.has_dpp) return fail(UnknownForm);
+    dwords_ = 2;
+    if (code_.size() < 2) return fail(Truncated);
+    return src0 == enc::kSrcSdwa ? sdwa() : dpp();
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    const OperandSpec& spec = row_->src[i];
+    switch (spec.cls) {
+    case OperandClass::VS: source(out_.src[i], src0, spec, true, true); break;
+    case OperandClass::VO: source(out_.src[i], src0, spec, false, true); break;
+    case OperandClass::V:
+      if (encoding == Encoding::Vop1) source(out_.src[i], src0, spec, false);
+      else vgpr(out_.src[i], enc::kVsrc1.get(word_), spec);
+      break;
+    case OperandClass::VL: source(out_.src[i], i == 0 ? src0 : enc::kVsrc1.get(word_), spec, false); break;
+    case OperandClass::K: literal(out_.src[i], spec); break;
+    default: break;
+    }
+  }
+  if (row_->dst[1].cls == OperandClass::V) vgpr(out_.dst[1], src0 - enc::kSrcVgpr0, row_->dst[1]); // v_swap_b32
+}
+
+void Decoding::vop1() { vector_e32(Encoding::Vop1, opcode_map(target_).vop1[enc::kVop1Op.get(word_)]); }
+void Decoding::vop2() { vector_e32(Encoding::Vop2, opcode_map(target_).vop2[enc::kVop2Op.get(word_)]); }
+void Decoding::vopc() { vector_e32(Encoding::Vopc, opcode_map(target_).vopc[enc::kVopcOp.get(word_)]); }
+
+// ---------------------------------------------------------------- vector ALU, 64 bits
+
+constexpr enc::Field kVop3Src[3] = {enc::Vop3::kSrc0, enc::Vop3::kSrc1, enc::Vop3::kSrc2};
+
+void Decoding::vop3_sources() {
+  for (unsigned i = 0; i < 3; ++i) {
+    const OperandSpec& spec = row_->src[i];
+    if (!spec.present()) continue;
+    const unsigned code = kVop3Src[i].get(word_);
+    if (spec.cls == OperandClass::M) mask(out_.src[i], code);
+    else source(out_.src[i], code, spec, false, i == 0);
+    if ((spec.cls == OperandClass::VL) && out_.src[i].kind == OperandKind::Vgpr) fail(ReservedSource);
+    if ((spec.cls == OperandClass::VO) && out_.src[i].kind != OperandKind::Vgpr && out_.src[i].index != kLdsDirect) fail(ReservedSource);
+  }
+  if (row_->dst[1].cls == OperandClass::V) vgpr(out_.dst[1], kVop3Src[0].get(word_) - enc::kSrcVgpr0, row_->dst[1]);
+}
+
+void Decoding::vop3_modifiers() {
+  using F = enc::Vop3;
+  const bool vop3b = row_->dst[1].cls == OperandClass::M;
+  const u32 neg = F::kNeg.get(word_), abs = vop3b ? 0 : F::kAbs.get(word_);
+  for (unsigned i = 0; i < 3; ++i)
+    if (row_->src[i].present()) source_mods(i, neg >> i & 1, abs >> i & 1);
+  const u64 clamp_flags = kClamp | (gfx8() ? u64{kClamp8} : 0) | (gfx9() ? u64{kClamp9} : 0);
+  const bool clamp = gfx8() ? F::kClampGfx8.flag(word_) : !vop3b && F::kClampGfx6.flag(word_);
+  out_.mods.clamp = clamp && row_->has(clamp_flags);
+  if (row_->has(kOmod)) out_.mods.omod = static_cast<u8>(F::kOmod.get(word_));
+  if (gfx9() && row_->has(kOpSel)) out_.mods.op_sel = static_cast<u8>(F::kOpSel.get(word_));
+}
+
+void Decoding::interpolation_e64() {
+  using F = enc::Vop3;
+  const u64 attr = word_;
+  out_.mods.attr = static_cast<u8>(F::kAttr.get(attr));
+  out_.mods.attr_chan = static_cast<u8>(F::kAttrChan.get(attr));
+  out_.mods.high = row_->encoding == Encoding::Vop3 && F::kHigh.flag(attr);
+  vgpr(out_.dst[0], F::kVdst.get(word_), row_->dst[0]);
+  const unsigned code = F::kSrc1.get(word_);
+  if (row_->src[0].cls == OperandClass::Imm) {
+    if (code > 2) return fail(ReservedSource);
+    immediate(out_.src[0], code, row_->src[0]);
+  } else {
+    source(out_.src[0], code, row_->src[0], false);
+  }
+  if (row_->src[1].present()) source(out_.src[1], F::kSrc2.get(word_), row_->src[1], false);
+  // The sources sit one field higher than their slots.
+  const u32 neg = F::kNeg.get(word_), abs = F::kAbs.get(word_);
+  for (unsigned i = 0; i < 2; ++i)
+    if (row_->src[i].present()) source_mods(i, neg >> (i + 1) & 1, abs >> (i + 1) & 1);
+  out_.mods.clamp = row_->has(kClamp) && F::kClampGfx8.flag(word_);
+  if (row_->has(kOmod)) out_.mods.omod = static_cast<u8>(F::kOmod.get(word_));
+}
+
+void Decoding::vop3() {
+  using F = enc::Vop3;
+  const u32 opcode = gfx8() ? F::kOpGfx8.get(word_) : F::kOpGfx6.get(word_);
+  begin(opcode_map(target_).vop3[opcode], Encoding::Vop3, 2);
+  if (status_ != Ok) return;
+  if (row_->has(kInterp)) return interpolation_e64();
+  const OperandSpec& dst = row_->dst[0];
+  const unsigned vdst = F::kVdst.get(word_);
+  if (dst.cls == OperandClass::V) vgpr(out_.dst[0], vdst, dst);
+  else if (dst.cls == OperandClass::M) mask(out_.dst[0], vdst);
+  else if (dst.cls == OperandClass::S) scalar_result(out_.dst[0], vdst, dst);
+  if (row_->dst[1].cls == OperandClass::M) mask(out_.dst[1], F::kSdst.get(word_));
+  vop3_sources();
+  vop3_modifiers();
+}
+
+/// A source of v_mad_mix / v_fma_mix is f16 or f32 as op_sel_hi says, and so are its constants.
+void Decoding::mixed_source(Operand& out, unsigned i, unsigned code, const OperandSpec& spec) {
+  OperandSpec resolved = spec;
+  if (out_.mods.op_sel_hi >> i & 1) resolved.type = OperandType::F16;
+  source(out, code, resolved, false, i == 0);
+  out.neg = enc::Vop3p::kNeg.get(word_) >> i & 1;
+  out.abs = enc::Vop3p::kNegHi.get(word_) >> i & 1;
+}
+
+void Decoding::vop3p() {
+  using F = enc::Vop3p;
+  begin(opcode_map(target_).vop3p[F::kOp.get(word_)], Encoding::Vop3p, 2);
+  if (status_ != Ok) return;
+  const unsigned count = row_->src[2].present() ? 3 : 2;
+  const u32 used = (1u << count) - 1;
+  out_.mods.op_sel = static_cast<u8>(F::kOpSel.get(word_) & used);
+  out_.mods.op_sel_hi = static_cast<u8>((F::kOpSelHi.get(word_) | F::kOpSelHi2.get(word_) << 2) & used);
+  out_.mods.clamp = F::kClamp.flag(word_);
+  vgpr(out_.dst[0], F::kVdst.get(word_), row_->dst[0]);
+  constexpr enc::Field fields[3] = {F::kSrc0, F::kSrc1, F::kSrc2};
+  const u32 neg = F::kNeg.get(word_);
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned code = fields[i].get(word_);
+    if (row_->has(kMixed)) { mixed_source(out_.src[i], i, code, row_->src[i]); continue; }
+    source(out_.src[i], code, row_->src[i], false, i == 0);
+    out_.src[i].neg = neg >> i & 1;
+  }
+  if (!row_->has(kMixed)) out_.mods.neg_hi = static_cast<u8>(F::kNegHi.get(word_) & used);
+}
+
+void Decoding::vintrp() {
+  using F = enc::Vintrp;
+  begin(opcode_map(target_).vintrp[F::kOp.get(word_)], Encoding::Vintrp, 1);
+  if (status_ != Ok) return;
+  out_.mods.attr = static_cast<u8>(F::kAttr.get(word_));
+  out_.mods.attr_chan = static_cast<u8>(F::kAttrChan.get(word_));
+  vgpr(out_.dst[0], F::kVdst.get(word_), row_->dst[0]);
+  const unsigned vsrc = F::kVsrc.get(word_);
+  if (row_->src[0].cls != OperandClass::Imm) return vgpr(out_.src[0], vsrc, row_->src[0]);
+  if (vsrc > 2) return fail(ReservedSource);
+  immediate(out_.src[0], vsrc, row_->src[0]);
+}
+
+// ---------------------------------------------------------------- LDS, GDS
+
+void Decoding::ds() {
+  using F = enc::Ds;
+  begin(opcode_map(target_).ds[gfx8() ? F::kOpGfx8.get(word_) : F::kOpGfx6.get(word_)], Encoding::Ds, 2);
+  if (status_ != Ok) return;
+  constexpr enc::Field fields[3] = {F::kAddr, F::kData0, F::kData1};
+  if (row_->dst[0].present()) vgpr(out_.dst[0], F::kVdst.get(word_), row_->dst[0]);
+  for (unsigned i = 0; i < 3; ++i)
+    if (row_->src[i].present()) vgpr(out_.src[i], fields[i].get(word_), row_->src[i]);
+  if (row_->has(kHint)) return;
+  out_.mods.gds = row_->has(kGdsOnly) || (gfx8() ? F::kGdsGfx8 : F::kGdsGfx6).flag(word_);
+  if (row_->memory.pair == 0) {
+    out_.mods.offset = static_cast<i32>(F::kOffset.get(word_));
+  } else {
+    out_.mods.offset = static_cast<i32>(F::kOffset0.get(word_));
+    out_.mods.offset1 = static_cast<u8>(F::kOffset1.get(word_));
+  }
+}
+
+// ---------------------------------------------------------------- vector memory
+
+void Decoding::buffer_operands() {
+  using F = enc::Buffer;
+  Modifiers& m = out_.mods;
+  m.offset = static_cast<i32>(F::kOffset.get(word_));
+  m.offen = F::kOffen.flag(word_);
+  m.idxen = F::kIdxen.flag(word_);
+  m.glc = F::kGlc.flag(word_);
+  m.slc = (gfx8() && out_.encoding == Encoding::Mubuf ? F::kSlcGfx8 : F::kSlc).flag(word_);
+  m.addr64 = !gfx8() && F::kAddr64.flag(word_);
+  if (m.addr64 && (m.offen || m.idxen)) fail(ReservedBits);
+  const u8 address = static_cast<u8>(m.addr64 ? 2 : m.offen + m.idxen);
+  if (address && row_->src[0].present())
+    vgpr(out_.src[0], F::kVaddr.get(word_), {.cls = OperandClass::V, .type = m.addr64 ? OperandType::U64 : OperandType::U32, .dwords = address});
+  sgpr(out_.src[1], F::kSrsrc.get(word_) * 4, row_->src[1]);
+  source(out_.src[2], F::kSoffset.get(word_), row_->src[2], false);
+  if (m.lds) return;
+  m.tfe = F::kTfe.flag(word_) && !row_->has(kNoData);
+  const unsigned vdata = F::kVdata.get(word_);
+  const auto data = [&](Operand& operand, OperandSpec spec, bool extra) {
+    if (row_->has(kD16) && row_->memory.half == Half::None) spec.dwords = static_cast<u8>(data_dwords_d16(row_->memory.components));
+    spec.dwords = static_cast<u8>(spec.dwords + extra);
+    vgpr(operand, vdata, spec);
+  };
+  const bool returns = row_->memory.atomic == Atomic::None || m.glc;
+  if (row_->dst[0].present() && returns) data(out_.dst[0], row_->dst[0], m.tfe);
+  if (row_->src[3].present()) data(out_.src[3], row_->src[3], false);
+}
+
+unsigned Decoding::data_dwords_d16(unsigned components) const { return gfx9() ? (components + 1) / 2 : components; }
+
+void Decoding::mubuf() {
+  using F = enc::Buffer;
+  begin(opcode_map(target_).mubuf[F::kMubufOp.get(word_)], Encoding::Mubuf, 2);
+  if (status_ != Ok) return;
+  if (row_->has(kInvalidates)) return;
+  out_.mods.lds = F::kLds.flag(word_);
+  if (out_.mods.lds && !row_->has(kCanLds)) {
+    if (!row_->has(kTiesLds)) return fail(ReservedBits);
+  }
+  buffer_operands();
+}
+
+void Decoding::mtbuf() {
+  using F = enc::Buffer;
+  begin(opcode_map(target_).mtbuf[gfx8() ? F::kMtbufOpGfx8.get(word_) : F::kMtbufOpGfx6.get(word_)], Encoding::Mtbuf, 2);
+  if (status_ != Ok) return;
+  out_.mods.dfmt = static_cast<u8>(F::kDfmt.get(word_));
+  out_.mods.nfmt = static_cast<u8>(F::kNfmt.get(word_));
+  buffer_operands();
+}
+
+void Decoding::mimg() {
+  using F = enc::Mimg;
+  const unsigned high = gfx9() && F::kOpHigh.flag(word_) ? 128 : 0;
+  begin(opcode_map(target_).mimg[F::kOp.get(word_) + high], Encoding::Mimg, 2);
+  if (status_ != Ok) return;
+  Modifiers& m = out_.mods;
+  m.dmask = static_cast<u8>(F::kDmask.get(word_));
+  m.unorm = F::kUnorm.flag(word_);
+  m.glc = F::kGlc.flag(word_);
+  m.slc = F::kSlc.flag(word_);
+  m.da = F::kDa.flag(word_);
+  m.tfe = F::kTfe.flag(word_);
+  m.lwe = F::kLwe.flag(word_);
+  (gfx9() ? m.a16 : m.r128) = F::kR128.flag(word_);
+  m.d16 = gfx8() && F::kD16.flag(word_);
+  const unsigned components = row_->image & kImgGather4 ? 4 : std::max(1, std::popcount(unsigned{m.dmask}));
+  OperandSpec data{.cls = OperandClass::V, .type = OperandType::B32};
+  data.dwords = static_cast<u8>(m.d16 ? data_dwords_d16(components) : components);
+  OperandSpec address{.cls = OperandClass::V, .type = OperandType::B32, .dwords = static_cast<u8>(min_address_dwords(row_->image))};
+  OperandSpec resource = row_->src[1];
+  if (m.r128) resource.dwords = 4;
+  vgpr(out_.src[0], F::kVaddr.get(word_), address);
+  sgpr(out_.src[1], F::kSrsrc.get(word_) * 4, resource);
+  if (row_->src[2].present()) sgpr(out_.src[2], F::kSsamp.get(word_) * 4, row_->src[2]);
+  const unsigned vdata = F::kVdata.get(word_);
+  if (row_->src[3].present()) vgpr(out_.src[3], vdata, data);
+  if (!row_->dst[0].present() || (row_->memory.atomic != Atomic::None && !m.glc)) return;
+  data.dwords = static_cast<u8>(data.dwords + m.tfe);
+  vgpr(out_.dst[0], vdata, data);
+}
+
+void Decoding::flat() {
+  using F = enc::Flat;
+  const u32 segment = gfx9() ? F::kSeg.get(word_) : 0;
+  if (segment == 3) return fail(ReservedControl);
+  begin(opcode_map(target_).flat[segment][F::kOp.get(word_)], Encoding::Flat, 2);
+  if (status_ != Ok) return;
+  Modifiers& m = out_.mods;
+  m.glc = F::kGlc.flag(word_);
+  m.slc = F::kSlc.flag(word_);
+  m.tfe = !gfx9() && F::kTfe.flag(word_);
+  m.lds = gfx9() && F::kLds.flag(word_);
+  if (m.lds && !row_->has(kCanLds)) return fail(ReservedBits);
+  const unsigned saddr = F::kSaddr.get(word_);
+  OperandSpec address = row_->src[0];
+  if (gfx9()) m.offset = static_cast<i32>(segment ? F::kOffsetSegment.get_signed(word_) : i64{F::kOffsetFlat.get(word_)});
+  const bool has_saddr = segment != 0 && saddr != F::kSaddrOff;
+  if (has_saddr) {
+    sgpr(out_.src[1], saddr, row_->src[1]);
+    address.type = OperandType::U32;
+    address.dwords = 1;
+  }
+  if (!(has_saddr && row_->memory.space == Space::Scratch)) vgpr(out_.src[0], F::kAddr.get(word_), address);
+  if (row_->src[2].present()) vgpr(out_.src[2], F::kData.get(word_), row_->src[2]);
+  if (!row_->dst[0].present() || m.lds || (row_->memory.atomic != Atomic::None && !m.glc)) return;
+  OperandSpec dst = row_->dst[0];
+  dst.dwords = static_cast<u8>(dst.dwords + m.tfe);
+  vgpr(out_.dst[0], F::kVdst.get(word_), dst);
+}
+
+void Decoding::exp() {
+  using F = enc::Exp;
+  begin(opcode_map(target_).exp, Encoding::Exp, 2);
+  if (status_ != Ok) return;
+  Modifiers& m = out_.mods;
+  m.exp_enable = static_cast<u8>(F::kEnable.get(word_));
+  m.exp_target = static_cast<u8>(F::kTarget.get(word_));
+  m.exp_compr = F::kCompr.flag(word_);
+  m.exp_done = F::kDone.flag(word_);
+  m.exp_vm = F::kVm.flag(word_);
+  constexpr enc::Field fields[4] = {F::kVsrc0, F::kVsrc1, F::kVsrc2, F::kVsrc3};
+  for (unsigned i = 0; i < 4; ++i) {
+    // Compressed: two registers of two f16 each, enabled by pairs of bits.
+    const unsigned field = m.exp_compr ? i / 2 : i;
+    if (m.exp_enable >> i & 1) vgpr(out_.src[i], fields[field].get(word_), row_->src[i]);
+  }
+}
+
+// ---------------------------------------------------------------- dispatch
+
+void Decoding::scalar_alu() {
+  const auto first = static_cast<u32>(word_);
+  if (enc::kSop1Prefix.matches(first)) return sop1();
+  if (enc::kSopcPrefix.matches(first)) return sopc();
+  if (enc::kSoppPrefix.matches(first)) return sopp();
+  if (enc::kSopkPrefix.matches(first)) return sopk();
+  sop2();
+}
+
+DecodeStatus Decoding::run() {
+  if (code_.empty()) return Truncated;
+  const u32 first = code_[0];
+  word_ = code_.size() > 1 ? first | u64{code_[1]} << 32 : first;
+  if (!(first >> 31)) {
+    if (enc::kVop1Prefix.matches(first)) vop1();
+    else if (enc::kVopcPrefix.matches(first)) vopc();
+    else vop2();
+  } else if (first >> 30 == 0b10) {
+    scalar_alu();
+  } else {
+    switch (first >> 26) {
+    case 0b110000: gfx8() ? smem() : smrd(); break;
+    case 0b110001: gfx8() ? exp() : smrd(); break;
+    case 0b110010: gfx8() ? fail(UnknownEncoding) : vintrp(); break;
+    case 0b110100: gfx9() && enc::Vop3p::kPrefix.matches(first) ? vop3p() : vop3(); break;
+    case 0b110101: gfx8() ? vintrp() : fail(UnknownEncoding); break;
+    case 0b110110: ds(); break;
+    case 0b110111: target_ == Target::gfx600 ? fail(UnknownEncoding) : flat(); break;
+    case 0b111000: mubuf(); break;
+    case 0b111010: mtbuf(); break;
+    case 0b111100: mimg(); break;
+    case 0b111110: gfx8() ? fail(UnknownEncoding) : exp(); break;
+    default: fail(UnknownEncoding);
+    }
+  }
+  out_.size = static_cast<u8>(4 * dwords_);
+  return status_;
+}
+
+} // namespace
+
+DecodeStatus decode(Target target, std::span<const u32> code, Inst& out) {
+  out = Inst{};
+  return Decoding(target, code, out).run();
+}
+
+Result<Inst> decode(Target target, std::span<const u8> bytes) {
+  std::array<u32, 3> dwords{};
+  const std::size_t count = std::min<std::size_t>(bytes.size() / 4, dwords.size());
+  for (std::size_t i = 0; i < count; ++i) dwords[i] = load_le<u32>(bytes.data() + 4 * i);
+  Inst inst;
+  const DecodeStatus status = decode(target, std::span<const u32>(dwords.data(), count), inst);
+  if (status == Ok) return inst;
+  std::string words;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, 2); ++i) words += fmt::format("{}{:08x}", i ? " " : "", dwords[i]);
+  return Error{ErrorCode::BadInput, fmt::format("{}: not an instruction of {}: {}", words, target_name(target), reason(status))};
+}
+
+std::string_view reason(DecodeStatus status) {
+  switch (status) {
+  case Ok: return "decoded";
+  case Truncated: return "the code ends inside the instruction";
+  case UnknownEncoding: return "the leading bits select no instruction format";
+  case UnknownOpcode: return "the format has no such opcode";
+  case UnknownForm: return "the instruction has no such SDWA or DPP form";
+  case ReservedSource: return "a source operand has a reserved code";
+  case ReservedRegister: return "a scalar register code is reserved";
+  case MisalignedScalar: return "a scalar register tuple is not aligned";
+  case RegisterRange: return "a register tuple passes the last register";
+  case LiteralNotAllowed: return "the format takes no literal constant";
+  case LdsDirectMisplaced: return "lds_direct is allowed only as the first 32-bit source of a vector instruction";
+  case ReservedControl: return "a DPP, SDWA or segment selector has a reserved value";
+  case ReservedBits: return "the addressing or destination bits contradict each other";
+  }
+  return "unknown";
+}
+
+unsigned skip_size(Target target, u32 first) {
+  if (first >> 30 != 0b11) return 4;
+  const unsigned top = first >> 26;
+  if (target < Target::gfx803 && (top >> 1 == 0b11000 || top == 0b110010)) return 4;
+  return top == 0b110101 && target >= Target::gfx803 ? 4 : 8;
+}
+
+} // namespace lanewise::isa
