@@ -1,0 +1,127 @@
+#include "tests/e2e/run_case.hpp"
+
+#include "lanewise/lanewise.hpp"
+
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace lanewise::e2e {
+namespace {
+
+using kernels::Arg;
+using kernels::ArgKind;
+
+DeviceOptions options_for(Runner runner) {
+  DeviceOptions options;
+  options.threads = 1; // the cases run side by side
+  options.no_fallback = true;
+  if (runner == Runner::Interp) options.engine = Engine::Interp;
+  options.simd = runner == Runner::Avx512 ? Simd::Avx512 : Simd::Avx2;
+  return options;
+}
+
+/// The case's arguments in guest memory.
+struct Memory {
+  std::vector<Buffer> buffers;
+  std::vector<Argument> arguments;
+};
+
+Result<Memory> make_memory(const std::vector<Arg>& args) {
+  Memory memory;
+  for (const Arg& arg : args) {
+    Buffer buffer;
+    if (arg.kind == ArgKind::Buffer) {
+      auto allocated = Buffer::allocate(arg.bytes.size());
+      if (!allocated) return std::move(allocated).error();
+      buffer = std::move(*allocated);
+      if (!arg.bytes.empty()) std::memcpy(buffer.data(), arg.bytes.data(), arg.bytes.size());
+      memory.arguments.push_back(Argument::pointer(buffer.data()));
+    } else {
+      memory.arguments.push_back(arg.kind == ArgKind::Local ? Argument::lds(arg.local_bytes)
+                                                            : Argument::bytes(arg.bytes));
+    }
+    memory.buffers.push_back(std::move(buffer));
+  }
+  return memory;
+}
+
+std::vector<Arg> read_back(const std::vector<Arg>& args, const Memory& memory) {
+  std::vector<Arg> after = args;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    if (after[i].kind == ArgKind::Buffer)
+      after[i].bytes.assign(memory.buffers[i].data(), memory.buffers[i].data() + memory.buffers[i].size());
+  return after;
+}
+
+/// The first argument whose bytes differ, as text; empty if none does.
+std::string bit_difference(const std::vector<Arg>& first, const std::vector<Arg>& second) {
+  for (std::size_t i = 0; i < first.size(); ++i)
+    for (std::size_t at = 0; at < first[i].bytes.size(); ++at)
+      if (first[i].bytes[at] != second[i].bytes[at])
+        return fmt::format("argument {} ({}) differs from the first engine's at byte {}: {:02x}, not {:02x}",
+                           i, first[i].name, at, static_cast<unsigned>(second[i].bytes[at]),
+                           static_cast<unsigned>(first[i].bytes[at]));
+  return {};
+}
+
+Result<std::vector<Arg>> launch(const kernels::KernelCase& test, const std::string& path, Runner runner,
+                                Outcome& outcome) {
+  auto device = Device::create(options_for(runner));
+  if (!device) return std::move(device).error();
+  auto module = device->load_file(path);
+  if (!module) return std::move(module).error();
+  auto kernel = module->kernel(test.kernel);
+  if (!kernel) return std::move(kernel).error();
+  auto memory = make_memory(test.args);
+  if (!memory) return std::move(memory).error();
+  auto prepared = kernel->prepare();
+  if (!prepared) return std::move(prepared).error();
+  outcome.translate_ms = prepared->translate_ms;
+  LaunchConfig config;
+  config.grid = test.global;
+  config.block = test.local;
+  std::copy(test.offset.begin(), test.offset.end(), config.offset.begin());
+  auto times = kernel->launch(config, memory->arguments);
+  if (!times) return std::move(times).error();
+  outcome.run_ms = times->wall_ms;
+  return read_back(test.args, *memory);
+}
+
+} // namespace
+
+std::string_view name_of(Runner runner) {
+  switch (runner) {
+  case Runner::Interp: return "interp";
+  case Runner::Avx2: return "jit-avx2";
+  case Runner::Avx512: return "jit-avx512";
+  }
+  return "";
+}
+
+Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runner runner,
+                 std::vector<Arg>& bits) {
+  Outcome outcome;
+  outcome.runner = runner;
+  if (runner != Runner::Interp && !host_supports(runner == Runner::Avx512 ? Simd::Avx512 : Simd::Avx2)) {
+    outcome.verdict = Verdict::Skipped;
+    outcome.message = fmt::format("this CPU cannot run {}", name_of(runner));
+    return outcome;
+  }
+  auto after = launch(test, path, runner, outcome);
+  if (!after) {
+    outcome.verdict = Verdict::Error;
+    outcome.message = after.error().message;
+    return outcome;
+  }
+  if (auto wrong = test.check(*after)) {
+    outcome.verdict = Verdict::Fail;
+    outcome.message = *wrong;
+    return outcome;
+  }
+  if (bits.empty()) bits = *after;
+  outcome.message = bit_difference(bits, *after);
+  outcome.verdict = outcome.message.empty() ? Verdict::Pass : Verdict::Fail;
+  return outcome;
+}
+
+} // namespace lanewise::e2e
