@@ -21,6 +21,9 @@ void merge_common(ir::Function& f);
 /// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
 void eliminate_dead_code(ir::Function& f);
 
+/// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
+void scalarize_lanes(ir::Function& f);
+
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 

@@ -1,0 +1,602 @@
+// Folding: one walk over the blocks in reverse postorder. Each instruction is either replaced by a value that
+// exists already (simplify() returns it), or by other instructions that are emitted in its place and folded
+// in turn, or kept.
+//
+// The rules are grouped; each states its pattern. They must hold for every lane, active or not, and for every
+// bit of NaNs.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/evaluate.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <array>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class Folder {
+public:
+  explicit Folder(Function& f) : f_(f), map_(f.num_values()) {}
+
+  void run() {
+    const Cfg cfg(f_);
+    for (const BlockId b : cfg.rpo) {
+      block_ = b;
+      std::vector<InstId> old;
+      old.swap(f_[b].insts);
+      out_.clear();
+      for (const InstId i : old) visit(i);
+      f_[b].insts = out_;
+    }
+    f_.replace_values(map_);
+  }
+
+private:
+  Function& f_;
+  std::vector<ValueId> map_;
+  std::vector<InstId> out_;
+  BlockId block_;
+  u32 pc_ = 0;
+
+  ValueId resolve(ValueId v) const {
+    while (v.index < map_.size() && map_[v.index].valid()) v = map_[v.index];
+    return v;
+  }
+
+  void visit(InstId i) {
+    for (ValueId& v : f_.operands(i)) v = resolve(v);
+    pc_ = f_[i].pc;
+    if (f_[i].op == Op::Branch) return fold_branch(i);
+    if (f_[i].num_results == 1 && info(f_[i].op).is(kPure)) {
+      const Inst inst = f_[i];
+      const auto operands = f_.operands(i);
+      const std::vector<ValueId> copy(operands.begin(), operands.end()); // simplify() may grow the pool
+      const ValueId v = simplify(inst, f_.type(inst.first_result), copy);
+      if (v.valid()) {
+        map_[inst.first_result.index] = v;
+        f_[i].block = BlockId{};
+        return;
+      }
+    }
+    keep(i);
+  }
+  void keep(InstId i) {
+    f_[i].block = block_;
+    out_.push_back(i);
+  }
+
+  /// The value of an op on `x`, folded as far as possible; emitted here if nothing simpler has it.
+  ValueId emit(Op op, Type type, std::initializer_list<ValueId> x, u64 imm = 0) {
+    Inst proto;
+    proto.op = op;
+    proto.imm = imm;
+    proto.pc = pc_;
+    if (op != Op::Const) {
+      const std::vector<ValueId> copy(x);
+      if (const ValueId v = simplify(proto, type, copy); v.valid()) return v;
+    }
+    const InstId i = f_.make(proto, {x.begin(), x.size()}, {&type, 1});
+    map_.resize(f_.num_values());
+    keep(i);
+    return f_.result(i);
+  }
+  ValueId constant(Type t, u64 bits) { return emit(Op::Const, t, {}, bits); }
+  ValueId all_ones(Type t) {
+    return constant(t, bit_width(t) == 32 ? 0xffff'ffffu : t == Type::U1 ? 1 : ~u64{0});
+  }
+  Type type(ValueId v) const { return f_.type(v); }
+  bool is_const(ValueId v, u64* bits = nullptr) const { return f_.is_const(v, bits); }
+  bool is_zero(ValueId v) const {
+    u64 bits = 1;
+    return is_const(v, &bits) && bits == 0;
+  }
+  bool is_ones(ValueId v) const {
+    u64 bits = 0;
+    const Type t = type(v);
+    return is_const(v, &bits) && bits == (bit_width(t) == 32 ? 0xffff'ffffu : t == Type::U1 ? 1 : ~u64{0});
+  }
+  /// The defining instruction if it is an `op`.
+  const Inst* match(ValueId v, Op op) const {
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && inst->op == op ? inst : nullptr;
+  }
+  ValueId operand(const Inst* inst, unsigned n) const {
+    return resolve(f_.operands(f_.def_id(inst->first_result))[n]);
+  }
+
+  ValueId simplify(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+    if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
+    if (const ValueId v = sink_splats(inst, t, x); v.valid()) return v;
+    switch (inst.op) {
+    case Op::Join: return fold_join(t, x[0], x[1]);
+    case Op::Lo:
+    case Op::Hi: return fold_half(inst.op, t, x[0]);
+    case Op::Splat:
+    case Op::U64ToMask: return fold_to_mask(inst.op, t, x[0]);
+    case Op::MaskToU64: return fold_mask_to_u64(x[0]);
+    case Op::AnyLane: return fold_any(x[0]);
+    case Op::Add:
+    case Op::Sub: return fold_add(inst.op, t, x[0], x[1]);
+    case Op::Mul: return fold_mul(t, x[0], x[1]);
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::AndNot: return fold_logic(inst.op, t, x[0], x[1]);
+    case Op::Not: return fold_not(t, x[0]);
+    case Op::Shl:
+    case Op::LShr:
+    case Op::AShr: return fold_shift(inst.op, t, x[0], x[1]);
+    case Op::ICmp: return fold_icmp(static_cast<IntPred>(inst.imm), t, x[0], x[1]);
+    case Op::Select: return fold_select(t, x[0], x[1], x[2]);
+    case Op::BitSelect: return fold_bitselect(t, x[0], x[1], x[2]);
+    case Op::ReadLane: return fold_readlane(x[0], x[1]);
+    case Op::ReadFirst:
+      return match(x[0], Op::Splat) != nullptr ? operand(match(x[0], Op::Splat), 0) : const_as_uniform(x[0]);
+    default: return {};
+    }
+  }
+
+  // --- constants, and work that is the same in every lane
+
+  ValueId fold_constants(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+    if (x.empty() || x.size() > 3) return {};
+    std::array<u64, 3> bits{};
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (!is_const(x[i], &bits[i])) return {};
+    if (inst.op == Op::Select) return bits[0] == 0 ? x[2] : is_ones(x[0]) ? x[1] : ValueId{};
+    const auto value = evaluate(inst.op, t, type(x[0]), inst.imm, {bits.data(), x.size()});
+    return value ? constant(t, *value) : ValueId{};
+  }
+
+  static bool has_uniform_form(Op op) {
+    switch (op) {
+    case Op::Join:
+    case Op::Lo:
+    case Op::Hi:
+    case Op::ZExt:
+    case Op::SExt:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::UMulHi:
+    case Op::SMulHi:
+    case Op::UMulWide:
+    case Op::SMulWide:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::AndNot:
+    case Op::Not:
+    case Op::Shl:
+    case Op::LShr:
+    case Op::AShr:
+    case Op::UMin:
+    case Op::UMax:
+    case Op::SMin:
+    case Op::SMax:
+    case Op::ICmp:
+    case Op::PopCount:
+    case Op::CountLz:
+    case Op::CountTz:
+    case Op::BitRev: return true;
+    default: return false;
+    }
+  }
+
+  /// op(splat a, splat b) -> splat(op(a, b)): the same in every lane, so done once per wave.
+  ValueId sink_splats(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+    if (x.empty() || !is_per_lane(t) || !has_uniform_form(inst.op) || !is_vector(type(x[0]))) return {};
+    std::array<ValueId, 3> uniform;
+    bool any_splat = false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (const Inst* s = match(x[i], Op::Splat)) {
+        uniform[i] = operand(s, 0);
+        any_splat = true;
+      } else if (!is_const(x[i]))
+        return {};
+    }
+    if (!any_splat) return {};
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (!uniform[i].valid()) uniform[i] = const_as_uniform(x[i]);
+    const Type u = t == Type::Mask ? Type::U1 : t == Type::V32 ? Type::U32 : Type::U64;
+    ValueId v;
+    if (x.size() == 1)
+      v = emit(inst.op, u, {uniform[0]}, inst.imm);
+    else if (x.size() == 2)
+      v = emit(inst.op, u, {uniform[0], uniform[1]}, inst.imm);
+    else
+      v = emit(inst.op, u, {uniform[0], uniform[1], uniform[2]}, inst.imm);
+    return emit(Op::Splat, t, {v});
+  }
+
+  ValueId const_as_uniform(ValueId v) {
+    u64 bits = 0;
+    if (!is_const(v, &bits) || !is_vector(type(v))) return {};
+    return constant(type(v) == Type::V32 ? Type::U32 : Type::U64, bits);
+  }
+
+  // --- halves and pairs
+
+  ValueId fold_join(Type t, ValueId lo, ValueId hi) {
+    const Inst *l = match(lo, Op::Lo), *h = match(hi, Op::Hi);
+    if (l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0)) return operand(l, 0);
+    if (is_zero(hi)) return emit(Op::ZExt, t, {lo});
+    // join(a, ashr(a, 31)) is the sign extension
+    if (const Inst* s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
+      u64 amount = 0;
+      if (is_const(operand(s, 1), &amount) && (amount & 31) == 31) return emit(Op::SExt, t, {lo});
+    }
+    if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
+    // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
+    const Inst *sl = match(lo, Op::Select), *sh = match(hi, Op::Select);
+    if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
+        (joins(operand(sl, 1), operand(sh, 1)) || joins(operand(sl, 2), operand(sh, 2)))) {
+      const ValueId c = operand(sl, 0), a = operand(sl, 1), b = operand(sl, 2), d = operand(sh, 1),
+                    e = operand(sh, 2);
+      const ValueId first = emit(Op::Join, t, {a, d});
+      return emit(Op::Select, t, {c, first, emit(Op::Join, t, {b, e})});
+    }
+    return {};
+  }
+  /// join(lo, hi) would be an existing wide value.
+  bool joins(ValueId lo, ValueId hi) const {
+    const Inst *l = match(lo, Op::Lo), *h = match(hi, Op::Hi);
+    return l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0);
+  }
+
+  /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
+  /// chains compute.
+  ValueId join_add(Type t, ValueId lo, ValueId hi) {
+    if (const Inst* l = match(lo, Op::Add)) {
+      const ValueId a = operand(l, 0), b = operand(l, 1);
+      ValueId rest, carry;
+      if (!split_carry(hi, Op::Add, rest, carry)) return {};
+      const Inst* c = match(carry, Op::ICmp);
+      if (c == nullptr || !is_carry_of(c, lo, a, b)) return {};
+      ValueId c0 = rest, d0;
+      if (const Inst* sum = match(rest, Op::Add)) {
+        c0 = operand(sum, 0);
+        d0 = operand(sum, 1);
+      } else {
+        d0 = constant(type(lo), 0);
+      }
+      const ValueId first = emit(Op::Join, t, {a, c0});
+      return emit(Op::Add, t, {first, emit(Op::Join, t, {b, d0})});
+    }
+    if (const Inst* l = match(lo, Op::Sub)) {
+      const ValueId a = operand(l, 0), b = operand(l, 1);
+      ValueId rest, borrow;
+      if (!split_carry(hi, Op::Sub, rest, borrow)) return {};
+      const Inst* c = match(borrow, Op::ICmp);
+      if (c == nullptr || !is_borrow_of(c, a, b)) return {};
+      ValueId c0 = rest, d0;
+      if (const Inst* difference = match(rest, Op::Sub)) {
+        c0 = operand(difference, 0);
+        d0 = operand(difference, 1);
+      } else {
+        d0 = constant(type(lo), 0);
+      }
+      const ValueId first = emit(Op::Join, t, {a, c0});
+      return emit(Op::Sub, t, {first, emit(Op::Join, t, {b, d0})});
+    }
+    return {};
+  }
+  /// hi = rest op select(carry, 1, 0), or for uniform values rest op zext(carry).
+  bool split_carry(ValueId hi, Op op, ValueId& rest, ValueId& carry) const {
+    const Inst* sum = match(hi, op);
+    if (sum == nullptr) return false;
+    for (unsigned n = 0; n < 2; ++n) {
+      if (op == Op::Sub && n == 0) continue;
+      const ValueId bit = operand(sum, n);
+      u64 one = 0;
+      if (const Inst* s = match(bit, Op::Select);
+          s != nullptr && is_const(operand(s, 1), &one) && one == 1 && is_zero(operand(s, 2)))
+        carry = operand(s, 0);
+      else if (const Inst* z = match(bit, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
+        carry = operand(z, 0);
+      else
+        continue;
+      rest = operand(sum, 1 - n);
+      return true;
+    }
+    return false;
+  }
+  bool is_carry_of(const Inst* compare, ValueId sum, ValueId a, ValueId b) const {
+    const auto p = static_cast<IntPred>(compare->imm);
+    const ValueId x = operand(compare, 0), y = operand(compare, 1);
+    return (p == IntPred::ULt && x == sum && (y == a || y == b)) ||
+           (p == IntPred::UGt && y == sum && (x == a || x == b));
+  }
+  bool is_borrow_of(const Inst* compare, ValueId a, ValueId b) const {
+    const auto p = static_cast<IntPred>(compare->imm);
+    const ValueId x = operand(compare, 0), y = operand(compare, 1);
+    return (p == IntPred::ULt && x == a && y == b) || (p == IntPred::UGt && x == b && y == a);
+  }
+
+  ValueId fold_half(Op op, Type t, ValueId x) {
+    if (const Inst* j = match(x, Op::Join)) return operand(j, op == Op::Lo ? 0 : 1);
+    if (const Inst* z = match(x, Op::ZExt)) return op == Op::Lo ? operand(z, 0) : constant(t, 0);
+    if (const Inst* s = match(x, Op::SExt)) {
+      const ValueId a = operand(s, 0);
+      if (op == Op::Lo) return a;
+      return emit(Op::AShr, t, {a, constant(t, 31)});
+    }
+    if (const Inst* s = match(x, Op::Splat))
+      return emit(Op::Splat, t, {emit(op, Type::U32, {operand(s, 0)})});
+    if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
+      if (const Inst* a = f_.def(x); a != nullptr && is_bitwise_from_below(a->op) && a->num_operands == 2 &&
+                                     is_cheap_half(operand(a, 0)) && is_cheap_half(operand(a, 1))) {
+        const Op o = a->op;
+        const ValueId first = operand(a, 0), second = operand(a, 1);
+        const ValueId low = emit(Op::Lo, t, {first});
+        return emit(o, t, {low, emit(Op::Lo, t, {second})});
+      }
+    return {};
+  }
+  static bool is_bitwise_from_below(Op op) {
+    return op == Op::Add || op == Op::Sub || op == Op::And || op == Op::Or || op == Op::Xor;
+  }
+  bool is_cheap_half(ValueId v) const {
+    return match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr || match(v, Op::SExt) != nullptr ||
+           is_const(v);
+  }
+
+  // --- masks and scalars
+
+  ValueId fold_to_mask(Op op, Type t, ValueId x) {
+    if (op == Op::Splat) return {};
+    if (const Inst* m = match(x, Op::MaskToU64)) return operand(m, 0);
+    if (const Inst* s = match(x, Op::Select); s != nullptr && type(operand(s, 0)) == Type::U1) {
+      const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
+      if (is_ones(a) && is_zero(b)) return emit(Op::Splat, t, {c});
+      if (is_zero(a) && is_ones(b)) return emit(Op::Splat, t, {emit(Op::Not, Type::U1, {c})});
+      if (is_mask_like(a) && is_mask_like(b)) {
+        const ValueId first = emit(Op::U64ToMask, t, {a});
+        return emit(Op::Select, t, {c, first, emit(Op::U64ToMask, t, {b})});
+      }
+    }
+    return {};
+  }
+  bool is_mask_like(ValueId v) const { return match(v, Op::MaskToU64) != nullptr || is_const(v); }
+  ValueId fold_mask_to_u64(ValueId m) {
+    const Inst* u = match(m, Op::U64ToMask);
+    return u != nullptr ? operand(u, 0) : ValueId{};
+  }
+  ValueId fold_any(ValueId m) {
+    if (const Inst* s = match(m, Op::Splat)) return operand(s, 0);
+    if (const Inst* u = match(m, Op::U64ToMask)) {
+      const ValueId x = operand(u, 0);
+      return emit(Op::ICmp, Type::U1, {x, constant(Type::U64, 0)}, static_cast<u64>(IntPred::Ne));
+    }
+    return {};
+  }
+
+  // --- arithmetic
+
+  ValueId fold_add(Op op, Type t, ValueId a, ValueId b) {
+    if (is_zero(b)) return a;
+    if (op == Op::Add && is_zero(a)) return b;
+    if (op == Op::Sub && a == b) return constant(t, 0);
+    u64 c = 0, d = 0;
+    if (op == Op::Sub && is_const(b, &c)) return emit(Op::Add, t, {a, constant(t, 0 - c)});
+    if (op == Op::Add && is_const(a)) return emit(Op::Add, t, {b, a});
+    if (op == Op::Add && is_const(b, &c)) // (x + d) + c -> x + (c + d)
+      if (const Inst* s = match(a, Op::Add); s != nullptr && is_const(operand(s, 1), &d)) {
+        const ValueId x = operand(s, 0);
+        return emit(Op::Add, t, {x, constant(t, bit_width(t) == 32 ? (c + d) & 0xffff'ffffu : c + d)});
+      }
+    return {};
+  }
+  ValueId fold_mul(Type t, ValueId a, ValueId b) {
+    if (is_const(a) && !is_const(b)) return emit(Op::Mul, t, {b, a});
+    u64 c = 0;
+    if (!is_const(b, &c)) return {};
+    if (c == 0) return b;
+    if (c == 1) return a;
+    if (std::has_single_bit(c)) {
+      const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
+      return emit(Op::Shl, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
+    }
+    return {};
+  }
+
+  ValueId fold_logic(Op op, Type t, ValueId a, ValueId b) {
+    if (op == Op::AndNot) {
+      if (a == b || is_zero(a) || is_ones(b)) return constant(t, 0);
+      if (is_zero(b)) return a;
+      if (is_ones(a)) return emit(Op::Not, t, {b});
+      if (is_const(b)) return emit(Op::And, t, {a, emit(Op::Not, t, {b})});
+    } else {
+      if (is_const(a) && !is_const(b)) return emit(op, t, {b, a});
+      if (a == b) return op == Op::Xor ? constant(t, 0) : a;
+      if (is_zero(b)) return op == Op::And ? b : a;
+      if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
+    }
+    // Logic on scalars that are masks is logic on masks.
+    const Inst *ma = match(a, Op::MaskToU64), *mb = match(b, Op::MaskToU64);
+    if (t == Type::U64 && (ma != nullptr || mb != nullptr) && is_mask_like(a) && is_mask_like(b)) {
+      const ValueId x = emit(Op::U64ToMask, Type::Mask, {a});
+      const ValueId y = emit(Op::U64ToMask, Type::Mask, {b});
+      return emit(Op::MaskToU64, Type::U64, {emit(op, Type::Mask, {x, y})});
+    }
+    if (op == Op::And)
+      if (const Inst* n = match(b, Op::Not)) return emit(Op::AndNot, t, {a, operand(n, 0)});
+    if (op == Op::And)
+      if (const Inst* n = match(a, Op::Not)) return emit(Op::AndNot, t, {b, operand(n, 0)});
+    // (x op c) op d -> x op (c op d), for shifts of addresses and flag updates
+    u64 c = 0, d = 0;
+    if (op != Op::AndNot && is_const(b, &d))
+      if (const Inst* inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &c)) {
+        const ValueId x = operand(inner, 0);
+        return emit(op, t, {x, constant(t, op == Op::And ? c & d : op == Op::Or ? c | d : c ^ d)});
+      }
+    // x & (x & y) -> x & y, the mask algebra of nested conditions
+    if (op == Op::And) {
+      if (const Inst* inner = match(b, Op::And);
+          inner != nullptr && (operand(inner, 0) == a || operand(inner, 1) == a))
+        return b;
+      if (const Inst* inner = match(a, Op::And);
+          inner != nullptr && (operand(inner, 0) == b || operand(inner, 1) == b))
+        return a;
+      if (const Inst* inner = match(a, Op::AndNot); inner != nullptr && operand(inner, 0) == b) return a;
+      if (const Inst* inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a) return b;
+    }
+    // x ^ (x & y) -> x & ~y: how compilers make the other side of a condition
+    if (op == Op::Xor) {
+      if (const Inst* inner = match(b, Op::And)) {
+        if (operand(inner, 0) == a) return emit(Op::AndNot, t, {a, operand(inner, 1)});
+        if (operand(inner, 1) == a) return emit(Op::AndNot, t, {a, operand(inner, 0)});
+      }
+      if (const Inst* inner = match(a, Op::And)) {
+        if (operand(inner, 0) == b) return emit(Op::AndNot, t, {b, operand(inner, 1)});
+        if (operand(inner, 1) == b) return emit(Op::AndNot, t, {b, operand(inner, 0)});
+      }
+    }
+    return {};
+  }
+
+  ValueId fold_not(Type t, ValueId a) {
+    if (const Inst* n = match(a, Op::Not)) return operand(n, 0);
+    if (const Inst* m = match(a, Op::MaskToU64)) {
+      const ValueId mask = operand(m, 0);
+      return emit(Op::MaskToU64, t, {emit(Op::Not, Type::Mask, {mask})});
+    }
+    if (const Inst* c = match(a, Op::ICmp)) {
+      static constexpr IntPred kInverse[] = {IntPred::Ne,  IntPred::Eq,  IntPred::UGe, IntPred::UGt,
+                                             IntPred::ULe, IntPred::ULt, IntPred::SGe, IntPred::SGt,
+                                             IntPred::SLe, IntPred::SLt};
+      const ValueId x = operand(c, 0), y = operand(c, 1);
+      const u64 inverse = static_cast<u64>(kInverse[c->imm]);
+      return emit(Op::ICmp, t, {x, y}, inverse);
+    }
+    return {};
+  }
+
+  ValueId fold_shift(Op op, Type t, ValueId a, ValueId amount) {
+    u64 n = 0, m = 0;
+    const unsigned width = bit_width(t);
+    if (!is_const(amount, &n)) return {};
+    n &= width - 1;
+    if (n == 0) return a;
+    // x << m << n -> x << (m + n), likewise to the right
+    if (const Inst* inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &m)) {
+      m &= width - 1;
+      const ValueId x = operand(inner, 0);
+      if (n + m < width) return emit(op, t, {x, constant(type(amount), n + m)});
+      if (op != Op::AShr) return constant(t, 0);
+    }
+    if (!is_wide(t)) return {};
+    // 64-bit shifts of a value whose interesting half is known
+    const Type half = half_of(t);
+    const Type amount_type = is_uniform(t) ? Type::U32 : Type::V32;
+    if (op == Op::AShr && n == 32)
+      if (const Inst* j = match(a, Op::Join)) return emit(Op::SExt, t, {operand(j, 1)}); // join(x, y) >> 32
+    // ashr(join(0, x), 32 - k) -> shl(sext(x), k): the index scaling of clang
+    if (op == Op::AShr && n < 32)
+      if (const Inst* j = match(a, Op::Join); j != nullptr && is_zero(operand(j, 0)) && n != 0) {
+        const ValueId x = emit(Op::SExt, t, {operand(j, 1)});
+        return emit(Op::Shl, t, {x, constant(amount_type, 32 - n)});
+      }
+    if (op == Op::LShr && n >= 32)
+      if (const Inst* j = match(a, Op::Join)) {
+        const ValueId high = operand(j, 1);
+        const ValueId shifted = emit(Op::LShr, half, {high, constant(half, n - 32)});
+        return emit(Op::ZExt, t, {shifted});
+      }
+    return {};
+  }
+
+  ValueId fold_icmp(IntPred p, Type t, ValueId a, ValueId b) {
+    if (a == b) {
+      const bool reflexive = p == IntPred::Eq || p == IntPred::ULe || p == IntPred::UGe ||
+                             p == IntPred::SLe || p == IntPred::SGe;
+      return reflexive ? all_ones(t) : constant(t, 0);
+    }
+    if (!is_zero(b) || (p != IntPred::Eq && p != IntPred::Ne)) return {};
+    // mask != 0 -> any lane; bool != 0 -> bool
+    ValueId truth;
+    if (const Inst* m = match(a, Op::MaskToU64))
+      truth = emit(Op::AnyLane, Type::U1, {operand(m, 0)});
+    else if (const Inst* z = match(a, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
+      truth = operand(z, 0);
+    else if (const Inst* s = match(a, Op::Select); s != nullptr && is_const(operand(s, 1)) &&
+                                                   !is_zero(operand(s, 1)) && is_zero(operand(s, 2)) &&
+                                                   type(operand(s, 0)) == t)
+      truth = operand(s, 0);
+    if (!truth.valid()) return {};
+    return p == IntPred::Ne ? truth : emit(Op::Not, t, {truth});
+  }
+
+  ValueId fold_select(Type t, ValueId c, ValueId a, ValueId b) {
+    if (a == b || is_ones(c)) return a;
+    if (is_zero(c)) return b;
+    if (const Inst* n = match(c, Op::Not)) return emit(Op::Select, t, {operand(n, 0), b, a});
+    if (type(c) == Type::Mask)
+      if (const Inst* s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
+    // select(c, select(c, x, y), b) -> select(c, x, b) and its mirror: repeated writes under one EXEC
+    if (const Inst* s = match(a, Op::Select); s != nullptr && operand(s, 0) == c)
+      return emit(Op::Select, t, {c, operand(s, 1), b});
+    if (const Inst* s = match(b, Op::Select); s != nullptr && operand(s, 0) == c)
+      return emit(Op::Select, t, {c, a, operand(s, 2)});
+    if (t == Type::Mask || t == Type::U1) {
+      if (is_ones(a) && is_zero(b) && type(c) == t) return c;
+      if (type(c) == t && is_zero(b)) return emit(Op::And, t, {a, c});
+      if (type(c) == t && is_zero(a)) return emit(Op::AndNot, t, {b, c});
+      if (type(c) == t && is_ones(a)) return emit(Op::Or, t, {c, b});
+    }
+    // select(c, mask_to_u64 x, mask_to_u64 y) is a select of masks
+    if (t == Type::U64 && is_mask_like(a) && is_mask_like(b) && !(is_const(a) && is_const(b))) {
+      const ValueId x = emit(Op::U64ToMask, Type::Mask, {a});
+      const ValueId y = emit(Op::U64ToMask, Type::Mask, {b});
+      return emit(Op::MaskToU64, t, {emit(Op::Select, Type::Mask, {c, x, y})});
+    }
+    return {};
+  }
+  ValueId fold_bitselect(Type t, ValueId c, ValueId a, ValueId b) {
+    if (a == b || is_ones(c)) return a;
+    if (is_zero(c)) return b;
+    if (is_zero(b)) return emit(Op::And, t, {c, a});
+    if (is_zero(a)) return emit(Op::AndNot, t, {b, c});
+    return {};
+  }
+
+  /// readlane(writelane(old, x, k), j), how compilers spill scalars: k == j -> x; both known and different ->
+  /// readlane(old, j).
+  ValueId fold_readlane(ValueId v, ValueId lane) {
+    if (const Inst* s = match(v, Op::Splat)) return operand(s, 0);
+    if (is_const(v)) return const_as_uniform(v);
+    u64 j = 0, k = 0;
+    const Inst* w = match(v, Op::WriteLane);
+    if (w == nullptr || !is_const(lane, &j) || !is_const(operand(w, 2), &k)) return {};
+    if ((j & 63) == (k & 63)) return operand(w, 1);
+    return emit(Op::ReadLane, Type::U32, {operand(w, 0), lane});
+  }
+
+  // --- control
+
+  void fold_branch(InstId i) {
+    ValueId c = f_.operands(i)[0];
+    auto& successors = f_[block_].successors;
+    if (const Inst* n = match(c, Op::Not)) {
+      c = operand(n, 0);
+      f_.operands(i)[0] = c;
+      std::swap(successors[0], successors[1]);
+    }
+    u64 bits = 0;
+    if (!is_const(c, &bits)) return keep(i);
+    Successor target = std::move(successors[bits != 0 ? 0 : 1]);
+    successors.clear();
+    successors.push_back(std::move(target));
+    f_[i].op = Op::Jump;
+    f_.set_operands(i, {});
+    keep(i);
+  }
+};
+
+} // namespace
+
+void fold(Function& f) { Folder(f).run(); }
+
+} // namespace lanewise::passes

@@ -1,0 +1,174 @@
+// Joining: GCN code spreads 64-bit values over two registers and keeps lane masks in scalar pairs. Where a
+// block joins two of its parameters, the pair becomes one 64-bit parameter; a 64-bit scalar parameter that
+// only ever receives masks becomes a mask. The joins and splits this leaves at the edges are folded away by
+// fold().
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class PairJoiner {
+public:
+  explicit PairJoiner(Function& f) : f_(f) {}
+
+  /// One round; true if anything changed.
+  bool run() {
+    const Cfg cfg(f_);
+    preds_ = &cfg.preds;
+    map_.assign(f_.num_values(), ValueId{});
+    bool changed = false;
+    const std::vector<Pair> pairs = find_pairs(cfg);
+    for (const Pair& pair : pairs) changed |= join_parameters(pair);
+    for (const ValueId v : find_masks(cfg)) {
+      mask_parameter(v);
+      changed = true;
+    }
+    if (changed) f_.replace_values(map_);
+    return changed;
+  }
+
+private:
+  struct Pair {
+    BlockId block;
+    ValueId lo, hi;
+  };
+  Function& f_;
+  const std::vector<std::vector<BlockId>>* preds_ = nullptr;
+  std::vector<ValueId> map_;
+
+  bool is_param(ValueId v) const { return !f_.def_id(v).valid(); }
+
+  /// Joins of two parameters of one block; each parameter takes part once a round.
+  std::vector<Pair> find_pairs(const Cfg& cfg) const {
+    std::vector<Pair> pairs;
+    std::vector<bool> taken(f_.num_values(), false);
+    for (const BlockId b : cfg.rpo)
+      for (const InstId i : f_[b].insts) {
+        if (f_[i].op != Op::Join) continue;
+        const auto x = f_.operands(i);
+        if (!is_param(x[0]) || !is_param(x[1]) || x[0] == x[1]) continue;
+        if (f_.def_block(x[0]) != f_.def_block(x[1]) || taken[x[0].index] || taken[x[1].index]) continue;
+        taken[x[0].index] = taken[x[1].index] = true;
+        pairs.push_back({f_.def_block(x[0]), x[0], x[1]});
+      }
+    return pairs;
+  }
+
+  /// `op` on `operands`, just before the end of `b`.
+  ValueId before_end(BlockId b, Op op, Type type, std::initializer_list<ValueId> operands) {
+    Inst proto;
+    proto.op = op;
+    proto.pc = f_[f_.terminator(b)].pc;
+    const InstId i = f_.append(b, proto, {operands.begin(), operands.size()}, {&type, 1});
+    auto& insts = f_[b].insts;
+    std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
+    return f_.result(i);
+  }
+  ValueId at_start(BlockId b, Op op, Type type, ValueId x) {
+    Inst proto;
+    proto.op = op;
+    proto.pc = f_[b].pc;
+    const InstId i = f_.append(b, proto, {&x, 1}, {&type, 1});
+    auto& insts = f_[b].insts;
+    insts.pop_back();
+    insts.insert(insts.begin(), i);
+    return f_.result(i);
+  }
+  /// Calls make_arg(pred, args) for each edge into `b` and appends what it returns to the edge's arguments.
+  template <class F>
+  void extend_edges(BlockId b, F make_arg) {
+    BlockId last;
+    for (const BlockId p : (*preds_)[b.index]) {
+      if (p == last) continue; // both edges of a branch are handled at once
+      last = p;
+      for (std::size_t s = 0; s < f_[p].successors.size(); ++s) {
+        if (f_[p].successors[s].block != b) continue;
+        const ValueId arg = make_arg(p, f_[p].successors[s].args);
+        f_[p].successors[s].args.push_back(arg);
+      }
+    }
+  }
+  void replace(ValueId from, ValueId to) {
+    map_.resize(f_.num_values());
+    map_[from.index] = to;
+  }
+
+  bool join_parameters(const Pair& pair) {
+    const u32 lo = f_[pair.lo].index, hi = f_[pair.hi].index;
+    const Type half = f_.type(pair.lo), wide = wide_of(half);
+    if (f_.type(pair.hi) != half) return false;
+    const ValueId joined = f_.add_param(pair.block, wide);
+    extend_edges(pair.block, [&](BlockId p, const std::vector<ValueId>& args) {
+      return before_end(p, Op::Join, wide, {args[lo], args[hi]});
+    });
+    const ValueId new_lo = at_start(pair.block, Op::Lo, half, joined);
+    const ValueId new_hi = at_start(pair.block, Op::Hi, half, joined);
+    replace(pair.lo, new_lo);
+    replace(pair.hi, new_hi);
+    return true;
+  }
+
+  /// u64 parameters all of whose arguments are masks, constants or such parameters; at least one is a mask.
+  std::vector<ValueId> find_masks(const Cfg& cfg) const {
+    enum : u8 { kNo, kMaybe, kMask };
+    std::vector<u8> state(f_.num_values(), kNo);
+    for (const BlockId b : cfg.rpo)
+      for (const ValueId v : f_[b].params)
+        if (f_.type(v) == Type::U64) state[v.index] = kMaybe;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : cfg.rpo)
+        for (const BlockId p : cfg.preds[b.index])
+          for (const Successor& s : f_[p].successors) {
+            if (s.block != b) continue;
+            for (std::size_t a = 0; a < f_[b].params.size(); ++a) {
+              u8& mine = state[f_[b].params[a].index];
+              if (mine == kNo) continue;
+              if (a >= s.args.size()) continue; // grown by this round's joins; looked at in the next
+              const u8 now = std::min<u8>(mine, classify(s.args[a], state));
+              const bool becomes_mask = mine == kMaybe && classify(s.args[a], state) == kMask;
+              if (now == kNo || becomes_mask) {
+                mine = now == kNo ? u8{kNo} : u8{kMask};
+                changed = true;
+              }
+            }
+          }
+    }
+    std::vector<ValueId> masks;
+    for (u32 v = 0; v < state.size(); ++v)
+      if (state[v] == kMask) masks.emplace_back(v);
+    return masks;
+  }
+  u8 classify(ValueId v, const std::vector<u8>& state) const {
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr) return v.index < state.size() ? state[v.index] : u8{0};
+    if (inst->op == Op::MaskToU64) return 2;
+    return inst->op == Op::Const ? 1 : 0;
+  }
+
+  void mask_parameter(ValueId v) {
+    const BlockId b = f_.def_block(v);
+    const u32 index = f_[v].index;
+    const ValueId mask = f_.add_param(b, Type::Mask);
+    extend_edges(b, [&](BlockId p, const std::vector<ValueId>& args) {
+      return before_end(p, Op::U64ToMask, Type::Mask, {args[index]});
+    });
+    replace(v, at_start(b, Op::MaskToU64, Type::U64, mask));
+  }
+};
+
+} // namespace
+
+void join_pairs(Function& f) {
+  // A joined parameter of an inner loop asks for the outer loop's next; the nesting depth bounds the rounds.
+  for (int round = 0; round < 16 && PairJoiner(f).run(); ++round) {
+    fold(f);
+    eliminate_dead_code(f);
+  }
+}
+
+} // namespace lanewise::passes

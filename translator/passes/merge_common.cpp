@@ -1,0 +1,154 @@
+// Global value numbering, the simple kind: walking the dominator tree, a pure instruction equal to one that
+// dominates it is replaced by that. Block parameters whose arguments all agree are replaced by the common
+// argument.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class MergeCommon {
+public:
+  explicit MergeCommon(Function& f)
+      : f_(f), cfg_(f), dom_(f, cfg_), map_(f.num_values()), children_(f.num_blocks()) {}
+
+  void run() {
+    merge_parameters();
+    for (const BlockId b : cfg_.rpo)
+      if (dom_.idom[b.index].valid()) children_[dom_.idom[b.index].index].push_back(b);
+    // Explicit stack: dominator trees of long kernels are deep. A frame's scope ends when its children are
+    // done.
+    struct Frame {
+      BlockId block;
+      std::size_t next_child = 0, scope = 0;
+    };
+    std::vector<Frame> stack{{BlockId{0}, 0, 0}};
+    visit(BlockId{0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      const auto& children = children_[frame.block.index];
+      if (frame.next_child == children.size()) {
+        leave(frame.scope);
+        stack.pop_back();
+        continue;
+      }
+      const BlockId child = children[frame.next_child++];
+      const std::size_t scope = undo_.size();
+      visit(child);
+      stack.push_back({child, 0, scope});
+    }
+    f_.replace_values(map_);
+  }
+
+private:
+  Function& f_;
+  Cfg cfg_;
+  Dominators dom_;
+  std::vector<ValueId> map_;
+  std::vector<std::vector<BlockId>> children_;
+  std::unordered_multimap<u64, InstId> table_;
+  std::vector<std::pair<u64, InstId>> undo_;
+
+  ValueId resolve(ValueId v) const {
+    while (map_[v.index].valid()) v = map_[v.index];
+    return v;
+  }
+
+  /// To a fixed point: one merged parameter can make others agree.
+  void merge_parameters() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : cfg_.rpo) {
+        for (u32 p = 0; p < f_[b].params.size(); ++p) {
+          const ValueId param = f_[b].params[p];
+          if (map_[param.index].valid()) continue;
+          ValueId common;
+          bool agree = true;
+          for (const BlockId pred : cfg_.preds[b.index])
+            for (const Successor& s : f_[pred].successors) {
+              if (s.block != b) continue;
+              const ValueId arg = resolve(s.args[p]);
+              if (arg == param || arg == common) continue;
+              agree = agree && !common.valid();
+              common = arg;
+            }
+          if (agree && common.valid()) {
+            map_[param.index] = common;
+            changed = true;
+          }
+        }
+      }
+    }
+  }
+
+  static u64 mix(u64 h, u64 x) { return (h ^ x) * 0x9E37'79B9'7F4A'7C15u ^ (h >> 29); }
+
+  u64 hash(InstId id) const {
+    const Inst& inst = f_[id];
+    u64 h = mix(static_cast<u64>(inst.op) + 1, inst.imm);
+    if (inst.num_results != 0) h = mix(h, static_cast<u64>(f_.type(f_.result(id))));
+    if (info(inst.op).is(kFloat)) h = mix(h, static_cast<u64>(inst.fp.kind));
+    for (const ValueId v : f_.operands(id)) h = mix(h, v.index);
+    return h;
+  }
+  bool equal(InstId a, InstId b) const {
+    const Inst &x = f_[a], &y = f_[b];
+    if (x.op != y.op || x.imm != y.imm || x.num_results != y.num_results || !(x.fp == y.fp)) return false;
+    if (f_.type(f_.result(a)) != f_.type(f_.result(b))) return false;
+    const auto ox = f_.operands(a), oy = f_.operands(b);
+    return std::equal(ox.begin(), ox.end(), oy.begin(), oy.end());
+  }
+
+  void visit(BlockId b) {
+    auto& insts = f_[b].insts;
+    std::size_t kept = 0;
+    for (const InstId i : insts) {
+      for (ValueId& v : f_.operands(i)) v = resolve(v);
+      Inst& inst = f_[i];
+      if (!info(inst.op).is(kPure)) {
+        insts[kept++] = i;
+        continue;
+      }
+      if (auto operands = f_.operands(i);
+          info(inst.op).is(kCommutes) && operands[0].index > operands[1].index)
+        std::swap(operands[0], operands[1]);
+      const u64 h = hash(i);
+      InstId same;
+      for (auto [it, end] = table_.equal_range(h); it != end; ++it)
+        if (equal(it->second, i)) same = it->second;
+      if (!same.valid()) {
+        table_.emplace(h, i);
+        undo_.emplace_back(h, i);
+        insts[kept++] = i;
+        continue;
+      }
+      for (unsigned r = 0; r < inst.num_results; ++r) map_[f_.result(i, r).index] = f_.result(same, r);
+      inst.block = BlockId{};
+    }
+    insts.resize(kept);
+  }
+
+  void leave(std::size_t scope) {
+    while (undo_.size() > scope) {
+      auto [h, id] = undo_.back();
+      undo_.pop_back();
+      for (auto [it, end] = table_.equal_range(h); it != end; ++it)
+        if (it->second == id) {
+          table_.erase(it);
+          break;
+        }
+    }
+  }
+};
+
+} // namespace
+
+void merge_common(Function& f) { MergeCommon(f).run(); }
+
+} // namespace lanewise::passes

@@ -1,0 +1,138 @@
+// Compilers spill scalar registers into the lanes of a VGPR (v_writelane, v_readlane with constant lanes).
+// Each such lane is a scalar variable: readlane(x, j) is traced back through writelanes and block parameters
+// to the scalars written, with new scalar parameters where paths meet.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <unordered_map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class LaneScalarizer {
+public:
+  explicit LaneScalarizer(Function& f) : f_(f), cfg_(f) {}
+
+  void run() {
+    std::vector<InstId> reads;
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::ReadLane) reads.push_back(i);
+    std::vector<ValueId> map;
+    for (const InstId i : reads) {
+      u64 lane = 0;
+      const auto x = f_.operands(i);
+      if (!f_.is_const(x[1], &lane)) continue;
+      lane &= kWaveSize - 1;
+      visited_.clear();
+      steps_ = 0;
+      if (!traceable(x[0], lane)) continue;
+      const ValueId scalar = trace(x[0], lane);
+      map.resize(f_.num_values());
+      map[f_[i].first_result.index] = scalar;
+    }
+    map.resize(f_.num_values());
+    f_.replace_values(map);
+  }
+
+private:
+  static constexpr unsigned kMaxSteps = 4096;
+  Function& f_;
+  Cfg cfg_;
+  std::unordered_map<u64, ValueId> memo_; ///< (value, lane) -> scalar
+  std::unordered_map<u64, bool> visited_;
+  unsigned steps_ = 0;
+
+  static u64 key(ValueId v, u64 lane) { return u64{v.index} << 6 | lane; }
+
+  /// The writelane below which lane `lane` of `v` does not change, or `v` itself.
+  ValueId skip_other_lanes(ValueId v, u64 lane) const {
+    for (;;) {
+      const Inst* inst = f_.def(v);
+      u64 written = 0;
+      if (inst == nullptr || inst->op != Op::WriteLane) return v;
+      const auto x = f_.operands(f_.def_id(v));
+      if (!f_.is_const(x[2], &written) || (written & 63) == lane) return v;
+      v = x[0];
+    }
+  }
+  template <class F>
+  void for_each_argument(ValueId param, F visit) const {
+    const BlockId b = f_.def_block(param);
+    for (const BlockId p : cfg_.preds[b.index])
+      for (const Successor& s : f_[p].successors)
+        if (s.block == b && f_[param].index < s.args.size()) visit(s.args[f_[param].index]);
+  }
+
+  bool traceable(ValueId v, u64 lane) {
+    v = skip_other_lanes(v, lane);
+    if (++steps_ > kMaxSteps) return false;
+    if (auto [it, fresh] = visited_.emplace(key(v, lane), true); !fresh) return it->second;
+    const Inst* inst = f_.def(v);
+    bool ok = true;
+    if (inst == nullptr)
+      for_each_argument(v, [&](ValueId arg) { ok = ok && traceable(arg, lane); });
+    else if (inst->op == Op::WriteLane)
+      ok = f_.is_const(f_.operands(f_.def_id(v))[2]);
+    else
+      ok = inst->op == Op::Const || inst->op == Op::Splat;
+    visited_[key(v, lane)] = ok;
+    return ok;
+  }
+
+  ValueId trace(ValueId v, u64 lane) {
+    v = skip_other_lanes(v, lane);
+    if (const auto it = memo_.find(key(v, lane)); it != memo_.end()) return it->second;
+    const InstId id = f_.def_id(v);
+    if (!id.valid()) return trace_parameter(v, lane);
+    ValueId scalar;
+    if (f_[id].op == Op::Const)
+      scalar = constant(v);
+    else
+      scalar = f_.operands(id)[f_[id].op == Op::WriteLane ? 1 : 0];
+    memo_[key(v, lane)] = scalar;
+    return scalar;
+  }
+  ValueId trace_parameter(ValueId v, u64 lane) {
+    const BlockId b = f_.def_block(v);
+    const ValueId scalar = f_.add_param(b, Type::U32);
+    memo_[key(v, lane)] = scalar;
+    const u32 index = f_[v].index;
+    // Arguments are pushed only after all parameters of this trace exist, edge by edge in parameter order:
+    // the recursion below may add further parameters to `b`, whose arguments must follow this one's.
+    BlockId last;
+    for (const BlockId p : cfg_.preds[b.index]) {
+      if (p == last) continue;
+      last = p;
+      for (std::size_t s = 0; s < f_[p].successors.size(); ++s) {
+        if (f_[p].successors[s].block != b) continue;
+        const std::size_t slot = f_[scalar].index;
+        auto& args = f_[p].successors[s].args;
+        if (args.size() <= slot) args.resize(slot + 1);
+        const ValueId arg = trace(args[index], lane);
+        f_[p].successors[s].args[slot] = arg;
+      }
+    }
+    return scalar;
+  }
+  /// A u32 constant equal to vector constant `v`, placed beside it.
+  ValueId constant(ValueId v) {
+    Inst proto = *f_.def(v);
+    const InstId at = f_.def_id(v);
+    const Type t = Type::U32;
+    const InstId i = f_.make(proto, {}, {&t, 1});
+    f_[i].block = f_[at].block;
+    auto& insts = f_[f_[at].block].insts;
+    insts.insert(std::find(insts.begin(), insts.end(), at), i);
+    return f_.result(i);
+  }
+};
+
+} // namespace
+
+void scalarize_lanes(Function& f) { LaneScalarizer(f).run(); }
+
+} // namespace lanewise::passes

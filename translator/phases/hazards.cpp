@@ -1,0 +1,77 @@
+#include "translator/phases/hazards.hpp"
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+/// Bits for the memories an access may reach.
+enum : unsigned { kGlobal = 1, kLds = 2, kGds = 4 };
+
+unsigned reach(const Inst& inst) {
+  if (inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad || inst.op == Op::ScalarStore) return kGlobal;
+  switch (inst.mem.space) {
+  case Space::Global:
+  case Space::Buffer: return kGlobal;
+  case Space::Flat: return kGlobal | kLds;
+  case Space::Lds: return kLds;
+  case Space::Gds: return kGds;
+  case Space::Scratch: return 0;
+  }
+  return 0;
+}
+
+/// The address is made of initial SGPRs and constants only: the kernarg segment, the dispatch packet.
+bool is_initial_pointer(const Function& f, ValueId v, unsigned depth = 0) {
+  const InstId i = f.def_id(v);
+  if (!i.valid() || depth > 6) return false;
+  switch (f[i].op) {
+  case Op::InitSgpr:
+  case Op::Const: return true;
+  case Op::Join:
+  case Op::Add:
+  case Op::ZExt: break;
+  default: return false;
+  }
+  for (const ValueId x : f.operands(i))
+    if (!is_initial_pointer(f, x, depth + 1)) return false;
+  return true;
+}
+
+bool writes(const Inst& inst) { return info(inst.op).is(kStores); }
+
+bool commute(const Inst& a, const Inst& b) {
+  if (a.op != Op::Atomic || b.op != Op::Atomic || a.mem.returns || b.mem.returns) return false;
+  if (a.mem.atomic != b.mem.atomic || a.mem.bytes != b.mem.bytes) return false;
+  switch (a.mem.atomic) {
+  case AtomicOp::Add:
+  case AtomicOp::Sub:
+  case AtomicOp::SMin:
+  case AtomicOp::UMin:
+  case AtomicOp::SMax:
+  case AtomicOp::UMax:
+  case AtomicOp::And:
+  case AtomicOp::Or:
+  case AtomicOp::Xor: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
+bool is_access(const Function& f, InstId i) {
+  const Inst& inst = f[i];
+  const OpInfo& op = info(inst.op);
+  if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || reach(inst) == 0) return false;
+  return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
+}
+
+bool conflict(const Function& f, InstId first, InstId second) {
+  const Inst &a = f[first], &b = f[second];
+  if (!writes(a) && !writes(b)) return false;
+  if ((reach(a) & reach(b)) == 0) return false;
+  return !commute(a, b);
+}
+
+} // namespace lanewise::phases

@@ -1,0 +1,17 @@
+// Memory accesses whose order across gangs can be seen.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::phases {
+
+/// True if running `first` and `second` gang by gang (gang 0 both, then gang 1 both) instead of lane-parallel
+/// (all lanes `first`, then all `second`) could be noticed: they may touch the same bytes from different
+/// lanes and one of them writes. Symmetric. Integer atomics of one kind that return nothing commute. Private
+/// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it.
+bool conflict(const ir::Function& f, ir::InstId first, ir::InstId second);
+
+/// The access can take part in a conflict at all.
+bool is_access(const ir::Function& f, ir::InstId i);
+
+} // namespace lanewise::phases
