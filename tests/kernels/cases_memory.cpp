@@ -118,6 +118,41 @@ KernelCase constant_tables(uint32_t scale) {
       });
 }
 
+/// Typed stores clamp to [0, 1] and round to the nearest of 256 steps.
+uint8_t to_unorm8(float x) { return static_cast<uint8_t>(std::clamp(x, 0.0f, 1.0f) * 255 + 0.5f); }
+
+KernelCase buffer_ops(uint32_t scale) {
+  Random random(114);
+  uint32_t n = 256 * scale, words = 512 * scale, limit = 100;
+  return Builder("buffer_ops")
+      .gcn_only()
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("words", words)
+      .buffer("in", random.words(words))
+      .output<uint32_t>("out", n * 5)
+      .output<uint32_t>("limited", n)
+      .output<float>("pixels", n * 4,
+                     {1e-6, 0, 0, "the conversion from 8 bits is not specified to the last bit"})
+      .output<uint8_t>("packed", n * 4, {0, 1, 0, "rounding of the conversion to 8 bits"})
+      .reference([=](std::span<Arg> args) {
+        auto in = args[1].as<uint32_t>();
+        auto bytes = args[1].as<uint8_t>();
+        for (uint32_t i = 0; i < n; ++i) {
+          uint32_t pair = i % (words / 2);
+          auto half_word = args[1].as<int16_t>()[i + 1];
+          uint32_t row[5] = {i * 3 < words ? in[i * 3] : 0, bytes[i + 3], static_cast<uint32_t>(half_word),
+                             in[pair * 2 + 1], in[pair * 2 + (i & 1)]};
+          std::copy(row, row + 5, args[2].as<uint32_t>().begin() + i * 5);
+          if (i < limit) args[3].as<uint32_t>()[i] = i;
+          for (uint32_t c = 0; c < 4; ++c) {
+            float color = bytes[i % words * 4 + c] / 255.0f;
+            args[4].as<float>()[i * 4 + c] = color;
+            args[5].as<uint8_t>()[i * 4 + 3 - c] = to_unorm8(color * 1.5f - 0.25f);
+          }
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"memory_widths", memory_widths},
     {"generic_pointers", [](uint32_t s) { return generic_pointers("generic_pointers", 5 * s, 64); }},
@@ -126,6 +161,7 @@ constexpr CaseEntry kCases[] = {
     {"struct_arg", [](uint32_t s) { return struct_arg("struct_arg", 1, 256 * s); }},
     {"struct_arg.negated", [](uint32_t s) { return struct_arg("struct_arg.negated", 0, 256 * s); }},
     {"constant_tables", constant_tables},
+    {"buffer_ops", buffer_ops},
 };
 
 } // namespace
