@@ -28,6 +28,7 @@ struct Kernel {
   std::string name;
   std::string symbol; ///< of the descriptor
   std::string language;
+  std::string kind = "normal"; ///< or "init" or "fini": to be run after loading and before unloading
   KernelDescriptor descriptor;
   u64 descriptor_address = 0; ///< before loading
   u64 entry_address = 0;      ///< before loading; of the first instruction

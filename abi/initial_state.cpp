@@ -172,7 +172,8 @@ PrivateSegmentBuffer private_segment_buffer(Target target, u64 base) {
 }
 
 u32 scratch_lane_bytes(const KernelDescriptor& descriptor, u32 extra) {
-  return align_up(descriptor.private_segment_fixed_size + extra, 4u);
+  const u64 bytes = align_up(u64{descriptor.private_segment_fixed_size} + extra, u64{4});
+  return static_cast<u32>(std::min<u64>(bytes, 0xffff'fffcu));
 }
 
 u64 flat_scratch_value(Target target, u64 scratch_base, u64 wave_offset, u32 lane_bytes) {

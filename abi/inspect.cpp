@@ -11,6 +11,11 @@ namespace {
 
 using nlohmann::json;
 
+/// Names in damaged files need not be UTF-8, which dump() would throw at.
+json with_valid_text(const json& value) {
+  return json::parse(value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 json argument_json(const Argument& a) {
   json out = {{"name", a.name},     {"type", a.type_name}, {"kind", std::string(to_string(a.kind))},
               {"offset", a.offset}, {"size", a.size},      {"hidden", is_hidden(a.kind)}};
@@ -87,6 +92,26 @@ std::string declaration(const Argument& a) {
   return text;
 }
 
+/// "s[0:3]=private_segment_buffer s[4:5]=kernarg_segment_ptr s6=workgroup_id_x v0=workitem_id_x".
+std::string initial_registers(const KernelDescriptor& descriptor, isa::Target target) {
+  const auto layout = sgpr_layout(descriptor, target);
+  // Roles that span several registers differ in their last part only: _lo, _hi or a digit.
+  const auto stem = [&](u32 i) {
+    auto name = to_string(layout.sgprs[i].role);
+    if (name.ends_with("_lo") || name.ends_with("_hi")) name.remove_suffix(3);
+    return name.substr(0, name.find_last_not_of("0123") + 1);
+  };
+  std::string text;
+  for (u32 first = 0, end; first < layout.count; first = end) {
+    for (end = first + 1; end < layout.count && stem(end) == stem(first);) ++end;
+    text += end - first == 1 ? fmt::format("s{}={} ", first, to_string(layout.sgprs[first].role))
+                             : fmt::format("s[{}:{}]={} ", first, end - 1, stem(first));
+  }
+  const char* ids[] = {"v0=workitem_id_x", "v0=workitem_id_x v1=workitem_id_y",
+                       "v0=workitem_id_x v1=workitem_id_y v2=workitem_id_z"};
+  return text + ids[std::min(descriptor.enable_vgpr_workitem_id(), 2u)];
+}
+
 std::string kernel_text(const Kernel& k, isa::Target target) {
   const auto& r = k.resources;
   auto text = fmt::format("\nkernel {}{}\n", k.name,
@@ -102,19 +127,14 @@ std::string kernel_text(const Kernel& k, isa::Target target) {
     text += fmt::format("  workgroup   at most {} work-items", r.max_flat_workgroup_size);
   if (r.reqd_workgroup_size[0]) text += fmt::format(", exactly {}", fmt::join(r.reqd_workgroup_size, ","));
   if (r.max_flat_workgroup_size || r.reqd_workgroup_size[0]) text += "\n";
-  const auto layout = sgpr_layout(k.descriptor, target);
-  text += "  starts with";
-  for (u32 i = 0; i < layout.count; ++i) text += fmt::format(" s{}={}", i, to_string(layout.sgprs[i].role));
-  text += fmt::format(" v0..v{}=work-item id\n", std::min(k.descriptor.enable_vgpr_workitem_id(), 2u));
+  text += fmt::format("  starts with {}\n", initial_registers(k.descriptor, target));
   text += fmt::format("  arguments   {} bytes\n", r.kernarg_segment_size);
   for (const auto& a : k.arguments)
     text += fmt::format("    {:>5}  {:>4}  {}\n", a.offset, a.size, declaration(a));
   return text;
 }
 
-} // namespace
-
-json to_json(const Kernel& k, isa::Target target) {
+json kernel_json(const Kernel& k, isa::Target target) {
   json arguments = json::array();
   for (const auto& argument : k.arguments) arguments.push_back(argument_json(argument));
   return {{"name", k.name},
@@ -126,24 +146,31 @@ json to_json(const Kernel& k, isa::Target target) {
           {"code_size", k.code_size},
           {"arguments", arguments},
           {"resources", resources_json(k.resources)},
+          {"kind", k.kind},
           {"descriptor", descriptor_json(k.descriptor, target)}};
+}
+
+} // namespace
+
+json to_json(const Kernel& kernel, isa::Target target) {
+  return with_valid_text(kernel_json(kernel, target));
 }
 
 json to_json(const CodeObject& object) {
   json kernels = json::array(), symbols = json::array();
-  for (const auto& kernel : object.kernels) kernels.push_back(to_json(kernel, object.target.isa));
+  for (const auto& kernel : object.kernels) kernels.push_back(kernel_json(kernel, object.target.isa));
   for (const auto& s : object.symbols)
     symbols.push_back({{"name", std::string(s.name)},
                        {"kind", kind_name(s.kind)},
                        {"address", s.address},
                        {"size", s.size}});
-  return {{"name", object.name},
-          {"version", object.version},
-          {"target", object.target.to_string()},
-          {"isa", std::string(to_string(object.target.isa))},
-          {"printf_formats", object.printf_formats},
-          {"kernels", kernels},
-          {"symbols", symbols}};
+  return with_valid_text({{"name", object.name},
+                          {"version", object.version},
+                          {"target", object.target.to_string()},
+                          {"isa", std::string(to_string(object.target.isa))},
+                          {"printf_formats", object.printf_formats},
+                          {"kernels", kernels},
+                          {"symbols", symbols}});
 }
 
 json to_json(const std::vector<BundleEntry>& entries) {
@@ -155,7 +182,7 @@ json to_json(const std::vector<BundleEntry>& entries) {
                     {"processor", e.processor},
                     {"offset", e.offset},
                     {"size", e.bytes.size()}});
-  return list;
+  return with_valid_text(list);
 }
 
 std::string to_text(const CodeObject& object) {

@@ -33,7 +33,8 @@ constexpr Processor kProcessors[] = {
 };
 // clang-format on
 
-Feature feature_v3(u32 e_flags, u32 bit) { return e_flags & bit ? Feature::On : Feature::Off; }
+// Version 3 does not tell "off" from "unsupported", nor "any" from "on".
+Feature feature_v3(u32 e_flags, u32 bit) { return e_flags & bit ? Feature::On : Feature::Unsupported; }
 Feature feature_v4(u32 e_flags, unsigned shift) { return static_cast<Feature>(bits(e_flags, shift, 2)); }
 
 std::string_view suffix(Feature feature, std::string_view on, std::string_view off) {
