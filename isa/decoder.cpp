@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 namespace lanewise::isa {
 namespace {
 
@@ -241,6 +244,7 @@ void Decoding::smem() {
     if (soe) sgpr(out_.src[1], F::kSoffset.get(word_), row_->src[1]);
     else if (!imm) sgpr(out_.src[1], F::kOffsetSgpr.get(word_), row_->src[1]);
     else immediate(out_.src[1], offset, row_->src[1]);
+    out_.mods.sgpr_and_imm = soe && imm;
     if (soe && imm) out_.mods.offset = static_cast<i32>(offset);
   }
   if (row_->memory.accesses()) out_.mods.glc = F::kGlc.flag(word_);
@@ -265,6 +269,8 @@ void Decoding::source_mods(unsigned i, bool neg, bool abs) {
   const bool takes = spec.mods == SourceMods::NegAbs || (spec.mods == SourceMods::ByType && is_float(spec.type));
   out_.src[i].neg = takes && neg;
   out_.src[i].abs = takes && abs;
+  // LLVM's syntax calls the neg bit of an integer operand beside float ones sext; on whole registers it does nothing.
+  out_.src[i].sext = neg && !takes && i > 0 && is_float(row_->src[0].type) && spec.cls != OperandClass::M && !row_->has(kClassTest);
 }
 
 void Decoding::sdwa() {

@@ -49,7 +49,7 @@ LANEWISE_API bool host_supports(Simd simd);
 struct DeviceOptions {
   Engine engine = Engine::Jit;
   Simd simd = Simd::Auto;
-  unsigned threads = 0; ///< 0: all that the process may use
+  unsigned threads = 0;     ///< 0: all that the process may use
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
 };
 
@@ -157,7 +157,7 @@ public:
   [[nodiscard]] std::uint64_t size() const;
 
 private:
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };
 
@@ -181,7 +181,7 @@ public:
     return launch(config, std::span(arguments.begin(), arguments.size()), fault);
   }
 
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
 
 private:
   friend class Module;
@@ -198,7 +198,7 @@ public:
   /// Error: NotFound, with the names there are.
   [[nodiscard]] Result<Kernel> kernel(std::string_view name) const;
 
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
 
 private:
   friend class Device;
@@ -222,7 +222,7 @@ public:
   [[nodiscard]] Result<Module> load_file(const std::string& path, std::string_view target = {}) const;
   [[nodiscard]] Result<Module> load(std::span<const std::byte> bytes, std::string_view target = {}) const;
 
-  struct State;
+  struct [[gnu::visibility("hidden")]] State;
 
 private:
   explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}

@@ -11,11 +11,11 @@
 
 namespace lanewise {
 
-struct Buffer::State {
+struct [[gnu::visibility("hidden")]] Buffer::State {
   runtime::GuardedBuffer memory;
 };
 
-struct Device::State {
+struct [[gnu::visibility("hidden")]] Device::State {
   explicit State(const DeviceOptions& wanted);
 
   DeviceOptions options; ///< simd is never Auto
@@ -29,8 +29,8 @@ struct Prepared {
   std::unique_ptr<runtime::WaveEngine> engine;
 };
 
-struct Kernel::State {
-  State(Module::State& owner, const abi::Kernel& declared);
+struct [[gnu::visibility("hidden")]] Kernel::State {
+  State(Module::State & owner, const abi::Kernel& declared);
 
   /// Translates at the first call, or hands out what the first call made.
   Result<const Prepared*> prepare();
@@ -44,7 +44,7 @@ private:
   std::unique_ptr<Prepared> prepared_;
 };
 
-struct Module::State {
+struct [[gnu::visibility("hidden")]] Module::State {
   State(std::shared_ptr<Device::State> on, abi::CodeObject loaded, abi::LoadedImage mapped);
 
   std::shared_ptr<Device::State> device;

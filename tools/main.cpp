@@ -29,7 +29,23 @@ std::string subcommand_name(const CLI::App& app) {
   return parsed.empty() ? std::string() : parsed.front()->get_name();
 }
 
-int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
+/// A first word that is no subcommand is what went wrong, whatever the parser says of the rest.
+std::string unknown_subcommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  std::string known;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_name() == argv[1]) return {};
+    known += " " + sub->get_name();
+  }
+  return fmt::format("there is no subcommand {}; use one of{}; see lanewise --help", argv[1], known);
+}
+
+int parse_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const std::string unknown = unknown_subcommand(app, argc, argv);
+  if (!unknown.empty()) {
+    tools::print_error("", unknown);
+    return tools::kBadUsage;
+  }
   const std::string name = subcommand_name(app);
   tools::print_error(name,
                      fmt::format("{}; see lanewise {}{}--help", error.what(), name, name.empty() ? "" : " "));
@@ -49,7 +65,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::Success& success) { // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return parse_failure(app, error);
+    return parse_failure(app, error, argc, argv);
   }
   return action();
 }

@@ -65,9 +65,9 @@ struct Arg {
 
 /// One launch of one kernel on given data.
 struct KernelCase {
-  std::string name; ///< unique: the kernel, or "kernel.variant"
-  std::string
-      kernel; ///< the kernel's name; its source is src/<kernel>.cl, its descriptor symbol "<kernel>.kd"
+  std::string name;   ///< unique: the kernel, or "kernel.variant"
+  std::string kernel; ///< the kernel's name; its source is src/<kernel>.cl or .hip, its descriptor symbol
+                      ///< "<kernel>.kd"
   Dim3 global{1, 1, 1};
   Dim3 local{1, 1, 1};  ///< need not divide `global`: the last workgroups are then partial
   Dim3 offset{0, 0, 0}; ///< global work offset, which kernels see through hidden arguments

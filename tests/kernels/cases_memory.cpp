@@ -153,6 +153,26 @@ KernelCase buffer_ops(uint32_t scale) {
       });
 }
 
+KernelCase image_ops(uint32_t scale) {
+  Random random(115);
+  uint32_t width = 64, height = 4, groups = 3 * scale, texels = width * height;
+  return Builder("image_ops")
+      .gcn_only()
+      .grid({width, height * groups, 1}, {width, height, 1})
+      .buffer("in", random.words(texels * groups))
+      .output<uint32_t>("channels", texels * groups * 4)
+      .output<uint32_t>("stored", texels * groups)
+      .output<uint32_t>("work", (2 * texels + 64) * groups, {0, 0, 1, "its use depends on its alignment"})
+      .reference([=](std::span<Arg> args) {
+        auto in = args[0].as<uint32_t>();
+        for (uint32_t i = 0; i < in.size(); ++i) {
+          uint32_t texel = in[i ^ 127]; // mirrored in x, neighbouring rows exchanged
+          for (uint32_t c = 0; c < 4; ++c) args[1].as<uint32_t>()[4 * i + c] = texel >> 8 * c & 255;
+          args[2].as<uint32_t>()[i] = __builtin_bswap32(texel);
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"memory_widths", memory_widths},
     {"generic_pointers", [](uint32_t s) { return generic_pointers("generic_pointers", 5 * s, 64); }},
@@ -162,6 +182,7 @@ constexpr CaseEntry kCases[] = {
     {"struct_arg.negated", [](uint32_t s) { return struct_arg("struct_arg.negated", 0, 256 * s); }},
     {"constant_tables", constant_tables},
     {"buffer_ops", buffer_ops},
+    {"image_ops", image_ops},
 };
 
 } // namespace

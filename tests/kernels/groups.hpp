@@ -23,5 +23,6 @@ std::span<const CaseEntry> work_item_cases();
 std::span<const CaseEntry> wave_cases();
 std::span<const CaseEntry> rounding_cases();
 std::span<const CaseEntry> collective_cases();
+std::span<const CaseEntry> hip_cases();
 
 } // namespace lanewise::kernels

@@ -1,11 +1,12 @@
 // Runs the cases on the first OpenCL device (PoCL, say) and reports where it disagrees with the references.
-// usage: kernel_cases_opencl SOURCE_FOLDER [CASE...]
+// usage: kernel_cases_opencl SOURCE_FOLDER SCALE [CASE...]
 #define CL_TARGET_OPENCL_VERSION 120
 #include "tests/kernels/cases.hpp"
 
 #include <CL/cl.h>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -84,7 +85,8 @@ std::string run(const Device& device, const KernelCase& c, const std::string& fo
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fputs("usage: kernel_cases_opencl SOURCE_FOLDER [CASE...]\n", stderr), 2;
+  int scale = argc > 2 ? std::atoi(argv[2]) : 0;
+  if (scale < 1) return std::fputs("usage: kernel_cases_opencl SOURCE_FOLDER SCALE [CASE...]\n", stderr), 2;
   Device device;
   cl_platform_id platform = nullptr;
   if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
@@ -94,8 +96,8 @@ int main(int argc, char** argv) {
   device.queue = clCreateCommandQueue(device.context, device.id, 0, nullptr);
   int failures = 0;
   for (const auto& entry : lanewise::kernels::all_cases()) {
-    if (argc > 2 && std::find(argv + 2, argv + argc, entry.name) == argv + argc) continue;
-    KernelCase c = entry.make(1);
+    if (argc > 3 && std::find(argv + 3, argv + argc, entry.name) == argv + argc) continue;
+    KernelCase c = entry.make(static_cast<uint32_t>(scale));
     if (c.gcn_only) continue;
     std::string error = run(device, c, argv[1]);
     failures += !error.empty();

@@ -1,0 +1,247 @@
+// `lanewise` as scripts see it: exit status, one line on stderr, JSON fields.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+struct Output {
+  int status = -1;
+  std::string out, err;
+};
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string scratch(const std::string& name) {
+  return testing::TempDir() + "/lanewise_command_test_" + std::to_string(getpid()) + "_" + name;
+}
+
+/// Runs `lanewise ARGUMENTS` through the shell.
+Output lanewise(const std::string& arguments) {
+  const std::string out = scratch("out"), err = scratch("err");
+  const int status =
+      std::system((LANEWISE_BINARY " " + arguments + " > " + out + " 2> " + err + " < /dev/null").c_str());
+  Output output = {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
+  std::remove(out.c_str());
+  std::remove(err.c_str());
+  return output;
+}
+
+std::string kernel_file(const std::string& name, const std::string& target = "gfx900",
+                        const std::string& level = "O2") {
+  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
+  return std::string(source ? source : ".") + "/tests/kernels/bin/" + target + "/" + name + "." + level +
+         ".co";
+}
+
+const std::string kSaxpyArgs = " --grid 1024 --block 256 --arg u32:1024 --arg f32:2 --arg buf:f32:1024:iota "
+                               "--arg buf:f32:1024:zero --engine interp ";
+
+/// The command must refuse, say so in one line that contains `part`, and print nothing else.
+void expect_refusal(const std::string& arguments, int status, const std::string& part) {
+  const Output output = lanewise(arguments);
+  EXPECT_EQ(output.status, status) << arguments << "\n" << output.err;
+  EXPECT_NE(output.err.find(part), std::string::npos) << arguments << "\n" << output.err;
+  EXPECT_EQ(std::count(output.err.begin(), output.err.end(), '\n'), 1) << output.err;
+  EXPECT_TRUE(output.err.starts_with("lanewise")) << output.err;
+  EXPECT_EQ(output.err.find('\033'), std::string::npos) << "no colours outside a terminal";
+  EXPECT_EQ(output.out, "") << arguments;
+}
+
+TEST(Command, HelpTeaches) {
+  const Output top = lanewise("--help");
+  EXPECT_EQ(top.status, 0);
+  for (const char* part : {"run", "inspect", "disasm", "translate", "lanewise run saxpy.co", "Exit status"})
+    EXPECT_NE(top.out.find(part), std::string::npos) << part;
+  const Output run = lanewise("run --help");
+  EXPECT_EQ(run.status, 0);
+  for (const char* part :
+       {"--grid", "--block", "--arg", "--engine", "--no-fallback", "--simd", "--threads", "--repeat",
+        "--dump", "--print", "--json", "uniform:SEED:LO:HI", "lds:BYTES", "Examples:"})
+    EXPECT_NE(run.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(lanewise("--version").status, 0);
+}
+
+TEST(Command, BadUsageIsStatus2) {
+  const std::string saxpy = kernel_file("saxpy");
+  expect_refusal("", 2, "--help");
+  expect_refusal("walk", 2, "--help");
+  expect_refusal("run", 2, "CODE_OBJECT");
+  expect_refusal("run " + saxpy, 2, "--grid");
+  expect_refusal("run " + saxpy + " --grid 64", 2, "--block");
+  expect_refusal("run " + saxpy + " --grid 0 --block 64", 2, "--grid");
+  expect_refusal("run " + saxpy + " --grid 1,2,3,4 --block 64", 2, "--grid");
+  expect_refusal("run " + saxpy + " --grid 64 --block x", 2, "--block");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --frobnicate", 2, "--frobnicate");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --engine gpu", 2, "--engine");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --simd sse", 2, "--simd");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --threads many", 2, "--threads");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --arg buf:f31:4:zero", 2, "argument 0");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--arg u32:1", 2, "takes 4 arguments");
+  expect_refusal("run " + saxpy + " --grid 64 --block 64 --engine interp --arg u32:1", 2,
+                 "takes 4 arguments");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--dump 0=x", 2, "--dump");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--dump 9=x", 2, "--dump");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--dump 3=/nowhere/x", 2, "--dump");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--print 3:many", 2, "--print");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--kernel saxpi", 2, "it has saxpy");
+}
+
+TEST(Command, ArgumentsMustFitTheKernel) {
+  const std::string run = "run " + kernel_file("saxpy") + " --grid 64 --block 64 --engine interp ";
+  expect_refusal(run + "--arg u16:1024 --arg f32:2 --arg buf:f32:8:zero --arg buf:f32:8:zero", 2,
+                 "argument 0");
+  expect_refusal(run + "--arg u32:1024 --arg f64:2 --arg buf:f32:8:zero --arg buf:f32:8:zero", 2,
+                 "argument 1");
+  expect_refusal(run + "--arg u32:1024 --arg f32:2 --arg u32:8 --arg buf:f32:8:zero", 2, "argument 2");
+  expect_refusal(run + "--arg u32:1024 --arg f32:2 --arg lds:8 --arg buf:f32:8:zero", 2, "argument 2");
+}
+
+TEST(Command, WorkgroupsMustFitTheKernel) {
+  const std::string args =
+      " --arg u32:8 --arg f32:2 --arg buf:f32:8:zero --arg buf:f32:8:zero --engine interp";
+  expect_refusal("run " + kernel_file("saxpy") + " --grid 2048 --block 2048" + args, 2, "at most");
+  expect_refusal("run " + kernel_file("saxpy") + " --grid 2048 --block 512" + args, 2, "256");
+}
+
+TEST(Command, BadFilesAreStatus3) {
+  const std::string rest = " --grid 64 --block 64";
+  expect_refusal("run /nowhere/x.co" + rest, 3, "/nowhere/x.co");
+  expect_refusal("run " + testing::TempDir() + rest, 3, testing::TempDir());
+  const std::string text = scratch("text");
+  std::ofstream(text) << "not a code object";
+  expect_refusal("run " + text + rest, 3, text);
+  expect_refusal("inspect " + text, 3, text);
+  expect_refusal("disasm " + text, 3, text);
+  std::string truncated = read(kernel_file("saxpy"));
+  ASSERT_GT(truncated.size(), 1000u);
+  truncated.resize(700);
+  std::ofstream(text, std::ios::binary) << truncated;
+  expect_refusal("run " + text + rest, 3, text);
+  std::string other = read(kernel_file("saxpy"));
+  other[48] = 0x36; // EF_AMDGPU_MACH: gfx1030
+  std::ofstream(text, std::ios::binary) << other;
+  expect_refusal("run " + text + rest, 3, "gfx1030");
+  std::remove(text.c_str());
+  expect_refusal("run " LANEWISE_BINARY + rest, 3, "lanewise");
+}
+
+TEST(Command, ShortInputFileIsStatus3) {
+  const std::string path = scratch("short");
+  std::ofstream(path) << "1234";
+  expect_refusal("run " + kernel_file("saxpy") +
+                     " --grid 64 --block 64 --engine interp --arg u32:8 --arg f32:2 --arg buf:f32:8:file:" +
+                     path + " --arg buf:f32:8:zero",
+                 3, path);
+  std::remove(path.c_str());
+}
+
+TEST(Command, JsonHasTheFieldsScriptsRelyOn) {
+  const Output output =
+      lanewise("run " + kernel_file("saxpy") + kSaxpyArgs + "--threads 2 --repeat 3 --json");
+  ASSERT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.err, "");
+  const auto json = nlohmann::json::parse(output.out);
+  EXPECT_EQ(json.at("kernel"), "saxpy");
+  EXPECT_EQ(json.at("target"), "gfx900");
+  EXPECT_EQ(json.at("engine"), "interp");
+  EXPECT_TRUE(json.at("simd").is_string());
+  EXPECT_EQ(json.at("threads"), 2);
+  EXPECT_EQ(json.at("grid"), (std::vector<int>{1024, 1, 1}));
+  EXPECT_EQ(json.at("block"), (std::vector<int>{256, 1, 1}));
+  for (const char* time : {"translate_ms", "first_ms", "min_ms", "median_ms", "min_cpu_ms"}) {
+    EXPECT_TRUE(json.at(time).is_number()) << time;
+    EXPECT_GE(json.at(time).get<double>(), 0) << time;
+  }
+  EXPECT_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
+  EXPECT_EQ(json.at("fallback_instructions"), 0);
+  ASSERT_EQ(json.at("buffers").size(), 2u);
+  EXPECT_EQ(json["buffers"][0].at("arg"), 2);
+  EXPECT_EQ(json["buffers"][1].at("arg"), 3);
+  // The hash is of the bytes after the first run: more runs change the buffer but not the hash.
+  const auto once =
+      nlohmann::json::parse(lanewise("run " + kernel_file("saxpy") + kSaxpyArgs + "--json").out);
+  EXPECT_EQ(json["buffers"], once["buffers"]);
+  EXPECT_NE(json["buffers"][0].at("fnv1a"), json["buffers"][1].at("fnv1a"));
+}
+
+TEST(Command, DumpsAndPrintsTheFirstRun) {
+  const std::string path = scratch("dump");
+  const Output output = lanewise("run " + kernel_file("saxpy") + kSaxpyArgs + "--repeat 2 --dump 3=" + path +
+                                 " --print 3:5 --print 2:3");
+  ASSERT_EQ(output.status, 0) << output.err;
+  EXPECT_NE(output.out.find("\n0 2 4 6 8\n"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("\n0 1 2\n"), std::string::npos) << output.out;
+  const std::string bytes = read(path);
+  ASSERT_EQ(bytes.size(), 4096u);
+  float last = 0;
+  std::copy(bytes.end() - 4, bytes.end(), reinterpret_cast<char*>(&last));
+  EXPECT_EQ(last, 2 * 1023.0f);
+  std::remove(path.c_str());
+}
+
+TEST(Command, ScalarStandsForAPointer) {
+  // n = 0: nothing is read or written through the null pointers.
+  const Output output =
+      lanewise("run " + kernel_file("saxpy") +
+               " --grid 64 --block 64 --engine interp --arg u32:0 --arg f32:2 --arg u64:0 --arg i64:0");
+  EXPECT_EQ(output.status, 0) << output.err;
+}
+
+TEST(Command, GuestFaultIsStatus1WithAReport) {
+  for (const char* engine : {"interp", "jit"}) {
+    const std::string run = "run " + kernel_file("saxpy") + " --grid 64 --block 64 --engine " + engine;
+    expect_refusal(run + " --arg u32:64 --arg f32:2 --arg u64:0x10 --arg buf:f32:64:zero", 1, "saxpy");
+    const Output output = lanewise(run + " --arg u32:64 --arg f32:2 --arg u64:0x10 --arg buf:f32:64:zero");
+    for (const char* part :
+         {"memory fault", "pc 0x", "workgroup (0,0,0)", "wave 0", "lane", "address 0x", "global_load"})
+      EXPECT_NE(output.err.find(part), std::string::npos) << part << " in " << output.err;
+  }
+}
+
+TEST(Command, ABufferThatIsTooShortFaults) {
+  expect_refusal("run " + kernel_file("saxpy") +
+                     " --grid 65536 --block 64 --engine interp --arg u32:65536 --arg f32:2 --arg "
+                     "buf:f32:64:zero --arg buf:f32:65536:zero",
+                 1, "memory fault");
+}
+
+TEST(Command, BundlesNeedNoUnpacking) {
+  const std::string bundle = kernel_file("saxpy");
+  const std::string path = bundle.substr(0, bundle.find("/gfx900")) + "/multi.O2.hipfb";
+  expect_refusal("run " + path + " --grid 64 --block 64", 2, "--kernel");
+  for (const char* target : {"gfx600", "gfx906"}) {
+    const Output output = lanewise("run " + path + kSaxpyArgs + "--kernel saxpy --json --target " + target);
+    ASSERT_EQ(output.status, 0) << output.err;
+    EXPECT_EQ(nlohmann::json::parse(output.out).at("target"), target);
+  }
+}
+
+TEST(Command, InspectShowsArguments) {
+  const Output text = lanewise("inspect " + kernel_file("saxpy"));
+  EXPECT_EQ(text.status, 0);
+  EXPECT_NE(text.out.find("global float*"), std::string::npos);
+  const Output json = lanewise("inspect --json " + kernel_file("saxpy"));
+  ASSERT_EQ(json.status, 0);
+  EXPECT_EQ(nlohmann::json::parse(json.out).at("kernels").at(0).at("name"), "saxpy");
+}
+
+TEST(Command, DisasmIsLlvmSyntax) {
+  const Output output = lanewise("disasm " + kernel_file("saxpy"));
+  ASSERT_EQ(output.status, 0) << output.err;
+  EXPECT_NE(output.out.find("s_endpgm"), std::string::npos);
+  EXPECT_NE(output.out.find("s_load_dword"), std::string::npos);
+  expect_refusal("disasm " + kernel_file("saxpy") + " --kernel nothing", 2, "saxpy");
+}
+
+} // namespace
