@@ -64,7 +64,9 @@ private:
   Function& f_;
   unsigned gang_lanes_;
   Plan plan_;
-  std::vector<u32> phase_;                    ///< per block
+  std::vector<BlockId>
+      tail_;               ///< per block: where its code ends after splits; the edges of the CFG start there
+  std::vector<u32> phase_; ///< per block
   std::vector<std::vector<InstId>> accesses_; ///< per phase
   std::vector<i32> phase_loop_;               ///< per phase: innermost wave-level loop
   std::vector<Reason> reasons_;
@@ -96,6 +98,8 @@ private:
     const Dominators dom(f_, cfg);
     const Loops loops(f_, cfg, dom);
     phase_.assign(f_.num_blocks(), kNoPhase);
+    tail_.clear();
+    for (u32 b = 0; b < f_.num_blocks(); ++b) tail_.emplace_back(b);
     const std::vector<i32> unit = find_unit_loops(loops);
     for (const BlockId b : cfg.rpo) {
       const i32 innermost = loops.innermost[b.index];
@@ -180,7 +184,8 @@ private:
   /// it.
   u32 common_phase(BlockId b, const Cfg& cfg, i32 loop) const {
     u32 common = kNoPhase;
-    for (const BlockId p : cfg.preds[b.index]) {
+    for (const BlockId pred : cfg.preds[b.index]) {
+      const BlockId p = tail_[pred.index];
       const u32 phase = phase_[p.index];
       if (phase == kNoPhase) continue; // a back edge
       if (f_[f_.terminator(p)].op == Op::Barrier) return kNoPhase;
@@ -225,7 +230,7 @@ private:
       // The preheader is the loop's only way in and ends in a jump: cut it off as the new phase's entry.
       BlockId pre;
       for (const BlockId p : cfg.preds[loop.header.index])
-        if (phase_[p.index] != kNoPhase) pre = p;
+        if (phase_[p.index] != kNoPhase) pre = tail_[p.index];
       const BlockId entry = split(pre, static_cast<u32>(f_[pre].insts.size()) - 1);
       phase = new_phase(entry, parent);
       phase_[entry.index] = phase;
@@ -237,7 +242,8 @@ private:
     }
   }
 
-  void place_block(BlockId b, const Cfg& cfg, i32 loop, bool must_start) {
+  void place_block(const BlockId whole, const Cfg& cfg, i32 loop, bool must_start) {
+    BlockId b = whole;
     u32 phase = must_start ? kNoPhase : common_phase(b, cfg, loop);
     if (phase == kNoPhase) phase = new_phase(b, loop);
     phase_[b.index] = phase;
@@ -247,6 +253,7 @@ private:
         reasons_.push_back(
             {b, fmt::format("phase ends: {} at {:#x} {}", info(f_[i].op).text, f_[i].pc, why)});
         b = split(b, n);
+        tail_[whole.index] = b;
         phase = new_phase(b, loop);
         phase_[b.index] = phase;
         n = 0;

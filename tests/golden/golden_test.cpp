@@ -1,0 +1,118 @@
+// Golden tests of the IR passes. A file under cases/ holds one function, the passes to run on it and the text that must come
+// out; LANEWISE_BLESS=1 rewrites the expectation. Read the diffs as code.
+//
+//   ; passes: fold eliminate_dead_code
+//   func "name" gfx900 { ... }
+//   ; expect
+//   func "name" gfx900 { ... }
+#include "translator/ir/parser.hpp"
+#include "translator/ir/verify.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/phases.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+
+namespace lanewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path cases_folder() {
+  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
+  return fs::path(source != nullptr ? source : ".") / "tests/golden/cases";
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// Runs one named pass; its own output, if it has any besides the function, is appended to `extra`.
+bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
+  static const std::map<std::string, void (*)(ir::Function&)> kPasses = {
+      {"fold", passes::fold},
+      {"join_pairs", passes::join_pairs},
+      {"merge_common", passes::merge_common},
+      {"eliminate_dead_code", passes::eliminate_dead_code},
+      {"scalarize_lanes", passes::scalarize_lanes},
+      {"predicate", passes::predicate},
+      {"legalize", passes::legalize},
+  };
+  if (const auto it = kPasses.find(name); it != kPasses.end()) {
+    it->second(f);
+    return true;
+  }
+  if (name == "decide_branches") {
+    std::vector<phases::Reason> reasons;
+    phases::decide_branches(f, &reasons);
+    for (const auto& r : reasons) extra += "; b" + std::to_string(r.block.index) + ": " + r.text + "\n";
+    return true;
+  }
+  if (name == "form_phases16" || name == "form_phases8") {
+    const phases::Plan plan = phases::form_phases(f, name == "form_phases16" ? 16 : 8);
+    std::istringstream lines(phases::print(plan, f));
+    for (std::string line; std::getline(lines, line);) extra += "; " + line + "\n";
+    return true;
+  }
+  return false;
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, Matches) {
+  const std::string text = read(GetParam());
+  const std::string marker = "; expect\n";
+  const auto split = text.find(marker);
+  const std::string input = text.substr(0, split);
+  const std::string expected = split == std::string::npos ? "" : text.substr(split + marker.size());
+
+  auto parsed = ir::parse(input);
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  ir::Function f = std::move(*parsed);
+  auto valid = ir::verify(f);
+  ASSERT_TRUE(valid.ok()) << valid.error().message;
+
+  const auto header = input.find("; passes:");
+  ASSERT_NE(header, std::string::npos);
+  std::istringstream names(input.substr(header + 9, input.find('\n', header) - header - 9));
+  std::string extra;
+  for (std::string name; names >> name;) {
+    ASSERT_TRUE(run_pass(name, f, extra)) << "no pass " << name;
+    valid = ir::verify(f);
+    ASSERT_TRUE(valid.ok()) << "after " << name << ": " << valid.error().message << "\n" << ir::print(f);
+  }
+  // Through the parser once more: numbers come out in order, and the text form is checked on the way.
+  auto again = ir::parse(ir::print(f));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  const std::string actual = (extra.empty() ? ir::print(*again) : ir::print(f)) + extra;
+  if (std::getenv("LANEWISE_BLESS") != nullptr) {
+    std::ofstream(GetParam()) << input << marker << actual;
+    return;
+  }
+  EXPECT_EQ(expected, actual);
+}
+
+std::vector<fs::path> all_cases() {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(cases_folder(), error))
+    if (entry.path().extension() == ".ir") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Golden, testing::ValuesIn(all_cases()),
+                         [](const auto& test) { return test.param.stem().string(); });
+
+TEST(GoldenFolder, HasCases) { EXPECT_FALSE(all_cases().empty()) << cases_folder(); }
+
+} // namespace
+} // namespace lanewise
