@@ -206,7 +206,9 @@ struct LInst {
   bool remat = false; ///< sole definition may be executed again anywhere instead of being spilled
   enum class Pseudo : u8 {
     None,
-    Copy, ///< Def, Use of one class; usually coalesced
+    Copy, ///< Tied: emits nothing itself, the tie makes the move where one is needed
+    Zero, ///< Def of a Vec or Mask: all zeros
+    Ones, ///< Def of a Vec or Mask: all ones
     Call, ///< operand Imm: address of a stub that preserves every register but the flags
   } pseudo = Pseudo::None;
   u32 origin = 0;               ///< index into Module::origins: the guest pc
@@ -368,7 +370,7 @@ public:
   VReg splat32(u32 value); ///< remat full vector (zero and all ones without memory)
   VReg splat64(u64 value);
   VReg vec_const(std::span<const u8> bytes); ///< remat; vec_bytes() long
-  VReg mask_const(u64 bits);                 ///< remat; 0 and, within 16/64 bits, all ones without memory
+  VReg mask_const(u64 bits);                 ///< remat; 0 and all 64 ones without memory
   /// Memory operands for a last source: {1toN} in AVX-512 modules (the instruction must allow broadcast),
   /// whole in AVX2 ones.
   Operand splat32_mem(u32 value);

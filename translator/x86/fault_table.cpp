@@ -1,0 +1,132 @@
+#include "translator/x86/fault_table.hpp"
+
+#include <algorithm>
+#include <cpuid.h>
+#include <ucontext.h>
+
+namespace lanewise::x86 {
+namespace {
+
+// ucontext's order of the general-purpose registers, by x86 number.
+constexpr int kGregs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                            REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+constexpr u32 kSoftwareReserved = 464, kXstateMagic = 0x46505853, kXstateBv = 512;
+
+class Registers {
+public:
+  Registers(const ucontext_t& context, const XsaveLayout& layout) : context_(context), layout_(layout) {
+    area_ = reinterpret_cast<const u8*>(context.uc_mcontext.fpregs);
+    if (area_ && load_le<u32>(area_ + kSoftwareReserved) == kXstateMagic) present_ = load_le<u64>(area_ + kXstateBv);
+  }
+
+  [[nodiscard]] u64 gpr(u8 n) const { return n > 15 ? 0 : static_cast<u64>(context_.uc_mcontext.gregs[kGregs[n]]); }
+
+  [[nodiscard]] u64 mask(u8 n) const {
+    return present_ >> 5 & 1 && layout_.opmask ? load_le<u64>(area_ + layout_.opmask + 8 * n) : 0;
+  }
+
+  /// `bytes` (4 or 8) of vector register n from `offset` on.
+  [[nodiscard]] u64 vec(u8 n, u32 offset, u32 bytes) const {
+    const u8* p = locate(n, offset);
+    return !p ? 0 : bytes == 8 ? load_le<u64>(p) : load_le<u32>(p);
+  }
+
+private:
+  [[nodiscard]] const u8* locate(u8 n, u32 offset) const {
+    if (!area_) return nullptr;
+    if (n >= 16) return component(7, layout_.zmm16, 64u * (n - 16u) + offset);
+    if (offset >= 32) return component(6, layout_.zmm_high, 32u * n + offset - 32);
+    if (offset >= 16) return component(2, layout_.ymm_high, 16u * n + offset - 16);
+    return area_ + 160 + 16 * n + offset; // FXSAVE part
+  }
+  [[nodiscard]] const u8* component(unsigned bit, u32 base, u32 offset) const {
+    return present_ >> bit & 1 && base ? area_ + base + offset : nullptr; // absent: in its initial state, zero
+  }
+
+  const ucontext_t& context_;
+  const XsaveLayout& layout_;
+  const u8* area_;
+  u64 present_ = 0;
+};
+
+bool active(const FaultEntry& e, const Registers& regs, unsigned lane) {
+  if (e.mask == 0xff) return true;
+  if (!e.mask_is_vec) return regs.mask(e.mask) >> lane & 1;
+  return regs.vec(e.mask, lane * e.site.bytes, e.site.bytes) >> (8 * e.site.bytes - 1) & 1;
+}
+
+u64 scalar_address(const FaultEntry& e, const Registers& regs) {
+  return regs.gpr(e.base) + (regs.gpr(e.index) << e.scale_log2) + static_cast<u64>(i64{e.disp});
+}
+
+struct LaneAddress {
+  int lane;
+  u64 address;
+};
+
+// The first active lane that reaches the faulting byte; without an address, the first active one.
+LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
+  const u64 start = scalar_address(e, regs);
+  for (unsigned lane = 0; lane < e.lanes; ++lane)
+    if (u64 address = start + lane * u64{e.site.bytes}; active(e, regs, lane) && address + e.site.bytes > host_address)
+      return {static_cast<int>(lane), address};
+  return {-1, host_address};
+}
+
+// Elements are accessed from lane 0 up and leave the mask as they complete.
+LaneAddress indexed(const FaultEntry& e, const Registers& regs) {
+  for (unsigned lane = 0; lane < 16; ++lane) {
+    if (!active(e, regs, lane)) continue;
+    i64 index = e.site.index64 ? static_cast<i64>(regs.vec(e.index, lane * 8, 8))
+                               : i64{static_cast<i32>(regs.vec(e.index, lane * 4, 4))};
+    return {static_cast<int>(lane),
+            regs.gpr(e.base) + (static_cast<u64>(index) << e.scale_log2) + static_cast<u64>(i64{e.disp})};
+  }
+  return {-1, 0};
+}
+
+} // namespace
+
+XsaveLayout XsaveLayout::of_host() {
+  XsaveLayout layout;
+  u32* const offsets[] = {&layout.ymm_high, &layout.opmask, &layout.zmm_high, &layout.zmm16};
+  constexpr u32 kComponents[] = {2, 5, 6, 7};
+  for (int i = 0; i < 4; ++i) {
+    u32 size = 0, offset = 0, c = 0, d = 0;
+    if (__get_cpuid_count(0xd, kComponents[i], &size, &offset, &c, &d) && size) *offsets[i] = offset;
+  }
+  return layout;
+}
+
+runtime::FaultLocation locate(const FaultTable& table, const void* ucontext, u64 host_address) {
+  const auto& context = *static_cast<const ucontext_t*>(ucontext);
+  const u64 rip = static_cast<u64>(context.uc_mcontext.gregs[REG_RIP]);
+  if (!table.contains(rip)) return {};
+  const u32 offset = static_cast<u32>(rip - table.code_begin);
+  runtime::FaultLocation at;
+  at.address = host_address;
+  auto origin = std::upper_bound(table.origins.begin(), table.origins.end(), offset,
+                                 [](u32 o, const FaultTable::Origin& e) { return o < e.code_offset; });
+  if (origin != table.origins.begin()) at.pc = std::prev(origin)->pc;
+  auto access = std::lower_bound(table.accesses.begin(), table.accesses.end(), offset,
+                                 [](const FaultEntry& e, u32 o) { return e.code_offset < o; });
+  if (access == table.accesses.end() || access->code_offset != offset) return at;
+  const Registers regs(context, table.xsave);
+  at.is_write = access->site.is_write;
+  LaneAddress found{-1, 0};
+  switch (access->site.kind) {
+  case FaultSite::Kind::Scalar:
+    found.address = scalar_address(*access, regs);
+    if (access->lane_reg != 0xff) found.lane = static_cast<int>(regs.gpr(access->lane_reg) & 63);
+    break;
+  case FaultSite::Kind::Contiguous: found = contiguous(*access, regs, host_address); break;
+  case FaultSite::Kind::Indexed: found = indexed(*access, regs); break;
+  }
+  at.address = found.address;
+  if (found.lane >= 0)
+    at.lane = found.lane + access->site.lane_offset +
+              static_cast<int>((regs.gpr(15) - regs.gpr(3)) / table.gang_lane_bytes);
+  return at;
+}
+
+} // namespace lanewise::x86

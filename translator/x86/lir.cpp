@@ -1,0 +1,298 @@
+#include "translator/x86/lir.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace lanewise::x86 {
+
+PartId Module::add_part(std::string part_name) {
+  auto part = std::make_unique<Part>();
+  part->name = std::move(part_name);
+  part->classes.assign(kNumFixed, RegClass::Gpr);
+  parts.push_back(std::move(part));
+  return PartId(static_cast<u32>(parts.size() - 1));
+}
+
+Operand Module::constant(std::span<const u8> bytes, View view) {
+  assert(std::has_single_bit(bytes.size()) && bytes.size() >= 4 && bytes.size() <= 64);
+  std::string key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto [it, fresh] = constants_.try_emplace(std::move(key), 0);
+  if (fresh) {
+    pool.resize(align_up(pool.size(), bytes.size()));
+    it->second = static_cast<u32>(pool.size());
+    pool.insert(pool.end(), bytes.begin(), bytes.end());
+  }
+  return mem(kPool, it->second, view);
+}
+
+namespace {
+
+RegClass class_of_view(View view) {
+  switch (view) {
+  case View::R8:
+  case View::R16:
+  case View::R32:
+  case View::R64: return RegClass::Gpr;
+  case View::K: return RegClass::Mask;
+  default: return RegClass::Vec;
+  }
+}
+
+template <class T>
+std::array<u8, 64> repeat(T value) {
+  std::array<u8, 64> bytes;
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof value) std::memcpy(&bytes[i], &value, sizeof value);
+  return bytes;
+}
+
+} // namespace
+
+Builder::Builder(Module& module, PartId part) : module_(module), part_(*module.parts[part.index]) {
+  set_pc(0);
+}
+
+BlockId Builder::add_block(bool cold) {
+  part_.blocks.emplace_back().cold = cold;
+  return BlockId(static_cast<u32>(part_.blocks.size() - 1));
+}
+
+VReg Builder::new_vreg(RegClass cls) {
+  part_.classes.push_back(cls);
+  return VReg{static_cast<u32>(part_.classes.size() - 1)};
+}
+
+VReg Builder::add_param(BlockId block, RegClass cls) {
+  assert(block.index != 0 && "the entry block has no parameters");
+  VReg v = new_vreg(cls);
+  part_.blocks[block.index].params.push_back(v);
+  return v;
+}
+
+void Builder::set_pc(u64 pc) {
+  if (module_.origins.back() != pc) module_.origins.push_back(pc);
+  next_.origin = static_cast<u32>(module_.origins.size() - 1);
+}
+
+LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {
+  assert(!terminated());
+  LInst inst = next_;
+  inst.id = static_cast<u16>(id);
+  inst.first_operand = static_cast<u32>(part_.operands.size());
+  if (dest) part_.operands.push_back(*dest);
+  part_.operands.insert(part_.operands.end(), ops);
+  if (next_mask_.valid()) {
+    Operand mask = k(next_mask_);
+    mask.kind = OperandKind::WriteMask;
+    part_.operands.push_back(mask);
+  }
+  inst.num_operands = static_cast<u8>(part_.operands.size() - inst.first_operand);
+  for (u32 i = inst.first_operand; i < part_.operands.size(); ++i) {
+    Operand& o = part_.operands[i];
+    if (o.kind != OperandKind::Reg || o.view != View::Auto) continue;
+    RegClass cls = part_.class_of(o.reg);
+    assert(cls != RegClass::Gpr && "a Gpr operand needs a view");
+    o.view = cls == RegClass::Mask ? View::K : View::Full;
+  }
+  next_ = LInst{};
+  next_.origin = inst.origin;
+  next_mask_ = next_old_ = VReg{};
+  next_early_ = false;
+  return part_.blocks[block_.index].insts.emplace_back(inst);
+}
+
+VReg Builder::def(u32 id, View view, std::initializer_list<Operand> ops) {
+  if (next_old_.valid()) return def_tied(id, view, next_old_, ops);
+  VReg v = new_vreg(class_of_view(view));
+  Operand dest = as_def(reg(v, view), next_early_);
+  append(id, &dest, ops);
+  return v;
+}
+
+VReg Builder::def_tied(u32 id, View view, VReg old, std::initializer_list<Operand> ops) {
+  VReg v = new_vreg(class_of_view(view));
+  Operand dest = as_tied(reg(v, view), old, next_early_);
+  append(id, &dest, ops);
+  return v;
+}
+
+void Builder::emit(u32 id, std::initializer_list<Operand> ops) { append(id, nullptr, ops); }
+
+Builder& Builder::masked(VReg mask, VReg old) {
+  next_mask_ = mask;
+  next_old_ = old;
+  return *this;
+}
+
+Builder& Builder::zero_masked(VReg mask) {
+  next_mask_ = mask;
+  next_.zeroing = true;
+  return *this;
+}
+
+Builder& Builder::with_mask(VReg mask) {
+  next_mask_ = mask;
+  return *this;
+}
+
+Builder& Builder::rounding(Rounding r) {
+  next_.rounding = r;
+  return *this;
+}
+
+Builder& Builder::lock() {
+  next_.lock = true;
+  return *this;
+}
+
+Builder& Builder::faults(const FaultSite& site) {
+  next_.fault_site = static_cast<u32>(part_.fault_sites.size());
+  part_.fault_sites.push_back(site);
+  return *this;
+}
+
+Builder& Builder::early() {
+  next_early_ = true;
+  return *this;
+}
+
+Builder& Builder::remat() {
+  next_.remat = true;
+  return *this;
+}
+
+VReg Builder::copy(VReg v) {
+  RegClass cls = part_.class_of(v);
+  View view = cls == RegClass::Gpr ? View::R64 : cls == RegClass::Mask ? View::K : View::Full;
+  next_.pseudo = LInst::Pseudo::Copy;
+  return def_tied(0, view, v, {});
+}
+
+VReg Builder::load_vec(const Operand& m) { return op(Inst::kIdVmovups, m); }
+void Builder::store_vec(const Operand& m, VReg v) { emit(Inst::kIdVmovups, {m, vec(v)}); }
+
+VReg Builder::load32(const Operand& m) { return op_r32(Inst::kIdMov, m); }
+VReg Builder::load64(const Operand& m) { return op_r64(Inst::kIdMov, m); }
+void Builder::store32(const Operand& m, VReg v) { emit(Inst::kIdMov, {m, r32(v)}); }
+void Builder::store64(const Operand& m, VReg v) { emit(Inst::kIdMov, {m, r64(v)}); }
+
+static u32 kmov_of(unsigned bits) {
+  return bits == 8 ? Inst::kIdKmovb : bits == 16 ? Inst::kIdKmovw : bits == 32 ? Inst::kIdKmovd : Inst::kIdKmovq;
+}
+VReg Builder::load_k(const Operand& m, unsigned bits) { return op_k(kmov_of(bits), m); }
+void Builder::store_k(const Operand& m, VReg v, unsigned bits) { emit(kmov_of(bits), {m, k(v)}); }
+
+VReg Builder::const32(u32 value) { return remat().op_r32(Inst::kIdMov, imm(static_cast<i32>(value))); }
+
+VReg Builder::const64(u64 value) {
+  if (value >> 32 == 0) return const32(static_cast<u32>(value));
+  return remat().op_r64(Inst::kIdMov, imm(static_cast<i64>(value)));
+}
+
+VReg Builder::splat32(u32 value) {
+  if (value == 0 || value == ~0u) {
+    next_.pseudo = value ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
+    return remat().op(0);
+  }
+  Operand m = module_.constant(std::span(repeat(value)).first(4), View::R32);
+  return remat().op(Inst::kIdVpbroadcastd, m);
+}
+
+VReg Builder::splat64(u64 value) {
+  if (static_cast<u32>(value) == value >> 32) return splat32(static_cast<u32>(value));
+  Operand m = module_.constant(std::span(repeat(value)).first(8), View::R64);
+  return remat().op(Inst::kIdVpbroadcastq, m);
+}
+
+VReg Builder::vec_const(std::span<const u8> bytes) {
+  assert(bytes.size() == module_.vec_bytes());
+  return remat().load_vec(module_.constant(bytes, View::Full));
+}
+
+VReg Builder::mask_const(u64 bits) {
+  if (bits == 0 || bits == ~u64{0}) {
+    next_.pseudo = bits ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
+    return remat().op_k(0);
+  }
+  u8 bytes[8];
+  std::memcpy(bytes, &bits, 8);
+  return remat().load_k(module_.constant(bytes, View::R64), 64);
+}
+
+Operand Builder::splat32_mem(u32 value) {
+  auto bytes = repeat(value);
+  if (!module_.avx512) return module_.constant(std::span(bytes).first(32), View::Full);
+  return broadcast(module_.constant(std::span(bytes).first(4), View::R32), 4);
+}
+
+Operand Builder::splat64_mem(u64 value) {
+  auto bytes = repeat(value);
+  if (!module_.avx512) return module_.constant(std::span(bytes).first(32), View::Full);
+  return broadcast(module_.constant(std::span(bytes).first(8), View::R64), 3);
+}
+
+VReg Builder::setcc(CondCode cond) {
+  VReg low = def(Inst::setccFromCond(cond), View::R8, {});
+  return op_r32(Inst::kIdMovzx, r8(low));
+}
+
+VReg Builder::gather(u32 id, View view, VReg old, const Operand& vsib, VReg mask, View mask_view) {
+  VReg value = new_vreg(RegClass::Vec);
+  Operand dest = as_tied(reg(value, view), old, true);
+  if (module_.avx512) {
+    Operand write_mask = as_tied(k(new_vreg(RegClass::Mask)), mask, true);
+    write_mask.kind = OperandKind::WriteMask;
+    emit(id, {dest, vsib, write_mask});
+  } else {
+    emit(id, {dest, vsib, as_tied(reg(new_vreg(RegClass::Vec), mask_view), mask, true)});
+  }
+  return value;
+}
+
+void Builder::scatter(u32 id, const Operand& vsib, VReg value, View view, VReg mask) {
+  Operand write_mask = as_tied(k(new_vreg(RegClass::Mask)), mask, true);
+  write_mask.kind = OperandKind::WriteMask;
+  emit(id, {vsib, reg(value, view), write_mask});
+}
+
+void Builder::call_stub(u64 address) {
+  next_.pseudo = LInst::Pseudo::Call;
+  emit(0, {imm(static_cast<i64>(address))});
+}
+
+Terminator& Builder::terminate(Terminator::Kind kind) {
+  assert(!terminated());
+  Terminator& t = part_.blocks[block_.index].term;
+  t.kind = kind;
+  return t;
+}
+
+u32 Builder::add_args(std::span<const VReg> args) {
+  u32 first = static_cast<u32>(part_.args.size());
+  part_.args.insert(part_.args.end(), args.begin(), args.end());
+  return first;
+}
+
+void Builder::jump(BlockId target, std::span<const VReg> args) {
+  assert(args.size() == part_.blocks[target.index].params.size());
+  Terminator& t = terminate(Terminator::Kind::Jump);
+  t.target[0] = target;
+  t.first_arg[0] = add_args(args);
+}
+
+void Builder::branch(CondCode cond, BlockId if_true, std::span<const VReg> true_args, BlockId if_false,
+                     std::span<const VReg> false_args) {
+  assert(true_args.size() == part_.blocks[if_true.index].params.size());
+  assert(false_args.size() == part_.blocks[if_false.index].params.size());
+  Terminator& t = terminate(Terminator::Kind::Branch);
+  t.cond = cond;
+  t.target[0] = if_true;
+  t.target[1] = if_false;
+  t.first_arg[0] = add_args(true_args);
+  t.first_arg[1] = add_args(false_args);
+}
+
+void Builder::jump_part(PartId target) { terminate(Terminator::Kind::JumpPart).part = target; }
+void Builder::dispatch() { terminate(Terminator::Kind::Dispatch); }
+void Builder::ret(runtime::StopReason reason) { terminate(Terminator::Kind::Return).reason = reason; }
+
+} // namespace lanewise::x86
