@@ -6,8 +6,9 @@
 
 namespace lanewise::x86 {
 
-/// Checks that on every path every use reads its value, that tied operands share a register, early definitions keep clear of
-/// uses, and nothing touches a register outside the allocatable ones. The error names block and instruction.
+/// Checks that on every path every use reads its value, that tied operands share a register, early
+/// definitions keep clear of uses, and nothing touches a register outside the allocatable ones. The error
+/// names block and instruction.
 Result<void> check(const Module& module, const Part& part, const Allocation& allocation);
 
 } // namespace lanewise::x86

@@ -24,7 +24,8 @@ Result<CodeMemory> CodeMemory::create(std::size_t bytes, const std::function<Res
   CodeMemory memory;
   const std::size_t size = align_up(bytes, std::size_t{4096});
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) return Error{ErrorCode::Internal, std::string("no memory for code: ") + std::strerror(errno)};
+  if (p == MAP_FAILED)
+    return Error{ErrorCode::Internal, std::string("no memory for code: ") + std::strerror(errno)};
   memory.data_ = static_cast<u8*>(p);
   memory.size_ = size;
   if (Result<void> filled = fill(memory.data_); !filled) return std::move(filled).error();

@@ -24,8 +24,8 @@ public:
   CodeMemory memory;
   std::size_t code_bytes = 0; ///< with constants
   FaultTable faults;
-  AllocStats stats;           ///< summed over the parts
-  std::string listing;        ///< assembly text with guest pcs
+  AllocStats stats;    ///< summed over the parts
+  std::string listing; ///< assembly text with guest pcs
 
 private:
   friend class Emitter;

@@ -16,10 +16,13 @@ class Registers {
 public:
   Registers(const ucontext_t& context, const XsaveLayout& layout) : context_(context), layout_(layout) {
     area_ = reinterpret_cast<const u8*>(context.uc_mcontext.fpregs);
-    if (area_ && load_le<u32>(area_ + kSoftwareReserved) == kXstateMagic) present_ = load_le<u64>(area_ + kXstateBv);
+    if (area_ && load_le<u32>(area_ + kSoftwareReserved) == kXstateMagic)
+      present_ = load_le<u64>(area_ + kXstateBv);
   }
 
-  [[nodiscard]] u64 gpr(u8 n) const { return n > 15 ? 0 : static_cast<u64>(context_.uc_mcontext.gregs[kGregs[n]]); }
+  [[nodiscard]] u64 gpr(u8 n) const {
+    return n > 15 ? 0 : static_cast<u64>(context_.uc_mcontext.gregs[kGregs[n]]);
+  }
 
   [[nodiscard]] u64 mask(u8 n) const {
     return present_ >> 5 & 1 && layout_.opmask ? load_le<u64>(area_ + layout_.opmask + 8 * n) : 0;
@@ -40,7 +43,8 @@ private:
     return area_ + 160 + 16 * n + offset; // FXSAVE part
   }
   [[nodiscard]] const u8* component(unsigned bit, u32 base, u32 offset) const {
-    return present_ >> bit & 1 && base ? area_ + base + offset : nullptr; // absent: in its initial state, zero
+    return present_ >> bit & 1 && base ? area_ + base + offset
+                                       : nullptr; // absent: in its initial state, zero
   }
 
   const ucontext_t& context_;
@@ -68,7 +72,8 @@ struct LaneAddress {
 LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
   const u64 start = scalar_address(e, regs);
   for (unsigned lane = 0; lane < e.lanes; ++lane)
-    if (u64 address = start + lane * u64{e.site.bytes}; active(e, regs, lane) && address + e.site.bytes > host_address)
+    if (u64 address = start + lane * u64{e.site.bytes};
+        active(e, regs, lane) && address + e.site.bytes > host_address)
       return {static_cast<int>(lane), address};
   return {-1, host_address};
 }

@@ -10,10 +10,10 @@ namespace lanewise::x86 {
 struct FaultEntry {
   u32 code_offset = 0; ///< of the instruction
   u8 base = 0xff, index = 0xff, scale_log2 = 0;
-  u8 mask = 0xff;      ///< a k register, or the vector whose sign bits select
+  u8 mask = 0xff; ///< a k register, or the vector whose sign bits select
   bool mask_is_vec = false;
-  u8 lane_reg = 0xff;  ///< Scalar: holds the lane within the gang
-  u8 lanes = 1;        ///< Contiguous: elements
+  u8 lane_reg = 0xff; ///< Scalar: holds the lane within the gang
+  u8 lanes = 1;       ///< Contiguous: elements
   i32 disp = 0;
   FaultSite site;
 };
@@ -39,8 +39,8 @@ struct FaultTable {
   [[nodiscard]] bool contains(u64 rip) const { return rip >= code_begin && rip < code_end; }
 };
 
-/// Names the access at which the signal's `ucontext` (a ucontext_t) stopped. `host_address` is si_addr, or 0 if the fault has
-/// none (non-canonical addresses). All zero if rip is not in this code. Async-signal-safe.
+/// Names the access at which the signal's `ucontext` (a ucontext_t) stopped. `host_address` is si_addr, or 0
+/// if the fault has none (non-canonical addresses). All zero if rip is not in this code. Async-signal-safe.
 runtime::FaultLocation locate(const FaultTable& table, const void* ucontext, u64 host_address);
 
 } // namespace lanewise::x86

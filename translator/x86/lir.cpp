@@ -176,7 +176,10 @@ void Builder::store32(const Operand& m, VReg v) { emit(Inst::kIdMov, {m, r32(v)}
 void Builder::store64(const Operand& m, VReg v) { emit(Inst::kIdMov, {m, r64(v)}); }
 
 static u32 kmov_of(unsigned bits) {
-  return bits == 8 ? Inst::kIdKmovb : bits == 16 ? Inst::kIdKmovw : bits == 32 ? Inst::kIdKmovd : Inst::kIdKmovq;
+  return bits == 8    ? Inst::kIdKmovb
+         : bits == 16 ? Inst::kIdKmovw
+         : bits == 32 ? Inst::kIdKmovd
+                      : Inst::kIdKmovq;
 }
 VReg Builder::load_k(const Operand& m, unsigned bits) { return op_k(kmov_of(bits), m); }
 void Builder::store_k(const Operand& m, VReg v, unsigned bits) { emit(kmov_of(bits), {m, k(v)}); }
@@ -193,13 +196,15 @@ VReg Builder::splat32(u32 value) {
     next_.pseudo = value ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
     return remat().op(0);
   }
-  Operand m = module_.constant(std::span(repeat(value)).first(4), View::R32);
+  auto bytes = repeat(value);
+  Operand m = module_.constant(std::span(bytes).first(4), View::R32);
   return remat().op(Inst::kIdVpbroadcastd, m);
 }
 
 VReg Builder::splat64(u64 value) {
   if (static_cast<u32>(value) == value >> 32) return splat32(static_cast<u32>(value));
-  Operand m = module_.constant(std::span(repeat(value)).first(8), View::R64);
+  auto bytes = repeat(value);
+  Operand m = module_.constant(std::span(bytes).first(8), View::R64);
   return remat().op(Inst::kIdVpbroadcastq, m);
 }
 

@@ -46,8 +46,8 @@ private:
   std::vector<u32> next_, worklist_;
 };
 
-// The successor visited last comes first in the order. That is the fall-through; once loops are known, it is the one that stays
-// in the loop, so that a loop's blocks lie together.
+// The successor visited last comes first in the order. That is the fall-through; once loops are known, it is
+// the one that stays in the loop, so that a loop's blocks lie together.
 void Analysis::number_blocks() {
   const std::size_t n = part_.blocks.size();
   result_.order.clear();
@@ -161,7 +161,8 @@ void Analysis::collect_definitions() {
   }
 }
 
-// Walks up from one use to the definition. Lists stay free of duplicates because all uses of a value are marked in a row.
+// Walks up from one use to the definition. Lists stay free of duplicates because all uses of a value are
+// marked in a row.
 void Analysis::mark_live(VReg v, u32 block) {
   if (result_.def_block[v.index] == block) return;
   worklist_.assign(1, block);
@@ -251,8 +252,10 @@ void Analysis::scan_block(u32 b) {
       const Operand& o = part_.operands[i];
       if (!o.is_def() || !o.reg.is_virtual()) continue;
       auto c = static_cast<unsigned>(part_.class_of(o.reg));
-      if (next_[o.reg.index] != kNever) --live[c];
-      else pressure[c] = std::max(pressure[c], live[c] + 1);
+      if (next_[o.reg.index] != kNever)
+        --live[c];
+      else
+        pressure[c] = std::max(pressure[c], live[c] + 1);
       next_[o.reg.index] = kNever;
     }
     for (u32 i = first; i < last; ++i) {
@@ -273,7 +276,8 @@ void Analysis::scan_block(u32 b) {
 }
 
 void Analysis::widen_pressure_to_loops() {
-  // Inner loops come later in the order, so going backwards carries their pressure to the headers around them.
+  // Inner loops come later in the order, so going backwards carries their pressure to the headers around
+  // them.
   for (auto it = result_.order.rbegin(); it != result_.order.rend(); ++it) {
     u32 h = result_.loop_header[*it];
     if (h == *it) h = result_.loop_parent[h];

@@ -31,7 +31,8 @@ private:
   [[nodiscard]] bool is_source(const Transfer& destination) const {
     for (const Transfer& t : pending_) {
       if (&t == &destination || t.cls != destination.cls || t.from != destination.to) continue;
-      if (t.from == Place::Reg ? t.from_reg == destination.to_reg : t.from_slot == destination.to_slot) return true;
+      if (t.from == Place::Reg ? t.from_reg == destination.to_reg : t.from_slot == destination.to_slot)
+        return true;
     }
     return false;
   }
@@ -55,14 +56,23 @@ private:
 
   void emit(const Transfer& t) {
     if (t.to == Place::Slot) {
-      if (t.from == Place::Reg) store(t.cls, t.to_slot, t.from_reg);
-      else if (t.from == Place::Slot) copy_slot(t.cls, t.to_slot, t.from_slot);
-      else with_temp(t.cls, [&](u8 temp) { remat(t.cls, temp, t.from_slot); store(t.cls, t.to_slot, temp); });
+      if (t.from == Place::Reg)
+        store(t.cls, t.to_slot, t.from_reg);
+      else if (t.from == Place::Slot)
+        copy_slot(t.cls, t.to_slot, t.from_slot);
+      else
+        with_temp(t.cls, [&](u8 temp) {
+          remat(t.cls, temp, t.from_slot);
+          store(t.cls, t.to_slot, temp);
+        });
       return;
     }
-    if (t.from == Place::Reg) out_.push_back({Step::Kind::Move, t.cls, t.to_reg, t.from_reg});
-    else if (t.from == Place::Slot) load(t.cls, t.to_reg, t.from_slot);
-    else remat(t.cls, t.to_reg, t.from_slot);
+    if (t.from == Place::Reg)
+      out_.push_back({Step::Kind::Move, t.cls, t.to_reg, t.from_reg});
+    else if (t.from == Place::Slot)
+      load(t.cls, t.to_reg, t.from_slot);
+    else
+      remat(t.cls, t.to_reg, t.from_slot);
   }
 
   // Every pending destination is a pending source: pure cycles (constants apart).
@@ -87,8 +97,9 @@ private:
       drop_identities();
       return;
     }
-    const Transfer t = *std::find_if(pending_.begin(), pending_.end(),
-                                     [](const Transfer& p) { return p.to == Place::Slot && p.from != Place::Remat; });
+    const Transfer t = *std::find_if(pending_.begin(), pending_.end(), [](const Transfer& p) {
+      return p.to == Place::Slot && p.from != Place::Remat;
+    });
     const u32 scratch = kScratchSlot + static_cast<u32>(t.cls);
     copy_slot(t.cls, scratch, t.to_slot);
     for (Transfer& p : pending_)
@@ -113,7 +124,10 @@ private:
 
   void copy_slot(RegClass cls, u32 to, u32 from) {
     if (free_[static_cast<unsigned>(cls)] || cls == RegClass::Vec)
-      with_temp(cls, [&](u8 temp) { load(cls, temp, from); store(cls, to, temp); });
+      with_temp(cls, [&](u8 temp) {
+        load(cls, temp, from);
+        store(cls, to, temp);
+      });
     else
       out_.push_back({Step::Kind::SlotCopy, cls, 0, 0, to, from});
   }

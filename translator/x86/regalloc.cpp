@@ -102,7 +102,8 @@ private:
   std::vector<Use> uses_;
   std::vector<std::vector<ValueAt>> entry_, exit_;
   std::vector<Transfer> transfers_;
-  std::vector<Step> raw_; ///< steps with slots named by value; a Store with index2 = 1 is redundant for at_def_ values
+  std::vector<Step>
+      raw_; ///< steps with slots named by value; a Store with index2 = 1 is redundant for at_def_ values
   std::vector<StepRange> raw_blocks_, raw_edges_[2];
 };
 
@@ -143,7 +144,8 @@ Result<Allocation> Allocator::run() {
     for (u32 i = 0; i < insts.size() && error_.empty(); ++i) process(insts[i], i);
     raw_blocks_[b].count = static_cast<u32>(raw_.size()) - raw_blocks_[b].first;
     leave_block(b);
-    if (!error_.empty()) return Error{ErrorCode::Internal, "register allocation of " + part_.name + ": " + error_};
+    if (!error_.empty())
+      return Error{ErrorCode::Internal, "register allocation of " + part_.name + ": " + error_};
   }
   for (u32 b : live_.order)
     for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) resolve_edge(b, n);
@@ -151,7 +153,8 @@ Result<Allocation> Allocator::run() {
   return std::move(out_);
 }
 
-// ---- Borders of blocks -----------------------------------------------------------------------------------------------------
+// ---- Borders of blocks
+// -----------------------------------------------------------------------------------------------------
 
 void Allocator::enter_block(u32 b) {
   block_ = b;
@@ -186,7 +189,8 @@ void Allocator::enter_block(u32 b) {
   settle_unplaced(b);
 }
 
-// Sums up, per value, what the predecessors already allocated end with. The heaviest one names the preferred registers.
+// Sums up, per value, what the predecessors already allocated end with. The heaviest one names the preferred
+// registers.
 void Allocator::merge_predecessors(u32 b) {
   const Pred* best = nullptr;
   for (const Pred& p : live_.preds[b])
@@ -220,7 +224,8 @@ void Allocator::merge_predecessors(u32 b) {
   for (u32 i = 0; i < args.size(); ++i) {
     VReg p = part_.blocks[b].params[i];
     seen_[p.index] = b;
-    preferred_[p.index] = args[i].is_virtual() && seen_[args[i].index] == b ? preferred_[args[i].index] : kNone;
+    preferred_[p.index] =
+        args[i].is_virtual() && seen_[args[i].index] == b ? preferred_[args[i].index] : kNone;
     if (hint_[p.index] != kNone) preferred_[p.index] = hint_[p.index];
   }
 }
@@ -234,10 +239,12 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
   auto outside = std::partition_point(candidates.begin(), candidates.end(),
                                       [](const Candidate& x) { return x.distance < kLoopExit; });
   if (loop_entry) {
-    // What the loop uses comes first, loaded if need be; what only lives through it gets the registers the loop leaves over.
+    // What the loop uses comes first, loaded if need be; what only lives through it gets the registers the
+    // loop leaves over.
     const std::size_t used = static_cast<std::size_t>(outside - candidates.begin());
     const std::size_t through = candidates.size() - used;
-    const std::size_t inside = std::max<std::size_t>(live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
+    const std::size_t inside = std::max<std::size_t>(
+        live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
     std::size_t room = registers > inside ? registers - inside : 0;
     auto end = std::remove_if(outside, candidates.end(), [&](const Candidate& x) {
       return preferred_[x.value.index] == kNone || room == 0 || (--room, false);
@@ -245,9 +252,11 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
     candidates.erase(end, candidates.end());
   } else {
     // Values in registers on all ways, then those on some; the others wait for their use.
-    std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& x) { return x.everywhere; });
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [](const Candidate& x) { return x.everywhere; });
     std::erase_if(candidates, [&](const Candidate& x) {
-      return !x.everywhere && (count_[x.value.index] == 0 || x.distance >= kLoopExit || remat_[x.value.index]);
+      return !x.everywhere &&
+             (count_[x.value.index] == 0 || x.distance >= kLoopExit || remat_[x.value.index]);
     });
   }
   if (candidates.size() > registers) candidates.resize(registers);
@@ -297,7 +306,8 @@ void Allocator::settle_unplaced(u32 b) {
 
 void Allocator::leave_block(u32 b) {
   const Terminator& t = part_.blocks[b].term;
-  // seen_ marks values already listed; block numbers are below part_.blocks.size(), so the offset keeps the two uses apart.
+  // seen_ marks values already listed; block numbers are below part_.blocks.size(), so the offset keeps the
+  // two uses apart.
   const u32 mark = static_cast<u32>(part_.blocks.size()) + b;
   auto list = [&](VReg v) {
     if (!v.is_virtual() || seen_[v.index] == mark) return;
@@ -310,8 +320,7 @@ void Allocator::leave_block(u32 b) {
   }
   hint_successors(b);
   for (unsigned c = 0; c < kNumClasses; ++c)
-    for (u32 set = occupied_[c]; set; set &= set - 1)
-      reg_[occupant_[c][std::countr_zero(set)].index] = kNone;
+    for (u32 set = occupied_[c]; set; set &= set - 1) reg_[occupant_[c][std::countr_zero(set)].index] = kNone;
 }
 
 // The first predecessor of a join decides which registers the others should leave the arguments in.
@@ -326,7 +335,8 @@ void Allocator::hint_successors(u32 b) {
       if (!args[i].is_virtual() || reg_[args[i].index] == kNone || hint_[p.index] != kNone) continue;
       hint_[p.index] = reg_[args[i].index];
       for (Pred q : live_.preds[s])
-        if (live_.rank[q.from] > live_.rank[b]) hint(part_.edge_args(part_.blocks[q.from].term, q.n)[i], hint_[p.index]);
+        if (live_.rank[q.from] > live_.rank[b])
+          hint(part_.edge_args(part_.blocks[q.from].term, q.n)[i], hint_[p.index]);
     }
   }
 }
@@ -344,10 +354,14 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   std::copy(std::begin(allowed_), std::end(allowed_), free);
   auto source = [&](VReg v) {
     Transfer x{part_.class_of(v), Transfer::Place::Reg, Transfer::Place::Reg};
-    if (v.is_fixed()) x.from_reg = static_cast<u8>(v.index);
-    else if (reg_[v.index] != kNone) x.from_reg = reg_[v.index];
-    else if (remat_[v.index]) x.from = Transfer::Place::Remat, x.from_slot = live_.def_operand[v.index];
-    else x.from = Transfer::Place::Slot, x.from_slot = v.index;
+    if (v.is_fixed())
+      x.from_reg = static_cast<u8>(v.index);
+    else if (reg_[v.index] != kNone)
+      x.from_reg = reg_[v.index];
+    else if (remat_[v.index])
+      x.from = Transfer::Place::Remat, x.from_slot = live_.def_operand[v.index];
+    else
+      x.from = Transfer::Place::Slot, x.from_slot = v.index;
     if (x.from == Transfer::Place::Reg) free[static_cast<unsigned>(x.cls)] &= ~(1u << x.from_reg);
     return x;
   };
@@ -373,13 +387,15 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   }
   std::size_t next = live_through;
   for (u32 i = 0; i < params.size(); ++i)
-    if (next < entry_[to].size() && entry_[to][next].value == params[i]) send(source(args[i]), entry_[to][next++]);
+    if (next < entry_[to].size() && entry_[to][next].value == params[i])
+      send(source(args[i]), entry_[to][next++]);
   sequence(transfers_, free, raw_);
   range.count = static_cast<u32>(raw_.size()) - range.first;
   for (const ValueAt& at : exit_[from]) reg_[at.value.index] = kNone;
 }
 
-// ---- Inside a block --------------------------------------------------------------------------------------------------------
+// ---- Inside a block
+// --------------------------------------------------------------------------------------------------------
 
 void Allocator::process(const LInst& inst, u32 index) {
   position_ = index;
@@ -427,7 +443,8 @@ void Allocator::bring_in_uses(const LInst& inst) {
   for (const Use& u : uses_) next_[u.value.index] = u.next;
 }
 
-// Reads a spilled value straight from its slot when loading it would push something else out or serve this use alone.
+// Reads a spilled value straight from its slot when loading it would push something else out or serve this
+// use alone.
 bool Allocator::fold(const LInst& inst, const Use& use) {
   const Operand& o = part_.operands[use.operand];
   if (!o.may_be_memory || remat_[use.value.index]) return false;
@@ -458,7 +475,8 @@ void Allocator::assign_tied(u32 operand) {
       shared |= o.is_early();
       handed |= u.second && part_.operands[u.operand].is_tied();
     }
-  const bool bound = o.tied.is_virtual() && reg_[o.tied.index] == from; // not yet given to an earlier tied operand
+  const bool bound =
+      o.tied.is_virtual() && reg_[o.tied.index] == from; // not yet given to an earlier tied operand
   const bool dies = bound && next_[o.tied.index] == kNever && !shared && !handed;
   if (dies) {
     unbind(c, from);
@@ -506,7 +524,8 @@ void Allocator::assign_def(u32 operand) {
   locked_[c] |= 1u << r;
 }
 
-// From here on only registers of definitions are locked: a value that lives on may be stored and overwritten after its use.
+// From here on only registers of definitions are locked: a value that lives on may be stored and overwritten
+// after its use.
 void Allocator::release_dead_uses() {
   for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
   for (const Use& u : uses_) {
@@ -529,7 +548,8 @@ void Allocator::finish_defs(const LInst& inst) {
   for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
 }
 
-// ---- Registers -------------------------------------------------------------------------------------------------------------
+// ---- Registers
+// -------------------------------------------------------------------------------------------------------------
 
 u8 Allocator::take_reg(unsigned c, VReg v) {
   u32 free = allowed_[c] & ~occupied_[c];
@@ -608,11 +628,14 @@ void Allocator::hint(VReg v, u8 r) {
 }
 
 void Allocator::bring(unsigned c, u8 r, VReg v) {
-  if (remat_[v.index]) step(Step::Kind::Remat, c, r, 0, live_.def_operand[v.index]);
-  else step(Step::Kind::Load, c, r, 0, v.index);
+  if (remat_[v.index])
+    step(Step::Kind::Remat, c, r, 0, live_.def_operand[v.index]);
+  else
+    step(Step::Kind::Load, c, r, 0, v.index);
 }
 
-// ---- Result ----------------------------------------------------------------------------------------------------------------
+// ---- Result
+// ----------------------------------------------------------------------------------------------------------------
 
 void Allocator::finalize() {
   SlotLayout slots = assign_slots(module_, part_, live_, has_slot_, raw_);

@@ -1,11 +1,12 @@
 // Register allocation of one LIR part.
 //
-// One forward pass over the blocks in reverse postorder keeps a model of the register files. What a block starts with is
-// chosen from what its predecessors end with and from next-use distances (for a loop header: what the loop uses first, as in
-// Braun and Hack's spilling for SSA form); inside a block the value used furthest away makes room. Because the model holds at
-// most as many values as there are registers, a register is always found, and live ranges split wherever that helps. Edges
-// are then filled with the parallel copies, loads and stores between the two ends. A value has one slot and, being SSA, needs
-// to be stored only once: at its definition, or where it is evicted if that is in a shallower loop.
+// One forward pass over the blocks in reverse postorder keeps a model of the register files. What a block
+// starts with is chosen from what its predecessors end with and from next-use distances (for a loop header:
+// what the loop uses first, as in Braun and Hack's spilling for SSA form); inside a block the value used
+// furthest away makes room. Because the model holds at most as many values as there are registers, a register
+// is always found, and live ranges split wherever that helps. Edges are then filled with the parallel copies,
+// loads and stores between the two ends. A value has one slot and, being SSA, needs to be stored only once:
+// at its definition, or where it is evicted if that is in a shallower loop.
 #pragma once
 
 #include "support/result.hpp"
@@ -46,22 +47,24 @@ struct AllocStats {
 };
 
 struct Allocation {
-  std::vector<u32> order;             ///< reachable blocks, in layout order
+  std::vector<u32> order; ///< reachable blocks, in layout order
   std::vector<Step> steps;
-  std::vector<StepRange> blocks;      ///< per block
-  std::vector<StepRange> edges[2];    ///< per block and successor: done between the block's end and the successor's start
-  std::vector<u32> num_preds;         ///< per block
-  std::vector<Assigned> operands;     ///< per Part::operands
-  u32 stack_bytes = 0;                ///< a multiple of 64
+  std::vector<StepRange> blocks; ///< per block
+  std::vector<StepRange>
+      edges[2]; ///< per block and successor: done between the block's end and the successor's start
+  std::vector<u32> num_preds;     ///< per block
+  std::vector<Assigned> operands; ///< per Part::operands
+  u32 stack_bytes = 0;            ///< a multiple of 64
   AllocStats stats;
 };
 
 struct AllocOptions {
-  u64 random_seed = 0;                              ///< not 0: registers and victims are picked at random, for tests
-  unsigned max_regs[kNumClasses] = {32, 32, 32};    ///< upper bounds, for tests
+  u64 random_seed = 0; ///< not 0: registers and victims are picked at random, for tests
+  unsigned max_regs[kNumClasses] = {32, 32, 32}; ///< upper bounds, for tests
 };
 
-/// Allocates `part`. Error Internal if an instruction needs more registers than exist or the LIR is malformed.
+/// Allocates `part`. Error Internal if an instruction needs more registers than exist or the LIR is
+/// malformed.
 Result<Allocation> allocate(const Module& module, const Part& part, const AllocOptions& options = {});
 
 /// Registers of a class, as a bit set of x86 numbers.

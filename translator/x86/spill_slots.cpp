@@ -17,8 +17,9 @@ struct Interval {
   }
 };
 
-// The hull of each value's lifetime over the instructions in layout order. A parameter lives from the ends of the
-// predecessors on, where the edges' copies write it, so that it never shares with an argument they still read.
+// The hull of each value's lifetime over the instructions in layout order. A parameter lives from the ends of
+// the predecessors on, where the edges' copies write it, so that it never shares with an argument they still
+// read.
 class Lifetimes {
 public:
   Lifetimes(const Part& part, const Liveness& live, const std::vector<u8>& has_slot)
@@ -43,7 +44,9 @@ private:
       at += static_cast<u32>(part_.blocks[b].insts.size()) + 2;
     }
   }
-  [[nodiscard]] u32 end(u32 b) const { return start_[b] + static_cast<u32>(part_.blocks[b].insts.size()) + 1; }
+  [[nodiscard]] u32 end(u32 b) const {
+    return start_[b] + static_cast<u32>(part_.blocks[b].insts.size()) + 1;
+  }
 
   void cover(VReg v, u32 at) {
     if (v.is_virtual() && index_[v.index] != kNever) intervals[index_[v.index]].cover(at);
@@ -81,13 +84,14 @@ u32 SlotLayout::offset_of(u32 owner) const {
   return owner >= kScratchSlot ? scratch[owner - kScratchSlot] : offset[owner];
 }
 
-SlotLayout assign_slots(const Module& module, const Part& part, const Liveness& live, const std::vector<u8>& has_slot,
-                        const std::vector<Step>& steps) {
+SlotLayout assign_slots(const Module& module, const Part& part, const Liveness& live,
+                        const std::vector<u8>& has_slot, const std::vector<Step>& steps) {
   SlotLayout layout;
   layout.offset.assign(part.classes.size(), 0);
   Lifetimes lifetimes(part, live, has_slot);
   auto& intervals = lifetimes.intervals;
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.first < b.first; });
+  std::sort(intervals.begin(), intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.first < b.first; });
   const u32 vec_bytes = module.vec_bytes();
   u32 size = 0;
   // Vectors first: they keep the alignment of rsp.

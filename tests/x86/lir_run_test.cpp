@@ -1,0 +1,155 @@
+// Straight-line code, loops and parts, run natively.
+#include "lir_harness.hpp"
+
+namespace lanewise::x86 {
+namespace {
+
+using runtime::StopReason;
+
+TEST_P(LirTest, AddsVectorsFromTheFrame) {
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  VReg x = b.load_vec(frame(0));
+  VReg y = b.op(Inst::kIdVpaddd, x, frame(64));
+  b.store_vec(frame(128), b.op(Inst::kIdVpaddd, y, b.splat32(1000)));
+  b.store32(frame(256, View::R32), b.op_r32_tied(Inst::kIdAdd, b.const32(40), imm(2)));
+  b.ret(StopReason::Barrier);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  TestFrame f;
+  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i, f.slot<u32>(64 + 4 * i) = 100 * i;
+  EXPECT_EQ(code->run(f.data()), StopReason::Barrier);
+  for (u32 i = 0; i < width() / 4; ++i) EXPECT_EQ(f.slot<u32>(128 + 4 * i), 101 * i + 1000);
+  EXPECT_EQ(f.slot<u32>(256), 42u);
+}
+
+TEST_P(LirTest, KeepsAHundredVectorsAlive) {
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  std::vector<VReg> values;
+  VReg x = b.load_vec(frame(0));
+  for (int i = 0; i < 100; ++i)
+    values.push_back(x = b.op(Inst::kIdVpaddd, x, b.splat32_mem(static_cast<u32>(i))));
+  VReg sum = b.splat32(0);
+  for (VReg v : values) sum = b.op(Inst::kIdVpaddd, sum, or_mem(v));
+  b.store_vec(frame(64), sum);
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  EXPECT_GT(code->stats.stores, 50u);
+  TestFrame f;
+  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
+  code->run(f.data());
+  for (u32 i = 0; i < width() / 4; ++i) {
+    u32 value = i, expected = 0;
+    for (u32 n = 0; n < 100; ++n) expected += value += n;
+    EXPECT_EQ(f.slot<u32>(64 + 4 * i), expected);
+  }
+}
+
+// a, b, c = b, c, a, n times, in every class, with a count in a Gpr.
+TEST_P(LirTest, RotatesThroughALoop) {
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  std::vector<VReg> start;
+  for (int i = 0; i < 3; ++i) start.push_back(b.load_vec(frame(64 * i)));
+  for (int i = 0; i < 3; ++i) start.push_back(b.load64(frame(256 + 8 * i, View::R64)));
+  start.push_back(b.load32(frame(512, View::R32)));
+  BlockId loop = b.add_block(), done = b.add_block();
+  std::vector<VReg> params;
+  for (VReg v : start) params.push_back(b.add_param(loop, b.part().class_of(v)));
+  b.jump(loop, start);
+  b.at(loop);
+  VReg count = b.op_r32_tied(Inst::kIdSub, params[6], imm(1));
+  b.emit(Inst::kIdTest, {r32(count), r32(count)});
+  const VReg next[] = {params[1], params[2], params[0], params[4], params[5], params[3], count};
+  b.branch(CondCode::kNotZero, loop, next, done, {});
+  b.at(done);
+  for (int i = 0; i < 3; ++i) b.store_vec(frame(1024 + 64 * i), params[static_cast<unsigned>(i)]);
+  for (int i = 0; i < 3; ++i) b.store64(frame(1280 + 8 * i, View::R64), params[static_cast<unsigned>(3 + i)]);
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  for (u32 n : {1u, 2u, 3u, 5u}) {
+    TestFrame f;
+    for (u32 i = 0; i < 3; ++i) f.slot<u32>(64 * i) = 10 + i, f.slot<u64>(256 + 8 * i) = 20 + i;
+    f.slot<u32>(512) = n;
+    code->run(f.data());
+    for (u32 i = 0; i < 3; ++i) {
+      EXPECT_EQ(f.slot<u32>(1024 + 64 * i), 10 + (i + n - 1) % 3);
+      EXPECT_EQ(f.slot<u64>(1280 + 8 * i), 20 + (i + n - 1) % 3);
+    }
+  }
+}
+
+// An accumulator, a product and thirty values that live through the loop without being used in it.
+TEST_P(LirTest, LoopsUnderPressure) {
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  std::vector<VReg> outside;
+  for (int i = 0; i < 40; ++i)
+    outside.push_back(b.op(Inst::kIdVpaddd, b.load_vec(frame(0)), b.splat32_mem(static_cast<u32>(i))));
+  VReg n = b.load32(frame(512, View::R32));
+  VReg zero = b.splat32(0);
+  BlockId loop = b.add_block(), done = b.add_block();
+  VReg sum = b.add_param(loop, RegClass::Vec), count = b.add_param(loop, RegClass::Gpr);
+  const VReg first[] = {zero, n};
+  b.jump(loop, first);
+  b.at(loop);
+  VReg next_sum = b.op(Inst::kIdVpaddd, sum, outside[3]);
+  VReg next_count = b.op_r32_tied(Inst::kIdSub, count, imm(1));
+  const VReg again[] = {next_sum, next_count};
+  b.branch(CondCode::kNotZero, loop, again, done, {});
+  b.at(done);
+  VReg total = next_sum;
+  for (VReg v : outside) total = b.op(Inst::kIdVpaddd, total, or_mem(v));
+  b.store_vec(frame(1024), total);
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  TestFrame f;
+  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
+  f.slot<u32>(512) = 7;
+  code->run(f.data());
+  for (u32 i = 0; i < width() / 4; ++i) EXPECT_EQ(f.slot<u32>(1024 + 4 * i), 7 * (i + 3) + 40 * i + 780);
+}
+
+TEST_P(LirTest, DispatchesOnResumeAndJumpsBetweenParts) {
+  for (u32 points : {2u, 7u}) {
+    Program p(GetParam());
+    for (u32 i = 1; i < points; ++i) p.module.resume_points.push_back(p.module.add_part("resume"));
+    for (u32 i = 0; i < points; ++i) {
+      Builder b(p.module, PartId(i));
+      b.at(b.add_block());
+      b.store32(frame(4 * i, View::R32), b.const32(i + 1));
+      if (i + 1 < points && i % 2 == 0)
+        b.jump_part(PartId(i + 1));
+      else
+        b.ret(StopReason::Barrier);
+    }
+    auto code = p.compile();
+    ASSERT_TRUE(code);
+    for (u32 i = 0; i < points; ++i) {
+      TestFrame f;
+      f.header().resume = i;
+      EXPECT_EQ(code->run(f.data()), StopReason::Barrier);
+      for (u32 s = 0; s < points; ++s) {
+        bool reached = s == i || (i % 2 == 0 && s == i + 1);
+        EXPECT_EQ(f.slot<u32>(4 * s), reached ? s + 1 : 0) << i << " " << s;
+      }
+    }
+    TestFrame f;
+    f.header().resume = points;
+    EXPECT_EQ(code->run(f.data()), StopReason::BadJump);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, LirTest, ::testing::Bool(),
+                         [](const auto& mode) { return mode.param ? "Avx512" : "Avx2"; });
+
+} // namespace
+} // namespace lanewise::x86

@@ -1,0 +1,123 @@
+#include "translator/x86/emit_operands.hpp"
+
+namespace lanewise::x86 {
+
+namespace aj = asmjit;
+namespace ax = asmjit::x86;
+
+u32 view_bytes(View view, bool avx512) {
+  switch (view) {
+  case View::R8: return 1;
+  case View::R16: return 2;
+  case View::R32: return 4;
+  case View::R64:
+  case View::K: return 8;
+  case View::Xmm: return 16;
+  case View::Ymm: return 32;
+  case View::Zmm: return 64;
+  case View::Auto:
+  case View::Full: return avx512 ? 64 : 32;
+  case View::Half: return avx512 ? 32 : 16;
+  }
+  return 0;
+}
+
+ax::Vec OperandEncoder::vec(u8 r, View view) const {
+  switch (view_bytes(view, avx512)) {
+  case 16: return ax::xmm(r);
+  case 32: return ax::ymm(r);
+  default: return ax::zmm(r);
+  }
+}
+
+aj::Operand OperandEncoder::reg(View view, u8 r) const {
+  switch (view) {
+  case View::R8: return ax::gpb(r);
+  case View::R16: return ax::gpw(r);
+  case View::R32: return ax::gpd(r);
+  case View::R64: return ax::gpq(r);
+  case View::K: return ax::k(r);
+  default: return vec(r, view);
+  }
+}
+
+ax::Mem OperandEncoder::memory(const Operand& o, const Assigned& assigned) const {
+  const i32 disp = static_cast<i32>(o.value);
+  const bool vsib = o.index_view != View::R64;
+  ax::Mem m;
+  if (o.reg == kPool)
+    m = ax::ptr(pool, disp);
+  else if (o.reg.valid())
+    m = ax::ptr(ax::gpq(assigned.reg), disp);
+  else
+    m = ax::ptr_abs(static_cast<u64>(i64{disp}));
+  if (o.tied.valid()) {
+    if (vsib)
+      m.setIndex(vec(assigned.reg2, o.index_view), o.scale_log2);
+    else
+      m.setIndex(ax::gpq(assigned.reg2), o.scale_log2);
+  }
+  // asmjit derives the size of VSIB and broadcast operands from the instruction.
+  if (!vsib && !o.broadcast_log2) m.setSize(view_bytes(o.view, avx512));
+  if (o.broadcast_log2) m.setBroadcast(static_cast<ax::Mem::Broadcast>(o.broadcast_log2));
+  return m;
+}
+
+aj::Operand OperandEncoder::operand(const Operand& o, const Assigned& assigned) const {
+  switch (o.kind) {
+  case OperandKind::Imm: return aj::Imm(o.value);
+  case OperandKind::Mem: return memory(o, assigned);
+  case OperandKind::Reg:
+    if (assigned.folded) return ax::ptr(ax::rsp, static_cast<i32>(assigned.slot), view_bytes(o.view, avx512));
+    return reg(o.view, assigned.reg);
+  default: return {};
+  }
+}
+
+aj::InstOptions instruction_options(const LInst& inst) {
+  aj::InstOptions options = aj::InstOptions::kNone;
+  if (inst.zeroing) options |= aj::InstOptions::kX86_ZMask;
+  if (inst.lock) options |= aj::InstOptions::kX86_Lock;
+  switch (inst.rounding) {
+  case Rounding::None: break;
+  case Rounding::Sae: options |= aj::InstOptions::kX86_SAE; break;
+  case Rounding::Nearest: options |= aj::InstOptions::kX86_ER | aj::InstOptions::kX86_RN_SAE; break;
+  case Rounding::Down: options |= aj::InstOptions::kX86_ER | aj::InstOptions::kX86_RD_SAE; break;
+  case Rounding::Up: options |= aj::InstOptions::kX86_ER | aj::InstOptions::kX86_RU_SAE; break;
+  case Rounding::Zero: options |= aj::InstOptions::kX86_ER | aj::InstOptions::kX86_RZ_SAE; break;
+  }
+  return options;
+}
+
+FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const Assigned* assigned,
+                       u32 offset) {
+  FaultEntry e;
+  e.code_offset = offset;
+  e.site = part.fault_sites[inst.fault_site];
+  auto ops = part.ops(inst);
+  for (u32 i = 0; i < ops.size(); ++i) {
+    const Operand& o = ops[i];
+    const bool vec_reg = o.kind == OperandKind::Reg && o.view >= View::Xmm && o.view <= View::Half;
+    if (o.kind == OperandKind::Mem) {
+      if (o.reg.valid()) e.base = assigned[i].reg;
+      if (o.tied.valid()) e.index = assigned[i].reg2;
+      e.scale_log2 = o.scale_log2;
+      e.disp = static_cast<i32>(o.value);
+      if (e.site.kind == FaultSite::Kind::Contiguous)
+        e.lanes = static_cast<u8>(view_bytes(o.view, module.avx512) / e.site.bytes);
+    } else if (o.kind == OperandKind::WriteMask) {
+      e.mask = assigned[i].reg;
+    } else if (o.kind == OperandKind::Hidden) {
+      e.lane_reg = assigned[i].reg;
+    } else if (vec_reg && !module.avx512 && e.site.kind == FaultSite::Kind::Indexed && i == 2) {
+      e.mask = assigned[i].reg; // vpgather dst, vsib, mask
+      e.mask_is_vec = true;
+    } else if (vec_reg && e.site.kind == FaultSite::Kind::Contiguous && i == 1 && ops.size() == 3) {
+      e.mask = assigned[i].reg; // vpmaskmov dst, mask, m or m, mask, src
+      e.mask_is_vec = true;
+    }
+  }
+  return e;
+}
+
+} // namespace lanewise::x86
