@@ -1,6 +1,10 @@
 #include "lanewise/engines.hpp"
 
 #include "lanewise/recompile.hpp"
+#if __has_include("isa/disasm.hpp")
+#include "isa/decoder.hpp"
+#include "isa/disasm.hpp"
+#endif
 #if __has_include("runtime/interp/interp.hpp")
 #include "runtime/interp/interp.hpp"
 #endif
@@ -22,6 +26,10 @@ private:
 };
 
 Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
+#if __has_include("isa/disasm.hpp")
+#include "isa/decoder.hpp"
+#include "isa/disasm.hpp"
+#endif
 #if __has_include("runtime/interp/interp.hpp")
   auto engine = runtime::make_interpreter(module.image, kernel);
   if (!engine) return std::move(engine).error();
@@ -63,6 +71,18 @@ Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& ker
   return prepared;
 }
 
-std::string instruction_text(const Module::State&, u64) { return {}; }
+std::string instruction_text(const Module::State& module, u64 pc) {
+#if __has_include("isa/disasm.hpp")
+  const auto* text = module.image.text_at(pc);
+  if (!text) return {};
+  const auto rest = text->bytes.subspan(pc - text->address);
+  const isa::Target target = module.object.target.isa;
+  auto inst = isa::decode(target, {reinterpret_cast<const u8*>(rest.data()), rest.size()});
+  return inst ? isa::text(*inst, target) : std::string();
+#else
+  (void)module, (void)pc;
+  return {};
+#endif
+}
 
 } // namespace lanewise
