@@ -1,10 +1,8 @@
 #include "lanewise/engines.hpp"
 
-#include "lanewise/recompile.hpp"
-#if __has_include("isa/disasm.hpp")
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
-#endif
+#include "lanewise/recompile.hpp"
 #if __has_include("runtime/interp/interp.hpp")
 #include "runtime/interp/interp.hpp"
 #endif
@@ -26,10 +24,8 @@ private:
 };
 
 Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
-#if __has_include("isa/disasm.hpp")
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
-#endif
 #if __has_include("runtime/interp/interp.hpp")
   auto engine = runtime::make_interpreter(module.image, kernel);
   if (!engine) return std::move(engine).error();
@@ -72,17 +68,12 @@ Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& ker
 }
 
 std::string instruction_text(const Module::State& module, u64 pc) {
-#if __has_include("isa/disasm.hpp")
   const auto* text = module.image.text_at(pc);
   if (!text) return {};
   const auto rest = text->bytes.subspan(pc - text->address);
   const isa::Target target = module.object.target.isa;
   auto inst = isa::decode(target, {reinterpret_cast<const u8*>(rest.data()), rest.size()});
   return inst ? isa::text(*inst, target) : std::string();
-#else
-  (void)module, (void)pc;
-  return {};
-#endif
 }
 
 } // namespace lanewise
