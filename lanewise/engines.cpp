@@ -24,8 +24,6 @@ private:
 };
 
 Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
-#include "isa/decoder.hpp"
-#include "isa/disasm.hpp"
 #if __has_include("runtime/interp/interp.hpp")
   auto engine = runtime::make_interpreter(module.image, kernel);
   if (!engine) return std::move(engine).error();
