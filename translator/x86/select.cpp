@@ -1,0 +1,296 @@
+// Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
+#include "translator/x86/select.hpp"
+
+#include "translator/x86/selector.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace lanewise::x86 {
+
+bool needs_legalization(Op op) {
+  switch (op) {
+  case Op::FMulLegacy:
+  case Op::FMed3:
+  case Op::FClass:
+  case Op::FFract:
+  case Op::FRcp:
+  case Op::FRsq:
+  case Op::FExp2:
+  case Op::FLog2:
+  case Op::FSin:
+  case Op::FCos:
+  case Op::FrexpExp:
+  case Op::FrexpMant:
+  case Op::DivScale:
+  case Op::DivFmas:
+  case Op::DivFixup:
+  case Op::TrigPreop: return true;
+  default: return false;
+  }
+}
+
+Result<void> select(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
+                    const SelectOptions& options, Module& module) {
+  return Selector(f, plan, frame, options, module).run();
+}
+
+Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame, const SelectOptions& options,
+                   Module& module)
+    : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
+      locations_(f.num_values()), blocks_(f.num_blocks()) {}
+
+Result<void> Selector::run() {
+  for (u32 p = 0; p < plan_.phases.size(); ++p) {
+    part_of_.push_back(module_.add_part(fmt::format("phase{}", p)));
+    module_.resume_points.push_back(part_of_.back());
+  }
+  for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) select_phase(p);
+  if (!error_.empty()) return Error{ErrorCode::Unsupported, fmt::format("{}: {}", f_.name, error_)};
+  return {};
+}
+
+void Selector::unsupported(InstId i, const char* why) {
+  if (error_.empty()) error_ = fmt::format("cannot select '{}': {}", ir::print(f_, i), why);
+}
+
+void Selector::select_phase(u32 phase) {
+  Builder builder(module_, part_of_[phase]);
+  b_ = &builder;
+  phase_ = phase;
+  gang_index_ = VReg{};
+  per_lane_ = plan_.phases[phase].per_lane;
+  for (const IrBlockId b : plan_.phases[phase].blocks)
+    for (const ir::Successor& s : f_[b].successors) {
+      if (!plan_.is_exit(b, s.block)) continue;
+      std::vector<SlotCopy> rows, uniform;
+      collect_copies(b, s, rows, uniform);
+      per_lane_ |= !rows.empty();
+    }
+
+  preamble_ = builder.add_block();
+  head_ = builder.add_block();
+  make_blocks();
+  builder.at(preamble_);
+  builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
+  for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);
+  builder.at(preamble_);
+  builder.jump(head_);
+  builder.at(head_);
+  builder.jump(blocks_[plan_.phases[phase].entry.index]);
+  b_ = nullptr;
+}
+
+void Selector::make_blocks() {
+  const phases::Phase& phase = plan_.phases[phase_];
+  for (const IrBlockId b : phase.blocks) {
+    blocks_[b.index] = b_->add_block();
+    if (b == phase.entry) continue; // Its parameters lie in slots.
+    for (const ValueId v : f_[b].params) {
+      Regs r;
+      const RegClass cls = ir::is_uniform(type(v))                    ? RegClass::Gpr
+                           : type(v) == Type::Mask && avx512() ? RegClass::Mask
+                                                                      : RegClass::Vec;
+      for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
+      set(v, r);
+    }
+  }
+}
+
+void Selector::select_block(IrBlockId b) {
+  b_->at(blocks_[b.index]);
+  for (const InstId i : f_[b].insts) {
+    b_->set_pc(options_.code_base + f_[i].pc);
+    if (ir::info(f_[i].op).is(ir::kEndsBlock)) terminate(b);
+    else if (is_hoistable(i)) hoisted([&] { select_inst(i); return 0; });
+    else select_inst(i);
+    if (!error_.empty()) return;
+  }
+}
+
+bool Selector::is_hoistable(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const ir::OpInfo& op = ir::info(inst.op);
+  const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad || inst.op == Op::ScalarStore ||
+                             inst.op == Op::Clock;
+  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry)) return false;
+  for (unsigned n = 0; n < inst.num_results; ++n)
+    if (!ir::is_uniform(type(f_.result(i, n)))) return false;
+  const auto operands = f_.operands(i);
+  for (unsigned n = 0; n < operands.size(); ++n) {
+    const bool whole = op.reads_whole(n) && is_in_slot(operands[n]);
+    if (!whole && (ir::is_per_lane(type(operands[n])) || !in_preamble(operands[n]))) return false;
+  }
+  return true;
+}
+
+void Selector::select_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  switch (inst.op) {
+  case Op::Const:
+  case Op::LaneId:
+  case Op::InitSgpr:
+  case Op::InitVgpr:
+  case Op::InitExec:
+  case Op::FrameField: return; // Made where they are used.
+  case Op::Splat: {
+    const ValueId source = f_.operands(i)[0];
+    const ValueId v = f_.result(i);
+    if (!in_preamble(source)) set(v, splat(type(v), reg1(source)));
+    return;
+  }
+  default: break;
+  }
+  const auto operands = f_.operands(i);
+  // One use, by the branch that ends this block: the flags will do.
+  if ((inst.op == Op::ICmp || inst.op == Op::AnyLane) && type(f_.result(i)) == Type::U1 &&
+      use_counts_[f_.result(i).index] == 1) {
+    const InstId end = f_.terminator(inst.block);
+    const bool tested_later = f_[end].op == Op::Branch && f_.operands(end)[0] == f_.result(i);
+    if (tested_later && (inst.op == Op::ICmp || !is_in_slot(operands[0]))) return;
+  }
+  if (uniform_inst(i) || mask_inst(i) || integer_inst(i) || shift_inst(i) || multiply_inst(i) || bits_inst(i) ||
+      width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
+    return;
+  unsupported(i, "no rule for this op with these types");
+}
+
+void Selector::terminate(IrBlockId b) {
+  const InstId end = f_.terminator(b);
+  const ir::Inst& inst = f_[end];
+  switch (inst.op) {
+  case Op::Jump: return take_edge(b, f_[b].successors[0]);
+  case Op::Branch: return branch(b, inst);
+  case Op::Barrier: return exit_edge(b, f_[b].successors[0], inst);
+  case Op::EndPgm:
+  case Op::Trap:
+  case Op::BadJump: {
+    const BlockId tail = b_->add_block();
+    next_gang(tail);
+    b_->at(tail);
+    return finish_exit(inst, nullptr);
+  }
+  default: return unsupported(end, "not a block end");
+  }
+}
+
+void Selector::branch(IrBlockId b, const ir::Inst& inst) {
+  const auto& successors = f_[b].successors;
+  const ValueId condition = f_.operands(f_.terminator(b))[0];
+  std::vector<VReg> args[2];
+  BlockId target[2];
+  for (unsigned n = 0; n < 2; ++n) {
+    const ir::Successor& s = successors[n];
+    if (plan_.is_exit(b, s.block)) {
+      target[n] = b_->add_block();
+      continue;
+    }
+    target[n] = blocks_[s.block.index];
+    for (const ValueId v : s.args)
+      for (unsigned p = 0; p < parts(type(v)); ++p) args[n].push_back(part(v, p));
+  }
+  const CondCode cond = branch_condition(condition, plan_.gang_decided[b.index]);
+  b_->branch(cond, target[0], args[0], target[1], args[1]);
+  for (unsigned n = 0; n < 2; ++n) {
+    if (!plan_.is_exit(b, successors[n].block)) continue;
+    b_->at(target[n]);
+    exit_edge(b, successors[n], inst);
+  }
+}
+
+CondCode Selector::branch_condition(ValueId condition, bool gang_decided) {
+  const InstId def = f_.def_id(condition);
+  const bool in_register = locations_[condition.index].phase == phase_;
+  if (!in_register && def.valid() && plan_.phase_of[f_[def].block.index].index == phase_) {
+    if (f_[def].op == Op::ICmp) return emit_compare(def);
+    if (f_[def].op == Op::AnyLane) {
+      (void)gang_decided;
+      const VReg m = reg1(f_.operands(def)[0]);
+      if (avx512()) b_->emit(Inst::kIdKortestw, {k(m), k(m)});
+      else b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+      return CondCode::kNotZero;
+    }
+  }
+  const VReg bit = reg1(condition);
+  b_->emit(Inst::kIdTest, {r32(bit), r32(bit)});
+  return CondCode::kNotZero;
+}
+
+void Selector::take_edge(IrBlockId from, const ir::Successor& s) {
+  if (plan_.is_exit(from, s.block)) return exit_edge(from, s, f_[f_.terminator(from)]);
+  std::vector<VReg> args;
+  for (const ValueId v : s.args)
+    for (unsigned p = 0; p < parts(type(v)); ++p) args.push_back(part(v, p));
+  b_->jump(blocks_[s.block.index], args);
+}
+
+void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last) {
+  std::vector<SlotCopy> rows, uniform;
+  collect_copies(from, s, rows, uniform);
+  store_copies(rows);
+  const BlockId tail = b_->add_block();
+  next_gang(tail);
+  b_->at(tail);
+  store_copies(uniform);
+  finish_exit(last, &s);
+}
+
+void Selector::next_gang(BlockId tail) {
+  if (!per_lane_) return b_->jump(tail);
+  b_->emit(Inst::kIdAdd, {r64(kGang), imm(module_.vec_bytes())});
+  VReg offset = b_->op_r32(Inst::kIdMov, r32(kGang));
+  offset = b_->op_r32_tied(Inst::kIdSub, offset, r32(kFrame));
+  b_->emit(Inst::kIdCmp, {r32(offset), imm(4 * kWaveSize)});
+  b_->branch(CondCode::kNotEqual, head_, tail);
+}
+
+void Selector::finish_exit(const ir::Inst& last, const ir::Successor* s) {
+  using runtime::StopReason;
+  using runtime::WaveFrame;
+  const auto stop_at = [&](u64 pc) { b_->store64(mem(kFrame, offsetof(WaveFrame, stop_pc), View::R64), b_->const64(pc)); };
+  switch (last.op) {
+  case Op::EndPgm: return b_->ret(StopReason::End);
+  case Op::Barrier:
+    b_->store32(mem(kFrame, offsetof(WaveFrame, resume), View::R32), b_->const32(plan_.phase_of[s->block.index].index));
+    return b_->ret(StopReason::Barrier);
+  case Op::Trap:
+    b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32), b_->const32(static_cast<u32>(last.imm)));
+    stop_at(options_.code_base + last.pc);
+    return b_->ret(StopReason::Trap);
+  case Op::BadJump: {
+    b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32), b_->const32(0));
+    const ValueId target = f_.operands(f_.terminator(last.block))[0];
+    b_->store64(mem(kFrame, offsetof(WaveFrame, stop_pc), View::R64), reg1(target));
+    return b_->ret(StopReason::BadJump);
+  }
+  default: return b_->jump_part(part_of_[plan_.phase_of[s->block.index].index]);
+  }
+}
+
+void Selector::collect_copies(IrBlockId from, const ir::Successor& s, std::vector<SlotCopy>& per_lane,
+                              std::vector<SlotCopy>& uniform) {
+  const u32 target = plan_.phase_of[s.block.index].index;
+  for (const ValueId v : frame_.live_in[target]) {
+    const bool param = f_.def_block(v) == s.block && !f_.def(v);
+    if (!param && plan_.phase_of[f_.def_block(v).index].index != phase_) continue; // It is there already.
+    const ValueId source = param ? s.args[f_[v].index] : v;
+    if (is_in_slot(source) && frame_.slot[source.index] == frame_.slot[v.index]) continue;
+    (ir::is_uniform(type(v)) ? uniform : per_lane).push_back({source, frame_.slot[v.index]});
+  }
+  (void)from;
+}
+
+/// Stores in parallel: a source that lies in a slot which is overwritten is read before.
+void Selector::store_copies(const std::vector<SlotCopy>& copies) {
+  std::vector<u32> written;
+  for (const SlotCopy& c : copies) written.push_back(c.slot);
+  std::sort(written.begin(), written.end());
+  std::vector<Regs> early(copies.size());
+  for (std::size_t n = 0; n < copies.size(); ++n)
+    if (is_in_slot(copies[n].from) && std::binary_search(written.begin(), written.end(), frame_.slot[copies[n].from.index]))
+      early[n] = load_slot(copies[n].from, false);
+  for (std::size_t n = 0; n < copies.size(); ++n)
+    store_slot(type(copies[n].from), copies[n].slot, early[n].r[0].valid() ? early[n] : regs(copies[n].from));
+}
+
+} // namespace lanewise::x86

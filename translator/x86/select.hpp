@@ -1,0 +1,25 @@
+// Instruction selection: IR in phases to LIR parts.
+#pragma once
+
+#include "support/result.hpp"
+#include "translator/phases/phases.hpp"
+#include "translator/x86/frame.hpp"
+#include "translator/x86/lir.hpp"
+
+namespace lanewise::x86 {
+
+/// Ops that have no rule here: passes::legalize must have rewritten them.
+bool needs_legalization(ir::Op op);
+
+/// What selection knows besides the function.
+struct SelectOptions {
+  u64 code_base = 0;    ///< guest address that Inst::pc is relative to
+  bool vpopcnt = false; ///< the host has AVX512_VPOPCNTDQ
+};
+
+/// Appends one part per phase to `module`, in the plan's order, and the resume points. Errors: Unsupported, naming an op or
+/// an access that has no rule.
+Result<void> select(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
+                    const SelectOptions& options, Module& module);
+
+} // namespace lanewise::x86

@@ -1,0 +1,58 @@
+// Between 32-bit and 64-bit values: joins, halves, extensions.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+VReg Selector::half_of(VReg v, unsigned p) {
+  if (p == 0) return v;
+  return b_->def(avx512() ? Inst::kIdVextracti64x4 : Inst::kIdVextracti128, View::Half, {vec(v), imm(1)});
+}
+
+VReg Selector::widen(VReg v, unsigned p, bool is_signed) {
+  return b_->op(is_signed ? Inst::kIdVpmovsxdq : Inst::kIdVpmovzxdq, half(half_of(v, p)));
+}
+
+VReg Selector::narrow(Regs wide, bool high) {
+  if (avx512()) {
+    std::array<u32, 16> index{};
+    for (u32 l = 0; l < 16; ++l) index[l] = 2 * l + (high ? 1 : 0);
+    return b_->op_tied(Inst::kIdVpermt2d, wide.r[0], table(index.data()), wide.r[1]);
+  }
+  const VReg mixed = b_->op(Inst::kIdVshufps, wide.r[0], wide.r[1], imm(high ? 0xdd : 0x88));
+  return b_->op(Inst::kIdVpermq, mixed, imm(0xd8));
+}
+
+bool Selector::width_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (inst.num_results != 1 || !ir::is_vector(type(f_.result(i)))) return false;
+  const ValueId result = f_.result(i);
+  const auto operands = f_.operands(i);
+  Regs out;
+  switch (inst.op) {
+  case Op::Join: {
+    const VReg lo = reg1(operands[0]), hi = reg1(operands[1]);
+    if (avx512()) {
+      for (u32 p = 0; p < 2; ++p) {
+        std::array<u32, 16> index{};
+        for (u32 l = 0; l < 16; ++l) index[l] = (l & 1) * 16 + 8 * p + l / 2;
+        out.r[p] = b_->op_tied(Inst::kIdVpermt2d, lo, table(index.data()), hi);
+      }
+      break;
+    }
+    const VReg outer = b_->op(Inst::kIdVpunpckldq, lo, hi), inner = b_->op(Inst::kIdVpunpckhdq, lo, hi);
+    out.r[0] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x20));
+    out.r[1] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x31));
+    break;
+  }
+  case Op::Lo:
+  case Op::Hi: out.r[0] = narrow(regs(operands[0]), inst.op == Op::Hi); break;
+  case Op::ZExt:
+  case Op::SExt:
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = widen(reg1(operands[0]), p, inst.op == Op::SExt);
+    break;
+  default: return false;
+  }
+  return set(result, out), true;
+}
+
+} // namespace lanewise::x86

@@ -1,0 +1,105 @@
+// Vector integer arithmetic and logic, and the small helpers that all vector rules use.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+VReg Selector::vxor(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpxord : Inst::kIdVpxor, a, or_mem(b)); }
+VReg Selector::vand(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpandd : Inst::kIdVpand, a, or_mem(b)); }
+VReg Selector::vor(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpord : Inst::kIdVpor, a, or_mem(b)); }
+VReg Selector::vandn(VReg not_a, VReg b) {
+  return b_->op(avx512() ? Inst::kIdVpandnd : Inst::kIdVpandn, not_a, or_mem(b));
+}
+VReg Selector::vnot(VReg a) {
+  if (avx512()) return b_->op_tied(Inst::kIdVpternlogd, a, a, a, imm(0x55));
+  return vxor(a, b_->splat32(~0u));
+}
+VReg Selector::shl_imm(VReg a, unsigned n, bool wide) {
+  return b_->op(wide ? Inst::kIdVpsllq : Inst::kIdVpslld, a, imm(n));
+}
+VReg Selector::shr_imm(VReg a, unsigned n, bool wide) {
+  return b_->op(wide ? Inst::kIdVpsrlq : Inst::kIdVpsrld, a, imm(n));
+}
+VReg Selector::sar_imm32(VReg a, unsigned n) { return b_->op(Inst::kIdVpsrad, a, imm(n)); }
+VReg Selector::sign64(VReg a) {
+  if (avx512()) return b_->op(Inst::kIdVpsraq, a, imm(63));
+  return b_->op(Inst::kIdVpcmpgtq, b_->splat32(0), a);
+}
+
+namespace {
+
+/// Ops that are one instruction per register. AVX-512 wants the sized forms of logic.
+struct VectorBinary {
+  Op op;
+  u32 avx512[2], avx2[2]; ///< dwords, qwords; 0 where there is none
+};
+constexpr VectorBinary kBinary[] = {
+    {Op::Add, {Inst::kIdVpaddd, Inst::kIdVpaddq}, {Inst::kIdVpaddd, Inst::kIdVpaddq}},
+    {Op::Sub, {Inst::kIdVpsubd, Inst::kIdVpsubq}, {Inst::kIdVpsubd, Inst::kIdVpsubq}},
+    {Op::And, {Inst::kIdVpandd, Inst::kIdVpandq}, {Inst::kIdVpand, Inst::kIdVpand}},
+    {Op::Or, {Inst::kIdVpord, Inst::kIdVporq}, {Inst::kIdVpor, Inst::kIdVpor}},
+    {Op::Xor, {Inst::kIdVpxord, Inst::kIdVpxorq}, {Inst::kIdVpxor, Inst::kIdVpxor}},
+    {Op::Mul, {Inst::kIdVpmulld, Inst::kIdVpmullq}, {Inst::kIdVpmulld, 0}},
+    {Op::UMin, {Inst::kIdVpminud, Inst::kIdVpminuq}, {Inst::kIdVpminud, 0}},
+    {Op::UMax, {Inst::kIdVpmaxud, Inst::kIdVpmaxuq}, {Inst::kIdVpmaxud, 0}},
+    {Op::SMin, {Inst::kIdVpminsd, Inst::kIdVpminsq}, {Inst::kIdVpminsd, 0}},
+    {Op::SMax, {Inst::kIdVpmaxsd, Inst::kIdVpmaxsq}, {Inst::kIdVpmaxsd, 0}},
+};
+
+} // namespace
+
+bool Selector::integer_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (inst.num_results != 1 || !ir::is_vector(type(f_.result(i)))) return false;
+  const ValueId result = f_.result(i);
+  const Type t = type(result);
+  const bool wide = t == Type::V64;
+  const auto operands = f_.operands(i);
+  for (const VectorBinary& rule : kBinary) {
+    const u32 id = rule.op != inst.op ? 0 : avx512() ? rule.avx512[wide] : rule.avx2[wide];
+    if (id == 0) continue;
+    Regs out;
+    for (unsigned p = 0; p < parts(t); ++p) out.r[p] = b_->op(id, part(operands[0], p), or_mem(part(operands[1], p)));
+    return set(result, out), true;
+  }
+  Regs out;
+  switch (inst.op) {
+  case Op::AndNot:
+    for (unsigned p = 0; p < parts(t); ++p) out.r[p] = vandn(part(operands[1], p), part(operands[0], p));
+    break;
+  case Op::Not:
+    for (unsigned p = 0; p < parts(t); ++p) out.r[p] = vnot(part(operands[0], p));
+    break;
+  case Op::BitSelect:
+    for (unsigned p = 0; p < parts(t); ++p) {
+      const VReg a = part(operands[0], p), b = part(operands[1], p), c = part(operands[2], p);
+      out.r[p] = avx512() ? b_->op_tied(Inst::kIdVpternlogd, a, b, or_mem(c), imm(0xca)) : vor(vand(a, b), vandn(a, c));
+    }
+    break;
+  case Op::Select: out = select_value(t, operands[0], regs(operands[1]), regs(operands[2])); break;
+  case Op::UMin:
+  case Op::UMax:
+  case Op::SMin:
+  case Op::SMax: // 64 bits on AVX2.
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = min_max64(inst.op, part(operands[0], p), part(operands[1], p));
+    break;
+  default: return false;
+  }
+  return set(result, out), true;
+}
+
+Regs Selector::select_value(Type t, ValueId condition, Regs a, Regs b) {
+  const VReg mask = type(condition) == Type::U1 ? mask_of_u1(reg1(condition)) : reg1(condition);
+  if (t == Type::V32) return {{blend(mask, a.r[0], b.r[0]), VReg{}}};
+  Regs out;
+  for (unsigned p = 0; p < 2; ++p) out.r[p] = blend(wide_mask(mask, p), a.r[p], b.r[p], true);
+  return out;
+}
+
+VReg Selector::min_max64(Op op, VReg a, VReg b) {
+  const bool is_signed = op == Op::SMin || op == Op::SMax;
+  const VReg a_greater = compare(is_signed ? ir::IntPred::SGt : ir::IntPred::UGt, a, b, true);
+  const bool wants_greater = op == Op::UMax || op == Op::SMax;
+  return wants_greater ? blend(a_greater, a, b) : blend(a_greater, b, a);
+}
+
+} // namespace lanewise::x86

@@ -1,0 +1,98 @@
+// Lane masks: k registers, or vectors of all-ones and zero dwords.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+VReg Selector::mask_and(VReg a, VReg b) { return avx512() ? b_->op_k(Inst::kIdKandw, a, b) : vand(a, b); }
+VReg Selector::mask_not(VReg a) { return avx512() ? b_->op_k(Inst::kIdKnotw, a) : vnot(a); }
+
+VReg Selector::wide_mask(VReg mask, unsigned p) {
+  if (!avx512()) return widen(mask, p, true);
+  return p == 0 ? mask : b_->op_k(Inst::kIdKshiftrw, mask, imm(8));
+}
+
+VReg Selector::narrow_masks(VReg lo, VReg hi) {
+  if (avx512()) return b_->op_k(Inst::kIdKunpckbw, hi, lo);
+  return narrow({{lo, hi}}, false);
+}
+
+VReg Selector::blend(VReg mask, VReg if_set, VReg if_clear, bool wide) {
+  if (!avx512()) return b_->op(Inst::kIdVpblendvb, if_clear, if_set, mask);
+  b_->with_mask(mask);
+  return b_->op(wide ? Inst::kIdVpblendmq : Inst::kIdVpblendmd, if_clear, if_set);
+}
+
+VReg Selector::zero_outside(VReg mask, VReg v, bool wide) {
+  if (!avx512()) return vand(mask, v);
+  b_->zero_masked(mask);
+  return b_->op(wide ? Inst::kIdVmovdqa64 : Inst::kIdVmovdqa32, v);
+}
+
+bool Selector::mask_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (inst.num_results != 1 || type(f_.result(i)) != Type::Mask) return false;
+  const ValueId result = f_.result(i);
+  const auto operands = f_.operands(i);
+  const auto in = [&](unsigned n) { return reg1(operands[n]); };
+  const auto either = [&](u32 k_id, u32 vec_id, VReg a, VReg b) {
+    return avx512() ? b_->op_k(k_id, a, b) : b_->op(vec_id, a, b);
+  };
+  switch (inst.op) {
+  case Op::And: return set(result, mask_and(in(0), in(1))), true;
+  case Op::Or: return set(result, either(Inst::kIdKorw, Inst::kIdVpor, in(0), in(1))), true;
+  case Op::Xor: return set(result, either(Inst::kIdKxorw, Inst::kIdVpxor, in(0), in(1))), true;
+  case Op::AndNot: return set(result, either(Inst::kIdKandnw, Inst::kIdVpandn, in(1), in(0))), true;
+  case Op::Not: return set(result, mask_not(in(0))), true;
+  case Op::BitSelect:
+  case Op::Select: {
+    const VReg c = type(operands[0]) == Type::U1 ? mask_of_u1(in(0)) : in(0);
+    if (!avx512()) return set(result, blend(c, in(1), in(2))), true;
+    const VReg rest = b_->op_k(Inst::kIdKandnw, c, in(2));
+    return set(result, b_->op_k(Inst::kIdKorw, mask_and(c, in(1)), rest)), true;
+  }
+  case Op::U64ToMask: {
+    const VReg first_lane = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, gang_index(), 3, 0, View::R32)});
+    return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane)))), true;
+  }
+  case Op::ICmp: {
+    const auto pred = static_cast<ir::IntPred>(inst.imm);
+    const Regs a = regs(operands[0]), b = regs(operands[1]);
+    if (type(operands[0]) == Type::V32) return set(result, compare(pred, a.r[0], b.r[0], false)), true;
+    const VReg lo = compare(pred, a.r[0], b.r[0], true), hi = compare(pred, a.r[1], b.r[1], true);
+    return set(result, narrow_masks(lo, hi)), true;
+  }
+  default: return false;
+  }
+}
+
+VReg Selector::compare(ir::IntPred pred, VReg a, VReg b, bool wide) {
+  using ir::IntPred;
+  if (avx512()) {
+    static constexpr u8 kImmediates[] = {0, 4, 1, 2, 6, 5, 1, 2, 6, 5};
+    const bool is_signed = pred >= IntPred::SLt;
+    const u32 id = wide ? (is_signed ? Inst::kIdVpcmpq : Inst::kIdVpcmpuq) : (is_signed ? Inst::kIdVpcmpd : Inst::kIdVpcmpud);
+    return b_->op_k(id, vec(a), or_mem(vec(b)), imm(kImmediates[static_cast<unsigned>(pred)]));
+  }
+  const auto equal = [&](VReg x, VReg y) { return b_->op(wide ? Inst::kIdVpcmpeqq : Inst::kIdVpcmpeqd, x, or_mem(y)); };
+  const auto greater = [&](VReg x, VReg y) { return b_->op(wide ? Inst::kIdVpcmpgtq : Inst::kIdVpcmpgtd, x, or_mem(y)); };
+  const auto biased = [&](VReg x) { return vxor(x, splat_const(wide, wide ? u64{1} << 63 : 0x8000'0000u)); };
+  switch (pred) {
+  case IntPred::Eq: return equal(a, b);
+  case IntPred::Ne: return vnot(equal(a, b));
+  case IntPred::SGt: return greater(a, b);
+  case IntPred::SLt: return greater(b, a);
+  case IntPred::SLe: return vnot(greater(a, b));
+  case IntPred::SGe: return vnot(greater(b, a));
+  case IntPred::UGt: return greater(biased(a), biased(b));
+  case IntPred::ULt: return greater(biased(b), biased(a));
+  case IntPred::ULe:
+    if (!wide) return equal(b_->op(Inst::kIdVpminud, a, b), a);
+    return vnot(greater(biased(a), biased(b)));
+  case IntPred::UGe:
+    if (!wide) return equal(b_->op(Inst::kIdVpmaxud, a, b), a);
+    return vnot(greater(biased(b), biased(a)));
+  }
+  return a;
+}
+
+} // namespace lanewise::x86

@@ -1,0 +1,320 @@
+// Vector loads and stores. One access becomes the cheapest of: a scalar load and a broadcast, full-width loads or stores of
+// consecutive elements (proved, or found by a cheap test), gathers and scatters, a loop over the lanes.
+#include "translator/x86/lane_loop.hpp"
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+bool Selector::memory_inst(InstId i) {
+  const Op op = f_[i].op;
+  if (op != Op::Load && op != Op::Store && op != Op::Atomic) return false;
+  const Access a = access(i);
+  if (!error_.empty()) return true;
+  if (op == Op::Load) load(i, a);
+  else if (op == Op::Store) store(i, a);
+  else atomic(i, a);
+  return true;
+}
+
+Selector::Access Selector::access(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  Access a;
+  a.mask = reg1(operands.back());
+  u64 bits = 0;
+  a.full = f_.is_const(operands.back(), &bits) && ~bits == 0;
+  switch (inst.mem.space) {
+  case ir::Space::Global: {
+    a.disp = static_cast<i32>(inst.imm);
+    const ir::Inst* def = f_.def(operands[0]);
+    if (def != nullptr && def->op == Op::Splat) {
+      a.base = reg1(f_.operands(f_.def_id(operands[0]))[0]);
+    } else {
+      a.wide = true;
+      a.index = regs(operands[0]);
+    }
+    return a;
+  }
+  case ir::Space::Lds:
+    lds_access(i, a, offsetof(runtime::WaveFrame, lds), offsetof(runtime::WaveFrame, lds_bytes));
+    return a;
+  case ir::Space::Gds:
+    lds_access(i, a, offsetof(runtime::WaveFrame, gds), offsetof(runtime::WaveFrame, gds_bytes));
+    return a;
+  case ir::Space::Scratch: scratch_access(i, a); return a;
+  case ir::Space::Flat: flat_access(i, a); return a;
+  default: unsupported(i, "no rule for this memory space"); return a;
+  }
+}
+
+/// Lanes beyond the allocation leave the mask: they read zero and write nothing.
+void Selector::lds_access(InstId i, Access& a, u64 base_offset, u64 bytes_offset) {
+  const ir::Inst& inst = f_[i];
+  const ValueId address = f_.operands(i)[0];
+  const auto offset = static_cast<u32>(inst.imm);
+  a.base = hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(base_offset), View::R64)); });
+  const VReg limit = hoisted([&] { // First address that is too high, or 0.
+    VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
+    const VReg zero = b_->const32(0);
+    bytes = b_->op_r64_tied(Inst::kIdSub, bytes, imm(inst.mem.bytes - 1));
+    bytes = b_->op_r64_tied(Inst::kIdCmovl, bytes, r64(zero));
+    return splat(Type::V32, bytes).r[0];
+  });
+  const VReg start = reg1(address);
+  a.index.r[0] = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
+  VReg in_range = compare(ir::IntPred::ULt, a.index.r[0], limit, false);
+  if (offset != 0 && f_.target == isa::Target::gfx600) // The sum does not wrap there.
+    in_range = mask_and(in_range, compare(ir::IntPred::UGe, a.index.r[0], start, false));
+  a.mask = mask_and(a.mask, in_range);
+  a.full = false;
+}
+
+VReg Selector::first_address(const Access& a) {
+  if (a.wide) return b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
+  const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
+  return b_->op_r64_tied(Inst::kIdAdd, b_->op_r64(Inst::kIdMovsxd, r32(low)), r64(a.base));
+}
+
+/// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride. That formula is all that
+/// counts, so it does not matter whether lane 0 takes part.
+void Selector::branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no) {
+  std::array<u32, 16> steps{};
+  VReg equal;
+  if (a.wide) {
+    const VReg first = b_->op(Inst::kIdVpbroadcastq, xmm(a.index.r[0]));
+    VReg half_equal[2];
+    for (unsigned p = 0; p < 2; ++p) {
+      std::array<u64, 8> wide_steps{};
+      for (unsigned l = 0; l < lanes() / 2; ++l) wide_steps[l] = u64{stride} * (p * lanes() / 2 + l);
+      const VReg expected = b_->op(Inst::kIdVpaddq, first, or_mem(table(wide_steps.data())));
+      half_equal[p] = compare(ir::IntPred::Eq, expected, a.index.r[p], true);
+    }
+    equal = narrow_masks(half_equal[0], half_equal[1]);
+  } else {
+    for (unsigned l = 0; l < lanes(); ++l) steps[l] = stride * l;
+    const VReg first = b_->op(Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
+    const VReg expected = b_->op(Inst::kIdVpaddd, first, or_mem(table(steps.data())));
+    equal = compare(ir::IntPred::Eq, expected, a.index.r[0], false);
+  }
+  if (avx512()) {
+    const VReg wrong = b_->op_k(Inst::kIdKandnw, equal, a.mask);
+    b_->emit(Inst::kIdKortestw, {k(wrong), k(wrong)});
+    return b_->branch(CondCode::kZero, yes, no);
+  }
+  b_->emit(Inst::kIdVptest, {vec(equal), vec(a.mask)}); // CF: nothing of the mask outside `equal`
+  b_->branch(CondCode::kC, yes, no);
+}
+
+void Selector::load(InstId i, const Access& a) {
+  const ir::Inst& inst = f_[i];
+  const unsigned count = inst.num_results;
+  std::array<VReg, 4> out{};
+  const std::span<VReg> results(out.data(), count);
+  const bool can_be_contiguous = inst.mem.bytes == 4 || (inst.mem.bytes == 8 && a.dword_stride == 4) ||
+                                 (inst.mem.bytes < 4 && avx512());
+  if (a.uniform()) {
+    load_uniform(i, a, results);
+  } else if (!can_be_contiguous) {
+    load_scattered(i, a, results);
+  } else {
+    const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
+    std::array<VReg, 4> params{};
+    for (unsigned d = 0; d < count; ++d) params[d] = b_->add_param(join, RegClass::Vec);
+    branch_if_contiguous(a, a.dword_stride == 4 ? inst.mem.bytes : 4, yes, no);
+    b_->at(yes);
+    load_contiguous(i, a, results);
+    b_->jump(join, results);
+    b_->at(no);
+    load_scattered(i, a, results);
+    b_->jump(join, results);
+    b_->at(join);
+    out = params;
+  }
+  for (unsigned d = 0; d < count; ++d) set(f_.result(i, d), out[d]);
+}
+
+void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<unsigned>(inst.mem.bytes, 4))};
+  const u32 narrow_id = inst.mem.bytes == 1   ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
+                        : inst.mem.bytes == 2 ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
+                                              : Inst::kIdMov;
+  const View view = inst.mem.bytes == 1 ? View::R8 : inst.mem.bytes == 2 ? View::R16 : View::R32;
+  const auto read = [&](unsigned d) {
+    const Operand at = mem(a.base, a.disp + d * a.dword_stride, view);
+    b_->faults(site);
+    return splat(Type::V32, b_->op_r32(narrow_id, at)).r[0];
+  };
+  if (a.full) {
+    for (unsigned d = 0; d < out.size(); ++d) out[d] = read(d);
+    return;
+  }
+  const BlockId some = b_->add_block(), join = b_->add_block();
+  std::array<VReg, 4> params{}, none{}, values{};
+  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+  for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
+  if (avx512()) b_->emit(Inst::kIdKortestw, {k(a.mask), k(a.mask)});
+  else b_->emit(Inst::kIdVptest, {vec(a.mask), vec(a.mask)});
+  b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
+  b_->at(some);
+  for (unsigned d = 0; d < out.size(); ++d) values[d] = zero_outside(a.mask, read(d));
+  b_->jump(join, {values.data(), out.size()});
+  b_->at(join);
+  std::copy_n(params.begin(), out.size(), out.begin());
+}
+
+void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const VReg address = first_address(a);
+  const auto site = [&](unsigned bytes, unsigned lane) {
+    return FaultSite{.kind = FaultSite::Kind::Contiguous, .bytes = static_cast<u8>(bytes), .lane_offset = static_cast<u8>(lane)};
+  };
+  if (inst.mem.bytes < 4) {
+    const bool byte = inst.mem.bytes == 1;
+    const u32 id = byte ? (inst.mem.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
+                        : (inst.mem.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
+    b_->faults(site(inst.mem.bytes, 0)).zero_masked(a.mask);
+    out[0] = b_->op(id, mem(address, a.disp, byte ? View::Xmm : View::Half));
+    return;
+  }
+  if (inst.mem.bytes == 8 && a.dword_stride == 4) {
+    Regs wide;
+    for (unsigned p = 0; p < 2; ++p) {
+      const Operand at = mem(address, a.disp + static_cast<i64>(p) * module_.vec_bytes());
+      const VReg mask = wide_mask(a.mask, p);
+      b_->faults(site(8, p * lanes() / 2));
+      if (avx512()) wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
+      else wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
+    }
+    out[0] = narrow(wide, false);
+    out[1] = narrow(wide, true);
+    return;
+  }
+  for (unsigned d = 0; d < out.size(); ++d) {
+    const Operand at = mem(address, a.disp + d * a.dword_stride);
+    b_->faults(site(4, 0));
+    if (a.full) out[d] = b_->load_vec(at);
+    else if (avx512()) out[d] = b_->zero_masked(a.mask).op(Inst::kIdVmovdqu32, at);
+    else out[d] = b_->op(Inst::kIdVpmaskmovd, a.mask, at);
+  }
+}
+
+VReg Selector::gather_dwords(const Access& a, unsigned d) {
+  const i64 disp = a.disp + static_cast<i64>(d) * a.dword_stride;
+  const auto site = [&](unsigned lane, bool wide) {
+    return FaultSite{.kind = FaultSite::Kind::Indexed, .bytes = 4, .lane_offset = static_cast<u8>(lane), .index64 = wide};
+  };
+  const VReg zero = b_->splat32(0);
+  if (!a.wide) {
+    b_->faults(site(0, false));
+    return b_->gather(Inst::kIdVpgatherdd, View::Full, zero, mem_vector(a.base, a.index.r[0], View::Full, 0, disp, View::R32), a.mask);
+  }
+  VReg halves[2];
+  for (unsigned p = 0; p < 2; ++p) {
+    const VReg mask = avx512() ? wide_mask(a.mask, p) : half_of(a.mask, p);
+    b_->faults(site(p * lanes() / 2, true));
+    halves[p] = b_->gather(Inst::kIdVpgatherqd, View::Half, zero,
+                           mem_vector(a.base, a.index.r[p], View::Full, 0, disp, View::R32), mask, View::Half);
+  }
+  return b_->op(avx512() ? Inst::kIdVinserti64x4 : Inst::kIdVinserti128, halves[0], half(halves[1]), imm(1));
+}
+
+void Selector::load_scattered(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  if (inst.mem.bytes >= 4) {
+    for (unsigned d = 0; d < out.size(); ++d) out[d] = gather_dwords(a, d);
+    return;
+  }
+  spill_addresses(a);
+  b_->store_vec(temp(kTempResults, View::Full), b_->splat32(0));
+  for_each_lane(a.mask, [&](VReg lane) {
+    const VReg address = lane_address(a, lane);
+    const Operand at = mem(address, a.disp, inst.mem.bytes == 1 ? View::R8 : View::R16);
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes});
+    const VReg value = b_->op_r32(inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx, at, hidden(lane));
+    b_->store32(temp_lane(kTempResults, lane, 2, View::R32), value);
+  });
+  out[0] = b_->load_vec(temp(kTempResults, View::Full));
+}
+
+void Selector::spill_addresses(const Access& a) {
+  if (a.uniform()) return;
+  b_->store_vec(temp(kTempAddress, View::Full), a.index.r[0]);
+  if (a.wide) b_->store_vec(temp(kTempAddress + module_.vec_bytes(), View::Full), a.index.r[1]);
+}
+
+VReg Selector::lane_address(const Access& a, VReg lane) {
+  if (a.uniform()) return a.base;
+  if (a.wide) return b_->load64(temp_lane(kTempAddress, lane, 3, View::R64));
+  const VReg offset = b_->op_r64(Inst::kIdMovsxd, temp_lane(kTempAddress, lane, 2, View::R32));
+  return b_->op_r64_tied(Inst::kIdAdd, offset, r64(a.base));
+}
+
+void Selector::store(InstId i, const Access& a) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const unsigned count = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
+  std::array<VReg, 4> values{};
+  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[1 + d]);
+  const std::span<const VReg> data(values.data(), count);
+  const bool can_be_contiguous = inst.mem.bytes == 4 || (inst.mem.bytes < 4 && avx512());
+  if (a.uniform() || !can_be_contiguous) return store_scattered(i, a, data);
+  const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
+  branch_if_contiguous(a, a.dword_stride == 4 ? inst.mem.bytes : 4, yes, no);
+  b_->at(yes);
+  store_contiguous(i, a, data);
+  b_->jump(join);
+  b_->at(no);
+  store_scattered(i, a, data);
+  b_->jump(join);
+  b_->at(join);
+}
+
+void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg> data) {
+  const ir::Inst& inst = f_[i];
+  const VReg address = first_address(a);
+  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = inst.mem.bytes, .is_write = true});
+  if (inst.mem.bytes < 4) {
+    const bool byte = inst.mem.bytes == 1;
+    b_->with_mask(a.mask).emit(byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw,
+                               {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
+    return;
+  }
+  const Operand at = mem(address, a.disp);
+  if (a.full) b_->store_vec(at, data[0]);
+  else if (avx512()) b_->with_mask(a.mask).emit(Inst::kIdVmovdqu32, {at, vec(data[0])});
+  else b_->emit(Inst::kIdVpmaskmovd, {at, vec(a.mask), vec(data[0])});
+}
+
+void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {
+  const ir::Inst& inst = f_[i];
+  if (avx512() && inst.mem.bytes >= 4 && !a.uniform() && data.size() == 1) {
+    const auto site = [&](unsigned lane) {
+      return FaultSite{.kind = FaultSite::Kind::Indexed, .bytes = 4, .lane_offset = static_cast<u8>(lane), .index64 = a.wide, .is_write = true};
+    };
+    if (!a.wide) {
+      const Operand at = mem_vector(a.base, a.index.r[0], View::Full, 0, a.disp, View::R32);
+      b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], View::Full, a.mask);
+      return;
+    }
+    for (unsigned p = 0; p < 2; ++p) {
+      const VReg mask = wide_mask(a.mask, p), value = half_of(data[0], p);
+      const Operand at = mem_vector(a.base, a.index.r[p], View::Full, 0, a.disp, View::R32);
+      b_->faults(site(p * 8)).scatter(Inst::kIdVpscatterqd, at, value, View::Half, mask);
+    }
+    return;
+  }
+  spill_addresses(a);
+  for (unsigned d = 0; d < data.size(); ++d) b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
+  for_each_lane(a.mask, [&](VReg lane) {
+    const VReg address = lane_address(a, lane);
+    for (unsigned d = 0; d < data.size(); ++d) {
+      const VReg value = b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32));
+      const View view = inst.mem.bytes == 1 ? View::R8 : inst.mem.bytes == 2 ? View::R16 : View::R32;
+      b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<unsigned>(4, inst.mem.bytes)), .is_write = true});
+      b_->emit(Inst::kIdMov, {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
+    }
+  });
+}
+
+} // namespace lanewise::x86

@@ -1,0 +1,47 @@
+// Products that need more than one instruction.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+bool Selector::multiply_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (inst.num_results != 1 || !ir::is_vector(type(f_.result(i)))) return false;
+  const ValueId result = f_.result(i);
+  const auto operands = f_.operands(i);
+  Regs out;
+  switch (inst.op) {
+  case Op::Mul: // 64 bits on AVX2.
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = mul64(part(operands[0], p), part(operands[1], p));
+    break;
+  case Op::UMulHi:
+  case Op::SMulHi: out.r[0] = mul_high(reg1(operands[0]), reg1(operands[1]), inst.op == Op::SMulHi); break;
+  case Op::UMulWide:
+  case Op::SMulWide:
+    for (unsigned p = 0; p < 2; ++p) {
+      const u32 id = inst.op == Op::SMulWide ? Inst::kIdVpmuldq : Inst::kIdVpmuludq;
+      out.r[p] = b_->op(id, widen(reg1(operands[0]), p, false), widen(reg1(operands[1]), p, false));
+    }
+    break;
+  default: return false;
+  }
+  return set(result, out), true;
+}
+
+/// lo(a)*lo(b) + ((lo(a)*hi(b) + hi(a)*lo(b)) << 32)
+VReg Selector::mul64(VReg a, VReg b) {
+  const VReg low = b_->op(Inst::kIdVpmuludq, a, b);
+  const VReg cross1 = b_->op(Inst::kIdVpmuludq, shr_imm(a, 32, true), b);
+  const VReg cross2 = b_->op(Inst::kIdVpmuludq, a, shr_imm(b, 32, true));
+  return b_->op(Inst::kIdVpaddq, low, shl_imm(b_->op(Inst::kIdVpaddq, cross1, cross2), 32, true));
+}
+
+/// Even lanes and odd lanes apart, then the high halves together.
+VReg Selector::mul_high(VReg a, VReg b, bool is_signed) {
+  const u32 id = is_signed ? Inst::kIdVpmuldq : Inst::kIdVpmuludq;
+  const VReg even = shr_imm(b_->op(id, a, b), 32, true);
+  const VReg odd = b_->op(id, shr_imm(a, 32, true), shr_imm(b, 32, true));
+  if (avx512()) return blend(b_->mask_const(0xaaaa), odd, even);
+  return b_->op(Inst::kIdVpblendd, even, odd, imm(0xaa));
+}
+
+} // namespace lanewise::x86

@@ -1,0 +1,278 @@
+// Wave-level values: plain x86 on general-purpose registers. 32-bit results leave the upper half of the register zero, which
+// makes zero-extension a copy.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+namespace {
+
+struct UniformBinary {
+  Op op;
+  u32 id;
+};
+constexpr UniformBinary kTwoOperand[] = {
+    {Op::Add, Inst::kIdAdd}, {Op::Sub, Inst::kIdSub}, {Op::And, Inst::kIdAnd},
+    {Op::Or, Inst::kIdOr},   {Op::Xor, Inst::kIdXor}, {Op::Mul, Inst::kIdImul},
+};
+
+constexpr CondCode kConditions[] = {
+    CondCode::kE,          CondCode::kNE,         CondCode::kB, CondCode::kBE, CondCode::kA, CondCode::kAE,
+    CondCode::kSignedLT, CondCode::kSignedLE, CondCode::kSignedGT, CondCode::kSignedGE};
+
+Operand sized(VReg r, bool wide) { return wide ? r64(r) : r32(r); }
+
+} // namespace
+
+bool Selector::uniform_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  switch (inst.op) {
+  case Op::ScalarLoad: return scalar_load(i), true;
+  case Op::ScalarBufLoad: return scalar_buffer_load(i), true;
+  case Op::ScalarStore: return scalar_store(i), true;
+  default: break;
+  }
+  if (inst.num_results != 1 || !ir::is_uniform(type(f_.result(i)))) return false;
+  const ValueId result = f_.result(i);
+  const bool wide = type(result) == Type::U64;
+  const View view = wide ? View::R64 : View::R32;
+  const auto in = [&](unsigned n) { return reg1(operands[n]); };
+  for (const UniformBinary& rule : kTwoOperand)
+    if (rule.op == inst.op) return set(result, b_->def_tied(rule.id, view, in(0), {sized(in(1), wide)})), true;
+
+  switch (inst.op) {
+  case Op::AndNot: return set(result, b_->def(Inst::kIdAndn, view, {sized(in(1), wide), sized(in(0), wide)})), true;
+  case Op::Not:
+    if (type(result) == Type::U1) set(result, b_->op_r32_tied(Inst::kIdXor, in(0), imm(1)));
+    else set(result, b_->def_tied(Inst::kIdNot, view, in(0), {}));
+    return true;
+  case Op::ZExt: return set(result, b_->copy(in(0))), true;
+  case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
+  case Op::Lo: return set(result, b_->op_r32(Inst::kIdMov, r32(in(0)))), true;
+  case Op::Hi: return set(result, b_->op_r64_tied(Inst::kIdShr, in(0), imm(32))), true;
+  case Op::Join: {
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, in(1), imm(32));
+    return set(result, b_->op_r64_tied(Inst::kIdOr, high, r64(in(0)))), true;
+  }
+  case Op::UMulHi:
+  case Op::SMulHi:
+  case Op::UMulWide:
+  case Op::SMulWide: return set(result, uniform_multiply(i)), true;
+  case Op::Shl:
+  case Op::LShr:
+  case Op::AShr:
+  case Op::FunnelShr: return set(result, uniform_shift(i)), true;
+  case Op::UMin:
+  case Op::UMax:
+  case Op::SMin:
+  case Op::SMax: return set(result, uniform_min_max(i)), true;
+  case Op::BitRev: return set(result, uniform_bitrev(in(0), wide)), true;
+  case Op::PopCount:
+  case Op::CountLz:
+  case Op::CountTz: {
+    const u32 id = inst.op == Op::PopCount ? Inst::kIdPopcnt : inst.op == Op::CountLz ? Inst::kIdLzcnt : Inst::kIdTzcnt;
+    const bool wide_source = type(operands[0]) == Type::U64;
+    return set(result, b_->def(id, wide_source ? View::R64 : View::R32, {sized(in(0), wide_source)})), true;
+  }
+  case Op::BitSelect: {
+    const VReg chosen = b_->def_tied(Inst::kIdAnd, view, in(0), {sized(in(1), wide)});
+    const VReg other = b_->def(Inst::kIdAndn, view, {sized(in(0), wide), sized(in(2), wide)});
+    return set(result, b_->def_tied(Inst::kIdOr, view, chosen, {sized(other, wide)})), true;
+  }
+  case Op::ICmp: {
+    const CondCode cond = emit_compare(i);
+    return set(result, b_->setcc(cond)), true;
+  }
+  case Op::Select: return set(result, uniform_select(i)), true;
+  case Op::Clock: {
+    b_->emit(Inst::kIdRdtsc, {});
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, b_->op_r64(Inst::kIdMov, r64(kRdx)), imm(32));
+    return set(result, b_->op_r64_tied(Inst::kIdOr, high, r64(kRax))), true;
+  }
+  default: return uniform_from_lanes(i);
+  }
+}
+
+CondCode Selector::emit_compare(InstId icmp) {
+  const auto operands = f_.operands(icmp);
+  const bool wide = type(operands[0]) == Type::U64;
+  const VReg a = reg1(operands[0]);
+  u64 bits = 0;
+  if (f_.is_const(operands[1], &bits) && static_cast<i32>(bits) == static_cast<i64>(wide ? bits : static_cast<u64>(static_cast<i32>(bits))))
+    b_->emit(Inst::kIdCmp, {sized(a, wide), imm(static_cast<i32>(bits))});
+  else b_->emit(Inst::kIdCmp, {sized(a, wide), sized(reg1(operands[1]), wide)});
+  return kConditions[f_[icmp].imm];
+}
+
+VReg Selector::uniform_multiply(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const bool is_signed = inst.op == Op::SMulHi || inst.op == Op::SMulWide;
+  VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
+  if (is_signed) {
+    a = b_->op_r64(Inst::kIdMovsxd, r32(a));
+    b = b_->op_r64(Inst::kIdMovsxd, r32(b));
+  }
+  const VReg product = b_->op_r64_tied(Inst::kIdImul, a, r64(b));
+  if (inst.op == Op::UMulWide || inst.op == Op::SMulWide) return product;
+  return b_->op_r64_tied(Inst::kIdShr, product, imm(32));
+}
+
+VReg Selector::uniform_shift(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  if (inst.op == Op::FunnelShr) {
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, reg1(operands[0]), imm(32));
+    const VReg both = b_->op_r64_tied(Inst::kIdOr, high, r64(reg1(operands[1])));
+    const VReg count = b_->op_r32_tied(Inst::kIdAnd, reg1(operands[2]), imm(31));
+    return b_->op_r32(Inst::kIdMov, r32(b_->op_r64(Inst::kIdShrx, r64(both), r64(count))));
+  }
+  const bool wide = type(f_.result(i)) == Type::U64;
+  const View view = wide ? View::R64 : View::R32;
+  const VReg value = reg1(operands[0]);
+  u64 amount = 0;
+  if (f_.is_const(operands[1], &amount)) {
+    const u32 id = inst.op == Op::Shl ? Inst::kIdShl : inst.op == Op::LShr ? Inst::kIdShr : Inst::kIdSar;
+    return b_->def_tied(id, view, value, {imm(static_cast<i64>(amount & (wide ? 63 : 31)))});
+  }
+  const u32 id = inst.op == Op::Shl ? Inst::kIdShlx : inst.op == Op::LShr ? Inst::kIdShrx : Inst::kIdSarx;
+  return b_->def(id, view, {sized(value, wide), sized(reg1(operands[1]), wide)});
+}
+
+VReg Selector::uniform_min_max(InstId i) {
+  const Op op = f_[i].op;
+  const bool wide = type(f_.result(i)) == Type::U64;
+  const VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
+  const u32 id = op == Op::UMin   ? Inst::kIdCmovb
+                 : op == Op::UMax ? Inst::kIdCmova
+                 : op == Op::SMin ? Inst::kIdCmovl
+                                  : Inst::kIdCmovg;
+  b_->emit(Inst::kIdCmp, {sized(a, wide), sized(b, wide)});
+  return b_->def_tied(id, wide ? View::R64 : View::R32, b, {sized(a, wide)});
+}
+
+VReg Selector::uniform_select(InstId i) {
+  const auto operands = f_.operands(i);
+  const bool wide = type(f_.result(i)) == Type::U64;
+  const VReg c = reg1(operands[0]), a = reg1(operands[1]), b = reg1(operands[2]);
+  b_->emit(Inst::kIdTest, {r32(c), r32(c)});
+  return b_->def_tied(Inst::kIdCmovnz, wide ? View::R64 : View::R32, b, {sized(a, wide)});
+}
+
+VReg Selector::uniform_bitrev(VReg v, bool wide) {
+  const View view = wide ? View::R64 : View::R32;
+  VReg r = b_->def_tied(Inst::kIdBswap, view, v, {});
+  static constexpr u64 kFields[] = {0x0f0f0f0f0f0f0f0f, 0x3333333333333333, 0x5555555555555555};
+  for (unsigned step = 0; step < 3; ++step) { // Swap nibbles, pairs, bits.
+    const unsigned n = 4u >> step;
+    const VReg field = wide ? b_->const64(kFields[step]) : b_->const32(static_cast<u32>(kFields[step]));
+    VReg high = b_->def_tied(Inst::kIdAnd, view, r, {sized(field, wide)});
+    high = b_->def_tied(Inst::kIdShl, view, high, {imm(n)});
+    VReg low = b_->def_tied(Inst::kIdShr, view, r, {imm(n)});
+    low = b_->def_tied(Inst::kIdAnd, view, low, {sized(field, wide)});
+    r = b_->def_tied(Inst::kIdOr, view, high, {sized(low, wide)});
+  }
+  return r;
+}
+
+/// Whole masks and single lanes of values that lie in slots.
+bool Selector::uniform_from_lanes(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const ValueId result = f_.result(i);
+  const auto whole_mask = [&](ValueId m) { return b_->load64(mem(kFrame, frame_.slot[m.index], View::R64)); };
+  const auto lane_of = [&](ValueId v, VReg lane) {
+    return b_->load32(mem_index(kFrame, lane, 2, frame_.slot[v.index], View::R32));
+  };
+  if (inst.op == Op::AnyLane && !is_in_slot(operands[0])) { // Decided by the gang.
+    const VReg m = reg1(operands[0]);
+    if (avx512()) b_->emit(Inst::kIdKortestw, {k(m), k(m)});
+    else b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+    return set(result, b_->setcc(CondCode::kNotZero)), true;
+  }
+  u64 lane = 0;
+  switch (inst.op) {
+  case Op::MaskToU64:
+  case Op::AnyLane:
+  case Op::ReadLane:
+  case Op::ReadFirst:
+    if (!is_in_slot(operands[0])) return unsupported(i, "operand is not stored"), true;
+    break;
+  default: return false;
+  }
+  switch (inst.op) {
+  case Op::MaskToU64: return set(result, whole_mask(operands[0])), true;
+  case Op::AnyLane:
+    b_->emit(Inst::kIdCmp, {mem(kFrame, frame_.slot[operands[0].index], View::R64), imm(0)});
+    return set(result, b_->setcc(CondCode::kNotZero)), true;
+  case Op::ReadLane:
+    if (f_.is_const(operands[1], &lane)) {
+      const auto at = static_cast<i64>(frame_.slot[operands[0].index] + 4 * (lane % kWaveSize));
+      return set(result, b_->load32(mem(kFrame, at, View::R32))), true;
+    }
+    return set(result, lane_of(operands[0], b_->op_r32_tied(Inst::kIdAnd, reg1(operands[1]), imm(63)))), true;
+  default: {
+    if (!is_in_slot(operands[1])) { // A constant mask.
+      u64 bits = 0;
+      if (!f_.is_const(operands[1], &bits)) return unsupported(i, "mask is not stored"), true;
+      const VReg at = b_->const32(bits == 0 ? 0 : static_cast<u32>(std::countr_zero(bits)));
+      return set(result, lane_of(operands[0], at)), true;
+    }
+    // tzcnt of 0 is 64, which is lane 0 modulo 64, as wanted.
+    const VReg first = b_->op_r64(Inst::kIdTzcnt, r64(whole_mask(operands[1])));
+    return set(result, lane_of(operands[0], b_->op_r32_tied(Inst::kIdAnd, first, imm(63)))), true;
+  }
+  }
+}
+
+VReg Selector::scalar_address(InstId i) {
+  const auto operands = f_.operands(i);
+  const VReg sum = b_->op_r64_tied(Inst::kIdAdd, reg1(operands[0]), r64(reg1(operands[1])));
+  return b_->op_r64_tied(Inst::kIdAnd, sum, imm(-4));
+}
+
+void Selector::scalar_load(InstId i) {
+  const VReg address = scalar_address(i);
+  for (unsigned n = 0; n < f_[i].num_results; ++n) {
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 4});
+    set(f_.result(i, n), b_->load32(mem(address, 4 * n, View::R32)));
+  }
+}
+
+void Selector::scalar_store(InstId i) {
+  const VReg address = scalar_address(i);
+  const auto operands = f_.operands(i);
+  for (unsigned n = 2; n < operands.size(); ++n) {
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 4, .is_write = true});
+    b_->store32(mem(address, 4 * (n - 2), View::R32), reg1(operands[n]));
+  }
+}
+
+/// Each dword is checked on its own against stride * num_records (gfx9: num_records) bytes, num_records if the stride is 0;
+/// out of range reads come from a zero in the pool.
+void Selector::scalar_buffer_load(InstId i) {
+  const auto operands = f_.operands(i);
+  const VReg high = b_->op_r64_tied(Inst::kIdShl, b_->op_r32(Inst::kIdMovzx, r16(reg1(operands[1]))), imm(32));
+  VReg base = b_->op_r64_tied(Inst::kIdOr, high, r64(reg1(operands[0])));
+  base = b_->op_r64_tied(Inst::kIdAnd, base, imm(-4));
+  VReg limit = reg1(operands[2]);
+  if (f_.target < isa::Target::gfx900) {
+    VReg stride = b_->op_r32_tied(Inst::kIdShr, reg1(operands[1]), imm(16));
+    stride = b_->op_r32_tied(Inst::kIdAnd, stride, imm(0x3fff));
+    const VReg bytes = b_->op_r64_tied(Inst::kIdImul, limit, r64(stride));
+    b_->emit(Inst::kIdTest, {r32(stride), r32(stride)});
+    limit = b_->op_r64_tied(Inst::kIdCmovnz, limit, r64(bytes));
+  }
+  static constexpr u8 kZero[4] = {};
+  const VReg offset = b_->op_r32_tied(Inst::kIdAnd, reg1(operands[4]), imm(-4));
+  const VReg zero = b_->op_r64(Inst::kIdLea, module_.constant(kZero, View::R32));
+  for (unsigned n = 0; n < f_[i].num_results; ++n) {
+    const VReg end = b_->op_r64(Inst::kIdLea, mem(offset, 4 * n + 4, View::R64));
+    const VReg address = b_->op_r64(Inst::kIdLea, mem_index(base, offset, 0, 4 * n, View::R64));
+    b_->emit(Inst::kIdCmp, {r64(end), r64(limit)});
+    const VReg checked = b_->op_r64_tied(Inst::kIdCmova, address, r64(zero));
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 4});
+    set(f_.result(i, n), b_->load32(mem(checked, 0, View::R32)));
+  }
+}
+
+} // namespace lanewise::x86

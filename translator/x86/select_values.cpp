@@ -1,0 +1,196 @@
+// Where values are: registers of the current phase, slots of the frame, or nowhere until wanted.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+void Selector::set(ValueId v, Regs r) { locations_[v.index] = {r, phase_, emitting_preamble_}; }
+
+Regs Selector::regs(ValueId v) {
+  const Location& at = locations_[v.index];
+  if (at.phase == phase_) return at.regs;
+  const Regs r = materialize(v);
+  locations_[v.index] = {r, phase_, ir::is_uniform(type(v)) || is_recomputed(f_, v)};
+  return r;
+}
+
+/// Whether the preamble can have `v`.
+bool Selector::in_preamble(ValueId v) {
+  const Location& at = locations_[v.index];
+  if (at.phase == phase_) return at.preamble;
+  const ir::Inst* def = f_.def(v);
+  if (def != nullptr && def->op == Op::Const) return true;
+  if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v)) return in_preamble(f_.operands(f_.def_id(v))[0]);
+  return ir::is_uniform(type(v)) && is_in_slot(v);
+}
+
+bool Selector::is_in_slot(ValueId v) {
+  if (!frame_.has_slot(v)) return false;
+  if (frame_.slot[v.index] < runtime::kFrameSlots) return true; // In the header, always.
+  const bool entry_param = f_.def(v) == nullptr && f_.def_block(v) == plan_.phases[phase_].entry;
+  return entry_param || plan_.phase_of[f_.def_block(v).index].index != phase_;
+}
+
+Regs Selector::materialize(ValueId v) {
+  const ir::Inst* def = f_.def(v);
+  const Type t = type(v);
+  if (is_in_slot(v)) {
+    const BlockId here = b_->current();
+    b_->at(ir::is_uniform(t) ? preamble_ : head_);
+    const Regs r = load_slot(v, true);
+    b_->at(here);
+    return r;
+  }
+  if (def != nullptr && def->op == Op::LaneId) return {{lane_ids(), VReg{}}};
+  return hoisted([&]() -> Regs {
+    if (def != nullptr && def->op == Op::Const) {
+      switch (t) {
+      case Type::V32: return {{b_->splat32(static_cast<u32>(def->imm)), VReg{}}};
+      case Type::V64: {
+        const VReg r = b_->splat64(def->imm);
+        return {{r, r}};
+      }
+      case Type::Mask: return {{constant_mask(def->imm), VReg{}}};
+      case Type::U64: return {{b_->const64(def->imm), VReg{}}};
+      default: return {{b_->const32(static_cast<u32>(def->imm)), VReg{}}};
+      }
+    }
+    if (def != nullptr && def->op == Op::Splat) {
+      const ValueId source = f_.operands(f_.def_id(v))[0];
+      // Straight from memory, so that it can be had again for nothing.
+      if (locations_[source.index].phase != phase_ && is_in_slot(source) && t != Type::Mask) {
+        const bool wide = t == Type::V64;
+        const VReg r = b_->remat().op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd,
+                                      mem(kFrame, frame_.slot[source.index], wide ? View::R64 : View::R32));
+        return {{r, wide ? r : VReg{}}};
+      }
+      return splat(t, reg1(source));
+    }
+    if (error_.empty()) error_ = "internal: a value is used where it is not available";
+    return {{b_->const32(0), VReg{}}};
+  });
+}
+
+Regs Selector::load_slot(ValueId v, bool remat) {
+  const u32 slot = frame_.slot[v.index];
+  const auto maybe_remat = [&]() -> Builder& { return remat ? b_->remat() : *b_; };
+  switch (type(v)) {
+  case Type::U1:
+  case Type::U32: return {{maybe_remat().load32(mem(kFrame, slot, View::R32)), VReg{}}};
+  case Type::U64: return {{maybe_remat().load64(mem(kFrame, slot, View::R64)), VReg{}}};
+  case Type::V32: return {{maybe_remat().load_vec(slice(slot, 0)), VReg{}}};
+  case Type::V64: {
+    const VReg lo = maybe_remat().load_vec(slice(slot, 0));
+    return {{lo, maybe_remat().load_vec(slice(slot, 1))}};
+  }
+  default: {
+    const Operand at = mask_slice(slot);
+    if (avx512()) return {{b_->load_k(at, 16), VReg{}}};
+    return {{mask_from_bits(b_->op_r32(Inst::kIdMovzx, at)), VReg{}}};
+  }
+  }
+}
+
+void Selector::store_slot(Type t, u32 slot, Regs value) {
+  switch (t) {
+  case Type::U1:
+  case Type::U32:
+  case Type::U64: return b_->store64(mem(kFrame, slot, View::R64), value.r[0]);
+  case Type::V32:
+  case Type::V64:
+    for (unsigned p = 0; p < parts(t); ++p) b_->store_vec(slice(slot, p), value.r[p]);
+    return;
+  default: {
+    const Operand at = mask_slice(slot);
+    if (avx512()) return b_->store_k(at, value.r[0], 16);
+    b_->emit(Inst::kIdMov, {at, r8(mask_to_bits(value.r[0]))});
+  }
+  }
+}
+
+Operand Selector::mask_slice(u32 slot) {
+  return mem_index(kFrame, gang_index(), 0, slot, avx512() ? View::R16 : View::R8);
+}
+
+VReg Selector::gang_index() {
+  if (gang_index_.valid()) return gang_index_;
+  const BlockId here = b_->current();
+  b_->at(head_);
+  VReg r = b_->op_r64(Inst::kIdMov, r64(kGang));
+  r = b_->op_r64_tied(Inst::kIdSub, r, r64(kFrame));
+  gang_index_ = b_->op_r64_tied(Inst::kIdShr, r, imm(5));
+  b_->at(here);
+  return gang_index_;
+}
+
+VReg Selector::constant_mask(u64 bits) {
+  const u64 gang = avx512() ? 0xffff : 0xff;
+  bool same = true; // in every gang
+  for (unsigned g = 1; g < gangs(); ++g) same &= ((bits >> (g * lanes())) & gang) == (bits & gang);
+  if (same && avx512()) return b_->mask_const(bits & gang);
+  if (same) {
+    std::array<u32, 8> rows{};
+    for (unsigned l = 0; l < 8; ++l) rows[l] = (bits >> l & 1) != 0 ? ~0u : 0;
+    return table(rows.data());
+  }
+  const VReg whole = b_->const64(bits);
+  const VReg index = gang_index();
+  const BlockId here = b_->current();
+  b_->at(head_);
+  const VReg first_lane = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
+  const VReg m = mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(whole), r64(first_lane)));
+  b_->at(here);
+  return m;
+}
+
+VReg Selector::mask_from_bits(VReg gpr) {
+  if (avx512()) return b_->op_k(Inst::kIdKmovw, r32(gpr));
+  static constexpr u32 kBits[] = {1, 2, 4, 8, 16, 32, 64, 128};
+  const VReg low = b_->def(Inst::kIdVmovd, View::Xmm, {r32(gpr)});
+  const VReg all = b_->op(Inst::kIdVpbroadcastd, xmm(low));
+  const VReg bits = table(kBits);
+  return b_->op(Inst::kIdVpcmpeqd, vand(all, bits), bits);
+}
+
+VReg Selector::mask_to_bits(VReg mask) {
+  return avx512() ? b_->op_r32(Inst::kIdKmovw, k(mask)) : b_->op_r32(Inst::kIdVmovmskps, vec(mask));
+}
+
+VReg Selector::mask_of_u1(VReg bit) {
+  const VReg all = b_->op_r32_tied(Inst::kIdNeg, bit);
+  if (avx512()) return b_->op_k(Inst::kIdKmovw, r32(all));
+  return splat(Type::V32, all).r[0];
+}
+
+Regs Selector::splat(Type t, VReg uniform) {
+  if (t == Type::Mask) return {{mask_of_u1(uniform), VReg{}}};
+  const bool wide = t == Type::V64;
+  VReg r;
+  if (avx512()) {
+    r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, wide ? r64(uniform) : r32(uniform));
+  } else {
+    const VReg low = b_->def(wide ? Inst::kIdVmovq : Inst::kIdVmovd, View::Xmm, {wide ? r64(uniform) : r32(uniform)});
+    r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(low));
+  }
+  return {{r, wide ? r : VReg{}}};
+}
+
+VReg Selector::lane_ids() {
+  static constexpr u32 kIota[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const VReg index = gang_index();
+  const BlockId here = b_->current();
+  b_->at(head_);
+  const VReg first = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
+  const VReg ids = b_->op(Inst::kIdVpaddd, splat(Type::V32, first).r[0], table(kIota));
+  b_->at(here);
+  return ids;
+}
+
+template <class T>
+VReg Selector::table(const T* values) {
+  return b_->vec_const({reinterpret_cast<const u8*>(values), module_.vec_bytes()});
+}
+template VReg Selector::table(const u8*);
+template VReg Selector::table(const u32*);
+template VReg Selector::table(const u64*);
+
+} // namespace lanewise::x86

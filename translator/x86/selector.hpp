@@ -1,0 +1,237 @@
+// The selector's class: one phase at a time, each IR instruction to its x86 form. The rules are spread over select_*.cpp.
+//
+// Shape of a part: a wave-level preamble (run once), the gang loop's head, the body's blocks, and per exit edge the stores of
+// what lives on, the step to the next gang, and a tail that runs after the last gang. Rules append to the current block, and
+// to preamble and head at any time, because these are closed last:
+//
+//   preamble:  r15 = rbx; uniform work, splats, constants
+//   head:      loads of live-in slices
+//   body...
+//   exit:      slices to slots; r15 += gang; if r15 != rbx + 256 goto head
+//   tail:      uniform values to slots; jump to the next part, or return
+//
+// A value is in registers thus: U* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two Vecs in lane order; Mask
+// one k register (AVX-512, bits beyond the gang zero) or one Vec of all-ones and zero dwords (AVX2).
+#pragma once
+
+#include "translator/x86/select.hpp"
+
+#include <array>
+#include <string>
+
+namespace lanewise::x86 {
+
+using ir::InstId;
+using ir::Op;
+using ir::Type;
+using ir::ValueId;
+using IrBlockId = ir::BlockId;
+
+/// The registers of a value: part 1 only for V64.
+struct Regs {
+  VReg r[2];
+};
+
+class Selector {
+public:
+  Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame, const SelectOptions& options,
+           Module& module);
+  Result<void> run();
+
+private:
+  // ---- select.cpp: phases, blocks, exits
+  void select_phase(u32 phase);
+  void make_blocks();
+  void select_block(IrBlockId b);
+  void select_inst(InstId i);
+  bool is_hoistable(InstId i);
+  void terminate(IrBlockId b);
+  void take_edge(IrBlockId from, const ir::Successor& s);
+  void exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last);
+  void finish_exit(const ir::Inst& last, const ir::Successor* s);
+  void next_gang(BlockId tail);
+  void branch(IrBlockId b, const ir::Inst& inst);
+  CondCode branch_condition(ValueId condition, bool gang_decided);
+  struct SlotCopy {
+    ValueId from;
+    u32 slot;
+  };
+  void collect_copies(IrBlockId from, const ir::Successor& s, std::vector<SlotCopy>& per_lane, std::vector<SlotCopy>& uniform);
+  void store_copies(const std::vector<SlotCopy>& copies);
+
+  // ---- select_values.cpp: where values are
+  Regs regs(ValueId v);
+  VReg reg1(ValueId v) { return regs(v).r[0]; }
+  VReg part(ValueId v, unsigned p) { return regs(v).r[p]; }
+  void set(ValueId v, Regs r);
+  void set(ValueId v, VReg r) { set(v, Regs{{r, VReg{}}}); }
+  bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
+  bool in_preamble(ValueId v);
+  Regs materialize(ValueId v);
+  Regs load_slot(ValueId v, bool remat);
+  void store_slot(Type t, u32 slot, Regs value);
+  Operand slice(u32 slot, unsigned p, View view = View::Full) const { return mem(kGang, slot + 256 * p, view); }
+  Operand mask_slice(u32 slot);
+  VReg gang_index(); ///< the gang's first lane / 8 in a Gpr, valid in the whole gang loop
+  VReg constant_mask(u64 bits);
+  VReg mask_from_bits(VReg gpr); ///< low bits of a Gpr to the mask of a gang
+  VReg mask_to_bits(VReg mask);  ///< and back; upper bits zero
+  VReg mask_of_u1(VReg bit);
+  Regs splat(Type t, VReg uniform);
+  VReg lane_ids();
+  /// Runs `body` with code going to the preamble.
+  template <class F>
+  auto hoisted(F body) {
+    const BlockId here = b_->current();
+    const bool was = emitting_preamble_;
+    b_->at(preamble_);
+    emitting_preamble_ = true;
+    auto result = body();
+    emitting_preamble_ = was;
+    b_->at(here);
+    return result;
+  }
+
+  // ---- select_uniform.cpp
+  bool uniform_inst(InstId i);
+  VReg uniform_shift(InstId i);
+  VReg uniform_multiply(InstId i);
+  VReg uniform_min_max(InstId i);
+  VReg uniform_select(InstId i);
+  bool uniform_from_lanes(InstId i);
+  CondCode emit_compare(InstId icmp);
+  void scalar_load(InstId i);
+  void scalar_buffer_load(InstId i);
+  void scalar_store(InstId i);
+  VReg scalar_address(InstId i);
+  VReg uniform_bitrev(VReg v, bool wide);
+
+  // ---- select_integer.cpp, select_shift.cpp, select_multiply.cpp, select_bits.cpp
+  bool integer_inst(InstId i);
+  bool shift_inst(InstId i);
+  bool multiply_inst(InstId i);
+  bool bits_inst(InstId i);
+  VReg shift_count(ValueId amount, unsigned p, bool wide);
+  VReg compare(ir::IntPred pred, VReg a, VReg b, bool wide);
+  Regs select_value(Type t, ValueId condition, Regs a, Regs b);
+  VReg min_max64(Op op, VReg a, VReg b);
+  VReg popcount(VReg v, bool wide);
+  VReg leading_zeros(VReg v, bool wide);
+  VReg trailing_zeros(VReg v, bool wide);
+  VReg reverse_bits(VReg v, bool wide);
+  VReg permute_bytes(VReg a, VReg b, VReg selector);
+  bool permute_bytes_constant(ValueId result, VReg a, VReg b, u32 selector);
+  VReg byte_blend(VReg x, VReg y, VReg if_equal, VReg otherwise);
+  VReg byte_table(const u8* bytes);
+  VReg mul64(VReg a, VReg b);
+  VReg mul_high(VReg a, VReg b, bool is_signed);
+
+  // ---- select_mask.cpp
+  bool mask_inst(InstId i);
+  VReg wide_mask(VReg mask, unsigned p);      ///< the part's mask for qword elements
+  VReg narrow_masks(VReg lo, VReg hi);        ///< qword masks of both parts to one
+  VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
+  VReg mask_and(VReg a, VReg b);
+  VReg mask_not(VReg a);
+  VReg zero_outside(VReg mask, VReg v, bool wide = false);
+
+  // ---- select_lane.cpp
+  bool lane_inst(InstId i);
+  void move_lanes(InstId i, const std::array<u8, kWaveSize>& source);
+
+  // ---- select_convert.cpp: joins, halves, extensions
+  bool width_inst(InstId i);
+  VReg widen(VReg v, unsigned p, bool is_signed); ///< dwords of half p to qwords
+  VReg narrow(Regs wide, bool high);              ///< low or high dwords
+  VReg half_of(VReg v, unsigned p);               ///< half p as a Half register
+
+  // ---- select_float*.cpp
+  bool float_inst(InstId i);
+
+  // ---- select_memory.cpp, select_access.cpp, select_atomic.cpp
+  /// Where the lanes of an access go: base + index + disp, for dword d of a lane another d * dword_stride.
+  struct Access {
+    VReg base;           ///< Gpr; absent with wide indices
+    Regs index;          ///< V32, sign-extended, or with `wide` V64; absent if all lanes go to `base`
+    bool wide = false;
+    i64 disp = 0;
+    unsigned dword_stride = 4;
+    VReg mask;           ///< lanes that take part and are in range
+    bool full = false;   ///< the mask is known to be full
+    [[nodiscard]] bool uniform() const { return !index.r[0].valid(); }
+  };
+  bool memory_inst(InstId i);
+  Access access(InstId i);
+  void lds_access(InstId i, Access& a, u64 base_offset, u64 bytes_offset);
+  void scratch_access(InstId i, Access& a);
+  void flat_access(InstId i, Access& a);
+  void load(InstId i, const Access& a);
+  void store(InstId i, const Access& a);
+  void atomic(InstId i, const Access& a);
+  VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
+  void branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no);
+  void load_uniform(InstId i, const Access& a, std::span<VReg> out);
+  void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
+  void load_scattered(InstId i, const Access& a, std::span<VReg> out);
+  void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
+  void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
+  VReg gather_dwords(const Access& a, unsigned d);
+  void spill_addresses(const Access& a);
+  VReg lane_address(const Access& a, VReg lane); ///< in a lane loop, from what spill_addresses() wrote
+  /// Runs `body(lane)` for each set lane in ascending order; the lane is in a Gpr, counted within the gang.
+  template <class F>
+  void for_each_lane(VReg mask, F body);
+  Operand temp(u32 offset, View view) const { return mem(kFrame, frame_.temp + offset, view); }
+  Operand temp_lane(u32 offset, VReg lane, unsigned log2, View view) const {
+    return mem_index(kFrame, lane, log2, frame_.temp + offset, view);
+  }
+
+  // ---- shorthands
+  [[nodiscard]] bool avx512() const { return module_.avx512; }
+  [[nodiscard]] unsigned lanes() const { return module_.vec_bytes() / 4; }
+  [[nodiscard]] unsigned gangs() const { return kWaveSize / lanes(); }
+  [[nodiscard]] Type type(ValueId v) const { return f_.type(v); }
+  [[nodiscard]] unsigned parts(Type t) const { return t == Type::V64 ? 2 : 1; }
+  void unsupported(InstId i, const char* why);
+
+  VReg vxor(VReg a, VReg b);
+  VReg vand(VReg a, VReg b);
+  VReg vor(VReg a, VReg b);
+  VReg vandn(VReg not_a, VReg b); ///< ~not_a & b
+  VReg vnot(VReg a);
+  VReg splat_const(bool wide, u64 value) { return wide ? b_->splat64(value) : b_->splat32(static_cast<u32>(value)); }
+  VReg shl_imm(VReg a, unsigned n, bool wide = false);
+  VReg shr_imm(VReg a, unsigned n, bool wide = false);
+  VReg sar_imm32(VReg a, unsigned n);
+  VReg sign64(VReg a); ///< all ones where negative
+  template <class T>
+  VReg table(const T* values); ///< one full vector of constants
+
+  const ir::Function& f_;
+  const phases::Plan& plan_;
+  const FrameLayout& frame_;
+  const SelectOptions& options_;
+  Module& module_;
+  std::vector<PartId> part_of_; ///< per phase
+  std::vector<u32> use_counts_;
+  std::string error_;
+
+  // Per value, of the phase in which `phase` says so.
+  struct Location {
+    Regs regs;
+    u32 phase = ~0u;
+    bool preamble = false; ///< defined at wave level
+  };
+  std::vector<Location> locations_;
+
+  // Of the current phase.
+  u32 phase_ = 0;
+  Builder* b_ = nullptr;
+  BlockId preamble_, head_;
+  std::vector<BlockId> blocks_; ///< per IR block
+  bool emitting_preamble_ = false;
+  bool per_lane_ = true;
+  VReg gang_index_;
+};
+
+} // namespace lanewise::x86
