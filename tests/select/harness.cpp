@@ -1,0 +1,88 @@
+#include "tests/select/harness.hpp"
+
+#include "abi/initial_state.hpp"
+
+#include <cstdlib>
+#include <set>
+
+namespace lanewise::x86::test {
+
+using translator::Simd;
+
+namespace {
+
+/// Moves the instructions from `index` on into a new block, which becomes the only successor.
+void split(ir::Function& f, u32 block, u32 index) {
+  const ir::BlockId rest = f.add_block(f.blocks[block].pc);
+  ir::Block& from = f.blocks[block];
+  ir::Block& to = f.blocks[rest.index];
+  to.insts.assign(from.insts.begin() + index, from.insts.end());
+  from.insts.resize(index);
+  for (const ir::InstId i : to.insts) f[i].block = rest;
+  to.successors = std::move(from.successors);
+  from.successors.clear();
+  ir::Builder(f, ir::BlockId{block}).jump(rest);
+}
+
+bool must_split(const ir::Function& f, ir::InstId i) {
+  const ir::OpInfo& op = ir::info(f[i].op);
+  const auto operands = f.operands(i);
+  for (u32 n = 0; n < operands.size(); ++n)
+    if (op.reads_whole(n) && f.def_block(operands[n]) == f[i].block) return true;
+  return false;
+}
+
+} // namespace
+
+phases::Plan trivial_plan(ir::Function& f) {
+  for (u32 b = 0; b < f.num_blocks(); ++b)
+    for (u32 n = 0; n < f.blocks[b].insts.size(); ++n)
+      if (must_split(f, f.blocks[b].insts[n])) split(f, b, n);
+  phases::Plan plan;
+  plan.gang_decided.assign(f.num_blocks(), false);
+  for (u32 b = 0; b < f.num_blocks(); ++b) {
+    plan.phase_of.push_back(phases::PhaseId{b});
+    plan.phases.push_back({ir::BlockId{b}, {ir::BlockId{b}}, true, 1});
+  }
+  return plan;
+}
+
+std::vector<Simd> widths() {
+  std::vector<Simd> all{Simd::Avx2};
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    all.push_back(Simd::Avx512);
+  return all;
+}
+
+void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& input) {
+  auto compiled = compile(f, plan, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
+  ASSERT_TRUE(compiled) << compiled.error().message << "\n" << ir::print(f);
+  if (!compiled->listing.empty()) std::fputs(compiled->listing.c_str(), stderr);
+  abi::WaveInit init;
+  init.exec = input.exec;
+  init.sgpr_count = static_cast<u32>(input.sgprs.size());
+  std::copy(input.sgprs.begin(), input.sgprs.end(), init.sgpr.begin());
+  init.vgpr_count = static_cast<u32>(input.vgprs.size());
+  for (u32 v = 0; v < init.vgpr_count; ++v) std::copy(input.vgprs[v].begin(), input.vgprs[v].end(), init.vgpr[v]);
+  runtime::WorkgroupContext group;
+  const auto lds_bytes = static_cast<u32>(input.lds.size());
+  std::vector<u64> gds(1024), scratch(input.scratch_per_lane * 64 / 8 + 1);
+  input.lds.resize(lds_bytes + 64);
+  group.lds = input.lds.data();
+  group.lds_bytes = lds_bytes;
+  group.gds = reinterpret_cast<u8*>(gds.data());
+  group.gds_bytes = 8192;
+  group.scratch = reinterpret_cast<u8*>(scratch.data());
+  group.scratch_wave_bytes = u64{input.scratch_per_lane} * 64;
+  void* frame = std::aligned_alloc(64, compiled->engine->frame_bytes());
+  std::memset(frame, 0xa5, compiled->engine->frame_bytes());
+  compiled->engine->start(frame, init, group, 0);
+  runtime::Stop stop;
+  do stop = compiled->engine->run(frame);
+  while (stop.reason == runtime::StopReason::Barrier);
+  EXPECT_EQ(stop.reason, runtime::StopReason::End);
+  std::free(frame);
+  input.lds.resize(lds_bytes);
+}
+
+} // namespace lanewise::x86::test

@@ -1,0 +1,120 @@
+#include "tests/select/op_case.hpp"
+
+#include <random>
+
+namespace lanewise::x86::test {
+
+using ir::Op;
+using ir::Type;
+using ir::ValueId;
+
+namespace {
+
+constexpr u64 kEdges[] = {0, 1, 2, 3, 5, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
+                          0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
+                          0xffffffffffffffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x3f800000, 0x00400000,
+                          0xfffffffeffffffff, 0xffffffff00000000};
+
+u64 truncate(Type t, u64 v) { return ir::bit_width(t) == 64 ? v : ir::bit_width(t) == 32 ? v & 0xffffffff : v & 1; }
+
+/// Loads operand `n` of all lanes from the table at s[2n:2n+1], 8 bytes a lane.
+struct LaneProgram {
+  ir::Function f;
+  ir::Builder b;
+  ValueId lane_offset, all;
+
+  LaneProgram() : b(f, ir::BlockId{}) {
+    f.name = "op";
+    b.set_block(f.add_block());
+    lane_offset = b.op(Op::Shl, Type::V64, {b.zext(b.op(Op::LaneId, Type::V32, {})), b.v32c(3)});
+    all = b.op(Op::InitExec, Type::Mask, {});
+  }
+  ValueId address(unsigned table) {
+    const ValueId base = b.join(b.op(Op::InitSgpr, Type::U32, {}, 2 * table), b.op(Op::InitSgpr, Type::U32, {}, 2 * table + 1));
+    return b.add(b.splat(base), lane_offset);
+  }
+  ValueId operand(unsigned n, Type t) {
+    if (ir::is_uniform(t)) return uniform_operand(n, t);
+    ir::Inst load{.op = Op::Load};
+    load.mem.bytes = 8;
+    const ir::InstId i = b.inst(load, {address(n), all}, {Type::V32, Type::V32});
+    const ValueId lo = f.result(i, 0);
+    if (t == Type::V64) return b.join(lo, f.result(i, 1));
+    return t == Type::V32 ? lo : b.icmp(ir::IntPred::Ne, b.and_(lo, b.v32c(1)), b.v32c(0));
+  }
+  ValueId uniform_operand(unsigned n, Type t) { // The value itself is in the SGPRs.
+    const ValueId lo = b.op(Op::InitSgpr, Type::U32, {}, 2 * n);
+    if (t == Type::U64) return b.join(lo, b.op(Op::InitSgpr, Type::U32, {}, 2 * n + 1));
+    return t == Type::U32 ? lo : b.icmp(ir::IntPred::Ne, b.and_(lo, b.u32c(1)), b.u32c(0));
+  }
+  void finish(ValueId result, unsigned table) {
+    Type t = b.type(result);
+    if (t == Type::U1) result = b.zext(result), t = Type::U32;
+    if (ir::is_uniform(t)) result = b.splat(result), t = b.type(result);
+    if (t == Type::Mask) result = b.select(result, b.v32c(1), b.v32c(0)), t = Type::V32;
+    const ValueId lo = t == Type::V64 ? b.lo(result) : result, hi = t == Type::V64 ? b.hi(result) : b.v32c(0);
+    ir::Inst store{.op = Op::Store};
+    store.mem.bytes = 8;
+    b.inst(store, {address(table), lo, hi, all}, {});
+    b.end_program();
+  }
+};
+
+} // namespace
+
+Type uniform_type(Type t) {
+  return t == Type::V32 ? Type::U32 : t == Type::V64 ? Type::U64 : t == Type::Mask ? Type::U1 : t;
+}
+
+void check(const OpCase& c) {
+  const bool per_wave = ir::is_uniform(c.result);
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE(c.name + " seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  LaneProgram p;
+  std::vector<ValueId> operands;
+  for (unsigned n = 0; n < c.operands.size(); ++n) {
+    ValueId v;
+    for (const auto& [position, bits] : c.constants)
+      if (position == n) v = p.b.constant(c.operands[n], bits);
+    operands.push_back(v.valid() ? v : p.operand(n, c.operands[n]));
+  }
+  const ir::InstId inst = p.f.append(p.b.block(), c.proto, operands, std::span(&c.result, 1));
+  p.finish(p.f.result(inst), 5);
+  const phases::Plan plan = trivial_plan(p.f);
+
+  const auto draw = [&](Type t) {
+    const u64 which = random();
+    if (!c.pool.empty() && which % 4 < 2) return truncate(t, c.pool[random() % c.pool.size()]);
+    return truncate(t, which % 4 == 3 ? random() : which % 4 == 2 ? random() >> (random() % 64) : kEdges[random() % std::size(kEdges)]);
+  };
+  for (int round = 0; round < (per_wave ? 12 : 4); ++round) {
+    std::array<std::array<u64, 64>, 5> in{};
+    for (unsigned n = 0; n < c.operands.size(); ++n)
+      for (u64& v : in[n]) v = draw(c.operands[n]);
+    for (const auto& [position, bits] : c.constants) in[position].fill(truncate(c.operands[position], bits));
+    for (const translator::Simd simd : widths()) {
+      std::array<u64, 64> out{};
+      RunInput input;
+      for (unsigned n = 0; n < 6; ++n) {
+        const bool wave_operand = n < c.operands.size() && ir::is_uniform(c.operands[n]);
+        const u64 word = n == 5 ? reinterpret_cast<u64>(out.data()) : wave_operand ? in[n][0] : reinterpret_cast<u64>(in[n].data());
+        input.sgprs.push_back(static_cast<u32>(word));
+        input.sgprs.push_back(static_cast<u32>(word >> 32));
+      }
+      run(p.f, plan, simd, input);
+      if (testing::Test::HasFatalFailure()) return;
+      for (unsigned l = 0; l < (per_wave ? 1u : 64u); ++l) {
+        u64 lane[5];
+        for (unsigned n = 0; n < 5; ++n) lane[n] = n < c.operands.size() && ir::is_uniform(c.operands[n]) ? in[n][0] : in[n][l];
+        const u64 wanted = truncate(c.result, c.expected(lane));
+        const bool same = c.equal ? c.equal(out[l], wanted) : out[l] == wanted;
+        EXPECT_TRUE(same) << (simd == translator::Simd::Avx512 ? "AVX-512" : "AVX2") << " lane " << l << std::hex << " got 0x" << out[l]
+                          << " wanted 0x" << wanted << " for 0x" << lane[0] << ", 0x" << lane[1] << ", 0x" << lane[2];
+        if (!same) break;
+      }
+    }
+  }
+}
+
+} // namespace lanewise::x86::test

@@ -1,0 +1,75 @@
+#include "translator/x86/engine.hpp"
+
+#include "abi/initial_state.hpp"
+#include "translator/x86/emit.hpp"
+#include "translator/x86/frame.hpp"
+#include "translator/x86/select.hpp"
+
+#include <algorithm>
+#include <asmjit/core/cpuinfo.h>
+
+namespace lanewise::x86 {
+
+namespace {
+
+using runtime::WaveFrame;
+
+class TranslatedKernel final : public runtime::WaveEngine {
+public:
+  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes) : code_(std::move(code)), frame_bytes_(frame_bytes) {}
+
+  [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
+
+  void start(void* frame, const abi::WaveInit& init, const runtime::WorkgroupContext& workgroup,
+             u32 wave_in_group) const override {
+    auto& f = *new (frame) WaveFrame;
+    f.lds = workgroup.lds;
+    f.lds_bytes = workgroup.lds_bytes;
+    f.gds = workgroup.gds;
+    f.gds_bytes = workgroup.gds_bytes;
+    f.scratch = workgroup.scratch + wave_in_group * workgroup.scratch_wave_bytes;
+    f.scratch_bytes = workgroup.scratch_wave_bytes;
+    f.exec = init.exec;
+    f.workgroup = &workgroup;
+    std::copy_n(init.sgpr.begin(), init.sgpr_count, f.sgpr);
+    for (u32 v = 0; v < init.vgpr_count; ++v) std::copy_n(init.vgpr[v], kWaveSize, f.vgpr[v]);
+  }
+
+  runtime::Stop run(void* frame) const override {
+    const auto& f = *static_cast<const WaveFrame*>(frame);
+    const runtime::StopReason reason = code_->run(frame);
+    const bool has_place = reason != runtime::StopReason::End && reason != runtime::StopReason::Barrier;
+    return {reason, has_place ? f.stop_detail : 0, has_place ? f.stop_pc : 0};
+  }
+
+  runtime::FaultLocation locate_fault(void*, const void* ucontext, u64 host_address) const override {
+    return locate(code_->faults, ucontext, host_address);
+  }
+
+private:
+  std::unique_ptr<CompiledCode> code_;
+  u32 frame_bytes_;
+};
+
+} // namespace
+
+Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const CompileOptions& options) {
+  const FrameLayout frame = lay_out_frame(f, plan);
+  Module module;
+  module.name = f.name;
+  module.avx512 = options.simd == translator::Simd::Avx512;
+  SelectOptions select_options;
+  select_options.code_base = options.code_base;
+  select_options.vpopcnt = asmjit::CpuInfo::host().hasFeature(asmjit::CpuFeatures::X86::kAVX512_VPOPCNTDQ);
+  if (auto done = select(f, plan, frame, select_options, module); !done) return done.error();
+  auto code = assemble(module, {.verify = options.verify, .listing = options.listing, .alloc = {}});
+  if (!code) return code.error();
+  Compiled result;
+  result.listing = std::move((*code)->listing);
+  result.spills = (*code)->stats.stores + (*code)->stats.loads;
+  result.code_bytes = (*code)->code_bytes;
+  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes);
+  return result;
+}
+
+} // namespace lanewise::x86
