@@ -49,13 +49,15 @@ phases::Plan trivial_plan(ir::Function& f) {
 
 std::vector<Simd> widths() {
   std::vector<Simd> all{Simd::Avx2};
-  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
     all.push_back(Simd::Avx512);
   return all;
 }
 
 void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& input) {
-  auto compiled = compile(f, plan, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
+  auto compiled =
+      compile(f, plan, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
   ASSERT_TRUE(compiled) << compiled.error().message << "\n" << ir::print(f);
   if (!compiled->listing.empty()) std::fputs(compiled->listing.c_str(), stderr);
   abi::WaveInit init;
@@ -63,7 +65,8 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   init.sgpr_count = static_cast<u32>(input.sgprs.size());
   std::copy(input.sgprs.begin(), input.sgprs.end(), init.sgpr.begin());
   init.vgpr_count = static_cast<u32>(input.vgprs.size());
-  for (u32 v = 0; v < init.vgpr_count; ++v) std::copy(input.vgprs[v].begin(), input.vgprs[v].end(), init.vgpr[v]);
+  for (u32 v = 0; v < init.vgpr_count; ++v)
+    std::copy(input.vgprs[v].begin(), input.vgprs[v].end(), init.vgpr[v]);
   runtime::WorkgroupContext group;
   const auto lds_bytes = static_cast<u32>(input.lds.size());
   std::vector<u64> gds(1024), scratch(input.scratch_per_lane * 64 / 8 + 1);

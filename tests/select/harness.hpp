@@ -18,11 +18,12 @@ struct RunInput {
   u64 exec = ~u64{0};
   std::vector<u32> sgprs;
   std::vector<std::array<u32, kWaveSize>> vgprs;
-  std::vector<u8> lds;     ///< in and out
+  std::vector<u8> lds; ///< in and out
   u32 scratch_per_lane = 0;
 };
 
-/// Compiles `f` with `plan` and runs one wave until it ends, going on at barriers. Fails the test on any other stop.
+/// Compiles `f` with `plan` and runs one wave until it ends, going on at barriers. Fails the test on any
+/// other stop.
 void run(const ir::Function& f, const phases::Plan& plan, translator::Simd simd, RunInput& input);
 
 /// The widths this host can run.

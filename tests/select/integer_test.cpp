@@ -27,8 +27,10 @@ const Binary kBinary[] = {
     {Op::AndNot, [](u64 a, u64 b) { return a & ~b; }, [](u64 a, u64 b) { return a & ~b; }},
     {Op::UMin, [](u64 a, u64 b) { return a < b ? a : b; }, [](u64 a, u64 b) { return a < b ? a : b; }},
     {Op::UMax, [](u64 a, u64 b) { return a > b ? a : b; }, [](u64 a, u64 b) { return a > b ? a : b; }},
-    {Op::SMin, [](u64 a, u64 b) { return s32(a) < s32(b) ? a : b; }, [](u64 a, u64 b) { return s64(a) < s64(b) ? a : b; }},
-    {Op::SMax, [](u64 a, u64 b) { return s32(a) > s32(b) ? a : b; }, [](u64 a, u64 b) { return s64(a) > s64(b) ? a : b; }},
+    {Op::SMin, [](u64 a, u64 b) { return s32(a) < s32(b) ? a : b; },
+     [](u64 a, u64 b) { return s64(a) < s64(b) ? a : b; }},
+    {Op::SMax, [](u64 a, u64 b) { return s32(a) > s32(b) ? a : b; },
+     [](u64 a, u64 b) { return s64(a) > s64(b) ? a : b; }},
     {Op::UMulHi, [](u64 a, u64 b) { return a * b >> 32; }, nullptr},
     {Op::SMulHi, [](u64 a, u64 b) { return static_cast<u64>(s32(a) * s32(b)) >> 32; }, nullptr},
 };
@@ -44,7 +46,9 @@ const Type kTypes[] = {Type::V32, Type::V64, Type::U32, Type::U64};
 Type amount_type(Type t) { return ir::is_uniform(t) ? Type::U32 : Type::V32; }
 
 OpCase binary(Op op, Type t, Type second, u64 (*f)(u64, u64)) {
-  return {std::string(ir::info(op).text) + " " + ir::name(t), {.op = op}, t, {t, second}, [f](const u64* in) { return f(in[0], in[1]); }};
+  return {std::string(ir::info(op).text) + " " + ir::name(t), {.op = op}, t, {t, second}, [f](const u64* in) {
+            return f(in[0], in[1]);
+          }};
 }
 
 bool holds(IntPred pred, u64 a, u64 b, bool wide) {
@@ -71,9 +75,12 @@ u64 perm(u32 a, u32 b, u32 selector) {
     const u32 s = selector >> (8 * n) & 0xff;
     static constexpr unsigned kSignByte[] = {1, 3, 5, 7};
     u32 byte = 0xff;
-    if (s < 8) byte = bytes >> (8 * s) & 0xff;
-    else if (s < 12) byte = (bytes >> (8 * kSignByte[s - 8] + 7) & 1) != 0 ? 0xff : 0;
-    else if (s == 12) byte = 0;
+    if (s < 8)
+      byte = bytes >> (8 * s) & 0xff;
+    else if (s < 12)
+      byte = (bytes >> (8 * kSignByte[s - 8] + 7) & 1) != 0 ? 0xff : 0;
+    else if (s == 12)
+      byte = 0;
     out |= byte << (8 * n);
   }
   return out;
@@ -110,14 +117,17 @@ TEST(SelectInteger, FunnelShift) {
   const auto f = [](const u64* in) { return (in[0] << 32 | in[1]) >> (in[2] & 31); };
   for (const Type t : {Type::V32, Type::U32}) {
     check({"funnel", {.op = Op::FunnelShr}, t, {t, t, t}, f});
-    for (const u64 amount : {0, 1, 31, 32}) check({"funnel by constant", {.op = Op::FunnelShr}, t, {t, t, t}, f, {{2, amount}}});
+    for (const u64 amount : {0, 1, 31, 32})
+      check({"funnel by constant", {.op = Op::FunnelShr}, t, {t, t, t}, f, {{2, amount}}});
   }
 }
 
 TEST(SelectInteger, Compare) {
   for (const Type t : kTypes)
     for (u64 pred = 0; pred <= static_cast<u64>(IntPred::SGe); ++pred) {
-      const auto f = [=](const u64* in) { return u64{holds(static_cast<IntPred>(pred), in[0], in[1], ir::is_wide(t))}; };
+      const auto f = [=](const u64* in) {
+        return u64{holds(static_cast<IntPred>(pred), in[0], in[1], ir::is_wide(t))};
+      };
       check({"icmp", {.op = Op::ICmp, .imm = pred}, ir::is_uniform(t) ? Type::U1 : Type::Mask, {t, t}, f});
     }
 }
@@ -135,18 +145,38 @@ TEST(SelectInteger, Unary) {
   for (const Type t : kTypes) {
     const unsigned width = ir::bit_width(t);
     check({"not", {.op = Op::Not}, t, {t}, [](const u64* in) { return ~in[0]; }});
-    check({"popcount", {.op = Op::PopCount}, t, {t}, [](const u64* in) { return static_cast<u64>(std::popcount(in[0])); }});
-    check({"clz", {.op = Op::CountLz}, t, {t}, [=](const u64* in) { return static_cast<u64>(std::countl_zero(in[0])) - (64 - width); }});
-    check({"ctz", {.op = Op::CountTz}, t, {t}, [=](const u64* in) { return std::min<u64>(static_cast<u64>(std::countr_zero(in[0])), width); }});
+    check({"popcount", {.op = Op::PopCount}, t, {t}, [](const u64* in) {
+             return static_cast<u64>(std::popcount(in[0]));
+           }});
+    check({"clz", {.op = Op::CountLz}, t, {t}, [=](const u64* in) {
+             return static_cast<u64>(std::countl_zero(in[0])) - (64 - width);
+           }});
+    check({"ctz", {.op = Op::CountTz}, t, {t}, [=](const u64* in) {
+             return std::min<u64>(static_cast<u64>(std::countr_zero(in[0])), width);
+           }});
     check({"bitrev", {.op = Op::BitRev}, t, {t}, [=](const u64* in) { return reversed(in[0], width); }});
   }
 }
 
 TEST(SelectInteger, BytePerm) {
-  const auto f = [](const u64* in) { return perm(static_cast<u32>(in[0]), static_cast<u32>(in[1]), static_cast<u32>(in[2])); };
-  check({"perm", {.op = Op::BytePerm}, Type::V32, {Type::V32, Type::V32, Type::V32}, f, {}, {}, {0x07060504, 0x0c0d0b0a, 0x09080706, 0x00010203}});
+  const auto f = [](const u64* in) {
+    return perm(static_cast<u32>(in[0]), static_cast<u32>(in[1]), static_cast<u32>(in[2]));
+  };
+  check({"perm",
+         {.op = Op::BytePerm},
+         Type::V32,
+         {Type::V32, Type::V32, Type::V32},
+         f,
+         {},
+         {},
+         {0x07060504, 0x0c0d0b0a, 0x09080706, 0x00010203}});
   for (const u64 s : {0x07060504, 0x03020100, 0x0c000c04, 0x0dff0501, 0x08090a0b})
-    check({"perm by constant", {.op = Op::BytePerm}, Type::V32, {Type::V32, Type::V32, Type::V32}, f, {{2, s}}});
+    check({"perm by constant",
+           {.op = Op::BytePerm},
+           Type::V32,
+           {Type::V32, Type::V32, Type::V32},
+           f,
+           {{2, s}}});
 }
 
 TEST(SelectInteger, Choices) {
@@ -163,11 +193,15 @@ TEST(SelectInteger, Choices) {
 TEST(SelectInteger, Widths) {
   for (const bool u : {false, true}) {
     const Type narrow = u ? Type::U32 : Type::V32, wide = u ? Type::U64 : Type::V64;
-    check({"join", {.op = Op::Join}, wide, {narrow, narrow}, [](const u64* in) { return in[1] << 32 | in[0]; }});
+    check({"join", {.op = Op::Join}, wide, {narrow, narrow}, [](const u64* in) {
+             return in[1] << 32 | in[0];
+           }});
     check({"lo", {.op = Op::Lo}, narrow, {wide}, [](const u64* in) { return in[0]; }});
     check({"hi", {.op = Op::Hi}, narrow, {wide}, [](const u64* in) { return in[0] >> 32; }});
     check({"zext", {.op = Op::ZExt}, wide, {narrow}, [](const u64* in) { return in[0]; }});
-    check({"sext", {.op = Op::SExt}, wide, {narrow}, [](const u64* in) { return static_cast<u64>(s32(in[0])); }});
+    check({"sext", {.op = Op::SExt}, wide, {narrow}, [](const u64* in) {
+             return static_cast<u64>(s32(in[0]));
+           }});
   }
 }
 

@@ -10,12 +10,43 @@ using ir::ValueId;
 
 namespace {
 
-constexpr u64 kEdges[] = {0, 1, 2, 3, 5, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
-                          0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
-                          0xffffffffffffffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x3f800000, 0x00400000,
-                          0xfffffffeffffffff, 0xffffffff00000000};
+constexpr u64 kEdges[] = {0,
+                          1,
+                          2,
+                          3,
+                          5,
+                          31,
+                          32,
+                          33,
+                          63,
+                          64,
+                          0x7f,
+                          0x80,
+                          0xff,
+                          0x7fff,
+                          0x8000,
+                          0xffff,
+                          0x7fffffff,
+                          0x80000000,
+                          0x80000001,
+                          0xfffffffe,
+                          0xffffffff,
+                          0x100000000,
+                          0x7fffffffffffffff,
+                          0x8000000000000000,
+                          0xffffffffffffffff,
+                          0x7f800000,
+                          0xff800000,
+                          0x7fc00000,
+                          0x7f800001,
+                          0x3f800000,
+                          0x00400000,
+                          0xfffffffeffffffff,
+                          0xffffffff00000000};
 
-u64 truncate(Type t, u64 v) { return ir::bit_width(t) == 64 ? v : ir::bit_width(t) == 32 ? v & 0xffffffff : v & 1; }
+u64 truncate(Type t, u64 v) {
+  return ir::bit_width(t) == 64 ? v : ir::bit_width(t) == 32 ? v & 0xffffffff : v & 1;
+}
 
 /// Loads operand `n` of all lanes from the table at s[2n:2n+1], 8 bytes a lane.
 struct LaneProgram {
@@ -30,7 +61,8 @@ struct LaneProgram {
     all = b.op(Op::InitExec, Type::Mask, {});
   }
   ValueId address(unsigned table) {
-    const ValueId base = b.join(b.op(Op::InitSgpr, Type::U32, {}, 2 * table), b.op(Op::InitSgpr, Type::U32, {}, 2 * table + 1));
+    const ValueId base = b.join(b.op(Op::InitSgpr, Type::U32, {}, 2 * table),
+                                b.op(Op::InitSgpr, Type::U32, {}, 2 * table + 1));
     return b.add(b.splat(base), lane_offset);
   }
   ValueId operand(unsigned n, Type t) {
@@ -86,7 +118,9 @@ void check(const OpCase& c) {
   const auto draw = [&](Type t) {
     const u64 which = random();
     if (!c.pool.empty() && which % 4 < 2) return truncate(t, c.pool[random() % c.pool.size()]);
-    return truncate(t, which % 4 == 3 ? random() : which % 4 == 2 ? random() >> (random() % 64) : kEdges[random() % std::size(kEdges)]);
+    return truncate(t, which % 4 == 3   ? random()
+                       : which % 4 == 2 ? random() >> (random() % 64)
+                                        : kEdges[random() % std::size(kEdges)]);
   };
   for (int round = 0; round < (per_wave ? 12 : 4); ++round) {
     std::array<std::array<u64, 64>, 5> in{};
@@ -98,7 +132,9 @@ void check(const OpCase& c) {
       RunInput input;
       for (unsigned n = 0; n < 6; ++n) {
         const bool wave_operand = n < c.operands.size() && ir::is_uniform(c.operands[n]);
-        const u64 word = n == 5 ? reinterpret_cast<u64>(out.data()) : wave_operand ? in[n][0] : reinterpret_cast<u64>(in[n].data());
+        const u64 word = n == 5         ? reinterpret_cast<u64>(out.data())
+                         : wave_operand ? in[n][0]
+                                        : reinterpret_cast<u64>(in[n].data());
         input.sgprs.push_back(static_cast<u32>(word));
         input.sgprs.push_back(static_cast<u32>(word >> 32));
       }
@@ -106,11 +142,13 @@ void check(const OpCase& c) {
       if (testing::Test::HasFatalFailure()) return;
       for (unsigned l = 0; l < (per_wave ? 1u : 64u); ++l) {
         u64 lane[5];
-        for (unsigned n = 0; n < 5; ++n) lane[n] = n < c.operands.size() && ir::is_uniform(c.operands[n]) ? in[n][0] : in[n][l];
+        for (unsigned n = 0; n < 5; ++n)
+          lane[n] = n < c.operands.size() && ir::is_uniform(c.operands[n]) ? in[n][0] : in[n][l];
         const u64 wanted = truncate(c.result, c.expected(lane));
         const bool same = c.equal ? c.equal(out[l], wanted) : out[l] == wanted;
-        EXPECT_TRUE(same) << (simd == translator::Simd::Avx512 ? "AVX-512" : "AVX2") << " lane " << l << std::hex << " got 0x" << out[l]
-                          << " wanted 0x" << wanted << " for 0x" << lane[0] << ", 0x" << lane[1] << ", 0x" << lane[2];
+        EXPECT_TRUE(same) << (simd == translator::Simd::Avx512 ? "AVX-512" : "AVX2") << " lane " << l
+                          << std::hex << " got 0x" << out[l] << " wanted 0x" << wanted << " for 0x" << lane[0]
+                          << ", 0x" << lane[1] << ", 0x" << lane[2];
         if (!same) break;
       }
     }

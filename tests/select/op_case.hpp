@@ -22,7 +22,8 @@ struct OpCase {
   std::vector<u64> pool = {};
 };
 
-/// Runs the case per lane (vector types) or per wave (uniform types) on edge values and random ones, on every width.
+/// Runs the case per lane (vector types) or per wave (uniform types) on edge values and random ones, on every
+/// width.
 void check(const OpCase& c);
 
 /// The type's counterpart per wave.

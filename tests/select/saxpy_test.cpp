@@ -51,7 +51,8 @@ TEST(Saxpy, BothWidthsAllMasks) {
         input.vgprs[0][l] = l;
       }
       const auto px = reinterpret_cast<u64>(x.data()), py = reinterpret_cast<u64>(y.data());
-      input.sgprs = {static_cast<u32>(px), static_cast<u32>(px >> 32), static_cast<u32>(py), static_cast<u32>(py >> 32), n};
+      input.sgprs = {static_cast<u32>(px), static_cast<u32>(px >> 32), static_cast<u32>(py),
+                     static_cast<u32>(py >> 32), n};
       run(f, plan, simd, input);
       EXPECT_EQ(y, expected) << "n = " << n;
     }

@@ -16,7 +16,8 @@ using runtime::WaveFrame;
 
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
-  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes) : code_(std::move(code)), frame_bytes_(frame_bytes) {}
+  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes)
+      : code_(std::move(code)), frame_bytes_(frame_bytes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 

@@ -24,8 +24,8 @@ struct Compiled {
   u64 code_bytes = 0;
 };
 
-/// Frame layout, selection, allocation, emission. `f` is legalised and `plan` covers it. Errors: Unsupported for what has no
-/// rule, Internal.
+/// Frame layout, selection, allocation, emission. `f` is legalised and `plan` covers it. Errors: Unsupported
+/// for what has no rule, Internal.
 Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const CompileOptions& options);
 
 } // namespace lanewise::x86

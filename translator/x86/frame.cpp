@@ -1,6 +1,7 @@
-// Slots are coloured like registers, with phases as program points: the values live into a phase form a clique, and so do the
-// values that a phase reads WHOLE with those its exits write. SSA makes the graph chordal, so taking the first free colour in
-// the order of definitions needs no more slots than the largest clique (up to what following hints costs).
+// Slots are coloured like registers, with phases as program points: the values live into a phase form a
+// clique, and so do the values that a phase reads WHOLE with those its exits write. SSA makes the graph
+// chordal, so taking the first free colour in the order of definitions needs no more slots than the largest
+// clique (up to what following hints costs).
 #include "translator/x86/frame.hpp"
 
 #include "runtime/wave.hpp"
@@ -68,8 +69,9 @@ bool is_free(const std::vector<u64>& taken, u32 colour) {
 class Layout {
 public:
   Layout(const ir::Function& f, const phases::Plan& plan)
-      : f_(f), plan_(plan), whole_(f.num_values(), false), stamp_(plan.phases.size(), ~0u), preds_(plan.phases.size()),
-        points_(f.num_values()), hints_(f.num_values()), colour_(f.num_values(), kNoSlot) {
+      : f_(f), plan_(plan), whole_(f.num_values(), false), stamp_(plan.phases.size(), ~0u),
+        preds_(plan.phases.size()), points_(f.num_values()), hints_(f.num_values()),
+        colour_(f.num_values(), kNoSlot) {
     out_.slot.assign(f.num_values(), kNoSlot);
     out_.live_in.resize(plan.phases.size());
   }
@@ -92,7 +94,8 @@ private:
   std::vector<bool> whole_; ///< per value: some phase reads it WHOLE, so it must lie in memory
   std::vector<u32> stamp_;  ///< per phase: the value whose walk came by last
   std::vector<std::vector<u32>> preds_;
-  std::vector<std::vector<u32>> points_; ///< per value: the cliques it is in; numbers below phases.size() are phase entries
+  std::vector<std::vector<u32>>
+      points_; ///< per value: the cliques it is in; numbers below phases.size() are phase entries
   std::vector<std::vector<ValueId>> hints_;
   std::vector<u32> colour_;
   std::vector<std::vector<ValueId>> extra_cliques_;
@@ -118,7 +121,8 @@ private:
         const ir::OpInfo& op = ir::info(f_[i].op);
         const auto operands = f_.operands(i);
         for (u32 n = 0; n < operands.size(); ++n)
-          if (op.reads_whole(n) && phase_of(f_.def_block(operands[n])) != phase_of(b)) whole_[operands[n].index] = true;
+          if (op.reads_whole(n) && phase_of(f_.def_block(operands[n])) != phase_of(b))
+            whole_[operands[n].index] = true;
       }
     });
   }
@@ -252,8 +256,10 @@ private:
     }
     for (u32 v = 0; v < f_.num_values(); ++v) {
       const SlotClass c = slot_class(f_.type(ValueId{v}));
-      if (colour_[v] != kNoSlot) out_.slot[v] = base[c] + colour_[v] * kSlotBytes[c];
-      else out_.slot[v] = home_in_header(f_, ValueId{v});
+      if (colour_[v] != kNoSlot)
+        out_.slot[v] = base[c] + colour_[v] * kSlotBytes[c];
+      else
+        out_.slot[v] = home_in_header(f_, ValueId{v});
     }
     out_.bytes = end;
   }

@@ -11,18 +11,21 @@ namespace lanewise::x86 {
 inline constexpr u32 kNoSlot = ~0u;
 inline constexpr u32 kTempBytes = 1024;
 
-/// The frame of one kernel. A slot holds a V32 as 64 dwords in lane order; a V64 as two such rows of 256 bytes, of which row p
-/// holds part p (one vector register) of each gang, so that every slice is at a fixed distance from the gang's pointer; and
-/// anything else in one qword: a Mask as its 64 bits, U32 and U1 zero-extended.
+/// The frame of one kernel. A slot holds a V32 as 64 dwords in lane order; a V64 as two such rows of 256
+/// bytes, of which row p holds part p (one vector register) of each gang, so that every slice is at a fixed
+/// distance from the gang's pointer; and anything else in one qword: a Mask as its 64 bits, U32 and U1
+/// zero-extended.
 ///
-/// Slots are shared. What holds at all times: the values of live_in[p] have different slots, and no slot that phase p reads
-/// WHOLE per gang is written at an exit of p. A slot of a value that dies in p may be overwritten at an exit of p: gangs write
-/// their own slices only, after their last read, and uniform slots are written when the last gang is done.
+/// Slots are shared. What holds at all times: the values of live_in[p] have different slots, and no slot that
+/// phase p reads WHOLE per gang is written at an exit of p. A slot of a value that dies in p may be
+/// overwritten at an exit of p: gangs write their own slices only, after their last read, and uniform slots
+/// are written when the last gang is done.
 struct FrameLayout {
   std::vector<u32> slot; ///< per value: byte offset in the frame, or kNoSlot
-  std::vector<std::vector<ir::ValueId>> live_in; ///< per phase: values in slots when it starts, its parameters included
-  u32 temp = 0;          ///< offset of kTempBytes that a rule may use within one instruction
-  u32 bytes = 0;         ///< of the whole frame, header included; a multiple of 64
+  std::vector<std::vector<ir::ValueId>>
+      live_in;   ///< per phase: values in slots when it starts, its parameters included
+  u32 temp = 0;  ///< offset of kTempBytes that a rule may use within one instruction
+  u32 bytes = 0; ///< of the whole frame, header included; a multiple of 64
 
   [[nodiscard]] bool has_slot(ir::ValueId v) const { return slot[v.index] != kNoSlot; }
 };

@@ -35,8 +35,8 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
   return Selector(f, plan, frame, options, module).run();
 }
 
-Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame, const SelectOptions& options,
-                   Module& module)
+Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
+                   const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
       locations_(f.num_values()), blocks_(f.num_blocks()) {}
 
@@ -88,9 +88,9 @@ void Selector::make_blocks() {
     if (b == phase.entry) continue; // Its parameters lie in slots.
     for (const ValueId v : f_[b].params) {
       Regs r;
-      const RegClass cls = ir::is_uniform(type(v))                    ? RegClass::Gpr
+      const RegClass cls = ir::is_uniform(type(v))             ? RegClass::Gpr
                            : type(v) == Type::Mask && avx512() ? RegClass::Mask
-                                                                      : RegClass::Vec;
+                                                               : RegClass::Vec;
       for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
       set(v, r);
     }
@@ -101,9 +101,15 @@ void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
   for (const InstId i : f_[b].insts) {
     b_->set_pc(options_.code_base + f_[i].pc);
-    if (ir::info(f_[i].op).is(ir::kEndsBlock)) terminate(b);
-    else if (is_hoistable(i)) hoisted([&] { select_inst(i); return 0; });
-    else select_inst(i);
+    if (ir::info(f_[i].op).is(ir::kEndsBlock))
+      terminate(b);
+    else if (is_hoistable(i))
+      hoisted([&] {
+        select_inst(i);
+        return 0;
+      });
+    else
+      select_inst(i);
     if (!error_.empty()) return;
   }
 }
@@ -111,8 +117,8 @@ void Selector::select_block(IrBlockId b) {
 bool Selector::is_hoistable(InstId i) {
   const ir::Inst& inst = f_[i];
   const ir::OpInfo& op = ir::info(inst.op);
-  const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad || inst.op == Op::ScalarStore ||
-                             inst.op == Op::Clock;
+  const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
+                             inst.op == Op::ScalarStore || inst.op == Op::Clock;
   if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry)) return false;
   for (unsigned n = 0; n < inst.num_results; ++n)
     if (!ir::is_uniform(type(f_.result(i, n)))) return false;
@@ -149,8 +155,8 @@ void Selector::select_inst(InstId i) {
     const bool tested_later = f_[end].op == Op::Branch && f_.operands(end)[0] == f_.result(i);
     if (tested_later && (inst.op == Op::ICmp || !is_in_slot(operands[0]))) return;
   }
-  if (uniform_inst(i) || mask_inst(i) || integer_inst(i) || shift_inst(i) || multiply_inst(i) || bits_inst(i) ||
-      width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
+  if (uniform_inst(i) || mask_inst(i) || integer_inst(i) || shift_inst(i) || multiply_inst(i) ||
+      bits_inst(i) || width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
     return;
   unsupported(i, "no rule for this op with these types");
 }
@@ -206,8 +212,10 @@ CondCode Selector::branch_condition(ValueId condition, bool gang_decided) {
     if (f_[def].op == Op::AnyLane) {
       (void)gang_decided;
       const VReg m = reg1(f_.operands(def)[0]);
-      if (avx512()) b_->emit(Inst::kIdKortestw, {k(m), k(m)});
-      else b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+      if (avx512())
+        b_->emit(Inst::kIdKortestw, {k(m), k(m)});
+      else
+        b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
       return CondCode::kNotZero;
     }
   }
@@ -247,14 +255,18 @@ void Selector::next_gang(BlockId tail) {
 void Selector::finish_exit(const ir::Inst& last, const ir::Successor* s) {
   using runtime::StopReason;
   using runtime::WaveFrame;
-  const auto stop_at = [&](u64 pc) { b_->store64(mem(kFrame, offsetof(WaveFrame, stop_pc), View::R64), b_->const64(pc)); };
+  const auto stop_at = [&](u64 pc) {
+    b_->store64(mem(kFrame, offsetof(WaveFrame, stop_pc), View::R64), b_->const64(pc));
+  };
   switch (last.op) {
   case Op::EndPgm: return b_->ret(StopReason::End);
   case Op::Barrier:
-    b_->store32(mem(kFrame, offsetof(WaveFrame, resume), View::R32), b_->const32(plan_.phase_of[s->block.index].index));
+    b_->store32(mem(kFrame, offsetof(WaveFrame, resume), View::R32),
+                b_->const32(plan_.phase_of[s->block.index].index));
     return b_->ret(StopReason::Barrier);
   case Op::Trap:
-    b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32), b_->const32(static_cast<u32>(last.imm)));
+    b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32),
+                b_->const32(static_cast<u32>(last.imm)));
     stop_at(options_.code_base + last.pc);
     return b_->ret(StopReason::Trap);
   case Op::BadJump: {
@@ -287,7 +299,8 @@ void Selector::store_copies(const std::vector<SlotCopy>& copies) {
   std::sort(written.begin(), written.end());
   std::vector<Regs> early(copies.size());
   for (std::size_t n = 0; n < copies.size(); ++n)
-    if (is_in_slot(copies[n].from) && std::binary_search(written.begin(), written.end(), frame_.slot[copies[n].from.index]))
+    if (is_in_slot(copies[n].from) &&
+        std::binary_search(written.begin(), written.end(), frame_.slot[copies[n].from.index]))
       early[n] = load_slot(copies[n].from, false);
   for (std::size_t n = 0; n < copies.size(); ++n)
     store_slot(type(copies[n].from), copies[n].slot, early[n].r[0].valid() ? early[n] : regs(copies[n].from));

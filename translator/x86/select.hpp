@@ -17,8 +17,8 @@ struct SelectOptions {
   bool vpopcnt = false; ///< the host has AVX512_VPOPCNTDQ
 };
 
-/// Appends one part per phase to `module`, in the plan's order, and the resume points. Errors: Unsupported, naming an op or
-/// an access that has no rule.
+/// Appends one part per phase to `module`, in the plan's order, and the resume points. Errors: Unsupported,
+/// naming an op or an access that has no rule.
 Result<void> select(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                     const SelectOptions& options, Module& module);
 

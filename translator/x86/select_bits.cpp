@@ -25,7 +25,8 @@ VReg Selector::byte_table(const u8* bytes) {
 
 VReg Selector::leading_zeros(VReg v, bool wide) {
   if (avx512()) return b_->op(wide ? Inst::kIdVplzcntq : Inst::kIdVplzcntd, v);
-  for (unsigned n = 1; n < (wide ? 64u : 32u); n *= 2) v = vor(v, shr_imm(v, n, wide)); // Smear the top bit down.
+  for (unsigned n = 1; n < (wide ? 64u : 32u); n *= 2)
+    v = vor(v, shr_imm(v, n, wide)); // Smear the top bit down.
   return popcount(vnot(v), wide);
 }
 
@@ -39,7 +40,8 @@ VReg Selector::reverse_bits(VReg v, bool wide) {
   static constexpr u8 kSwap64[16] = {7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8};
   static constexpr u8 kLowNibble[16] = {0x00, 0x80, 0x40, 0xc0, 0x20, 0xa0, 0x60, 0xe0,
                                         0x10, 0x90, 0x50, 0xd0, 0x30, 0xb0, 0x70, 0xf0};
-  static constexpr u8 kHighNibble[16] = {0x0, 0x8, 0x4, 0xc, 0x2, 0xa, 0x6, 0xe, 0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7, 0xf};
+  static constexpr u8 kHighNibble[16] = {0x0, 0x8, 0x4, 0xc, 0x2, 0xa, 0x6, 0xe,
+                                         0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7, 0xf};
   const VReg swapped = b_->op(Inst::kIdVpshufb, v, byte_table(wide ? kSwap64 : kSwap32));
   const VReg nibble = b_->splat32(0x0f0f0f0f);
   const VReg from_low = b_->op(Inst::kIdVpshufb, byte_table(kLowNibble), vand(swapped, nibble));
@@ -47,14 +49,17 @@ VReg Selector::reverse_bits(VReg v, bool wide) {
   return vor(from_low, from_high);
 }
 
-/// v_perm_b32. Selector byte s: 0..3 bytes of b, 4..7 of a, 8..11 the sign of b's byte 1, 3, a's byte 1, 3; 12 zero; above, 0xff.
+/// v_perm_b32. Selector byte s: 0..3 bytes of b, 4..7 of a, 8..11 the sign of b's byte 1, 3, a's byte 1, 3;
+/// 12 zero; above, 0xff.
 VReg Selector::permute_bytes(VReg a, VReg b, VReg selector) {
   static constexpr u8 kSource[16] = {0, 1, 2, 3, 4, 5, 6, 7, 1, 3, 5, 7, 0, 0, 0, 0};
   static constexpr u8 kKeep[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0};
   static constexpr u8 kSign[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0};
   static constexpr u8 kOnes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff};
   static constexpr u8 kDwordStart[16] = {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12};
-  const auto look_up = [&](const u8* values, VReg index) { return b_->op(Inst::kIdVpshufb, byte_table(values), index); };
+  const auto look_up = [&](const u8* values, VReg index) {
+    return b_->op(Inst::kIdVpshufb, byte_table(values), index);
+  };
   const VReg s = b_->op(Inst::kIdVpminub, selector, b_->splat32(0x0f0f0f0f));
   const VReg source = look_up(kSource, s);
   const VReg within = vor(vand(source, b_->splat32(0x03030303)), byte_table(kDwordStart));
@@ -110,7 +115,9 @@ bool Selector::bits_inst(InstId i) {
   if (inst.op == Op::BytePerm) {
     u64 selector = 0;
     const VReg a = reg1(operands[0]), b = reg1(operands[1]);
-    if (f_.is_const(operands[2], &selector) && permute_bytes_constant(result, a, b, static_cast<u32>(selector))) return true;
+    if (f_.is_const(operands[2], &selector) &&
+        permute_bytes_constant(result, a, b, static_cast<u32>(selector)))
+      return true;
     return set(result, permute_bytes(a, b, reg1(operands[2]))), true;
   }
   Regs out;

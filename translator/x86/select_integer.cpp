@@ -3,8 +3,12 @@
 
 namespace lanewise::x86 {
 
-VReg Selector::vxor(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpxord : Inst::kIdVpxor, a, or_mem(b)); }
-VReg Selector::vand(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpandd : Inst::kIdVpand, a, or_mem(b)); }
+VReg Selector::vxor(VReg a, VReg b) {
+  return b_->op(avx512() ? Inst::kIdVpxord : Inst::kIdVpxor, a, or_mem(b));
+}
+VReg Selector::vand(VReg a, VReg b) {
+  return b_->op(avx512() ? Inst::kIdVpandd : Inst::kIdVpand, a, or_mem(b));
+}
 VReg Selector::vor(VReg a, VReg b) { return b_->op(avx512() ? Inst::kIdVpord : Inst::kIdVpor, a, or_mem(b)); }
 VReg Selector::vandn(VReg not_a, VReg b) {
   return b_->op(avx512() ? Inst::kIdVpandnd : Inst::kIdVpandn, not_a, or_mem(b));
@@ -58,7 +62,8 @@ bool Selector::integer_inst(InstId i) {
     const u32 id = rule.op != inst.op ? 0 : avx512() ? rule.avx512[wide] : rule.avx2[wide];
     if (id == 0) continue;
     Regs out;
-    for (unsigned p = 0; p < parts(t); ++p) out.r[p] = b_->op(id, part(operands[0], p), or_mem(part(operands[1], p)));
+    for (unsigned p = 0; p < parts(t); ++p)
+      out.r[p] = b_->op(id, part(operands[0], p), or_mem(part(operands[1], p)));
     return set(result, out), true;
   }
   Regs out;
@@ -72,7 +77,8 @@ bool Selector::integer_inst(InstId i) {
   case Op::BitSelect:
     for (unsigned p = 0; p < parts(t); ++p) {
       const VReg a = part(operands[0], p), b = part(operands[1], p), c = part(operands[2], p);
-      out.r[p] = avx512() ? b_->op_tied(Inst::kIdVpternlogd, a, b, or_mem(c), imm(0xca)) : vor(vand(a, b), vandn(a, c));
+      out.r[p] = avx512() ? b_->op_tied(Inst::kIdVpternlogd, a, b, or_mem(c), imm(0xca))
+                          : vor(vand(a, b), vandn(a, c));
     }
     break;
   case Op::Select: out = select_value(t, operands[0], regs(operands[1]), regs(operands[2])); break;
@@ -80,7 +86,8 @@ bool Selector::integer_inst(InstId i) {
   case Op::UMax:
   case Op::SMin:
   case Op::SMax: // 64 bits on AVX2.
-    for (unsigned p = 0; p < 2; ++p) out.r[p] = min_max64(inst.op, part(operands[0], p), part(operands[1], p));
+    for (unsigned p = 0; p < 2; ++p)
+      out.r[p] = min_max64(inst.op, part(operands[0], p), part(operands[1], p));
     break;
   default: return false;
   }

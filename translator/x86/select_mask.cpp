@@ -51,7 +51,8 @@ bool Selector::mask_inst(InstId i) {
     return set(result, b_->op_k(Inst::kIdKorw, mask_and(c, in(1)), rest)), true;
   }
   case Op::U64ToMask: {
-    const VReg first_lane = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, gang_index(), 3, 0, View::R32)});
+    const VReg first_lane =
+        b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, gang_index(), 3, 0, View::R32)});
     return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane)))), true;
   }
   case Op::ICmp: {
@@ -70,11 +71,16 @@ VReg Selector::compare(ir::IntPred pred, VReg a, VReg b, bool wide) {
   if (avx512()) {
     static constexpr u8 kImmediates[] = {0, 4, 1, 2, 6, 5, 1, 2, 6, 5};
     const bool is_signed = pred >= IntPred::SLt;
-    const u32 id = wide ? (is_signed ? Inst::kIdVpcmpq : Inst::kIdVpcmpuq) : (is_signed ? Inst::kIdVpcmpd : Inst::kIdVpcmpud);
+    const u32 id = wide ? (is_signed ? Inst::kIdVpcmpq : Inst::kIdVpcmpuq)
+                        : (is_signed ? Inst::kIdVpcmpd : Inst::kIdVpcmpud);
     return b_->op_k(id, vec(a), or_mem(vec(b)), imm(kImmediates[static_cast<unsigned>(pred)]));
   }
-  const auto equal = [&](VReg x, VReg y) { return b_->op(wide ? Inst::kIdVpcmpeqq : Inst::kIdVpcmpeqd, x, or_mem(y)); };
-  const auto greater = [&](VReg x, VReg y) { return b_->op(wide ? Inst::kIdVpcmpgtq : Inst::kIdVpcmpgtd, x, or_mem(y)); };
+  const auto equal = [&](VReg x, VReg y) {
+    return b_->op(wide ? Inst::kIdVpcmpeqq : Inst::kIdVpcmpeqd, x, or_mem(y));
+  };
+  const auto greater = [&](VReg x, VReg y) {
+    return b_->op(wide ? Inst::kIdVpcmpgtq : Inst::kIdVpcmpgtd, x, or_mem(y));
+  };
   const auto biased = [&](VReg x) { return vxor(x, splat_const(wide, wide ? u64{1} << 63 : 0x8000'0000u)); };
   switch (pred) {
   case IntPred::Eq: return equal(a, b);

@@ -1,5 +1,6 @@
-// Vector loads and stores. One access becomes the cheapest of: a scalar load and a broadcast, full-width loads or stores of
-// consecutive elements (proved, or found by a cheap test), gathers and scatters, a loop over the lanes.
+// Vector loads and stores. One access becomes the cheapest of: a scalar load and a broadcast, full-width
+// loads or stores of consecutive elements (proved, or found by a cheap test), gathers and scatters, a loop
+// over the lanes.
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
@@ -10,9 +11,12 @@ bool Selector::memory_inst(InstId i) {
   if (op != Op::Load && op != Op::Store && op != Op::Atomic) return false;
   const Access a = access(i);
   if (!error_.empty()) return true;
-  if (op == Op::Load) load(i, a);
-  else if (op == Op::Store) store(i, a);
-  else atomic(i, a);
+  if (op == Op::Load)
+    load(i, a);
+  else if (op == Op::Store)
+    store(i, a);
+  else
+    atomic(i, a);
   return true;
 }
 
@@ -75,8 +79,8 @@ VReg Selector::first_address(const Access& a) {
   return b_->op_r64_tied(Inst::kIdAdd, b_->op_r64(Inst::kIdMovsxd, r32(low)), r64(a.base));
 }
 
-/// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride. That formula is all that
-/// counts, so it does not matter whether lane 0 takes part.
+/// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride. That
+/// formula is all that counts, so it does not matter whether lane 0 takes part.
 void Selector::branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no) {
   std::array<u32, 16> steps{};
   VReg equal;
@@ -110,8 +114,8 @@ void Selector::load(InstId i, const Access& a) {
   const unsigned count = inst.num_results;
   std::array<VReg, 4> out{};
   const std::span<VReg> results(out.data(), count);
-  const bool can_be_contiguous = inst.mem.bytes == 4 || (inst.mem.bytes == 8 && a.dword_stride == 4) ||
-                                 (inst.mem.bytes < 4 && avx512());
+  const bool can_be_contiguous =
+      inst.mem.bytes == 4 || (inst.mem.bytes == 8 && a.dword_stride == 4) || (inst.mem.bytes < 4 && avx512());
   if (a.uniform()) {
     load_uniform(i, a, results);
   } else if (!can_be_contiguous) {
@@ -135,7 +139,8 @@ void Selector::load(InstId i, const Access& a) {
 
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<unsigned>(inst.mem.bytes, 4))};
+  const FaultSite site{.kind = FaultSite::Kind::Scalar,
+                       .bytes = static_cast<u8>(std::min<unsigned>(inst.mem.bytes, 4))};
   const u32 narrow_id = inst.mem.bytes == 1   ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
                         : inst.mem.bytes == 2 ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
                                               : Inst::kIdMov;
@@ -153,8 +158,10 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   std::array<VReg, 4> params{}, none{}, values{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
   for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
-  if (avx512()) b_->emit(Inst::kIdKortestw, {k(a.mask), k(a.mask)});
-  else b_->emit(Inst::kIdVptest, {vec(a.mask), vec(a.mask)});
+  if (avx512())
+    b_->emit(Inst::kIdKortestw, {k(a.mask), k(a.mask)});
+  else
+    b_->emit(Inst::kIdVptest, {vec(a.mask), vec(a.mask)});
   b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
   b_->at(some);
   for (unsigned d = 0; d < out.size(); ++d) values[d] = zero_outside(a.mask, read(d));
@@ -167,7 +174,9 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const VReg address = first_address(a);
   const auto site = [&](unsigned bytes, unsigned lane) {
-    return FaultSite{.kind = FaultSite::Kind::Contiguous, .bytes = static_cast<u8>(bytes), .lane_offset = static_cast<u8>(lane)};
+    return FaultSite{.kind = FaultSite::Kind::Contiguous,
+                     .bytes = static_cast<u8>(bytes),
+                     .lane_offset = static_cast<u8>(lane)};
   };
   if (inst.mem.bytes < 4) {
     const bool byte = inst.mem.bytes == 1;
@@ -183,8 +192,10 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
       const Operand at = mem(address, a.disp + static_cast<i64>(p) * module_.vec_bytes());
       const VReg mask = wide_mask(a.mask, p);
       b_->faults(site(8, p * lanes() / 2));
-      if (avx512()) wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
-      else wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
+      if (avx512())
+        wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
+      else
+        wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
     }
     out[0] = narrow(wide, false);
     out[1] = narrow(wide, true);
@@ -193,28 +204,34 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
   for (unsigned d = 0; d < out.size(); ++d) {
     const Operand at = mem(address, a.disp + d * a.dword_stride);
     b_->faults(site(4, 0));
-    if (a.full) out[d] = b_->load_vec(at);
-    else if (avx512()) out[d] = b_->zero_masked(a.mask).op(Inst::kIdVmovdqu32, at);
-    else out[d] = b_->op(Inst::kIdVpmaskmovd, a.mask, at);
+    if (a.full)
+      out[d] = b_->load_vec(at);
+    else if (avx512())
+      out[d] = b_->zero_masked(a.mask).op(Inst::kIdVmovdqu32, at);
+    else
+      out[d] = b_->op(Inst::kIdVpmaskmovd, a.mask, at);
   }
 }
 
 VReg Selector::gather_dwords(const Access& a, unsigned d) {
   const i64 disp = a.disp + static_cast<i64>(d) * a.dword_stride;
   const auto site = [&](unsigned lane, bool wide) {
-    return FaultSite{.kind = FaultSite::Kind::Indexed, .bytes = 4, .lane_offset = static_cast<u8>(lane), .index64 = wide};
+    return FaultSite{
+        .kind = FaultSite::Kind::Indexed, .bytes = 4, .lane_offset = static_cast<u8>(lane), .index64 = wide};
   };
   const VReg zero = b_->splat32(0);
   if (!a.wide) {
     b_->faults(site(0, false));
-    return b_->gather(Inst::kIdVpgatherdd, View::Full, zero, mem_vector(a.base, a.index.r[0], View::Full, 0, disp, View::R32), a.mask);
+    return b_->gather(Inst::kIdVpgatherdd, View::Full, zero,
+                      mem_vector(a.base, a.index.r[0], View::Full, 0, disp, View::R32), a.mask);
   }
   VReg halves[2];
   for (unsigned p = 0; p < 2; ++p) {
     const VReg mask = avx512() ? wide_mask(a.mask, p) : half_of(a.mask, p);
     b_->faults(site(p * lanes() / 2, true));
-    halves[p] = b_->gather(Inst::kIdVpgatherqd, View::Half, zero,
-                           mem_vector(a.base, a.index.r[p], View::Full, 0, disp, View::R32), mask, View::Half);
+    halves[p] =
+        b_->gather(Inst::kIdVpgatherqd, View::Half, zero,
+                   mem_vector(a.base, a.index.r[p], View::Full, 0, disp, View::R32), mask, View::Half);
   }
   return b_->op(avx512() ? Inst::kIdVinserti64x4 : Inst::kIdVinserti128, halves[0], half(halves[1]), imm(1));
 }
@@ -281,16 +298,23 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
     return;
   }
   const Operand at = mem(address, a.disp);
-  if (a.full) b_->store_vec(at, data[0]);
-  else if (avx512()) b_->with_mask(a.mask).emit(Inst::kIdVmovdqu32, {at, vec(data[0])});
-  else b_->emit(Inst::kIdVpmaskmovd, {at, vec(a.mask), vec(data[0])});
+  if (a.full)
+    b_->store_vec(at, data[0]);
+  else if (avx512())
+    b_->with_mask(a.mask).emit(Inst::kIdVmovdqu32, {at, vec(data[0])});
+  else
+    b_->emit(Inst::kIdVpmaskmovd, {at, vec(a.mask), vec(data[0])});
 }
 
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {
   const ir::Inst& inst = f_[i];
   if (avx512() && inst.mem.bytes >= 4 && !a.uniform() && data.size() == 1) {
     const auto site = [&](unsigned lane) {
-      return FaultSite{.kind = FaultSite::Kind::Indexed, .bytes = 4, .lane_offset = static_cast<u8>(lane), .index64 = a.wide, .is_write = true};
+      return FaultSite{.kind = FaultSite::Kind::Indexed,
+                       .bytes = 4,
+                       .lane_offset = static_cast<u8>(lane),
+                       .index64 = a.wide,
+                       .is_write = true};
     };
     if (!a.wide) {
       const Operand at = mem_vector(a.base, a.index.r[0], View::Full, 0, a.disp, View::R32);
@@ -311,8 +335,11 @@ void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> 
     for (unsigned d = 0; d < data.size(); ++d) {
       const VReg value = b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32));
       const View view = inst.mem.bytes == 1 ? View::R8 : inst.mem.bytes == 2 ? View::R16 : View::R32;
-      b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<unsigned>(4, inst.mem.bytes)), .is_write = true});
-      b_->emit(Inst::kIdMov, {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
+      b_->faults({.kind = FaultSite::Kind::Scalar,
+                  .bytes = static_cast<u8>(std::min<unsigned>(4, inst.mem.bytes)),
+                  .is_write = true});
+      b_->emit(Inst::kIdMov,
+               {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
     }
   });
 }

@@ -8,7 +8,8 @@ VReg Selector::shift_count(ValueId amount, unsigned p, bool wide) {
   u64 bits = 0;
   const u64 limit = wide ? 63 : 31;
   const ir::Inst* def = f_.def(amount);
-  const bool bounded = def != nullptr && def->op == Op::And && f_.is_const(f_.operands(f_.def_id(amount))[1], &bits) && bits <= limit;
+  const bool bounded = def != nullptr && def->op == Op::And &&
+                       f_.is_const(f_.operands(f_.def_id(amount))[1], &bits) && bits <= limit;
   VReg count = reg1(amount);
   if (!bounded) count = vand(count, b_->splat32(static_cast<u32>(limit)));
   return wide ? widen(count, p, false) : count;
@@ -60,9 +61,13 @@ bool Selector::shift_inst(InstId i) {
     const VReg a = reg1(operands[0]), b = reg1(operands[1]);
     if (f_.is_const(operands[2], &amount)) {
       amount &= 31;
-      if (amount == 0) out.r[0] = b;
-      else if (avx512() && operands[0] == operands[1]) out.r[0] = b_->op(Inst::kIdVprord, a, imm(static_cast<i64>(amount)));
-      else out.r[0] = vor(shr_imm(b, static_cast<unsigned>(amount)), shl_imm(a, static_cast<unsigned>(32 - amount)));
+      if (amount == 0)
+        out.r[0] = b;
+      else if (avx512() && operands[0] == operands[1])
+        out.r[0] = b_->op(Inst::kIdVprord, a, imm(static_cast<i64>(amount)));
+      else
+        out.r[0] =
+            vor(shr_imm(b, static_cast<unsigned>(amount)), shl_imm(a, static_cast<unsigned>(32 - amount)));
       break;
     }
     const VReg count = shift_count(operands[2], 0, false);

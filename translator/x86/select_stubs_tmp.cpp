@@ -5,4 +5,4 @@ bool Selector::float_inst(InstId) { return false; }
 void Selector::scratch_access(InstId i, Access&) { unsupported(i, "scratch"); }
 void Selector::flat_access(InstId i, Access&) { unsupported(i, "flat"); }
 void Selector::atomic(InstId i, const Access&) { unsupported(i, "atomic"); }
-}
+} // namespace lanewise::x86

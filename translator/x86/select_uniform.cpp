@@ -1,5 +1,5 @@
-// Wave-level values: plain x86 on general-purpose registers. 32-bit results leave the upper half of the register zero, which
-// makes zero-extension a copy.
+// Wave-level values: plain x86 on general-purpose registers. 32-bit results leave the upper half of the
+// register zero, which makes zero-extension a copy.
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
@@ -16,8 +16,8 @@ constexpr UniformBinary kTwoOperand[] = {
 };
 
 constexpr CondCode kConditions[] = {
-    CondCode::kE,          CondCode::kNE,         CondCode::kB, CondCode::kBE, CondCode::kA, CondCode::kAE,
-    CondCode::kSignedLT, CondCode::kSignedLE, CondCode::kSignedGT, CondCode::kSignedGE};
+    CondCode::kE,  CondCode::kNE,       CondCode::kB,        CondCode::kBE,       CondCode::kA,
+    CondCode::kAE, CondCode::kSignedLT, CondCode::kSignedLE, CondCode::kSignedGT, CondCode::kSignedGE};
 
 Operand sized(VReg r, bool wide) { return wide ? r64(r) : r32(r); }
 
@@ -38,13 +38,17 @@ bool Selector::uniform_inst(InstId i) {
   const View view = wide ? View::R64 : View::R32;
   const auto in = [&](unsigned n) { return reg1(operands[n]); };
   for (const UniformBinary& rule : kTwoOperand)
-    if (rule.op == inst.op) return set(result, b_->def_tied(rule.id, view, in(0), {sized(in(1), wide)})), true;
+    if (rule.op == inst.op)
+      return set(result, b_->def_tied(rule.id, view, in(0), {sized(in(1), wide)})), true;
 
   switch (inst.op) {
-  case Op::AndNot: return set(result, b_->def(Inst::kIdAndn, view, {sized(in(1), wide), sized(in(0), wide)})), true;
+  case Op::AndNot:
+    return set(result, b_->def(Inst::kIdAndn, view, {sized(in(1), wide), sized(in(0), wide)})), true;
   case Op::Not:
-    if (type(result) == Type::U1) set(result, b_->op_r32_tied(Inst::kIdXor, in(0), imm(1)));
-    else set(result, b_->def_tied(Inst::kIdNot, view, in(0), {}));
+    if (type(result) == Type::U1)
+      set(result, b_->op_r32_tied(Inst::kIdXor, in(0), imm(1)));
+    else
+      set(result, b_->def_tied(Inst::kIdNot, view, in(0), {}));
     return true;
   case Op::ZExt: return set(result, b_->copy(in(0))), true;
   case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
@@ -70,7 +74,9 @@ bool Selector::uniform_inst(InstId i) {
   case Op::PopCount:
   case Op::CountLz:
   case Op::CountTz: {
-    const u32 id = inst.op == Op::PopCount ? Inst::kIdPopcnt : inst.op == Op::CountLz ? Inst::kIdLzcnt : Inst::kIdTzcnt;
+    const u32 id = inst.op == Op::PopCount  ? Inst::kIdPopcnt
+                   : inst.op == Op::CountLz ? Inst::kIdLzcnt
+                                            : Inst::kIdTzcnt;
     const bool wide_source = type(operands[0]) == Type::U64;
     return set(result, b_->def(id, wide_source ? View::R64 : View::R32, {sized(in(0), wide_source)})), true;
   }
@@ -98,9 +104,11 @@ CondCode Selector::emit_compare(InstId icmp) {
   const bool wide = type(operands[0]) == Type::U64;
   const VReg a = reg1(operands[0]);
   u64 bits = 0;
-  if (f_.is_const(operands[1], &bits) && static_cast<i32>(bits) == static_cast<i64>(wide ? bits : static_cast<u64>(static_cast<i32>(bits))))
+  if (f_.is_const(operands[1], &bits) &&
+      static_cast<i32>(bits) == static_cast<i64>(wide ? bits : static_cast<u64>(static_cast<i32>(bits))))
     b_->emit(Inst::kIdCmp, {sized(a, wide), imm(static_cast<i32>(bits))});
-  else b_->emit(Inst::kIdCmp, {sized(a, wide), sized(reg1(operands[1]), wide)});
+  else
+    b_->emit(Inst::kIdCmp, {sized(a, wide), sized(reg1(operands[1]), wide)});
   return kConditions[f_[icmp].imm];
 }
 
@@ -185,8 +193,10 @@ bool Selector::uniform_from_lanes(InstId i) {
   };
   if (inst.op == Op::AnyLane && !is_in_slot(operands[0])) { // Decided by the gang.
     const VReg m = reg1(operands[0]);
-    if (avx512()) b_->emit(Inst::kIdKortestw, {k(m), k(m)});
-    else b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+    if (avx512())
+      b_->emit(Inst::kIdKortestw, {k(m), k(m)});
+    else
+      b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
     return set(result, b_->setcc(CondCode::kNotZero)), true;
   }
   u64 lane = 0;
@@ -247,11 +257,12 @@ void Selector::scalar_store(InstId i) {
   }
 }
 
-/// Each dword is checked on its own against stride * num_records (gfx9: num_records) bytes, num_records if the stride is 0;
-/// out of range reads come from a zero in the pool.
+/// Each dword is checked on its own against stride * num_records (gfx9: num_records) bytes, num_records if
+/// the stride is 0; out of range reads come from a zero in the pool.
 void Selector::scalar_buffer_load(InstId i) {
   const auto operands = f_.operands(i);
-  const VReg high = b_->op_r64_tied(Inst::kIdShl, b_->op_r32(Inst::kIdMovzx, r16(reg1(operands[1]))), imm(32));
+  const VReg high =
+      b_->op_r64_tied(Inst::kIdShl, b_->op_r32(Inst::kIdMovzx, r16(reg1(operands[1]))), imm(32));
   VReg base = b_->op_r64_tied(Inst::kIdOr, high, r64(reg1(operands[0])));
   base = b_->op_r64_tied(Inst::kIdAnd, base, imm(-4));
   VReg limit = reg1(operands[2]);

@@ -19,7 +19,8 @@ bool Selector::in_preamble(ValueId v) {
   if (at.phase == phase_) return at.preamble;
   const ir::Inst* def = f_.def(v);
   if (def != nullptr && def->op == Op::Const) return true;
-  if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v)) return in_preamble(f_.operands(f_.def_id(v))[0]);
+  if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v))
+    return in_preamble(f_.operands(f_.def_id(v))[0]);
   return ir::is_uniform(type(v)) && is_in_slot(v);
 }
 
@@ -168,7 +169,8 @@ Regs Selector::splat(Type t, VReg uniform) {
   if (avx512()) {
     r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, wide ? r64(uniform) : r32(uniform));
   } else {
-    const VReg low = b_->def(wide ? Inst::kIdVmovq : Inst::kIdVmovd, View::Xmm, {wide ? r64(uniform) : r32(uniform)});
+    const VReg low =
+        b_->def(wide ? Inst::kIdVmovq : Inst::kIdVmovd, View::Xmm, {wide ? r64(uniform) : r32(uniform)});
     r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(low));
   }
   return {{r, wide ? r : VReg{}}};

@@ -1,8 +1,9 @@
-// The selector's class: one phase at a time, each IR instruction to its x86 form. The rules are spread over select_*.cpp.
+// The selector's class: one phase at a time, each IR instruction to its x86 form. The rules are spread over
+// select_*.cpp.
 //
-// Shape of a part: a wave-level preamble (run once), the gang loop's head, the body's blocks, and per exit edge the stores of
-// what lives on, the step to the next gang, and a tail that runs after the last gang. Rules append to the current block, and
-// to preamble and head at any time, because these are closed last:
+// Shape of a part: a wave-level preamble (run once), the gang loop's head, the body's blocks, and per exit
+// edge the stores of what lives on, the step to the next gang, and a tail that runs after the last gang.
+// Rules append to the current block, and to preamble and head at any time, because these are closed last:
 //
 //   preamble:  r15 = rbx; uniform work, splats, constants
 //   head:      loads of live-in slices
@@ -10,8 +11,9 @@
 //   exit:      slices to slots; r15 += gang; if r15 != rbx + 256 goto head
 //   tail:      uniform values to slots; jump to the next part, or return
 //
-// A value is in registers thus: U* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two Vecs in lane order; Mask
-// one k register (AVX-512, bits beyond the gang zero) or one Vec of all-ones and zero dwords (AVX2).
+// A value is in registers thus: U* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two Vecs
+// in lane order; Mask one k register (AVX-512, bits beyond the gang zero) or one Vec of all-ones and zero
+// dwords (AVX2).
 #pragma once
 
 #include "translator/x86/select.hpp"
@@ -34,8 +36,8 @@ struct Regs {
 
 class Selector {
 public:
-  Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame, const SelectOptions& options,
-           Module& module);
+  Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
+           const SelectOptions& options, Module& module);
   Result<void> run();
 
 private:
@@ -56,7 +58,8 @@ private:
     ValueId from;
     u32 slot;
   };
-  void collect_copies(IrBlockId from, const ir::Successor& s, std::vector<SlotCopy>& per_lane, std::vector<SlotCopy>& uniform);
+  void collect_copies(IrBlockId from, const ir::Successor& s, std::vector<SlotCopy>& per_lane,
+                      std::vector<SlotCopy>& uniform);
   void store_copies(const std::vector<SlotCopy>& copies);
 
   // ---- select_values.cpp: where values are
@@ -70,7 +73,9 @@ private:
   Regs materialize(ValueId v);
   Regs load_slot(ValueId v, bool remat);
   void store_slot(Type t, u32 slot, Regs value);
-  Operand slice(u32 slot, unsigned p, View view = View::Full) const { return mem(kGang, slot + 256 * p, view); }
+  Operand slice(u32 slot, unsigned p, View view = View::Full) const {
+    return mem(kGang, slot + 256 * p, view);
+  }
   Operand mask_slice(u32 slot);
   VReg gang_index(); ///< the gang's first lane / 8 in a Gpr, valid in the whole gang loop
   VReg constant_mask(u64 bits);
@@ -128,8 +133,8 @@ private:
 
   // ---- select_mask.cpp
   bool mask_inst(InstId i);
-  VReg wide_mask(VReg mask, unsigned p);      ///< the part's mask for qword elements
-  VReg narrow_masks(VReg lo, VReg hi);        ///< qword masks of both parts to one
+  VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
+  VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
   VReg mask_and(VReg a, VReg b);
   VReg mask_not(VReg a);
@@ -151,13 +156,13 @@ private:
   // ---- select_memory.cpp, select_access.cpp, select_atomic.cpp
   /// Where the lanes of an access go: base + index + disp, for dword d of a lane another d * dword_stride.
   struct Access {
-    VReg base;           ///< Gpr; absent with wide indices
-    Regs index;          ///< V32, sign-extended, or with `wide` V64; absent if all lanes go to `base`
+    VReg base;  ///< Gpr; absent with wide indices
+    Regs index; ///< V32, sign-extended, or with `wide` V64; absent if all lanes go to `base`
     bool wide = false;
     i64 disp = 0;
     unsigned dword_stride = 4;
-    VReg mask;           ///< lanes that take part and are in range
-    bool full = false;   ///< the mask is known to be full
+    VReg mask;         ///< lanes that take part and are in range
+    bool full = false; ///< the mask is known to be full
     [[nodiscard]] bool uniform() const { return !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
@@ -199,7 +204,9 @@ private:
   VReg vor(VReg a, VReg b);
   VReg vandn(VReg not_a, VReg b); ///< ~not_a & b
   VReg vnot(VReg a);
-  VReg splat_const(bool wide, u64 value) { return wide ? b_->splat64(value) : b_->splat32(static_cast<u32>(value)); }
+  VReg splat_const(bool wide, u64 value) {
+    return wide ? b_->splat64(value) : b_->splat32(static_cast<u32>(value));
+  }
   VReg shl_imm(VReg a, unsigned n, bool wide = false);
   VReg shr_imm(VReg a, unsigned n, bool wide = false);
   VReg sar_imm32(VReg a, unsigned n);
