@@ -83,7 +83,7 @@ std::optional<FaultReport> run_workgroup(const DispatchRequest& request, Worker&
   context.scratch = worker.scratch.data();
   context.scratch_wave_bytes = request.scratch_wave_bytes;
   std::copy(std::begin(group), std::end(group), context.group_id);
-  std::memset(context.lds, 0, context.lds_bytes);
+  if (context.lds_bytes) std::memset(context.lds, 0, context.lds_bytes);
 
   Execution run = {request, context, worker.frames.data(), request.engine->frame_bytes(),
                    std::min(request.waves->waves_in(group), request.max_waves)};
