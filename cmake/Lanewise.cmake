@@ -24,6 +24,10 @@ if(LANEWISE_SANITIZE)
   target_link_options(lanewise_flags INTERFACE -fsanitize=${LANEWISE_SANITIZE})
 endif()
 
+if(LANEWISE_FUZZERS) # Coverage of the libraries is what guides the fuzzer.
+  target_compile_options(lanewise_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # lanewise_library(NAME SOURCES a.cpp ... LINKS lib ...): a static library of one folder.
 function(lanewise_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
