@@ -399,6 +399,12 @@ void Allocator::resolve_edge(u32 from, u32 n) {
 
 void Allocator::process(const LInst& inst, u32 index) {
   position_ = index;
+  if (inst.remat) {
+    // Made where it is first wanted, not here.
+    const Operand& o = part_.operands[inst.first_operand];
+    next_[o.reg.index] = live_.next_use[inst.first_operand];
+    return;
+  }
   collect_uses(inst);
   bring_in_uses(inst);
   const u32 first = inst.first_operand, last = first + inst.num_operands;
