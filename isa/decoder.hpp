@@ -22,15 +22,14 @@ enum class DecodeStatus : u8 {
   LiteralNotAllowed, ///< a literal in VOP3, SDWA or DPP
   LdsDirectMisplaced,///< lds_direct anywhere but in the first source of a vector instruction
   ReservedControl,   ///< reserved value of dpp_ctrl, an SDWA selector, dst_unused or the FLAT segment
-  ReservedBits,      ///< addr64 with idxen or offen, both LDS and data forms, and the like
+  ReservedBits,      ///< a bit that the instruction does not define is set, or bits contradict each other (addr64 with idxen)
 };
 
 /// One sentence for `status`.
 std::string_view reason(DecodeStatus status);
 
 /// Decodes the first instruction of `code`, a whole number of dwords, into `out`, which is meaningless unless the result is Ok.
-/// Never allocates. Bits that the instruction does not define are ignored, as the hardware does; codes it does not define
-/// are refused.
+/// Never allocates. Bits that the instruction does not define must be zero.
 DecodeStatus decode(Target target, std::span<const u32> code, Inst& out);
 
 /// The same from bytes at any alignment (little-endian), as a value; the error names the dwords and the reason.

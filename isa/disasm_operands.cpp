@@ -65,7 +65,8 @@ void append_literal(std::string& out, const Operand& operand, Target target) {
     return;
   }
   const unsigned last = target >= Target::gfx803 ? enc::kSrcInvTwoPi : enc::kSrcInvTwoPi - 1;
-  for (unsigned code = enc::kSrcHalf; code <= last && !is_double_width(operand); ++code)
+  const bool plain = is_double_width(operand) || (half && operand.type != OperandType::F16);
+  for (unsigned code = enc::kSrcHalf; code <= last && !plain; ++code)
     if (inline_constant(code, operand.type) == dword) {
       Operand same = operand;
       same.index = static_cast<u16>(code);

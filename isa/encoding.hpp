@@ -13,8 +13,12 @@ struct Field {
   [[nodiscard]] constexpr u32 get(u64 word) const { return static_cast<u32>((word >> lo) & ((u64{1} << width) - 1)); }
   [[nodiscard]] constexpr bool flag(u64 word) const { return (word >> lo) & 1; }
   [[nodiscard]] constexpr i64 get_signed(u64 word) const { return sign_extend(get(word), width); }
+  [[nodiscard]] constexpr u64 mask() const { return ((u64{1} << width) - 1) << lo; }
   [[nodiscard]] constexpr u64 put(u64 value) const { return (value & ((u64{1} << width) - 1)) << lo; }
 };
+
+/// Bit `i` of a field, as a field.
+constexpr Field bit(Field field, u8 i) { return {static_cast<u8>(field.lo + i), 1}; }
 
 /// Source codes with a meaning of their own in the 8- and 9-bit source fields.
 inline constexpr unsigned kSrcInlineZero = 128, kSrcInlineMinus1 = 193, kSrcInlineMinus16 = 208, kSrcHalf = 240,
@@ -24,6 +28,7 @@ inline constexpr unsigned kSrcInlineZero = 128, kSrcInlineMinus1 = 193, kSrcInli
 struct Prefix {
   u8 width = 0;
   u16 value = 0;
+  [[nodiscard]] constexpr u64 mask() const { return 0xffffffff & ~(0xffffffffull >> width); }
   [[nodiscard]] constexpr u32 word() const { return static_cast<u32>(value) << (32 - width); }
   [[nodiscard]] constexpr bool matches(u32 first) const { return width != 0 && (first >> (32 - width)) == value; }
 };

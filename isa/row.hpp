@@ -190,6 +190,7 @@ enum Flag : u64 {
   kRegRead = 1ull << 48,       ///< s_getreg
   kScratchSmem = 1ull << 49,   ///< scalar scratch access: the offset is in units of dwords
   kLaneId = 1ull << 50,        ///< the result depends on the lane's number
+  kNoGds = 1ull << 55,         ///< a DS instruction without a GDS form
   kSwizzle = 1ull << 54,       ///< the offset is a lane pattern (ds_swizzle_b32)
   kBareName = 1ull << 53,      ///< LLVM prints the 32-bit form without _e32, although a 64-bit form exists
   kInterp = 1ull << 52,        ///< parameter interpolation: attribute in mods, LDS parameters addressed by M0

@@ -52,7 +52,7 @@
 #define DS_READ2(both, type, unit) DST(V(both)), SRC(V(U32)), DS_MEM(.bytes = size_of(type), .load = true, .pair = unit)
 #define DS_READ_ADDTID             DST(V(B32)), DS_MEM(.bytes = 4, .load = true), .hazards = kHzM0User, .flags = kAddTid | kLaneId
 #define DS_SWIZZLE                 DST(V(B32)), SRC(V(B32)), .reads = kExecReg, .counter = Counter::Lgkm, .flags = kCrossLane | kSwizzle
-#define DS_PERMUTE                 DST(V(B32)), SRC(V(U32), V(B32)), .reads = kExecReg, .counter = Counter::Lgkm, .flags = kCrossLane
+#define DS_PERMUTE                 DST(V(B32)), SRC(V(U32), V(B32)), .reads = kExecReg, .counter = Counter::Lgkm, .flags = kCrossLane | kNoGds
 #define DS_COUNT(kind)             DST(V(B32)), DS_MEM(.bytes = 4, .load = true, .store = true, .atomic = Atomic::kind), .flags = kNoData | kCrossLane
 #define DS_ORDERED                 DST(V(B32)), SRC(V(U32)), .reads = kExecReg | kM0Reg, .counter = Counter::Lgkm, .memory = {.space = Space::Gds, .bytes = 4}, \
     .hazards = kHzM0User, .flags = kOrdered | kGdsOnly
