@@ -1,4 +1,5 @@
-// A stack machine: every work-item interprets one of several programs on its own input, with its stack in scratch.
+// A stack machine: every work-item interprets one of several programs on its own input. The stack is in scratch at -O0, in
+// registers indexed at run time above.
 enum { HALT, PUSH, ADD, SUB, MUL, DUP, SWAP, OVER, JUMP_NONZERO, MOD, DROP };
 
 kernel void bytecode_vm(uint limit, global const uchar* programs, global const uint* inputs, global uint* out) {
