@@ -89,6 +89,22 @@ aj::InstOptions instruction_options(const LInst& inst) {
   return options;
 }
 
+namespace {
+
+// Which operand is the AVX2 instruction's mask, in a vector register.
+u32 vector_mask_operand(const Module& module, const LInst& inst, FaultSite::Kind kind) {
+  if (kind == FaultSite::Kind::Indexed && !module.avx512) return 2; // vpgather dst, vsib, mask
+  switch (inst.id) {
+  case Inst::kIdVpmaskmovd:
+  case Inst::kIdVpmaskmovq:
+  case Inst::kIdVmaskmovps:
+  case Inst::kIdVmaskmovpd: return 1; // dst, mask, m or m, mask, src
+  default: return 0xff;
+  }
+}
+
+} // namespace
+
 FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const Assigned* assigned,
                        u32 offset) {
   FaultEntry e;
@@ -109,11 +125,8 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
       e.mask = assigned[i].reg;
     } else if (o.kind == OperandKind::Hidden) {
       e.lane_reg = assigned[i].reg;
-    } else if (vec_reg && !module.avx512 && e.site.kind == FaultSite::Kind::Indexed && i == 2) {
-      e.mask = assigned[i].reg; // vpgather dst, vsib, mask
-      e.mask_is_vec = true;
-    } else if (vec_reg && e.site.kind == FaultSite::Kind::Contiguous && i == 1 && ops.size() == 3) {
-      e.mask = assigned[i].reg; // vpmaskmov dst, mask, m or m, mask, src
+    } else if (vec_reg && i == vector_mask_operand(module, inst, e.site.kind)) {
+      e.mask = assigned[i].reg;
       e.mask_is_vec = true;
     }
   }

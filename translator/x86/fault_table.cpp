@@ -68,12 +68,13 @@ struct LaneAddress {
   u64 address;
 };
 
-// The first active lane that reaches the faulting byte; without an address, the first active one.
+// The first active lane with a byte in the faulting page: of masked accesses the CPU may report any address
+// in that page. Without an address, the first active lane.
 LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
-  const u64 start = scalar_address(e, regs);
+  const u64 start = scalar_address(e, regs), page = host_address & ~u64{4095};
   for (unsigned lane = 0; lane < e.lanes; ++lane)
     if (u64 address = start + lane * u64{e.site.bytes};
-        active(e, regs, lane) && address + e.site.bytes > host_address)
+        active(e, regs, lane) && address + e.site.bytes > page)
       return {static_cast<int>(lane), address};
   return {-1, host_address};
 }
