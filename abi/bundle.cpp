@@ -169,18 +169,15 @@ Result<std::vector<BundleEntry>> select_entries(const std::vector<BundleEntry>& 
   std::vector<BundleEntry> exact, close;
   for (const auto& entry : entries) {
     if (!entry.is_device() || entry.bytes.empty()) continue;
-    if (wanted.empty() && entry.id.empty())
-      exact.push_back(entry); // A lone code object: load() says what is wrong with it.
     const auto id = target_from_name(entry.processor);
-    if (!id || (wanted.empty() && entry.id.empty())) continue;
-    if (wanted.empty())
-      exact.push_back(entry);
-    else if (!agree(want.xnack, entry.xnack) || !agree(want.sramecc, entry.sramecc))
+    if (wanted.empty()) {
+      // A lone code object is taken whatever it is for: load() says what is wrong with it.
+      if (id || entry.id.empty()) exact.push_back(entry);
       continue;
-    else if (entry.processor == want.processor)
-      exact.push_back(entry);
-    else if (id->isa == want_id->isa)
-      close.push_back(entry);
+    }
+    if (!id || id->isa != want_id->isa) continue;
+    if (!agree(want.xnack, entry.xnack) || !agree(want.sramecc, entry.sramecc)) continue;
+    (entry.processor == want.processor ? exact : close).push_back(entry);
   }
   exact.insert(exact.end(), close.begin(), close.end());
   if (exact.empty())

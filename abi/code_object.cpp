@@ -153,7 +153,7 @@ const Symbol* CodeObject::find_symbol(std::string_view symbol_name) const {
   return it == symbols.end() ? nullptr : &*it;
 }
 
-Result<CodeObject> load(Bytes bytes, std::string name) {
+Result<CodeObject> load(Bytes bytes, const std::string& name) {
   CodeObject object;
   object.name = name;
   object.file = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());

@@ -60,6 +60,6 @@ struct CodeObject {
 /// Reads a linked AMDGPU code object of version 2 to 6 (AMDGPUUsage, "ELF Code Object"). `name` is put in
 /// front of messages. BadInput: damaged, relocatable (the message names the remedy) or not a code object;
 /// Unsupported: another target. The bytes are copied. Takes any input without crashing.
-Result<CodeObject> load(Bytes bytes, std::string name);
+Result<CodeObject> load(Bytes bytes, const std::string& name);
 
 } // namespace lanewise::abi

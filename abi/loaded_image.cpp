@@ -39,6 +39,11 @@ Result<Extent> extent_of(const elf::File& file) {
 
 } // namespace
 
+std::byte* LoadedImage::host(u64 address) const {
+  auto* memory = static_cast<std::byte*>(memory_.get());
+  return memory + (address - reinterpret_cast<u64>(memory));
+}
+
 Result<void> LoadedImage::map_segments(const elf::File& file) {
   const auto extent = extent_of(file);
   if (!extent) return extent.error();
@@ -53,7 +58,7 @@ Result<void> LoadedImage::map_segments(const elf::File& file) {
   bias_ = begin_ - extent->first;
   for (const auto& segment : file.segments) {
     if (segment.type != elf::kSegmentLoad || segment.memory_size == 0) continue;
-    auto* place = reinterpret_cast<std::byte*>(segment.address + bias_);
+    std::byte* place = host(segment.address + bias_);
     if (segment.file_size) std::memcpy(place, file.bytes.data() + segment.offset, segment.file_size);
     if (segment.flags & elf::kFlagExecute)
       texts_.push_back({segment.address + bias_, {place, static_cast<std::size_t>(segment.memory_size)}});
@@ -65,9 +70,7 @@ Result<void> LoadedImage::map_segments(const elf::File& file) {
 /// address.
 Result<void> LoadedImage::protect(const elf::File& file) const {
   u64 from = begin_;
-  const auto seal = [&](u64 to) {
-    return to <= from || mprotect(reinterpret_cast<void*>(from), to - from, PROT_READ) == 0;
-  };
+  const auto seal = [&](u64 to) { return to <= from || mprotect(host(from), to - from, PROT_READ) == 0; };
   std::vector<std::pair<u64, u64>> writable;
   for (const auto& segment : file.segments)
     if (segment.type == elf::kSegmentLoad && segment.memory_size != 0 && (segment.flags & elf::kFlagWrite))
@@ -88,8 +91,8 @@ Result<LoadedImage> LoadedImage::create(const CodeObject& object, const Resolver
   image.file_ = object.file;
   auto done = image.map_segments(object.elf);
   if (done)
-    done = relocate(object.elf, reinterpret_cast<std::byte*>(image.begin_), image.file_address(image.begin_),
-                    image.size_, image.bias_, resolver);
+    done = relocate(object.elf, image.host(image.begin_), image.file_address(image.begin_), image.size_,
+                    image.bias_, resolver);
   if (done) done = image.protect(object.elf);
   if (!done) return std::move(done).error().in(object.name);
   return image;

@@ -46,6 +46,7 @@ public:
   [[nodiscard]] std::string describe(u64 address) const;
 
 private:
+  [[nodiscard]] std::byte* host(u64 address) const; ///< of an address inside
   Result<void> map_segments(const elf::File& file);
   Result<void> protect(const elf::File& file) const;
 

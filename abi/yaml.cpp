@@ -43,9 +43,9 @@ std::vector<Line> split_lines(std::string_view text) {
 /// The end of the quoted text that begins `text`, or npos.
 std::size_t quoted_end(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
-    if (text[0] == '"' && text[i] == '\\')
-      ++i;
-    else if (text[i] == text[0] && text[0] == '\'' && i + 1 < text.size() && text[i + 1] == '\'')
+    const bool escape = text[0] == '"' && text[i] == '\\';
+    const bool doubled = text[0] == '\'' && text.substr(i, 2) == "''";
+    if (escape || doubled)
       ++i;
     else if (text[i] == text[0])
       return i + 1;
