@@ -45,6 +45,7 @@ Result<void> Selector::run() {
     part_of_.push_back(module_.add_part(fmt::format("phase{}", p)));
     module_.resume_points.push_back(part_of_.back());
   }
+  mxcsr_ = module_.mxcsr = most_common_mxcsr();
   for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) select_phase(p);
   if (!error_.empty()) return Error{ErrorCode::Unsupported, fmt::format("{}: {}", f_.name, error_)};
   return {};
@@ -162,6 +163,7 @@ void Selector::select_inst(InstId i) {
 }
 
 void Selector::terminate(IrBlockId b) {
+  load_mxcsr(module_.mxcsr); // No load if it is unchanged.
   const InstId end = f_.terminator(b);
   const ir::Inst& inst = f_[end];
   switch (inst.op) {

@@ -1,7 +1,5 @@
 #include "translator/x86/selector.hpp"
 namespace lanewise::x86 {
-bool Selector::lane_inst(InstId) { return false; }
-bool Selector::float_inst(InstId) { return false; }
 void Selector::scratch_access(InstId i, Access&) { unsupported(i, "scratch"); }
 void Selector::flat_access(InstId i, Access&) { unsupported(i, "flat"); }
 void Selector::atomic(InstId i, const Access&) { unsupported(i, "atomic"); }

@@ -16,6 +16,7 @@
 // dwords (AVX2).
 #pragma once
 
+#include "translator/x86/lane_moves.hpp"
 #include "translator/x86/select.hpp"
 
 #include <array>
@@ -142,7 +143,13 @@ private:
 
   // ---- select_lane.cpp
   bool lane_inst(InstId i);
-  void move_lanes(InstId i, const std::array<u8, kWaveSize>& source);
+  void move_lanes(InstId i, const LaneSources& source);
+  VReg permute_register(VReg v, const LaneSources& source);
+  VReg gather_slot(u32 slot, VReg lane, VReg mask);
+  VReg mask_at(ValueId mask, VReg lane);
+  bool stored_whole(InstId i, ValueId v);
+  void write_lane(InstId i);
+  void permute(InstId i);
 
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
@@ -150,8 +157,36 @@ private:
   VReg narrow(Regs wide, bool high);              ///< low or high dwords
   VReg half_of(VReg v, unsigned p);               ///< half p as a Half register
 
-  // ---- select_float*.cpp
+  // ---- select_float.cpp, select_half.cpp, select_fp_convert.cpp
   bool float_inst(InstId i);
+  bool half_inst(InstId i);
+  bool convert_inst(InstId i);
+  void set_mxcsr(const ir::FpAttr& fp, u32 care);
+  void load_mxcsr(u32 value);
+  [[nodiscard]] u32 most_common_mxcsr() const;
+  VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {});
+  VReg fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c);
+  VReg fcompare(VReg a, VReg b, u32 predicate, bool wide);
+  VReg float_part(const ir::Inst& inst, std::span<const VReg> in);
+  VReg splat_float(bool wide, double value);
+  VReg clamp(const ir::FpAttr& fp, VReg x);
+  VReg quieted(VReg x, bool wide);
+  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
+  void float_compare(InstId i);
+  VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
+  VReg flush_half(VReg v);                           ///< denormals to zeros, on the bits
+  VReg from_half(const ir::FpAttr& fp, VReg v);      ///< f16 in the low halves to f32
+  VReg to_half(const ir::FpAttr& fp, VReg v);        ///< f32 to f16, rounding and flushing as `fp` says
+  VReg half_fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c);
+  VReg half_min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
+  VReg half_is_nan(VReg v);
+  Regs to_double(VReg v);
+  VReg join_halves(VReg lo, VReg hi);
+  VReg int_to_single(const ir::FpAttr& fp, VReg v, bool is_signed);
+  Regs int_to_double(VReg v, bool is_signed);
+  VReg single_to_int(VReg v, bool is_signed);
+  VReg double_to_int(Regs v, bool is_signed);
+  void convert_format(InstId i);
 
   // ---- select_memory.cpp, select_access.cpp, select_atomic.cpp
   /// Where the lanes of an access go: base + index + disp, for dword d of a lane another d * dword_stride.
@@ -239,6 +274,7 @@ private:
   bool emitting_preamble_ = false;
   bool per_lane_ = true;
   VReg gang_index_;
+  u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
 } // namespace lanewise::x86

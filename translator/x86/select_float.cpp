@@ -1,0 +1,254 @@
+// Floating-point arithmetic. f32 and f64 are x86's own operations; f16 is computed in f32 and rounded again, which gives the
+// correctly rounded result for everything but fma.
+//
+// NaNs: x86 returns the first NaN operand quieted, as docs/SEMANTICS.md wants. In fma the order is that of the formula: the three
+// forms differ in which operand is overwritten, not in which NaN wins, when their operands are placed as fma() does.
+#include "translator/x86/select_float.hpp"
+
+namespace lanewise::x86 {
+
+using ir::FloatKind;
+using ir::FpAttr;
+using ir::Round;
+
+u32 mxcsr_of(const FpAttr& fp) {
+  static constexpr u32 kRounding[] = {0, 2, 1, 3};
+  return kMxcsrMasked | (kRounding[static_cast<unsigned>(fp.round)] << 13) | (fp.flush_out ? kMxcsrFtz : 0) |
+         (fp.flush_in ? kMxcsrDaz : 0);
+}
+
+Rounding embedded(Round round) {
+  static constexpr Rounding kModes[] = {Rounding::Nearest, Rounding::Up, Rounding::Down, Rounding::Zero};
+  return kModes[static_cast<unsigned>(round)];
+}
+
+/// Makes MXCSR agree with `fp` in the bits of `care`, with a load if it does not.
+void Selector::set_mxcsr(const FpAttr& fp, u32 care) {
+  const u32 wanted = (mxcsr_ & ~care) | (mxcsr_of(fp) & care);
+  if (wanted == mxcsr_) return;
+  load_mxcsr(wanted);
+}
+
+void Selector::load_mxcsr(u32 value) {
+  if (mxcsr_ == value) return;
+  mxcsr_ = value;
+  u8 bytes[4];
+  store_le(bytes, value);
+  b_->emit(Inst::kIdLdmxcsr, {module_.constant(bytes, View::R32)});
+}
+
+/// The MXCSR that most operations of the function want.
+u32 Selector::most_common_mxcsr() const {
+  std::unordered_map<u32, u32> votes;
+  u32 best = kMxcsrMasked;
+  for (const phases::Phase& phase : plan_.phases)
+    for (const IrBlockId b : phase.blocks)
+      for (const InstId i : f_[b].insts) {
+        const ir::Inst& inst = f_[i];
+        if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16) continue;
+        const u32 wanted = mxcsr_of(inst.fp);
+        if (++votes[wanted] > votes[best]) best = wanted;
+      }
+  return best;
+}
+
+/// An instruction that rounds: with embedded rounding where that exists.
+VReg Selector::rounded(const FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied) {
+  set_mxcsr(fp, kMxcsrDaz | kMxcsrFtz | (avx512() ? 0 : kMxcsrRounding));
+  const bool embed = ((mxcsr_ ^ mxcsr_of(fp)) & kMxcsrRounding) != 0;
+  if (embed) b_->rounding(embedded(fp.round));
+  return tied.valid() ? b_->def_tied(id, View::Full, tied, ops) : b_->def(id, View::Full, ops);
+}
+
+VReg Selector::fma(const FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c) {
+  const bool wide = fp.kind == FloatKind::F64;
+  if (overwrite_c) return rounded(fp, wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, {a, b}, c);
+  return rounded(fp, wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, {a, c}, b);
+}
+
+VReg Selector::fcompare(VReg a, VReg b, u32 predicate, bool wide) {
+  const u32 id = wide ? Inst::kIdVcmppd : Inst::kIdVcmpps;
+  return avx512() ? b_->op_k(id, a, b, imm(predicate)) : b_->op(id, a, b, imm(predicate));
+}
+
+namespace {
+
+struct FloatRule {
+  Op op;
+  u32 single, dbl;
+};
+constexpr FloatRule kArithmetic[] = {
+    {Op::FAdd, Inst::kIdVaddps, Inst::kIdVaddpd},  {Op::FSub, Inst::kIdVsubps, Inst::kIdVsubpd},
+    {Op::FMul, Inst::kIdVmulps, Inst::kIdVmulpd},  {Op::FDiv, Inst::kIdVdivps, Inst::kIdVdivpd},
+    {Op::FSqrt, Inst::kIdVsqrtps, Inst::kIdVsqrtpd},
+};
+
+/// vcmpps predicates by the set of outcomes {less 1, equal 2, greater 4, unordered 8}; none signals.
+constexpr u8 kComparePredicates[16] = {0x0b, 0x11, 0x00, 0x12, 0x1e, 0x0c, 0x1d, 0x07,
+                                       0x03, 0x19, 0x08, 0x1a, 0x16, 0x04, 0x15, 0x0f};
+
+/// vrndscaleps and vroundps immediates: mode, and no inexact exception.
+u32 rounding_immediate(Op op) {
+  return op == Op::FFloor ? 9 : op == Op::FCeil ? 10 : op == Op::FTrunc ? 11 : 8;
+}
+
+} // namespace
+
+bool Selector::float_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (!ir::info(inst.op).is(ir::kFloat)) return false;
+  for (const ValueId v : f_.operands(i))
+    if (ir::is_uniform(type(v))) return false;
+  if (convert_inst(i)) return true;
+  if (inst.op == Op::FCmp) return float_compare(i), true;
+  if (inst.fp.kind == FloatKind::F16) return half_inst(i);
+  const bool wide = inst.fp.kind == FloatKind::F64;
+  const ValueId result = f_.result(i);
+  const auto operands = f_.operands(i);
+  Regs out;
+  for (unsigned p = 0; p < parts(type(result)); ++p) {
+    VReg in[3];
+    for (unsigned n = 0; n < operands.size(); ++n)
+      if (n < 3 && inst.op != Op::FLdexp) in[n] = part(operands[n], p);
+    switch (inst.op) {
+    case Op::FLdexp: out.r[p] = ldexp(inst.fp, part(operands[0], p), reg1(operands[1]), p); continue;
+    case Op::FMin:
+    case Op::FMax: out.r[p] = min_max(inst.fp, inst.op == Op::FMax, in[0], in[1]); continue;
+    default: break;
+    }
+    out.r[p] = float_part(inst, {in, operands.size()});
+    if (!out.r[p].valid()) return false;
+  }
+  (void)wide;
+  return set(result, out), true;
+}
+
+/// One register of f32 or f64; an invalid register if there is no rule.
+VReg Selector::float_part(const ir::Inst& inst, std::span<const VReg> in) {
+  const bool wide = inst.fp.kind == FloatKind::F64;
+  for (const FloatRule& rule : kArithmetic) {
+    if (rule.op != inst.op) continue;
+    const u32 id = wide ? rule.dbl : rule.single;
+    return in.size() == 1 ? rounded(inst.fp, id, {in[0]}) : rounded(inst.fp, id, {in[0], in[1]});
+  }
+  switch (inst.op) {
+  case Op::FFma: return fma(inst.fp, in[0], in[1], in[2], true);
+  case Op::FCanonical: // Times one quiets and flushes.
+    return rounded(inst.fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {in[0], splat_float(wide, 1.0)});
+  case Op::FClamp: return clamp(inst.fp, in[0]);
+  case Op::FFloor:
+  case Op::FCeil:
+  case Op::FTrunc:
+  case Op::FRndne: {
+    set_mxcsr(inst.fp, kMxcsrDaz);
+    const u32 id = avx512() ? (wide ? Inst::kIdVrndscalepd : Inst::kIdVrndscaleps) : (wide ? Inst::kIdVroundpd : Inst::kIdVroundps);
+    return b_->op(id, in[0], imm(rounding_immediate(inst.op)));
+  }
+  default: return {};
+  }
+}
+
+VReg Selector::splat_float(bool wide, double value) {
+  return wide ? b_->splat64(std::bit_cast<u64>(value)) : b_->splat32(std::bit_cast<u32>(static_cast<float>(value)));
+}
+
+/// max(x, 0) takes 0 from NaN and from -0, because that is the second operand.
+VReg Selector::clamp(const FpAttr& fp, VReg x) {
+  const bool wide = fp.kind == FloatKind::F64;
+  set_mxcsr(fp, kMxcsrDaz);
+  const VReg zero = b_->splat32(0), one = splat_float(wide, 1.0);
+  const VReg positive = b_->op(wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps, x, zero);
+  VReg r = b_->op(wide ? Inst::kIdVminpd : Inst::kIdVminps, positive, one);
+  if (fp.flush_out && !fp.flush_in) r = rounded(fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {r, one});
+  if (fp.dx10_clamp) return r;
+  return blend(fcompare(x, x, kUnordered, wide), quieted(x, wide), r, wide);
+}
+
+VReg Selector::quieted(VReg x, bool wide) {
+  return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
+}
+
+/// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other operand as is. -0 < +0.
+VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
+  const bool wide = fp.kind == FloatKind::F64;
+  set_mxcsr(fp, kMxcsrDaz);
+  VReg r;
+  if (avx512()) {
+    r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, a, b, imm(max ? 5 : 4));
+  } else { // Either order gives the second of two zeros: combine their signs.
+    const u32 id = max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
+    const VReg ab = b_->op(id, a, b), ba = b_->op(id, b, a);
+    r = max ? vand(ab, ba) : vor(ab, ba);
+  }
+  if (a == b) {
+    const VReg nan = fcompare(a, a, kUnordered, wide);
+    return blend(nan, fp.ieee ? quieted(a, wide) : a, r, wide);
+  }
+  const VReg a_nan = fcompare(a, a, kUnordered, wide), b_nan = fcompare(b, b, kUnordered, wide);
+  VReg a_flushed = a, b_flushed = b;
+  if (fp.flush_in) { // The other operand is returned, but flushed like any input.
+    a_flushed = b_->op(wide ? Inst::kIdVminpd : Inst::kIdVminps, a, a);
+    b_flushed = b_->op(wide ? Inst::kIdVminpd : Inst::kIdVminps, b, b);
+  }
+  r = blend(b_nan, a_flushed, r, wide);
+  r = blend(a_nan, b_flushed, r, wide);
+  if (!fp.ieee) return r;
+  const auto signalling = [&](VReg x, VReg x_nan) {
+    if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
+    const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.
+    const VReg is_quiet = wide ? sign64(quiet_bit) : sar_imm32(quiet_bit, 31);
+    return vandn(is_quiet, x_nan);
+  };
+  r = blend(signalling(b, b_nan), quieted(b, wide), r, wide);
+  return blend(signalling(a, a_nan), quieted(a, wide), r, wide);
+}
+
+void Selector::float_compare(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const u32 predicate = kComparePredicates[inst.imm & 15];
+  const ValueId result = f_.result(i);
+  switch (inst.fp.kind) {
+  case FloatKind::F16: {
+    const VReg a = from_half(inst.fp, reg1(operands[0])), b = from_half(inst.fp, reg1(operands[1]));
+    return set(result, fcompare(a, b, predicate, false));
+  }
+  case FloatKind::F32:
+    set_mxcsr(inst.fp, kMxcsrDaz);
+    return set(result, fcompare(reg1(operands[0]), reg1(operands[1]), predicate, false));
+  case FloatKind::F64: {
+    set_mxcsr(inst.fp, kMxcsrDaz);
+    const VReg lo = fcompare(part(operands[0], 0), part(operands[1], 0), predicate, true);
+    return set(result, narrow_masks(lo, fcompare(part(operands[0], 1), part(operands[1], 1), predicate, true)));
+  }
+  }
+}
+
+/// x * 2^n, rounded once. `amount` has all lanes' 32-bit exponents.
+VReg Selector::ldexp(const FpAttr& fp, VReg x, VReg amount, unsigned p) {
+  const bool wide = fp.kind == FloatKind::F64;
+  if (avx512()) {
+    const VReg n = wide ? b_->op(Inst::kIdVcvtdq2pd, half(half_of(amount, p))) : b_->op(Inst::kIdVcvtdq2ps, amount);
+    return rounded(fp, wide ? Inst::kIdVscalefpd : Inst::kIdVscalefps, {x, n});
+  }
+  // By three factors. Down-scaling keeps the last one small enough that a denormal intermediate cannot round twice.
+  const i32 limit = wide ? 2200 : 300, top = wide ? 1023 : 127, bottom = wide ? -1022 : -126, mantissa = wide ? 53 : 24;
+  VReg n = b_->op(Inst::kIdVpminsd, amount, b_->splat32(static_cast<u32>(limit)));
+  n = b_->op(Inst::kIdVpmaxsd, n, b_->splat32(static_cast<u32>(-limit)));
+  if (wide) n = widen(n, p, true);
+  const auto constant = [&](i32 v) { return wide ? b_->splat64(static_cast<u64>(i64{v})) : b_->splat32(static_cast<u32>(v)); };
+  const auto power = [&](VReg e) { // 2^e
+    const VReg biased = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, e, constant(top));
+    return shl_imm(biased, wide ? 52 : 23, wide);
+  };
+  const auto multiply = [&](VReg a, VReg b) { return rounded(fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {a, b}); };
+  for (unsigned step = 0; step < 2; ++step) {
+    const VReg too_low = compare(ir::IntPred::SLt, n, constant(bottom), wide), too_high = compare(ir::IntPred::SGt, n, constant(top), wide);
+    const VReg taken = vor(vand(too_low, constant(bottom + mantissa)), vand(too_high, constant(top)));
+    x = multiply(x, power(taken));
+    n = b_->op(wide ? Inst::kIdVpsubq : Inst::kIdVpsubd, n, taken);
+  }
+  return multiply(x, power(n));
+}
+
+} // namespace lanewise::x86

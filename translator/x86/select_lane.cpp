@@ -1,0 +1,144 @@
+// Moves between lanes. What stays within a gang is a permutation of a register; the rest reads the operand's slot, which an
+// earlier phase has filled for all gangs.
+#include "translator/x86/lane_moves.hpp"
+#include "translator/x86/lane_loop.hpp"
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+bool Selector::lane_inst(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  switch (inst.op) {
+  case Op::DppMove: return move_lanes(i, dpp_sources(static_cast<u32>(inst.imm))), true;
+  case Op::DsSwizzle: return move_lanes(i, swizzle_sources(static_cast<u32>(inst.imm) & 0xffff, f_.target >= isa::Target::gfx900)), true;
+  case Op::WriteLane: return write_lane(i), true;
+  case Op::BPermute: {
+    if (!stored_whole(i, operands[1]) || !stored_whole(i, operands[2])) return true;
+    const VReg lane = vand(shr_imm(reg1(operands[0]), 2), b_->splat32(63));
+    const VReg active = mask_at(operands[2], lane);
+    return set(f_.result(i), gather_slot(frame_.slot[operands[1].index], lane, active)), true;
+  }
+  case Op::Permute: return permute(i), true;
+  default: return false;
+  }
+}
+
+bool Selector::stored_whole(InstId i, ValueId v) {
+  u64 bits = 0;
+  if (is_in_slot(v) || f_.is_const(v, &bits)) return true;
+  unsupported(i, "operand is not stored");
+  return false;
+}
+
+VReg Selector::gather_slot(u32 slot, VReg lane, VReg mask) {
+  return b_->gather(Inst::kIdVpgatherdd, View::Full, b_->splat32(0), mem_vector(kFrame, lane, View::Full, 2, slot, View::R32), mask);
+}
+
+/// The bits of a stored mask at `lane` (0..63) of each lane.
+VReg Selector::mask_at(ValueId mask, VReg lane) {
+  u64 bits = 0;
+  VReg lo, hi;
+  if (f_.is_const(mask, &bits)) {
+    lo = b_->splat32(static_cast<u32>(bits));
+    hi = b_->splat32(static_cast<u32>(bits >> 32));
+  } else {
+    lo = b_->op(Inst::kIdVpbroadcastd, mem(kFrame, frame_.slot[mask.index], View::R32));
+    hi = b_->op(Inst::kIdVpbroadcastd, mem(kFrame, frame_.slot[mask.index] + 4, View::R32));
+  }
+  const VReg upper = compare(ir::IntPred::UGt, lane, b_->splat32(31), false);
+  const VReg bit = b_->op(Inst::kIdVpsrlvd, blend(upper, hi, lo), vand(lane, b_->splat32(31)));
+  return compare(ir::IntPred::Ne, vand(bit, b_->splat32(1)), b_->splat32(0), false);
+}
+
+/// result[l] = operand[source[l]], 0 where source[l] is kNoLane. For V32 and Mask.
+void Selector::move_lanes(InstId i, const LaneSources& source) {
+  const ValueId operand = f_.operands(i)[0], result = f_.result(i);
+  const bool is_mask = type(operand) == Type::Mask;
+  bool within_gang = true, same_everywhere = true;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const unsigned g = l % lanes();
+    within_gang &= source[l] == kNoLane || source[l] / lanes() == l / lanes();
+    same_everywhere &= source[l] == kNoLane ? source[g] == kNoLane : source[g] != kNoLane && source[l] % lanes() == source[g] % lanes();
+  }
+  if (within_gang && same_everywhere) {
+    VReg v = reg1(operand);
+    if (is_mask && avx512()) v = b_->op(Inst::kIdVpmovm2d, k(v));
+    v = permute_register(v, source);
+    if (is_mask && avx512()) v = b_->op_k(Inst::kIdVpmovd2m, vec(v));
+    return set(result, v);
+  }
+  if (!stored_whole(i, operand)) return;
+  // The gang's sources from a table of bytes, widened; kNoLane becomes negative.
+  const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(source, View::R64)); });
+  const VReg lane = b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 0, avx512() ? View::Xmm : View::R64));
+  const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
+  if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
+  set(result, mask_and(mask_at(operand, vand(lane, b_->splat32(63))), valid));
+}
+
+/// One register's dwords; `source` is the same in all gangs, modulo their first lanes.
+VReg Selector::permute_register(VReg v, const LaneSources& source) {
+  std::array<u32, 16> index{}, present{};
+  u64 present_bits = 0;
+  bool all_present = true, within_quads = true;
+  for (unsigned l = 0; l < lanes(); ++l) {
+    const bool has = source[l] != kNoLane;
+    index[l] = has ? source[l] % lanes() : 0;
+    present[l] = has ? ~0u : 0;
+    present_bits |= u64{has} << l;
+    all_present &= has;
+    within_quads &= has && index[l] / 4 == l / 4 && index[l] % 4 == index[l % 4];
+  }
+  if (within_quads) return b_->op(Inst::kIdVpshufd, v, imm(index[0] | index[1] << 2 | index[2] << 4 | index[3] << 6));
+  const VReg positions = table(index.data());
+  if (all_present) return b_->op(Inst::kIdVpermd, positions, v);
+  if (avx512()) {
+    const VReg mask = b_->mask_const(present_bits);
+    return b_->zero_masked(mask).op(Inst::kIdVpermd, positions, v);
+  }
+  return vand(b_->op(Inst::kIdVpermd, positions, v), table(present.data()));
+}
+
+void Selector::write_lane(InstId i) {
+  const auto operands = f_.operands(i);
+  const VReg old = reg1(operands[0]);
+  const VReg value = splat(Type::V32, reg1(operands[1])).r[0];
+  u64 lane = 0;
+  VReg mask;
+  if (f_.is_const(operands[2], &lane)) {
+    mask = constant_mask(u64{1} << (lane % kWaveSize));
+  } else {
+    const VReg wanted = b_->op_r32_tied(Inst::kIdAnd, reg1(operands[2]), imm(63));
+    mask = compare(ir::IntPred::Eq, lane_ids(), splat(Type::V32, wanted).r[0], false);
+  }
+  set(f_.result(i), blend(mask, value, old));
+}
+
+/// Pushes into a row in the temporary area, lane after lane of the whole wave, of which the gang takes its slice.
+void Selector::permute(InstId i) {
+  const auto operands = f_.operands(i);
+  for (const ValueId v : {operands[0], operands[1]})
+    if (!is_in_slot(v)) return unsupported(i, "operand is not stored");
+  if (!stored_whole(i, operands[2])) return;
+  const VReg zero = b_->splat32(0);
+  for (unsigned g = 0; g < gangs(); ++g) b_->store_vec(temp(kTempResults + g * module_.vec_bytes(), View::Full), zero);
+  u64 bits = 0;
+  const VReg all = f_.is_const(operands[2], &bits) ? b_->const64(bits) : b_->load64(mem(kFrame, frame_.slot[operands[2].index], View::R64));
+  const BlockId loop = b_->add_block(), done = b_->add_block();
+  const VReg rest = b_->add_param(loop, RegClass::Gpr);
+  b_->emit(Inst::kIdTest, {r64(all), r64(all)});
+  b_->branch(CondCode::kNotZero, loop, {&all, 1}, done, {});
+  b_->at(loop);
+  const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(rest));
+  VReg to = b_->load32(mem_index(kFrame, lane, 2, frame_.slot[operands[0].index], View::R32));
+  to = b_->op_r32_tied(Inst::kIdAnd, to, imm(0xfc));
+  const VReg value = b_->load32(mem_index(kFrame, lane, 2, frame_.slot[operands[1].index], View::R32));
+  b_->store32(temp_lane(kTempResults, to, 0, View::R32), value);
+  const VReg next = b_->op_r64(Inst::kIdBlsr, r64(rest));
+  b_->branch(CondCode::kNotZero, loop, {&next, 1}, done, {});
+  b_->at(done);
+  set(f_.result(i), b_->load_vec(mem(kGang, frame_.temp + kTempResults)));
+}
+
+} // namespace lanewise::x86
