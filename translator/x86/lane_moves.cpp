@@ -10,18 +10,30 @@ LaneSources dpp_sources(u32 control) {
   for (int l = 0; l < static_cast<int>(kWaveSize); ++l) {
     const int row = l & 0x30, in_row = l & 0xf;
     int from = -1;
-    if (control < 0x100) from = (l & 0x3c) + static_cast<int>(control >> (2 * (l & 3)) & 3);
-    else if (control > 0x100 && control < 0x110) from = in_row < 16 - amount ? l + amount : -1;
-    else if (control > 0x110 && control < 0x120) from = in_row >= amount ? l - amount : -1;
-    else if (control > 0x120 && control < 0x130) from = row | ((in_row - amount) & 0xf);
-    else if (control == 0x130) from = l < 63 ? l + 1 : -1;
-    else if (control == 0x134) from = (l + 1) & 63;
-    else if (control == 0x138) from = l - 1;
-    else if (control == 0x13c) from = (l - 1) & 63;
-    else if (control == 0x140) from = row | (15 - in_row);
-    else if (control == 0x141) from = (l & 0x38) | (7 - (l & 7));
-    else if (control == 0x142) from = l > 15 ? row - 1 : -1;
-    else if (control == 0x143) from = l > 31 ? (l & 0x20) - 1 : -1;
+    if (control < 0x100)
+      from = (l & 0x3c) + static_cast<int>(control >> (2 * (l & 3)) & 3);
+    else if (control > 0x100 && control < 0x110)
+      from = in_row < 16 - amount ? l + amount : -1;
+    else if (control > 0x110 && control < 0x120)
+      from = in_row >= amount ? l - amount : -1;
+    else if (control > 0x120 && control < 0x130)
+      from = row | ((in_row - amount) & 0xf);
+    else if (control == 0x130)
+      from = l < 63 ? l + 1 : -1;
+    else if (control == 0x134)
+      from = (l + 1) & 63;
+    else if (control == 0x138)
+      from = l - 1;
+    else if (control == 0x13c)
+      from = (l - 1) & 63;
+    else if (control == 0x140)
+      from = row | (15 - in_row);
+    else if (control == 0x141)
+      from = (l & 0x38) | (7 - (l & 7));
+    else if (control == 0x142)
+      from = l > 15 ? row - 1 : -1;
+    else if (control == 0x143)
+      from = l > 31 ? (l & 0x20) - 1 : -1;
     source[static_cast<unsigned>(l)] = from < 0 ? kNoLane : static_cast<u8>(from);
   }
   return source;

@@ -400,7 +400,8 @@ void Allocator::resolve_edge(u32 from, u32 n) {
 void Allocator::process(const LInst& inst, u32 index) {
   position_ = index;
   if (inst.remat) {
-    // Made where it is first wanted, not here.
+    // Made where it is first wanted, not here. Only fixed registers can be its sources.
+    collect_uses(inst);
     const Operand& o = part_.operands[inst.first_operand];
     next_[o.reg.index] = live_.next_use[inst.first_operand];
     return;

@@ -1,8 +1,9 @@
-// Floating-point arithmetic. f32 and f64 are x86's own operations; f16 is computed in f32 and rounded again, which gives the
-// correctly rounded result for everything but fma.
+// Floating-point arithmetic. f32 and f64 are x86's own operations; f16 is computed in f32 and rounded again,
+// which gives the correctly rounded result for everything but fma.
 //
-// NaNs: x86 returns the first NaN operand quieted, as docs/SEMANTICS.md wants. In fma the order is that of the formula: the three
-// forms differ in which operand is overwritten, not in which NaN wins, when their operands are placed as fma() does.
+// NaNs: x86 returns the first NaN operand quieted, as docs/SEMANTICS.md wants. In fma the order is that of
+// the formula: the three forms differ in which operand is overwritten, not in which NaN wins, when their
+// operands are placed as fma() does.
 #include "translator/x86/select_float.hpp"
 
 namespace lanewise::x86 {
@@ -78,8 +79,8 @@ struct FloatRule {
   u32 single, dbl;
 };
 constexpr FloatRule kArithmetic[] = {
-    {Op::FAdd, Inst::kIdVaddps, Inst::kIdVaddpd},  {Op::FSub, Inst::kIdVsubps, Inst::kIdVsubpd},
-    {Op::FMul, Inst::kIdVmulps, Inst::kIdVmulpd},  {Op::FDiv, Inst::kIdVdivps, Inst::kIdVdivpd},
+    {Op::FAdd, Inst::kIdVaddps, Inst::kIdVaddpd},    {Op::FSub, Inst::kIdVsubps, Inst::kIdVsubpd},
+    {Op::FMul, Inst::kIdVmulps, Inst::kIdVmulpd},    {Op::FDiv, Inst::kIdVdivps, Inst::kIdVdivpd},
     {Op::FSqrt, Inst::kIdVsqrtps, Inst::kIdVsqrtpd},
 };
 
@@ -141,7 +142,8 @@ VReg Selector::float_part(const ir::Inst& inst, std::span<const VReg> in) {
   case Op::FTrunc:
   case Op::FRndne: {
     set_mxcsr(inst.fp, kMxcsrDaz);
-    const u32 id = avx512() ? (wide ? Inst::kIdVrndscalepd : Inst::kIdVrndscaleps) : (wide ? Inst::kIdVroundpd : Inst::kIdVroundps);
+    const u32 id = avx512() ? (wide ? Inst::kIdVrndscalepd : Inst::kIdVrndscaleps)
+                            : (wide ? Inst::kIdVroundpd : Inst::kIdVroundps);
     return b_->op(id, in[0], imm(rounding_immediate(inst.op)));
   }
   default: return {};
@@ -149,7 +151,8 @@ VReg Selector::float_part(const ir::Inst& inst, std::span<const VReg> in) {
 }
 
 VReg Selector::splat_float(bool wide, double value) {
-  return wide ? b_->splat64(std::bit_cast<u64>(value)) : b_->splat32(std::bit_cast<u32>(static_cast<float>(value)));
+  return wide ? b_->splat64(std::bit_cast<u64>(value))
+              : b_->splat32(std::bit_cast<u32>(static_cast<float>(value)));
 }
 
 /// max(x, 0) takes 0 from NaN and from -0, because that is the second operand.
@@ -168,7 +171,8 @@ VReg Selector::quieted(VReg x, bool wide) {
   return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
 }
 
-/// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other operand as is. -0 < +0.
+/// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
+/// operand as is. -0 < +0.
 VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
   const bool wide = fp.kind == FloatKind::F64;
   set_mxcsr(fp, kMxcsrDaz);
@@ -176,7 +180,8 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
   if (avx512()) {
     r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, a, b, imm(max ? 5 : 4));
   } else { // Either order gives the second of two zeros: combine their signs.
-    const u32 id = max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
+    const u32 id =
+        max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
     const VReg ab = b_->op(id, a, b), ba = b_->op(id, b, a);
     r = max ? vand(ab, ba) : vor(ab, ba);
   }
@@ -219,7 +224,8 @@ void Selector::float_compare(InstId i) {
   case FloatKind::F64: {
     set_mxcsr(inst.fp, kMxcsrDaz);
     const VReg lo = fcompare(part(operands[0], 0), part(operands[1], 0), predicate, true);
-    return set(result, narrow_masks(lo, fcompare(part(operands[0], 1), part(operands[1], 1), predicate, true)));
+    return set(result,
+               narrow_masks(lo, fcompare(part(operands[0], 1), part(operands[1], 1), predicate, true)));
   }
   }
 }
@@ -228,22 +234,30 @@ void Selector::float_compare(InstId i) {
 VReg Selector::ldexp(const FpAttr& fp, VReg x, VReg amount, unsigned p) {
   const bool wide = fp.kind == FloatKind::F64;
   if (avx512()) {
-    const VReg n = wide ? b_->op(Inst::kIdVcvtdq2pd, half(half_of(amount, p))) : b_->op(Inst::kIdVcvtdq2ps, amount);
+    const VReg n =
+        wide ? b_->op(Inst::kIdVcvtdq2pd, half(half_of(amount, p))) : b_->op(Inst::kIdVcvtdq2ps, amount);
     return rounded(fp, wide ? Inst::kIdVscalefpd : Inst::kIdVscalefps, {x, n});
   }
-  // By three factors. Down-scaling keeps the last one small enough that a denormal intermediate cannot round twice.
-  const i32 limit = wide ? 2200 : 300, top = wide ? 1023 : 127, bottom = wide ? -1022 : -126, mantissa = wide ? 53 : 24;
+  // By three factors. Down-scaling keeps the last one small enough that a denormal intermediate cannot round
+  // twice.
+  const i32 limit = wide ? 2200 : 300, top = wide ? 1023 : 127, bottom = wide ? -1022 : -126,
+            mantissa = wide ? 53 : 24;
   VReg n = b_->op(Inst::kIdVpminsd, amount, b_->splat32(static_cast<u32>(limit)));
   n = b_->op(Inst::kIdVpmaxsd, n, b_->splat32(static_cast<u32>(-limit)));
   if (wide) n = widen(n, p, true);
-  const auto constant = [&](i32 v) { return wide ? b_->splat64(static_cast<u64>(i64{v})) : b_->splat32(static_cast<u32>(v)); };
+  const auto constant = [&](i32 v) {
+    return wide ? b_->splat64(static_cast<u64>(i64{v})) : b_->splat32(static_cast<u32>(v));
+  };
   const auto power = [&](VReg e) { // 2^e
     const VReg biased = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, e, constant(top));
     return shl_imm(biased, wide ? 52 : 23, wide);
   };
-  const auto multiply = [&](VReg a, VReg b) { return rounded(fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {a, b}); };
+  const auto multiply = [&](VReg a, VReg b) {
+    return rounded(fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {a, b});
+  };
   for (unsigned step = 0; step < 2; ++step) {
-    const VReg too_low = compare(ir::IntPred::SLt, n, constant(bottom), wide), too_high = compare(ir::IntPred::SGt, n, constant(top), wide);
+    const VReg too_low = compare(ir::IntPred::SLt, n, constant(bottom), wide),
+               too_high = compare(ir::IntPred::SGt, n, constant(top), wide);
     const VReg taken = vor(vand(too_low, constant(bottom + mantissa)), vand(too_high, constant(top)));
     x = multiply(x, power(taken));
     n = b_->op(wide ? Inst::kIdVpsubq : Inst::kIdVpsubd, n, taken);

@@ -65,7 +65,10 @@ Regs Selector::int_to_double(VReg v, bool is_signed) {
   for (unsigned p = 0; p < 2; ++p) {
     const VReg low = half_of(v, p);
     const bool direct = is_signed || avx512();
-    r.r[p] = b_->op(is_signed ? Inst::kIdVcvtdq2pd : direct ? Inst::kIdVcvtudq2pd : Inst::kIdVcvtdq2pd, half(low));
+    r.r[p] = b_->op(is_signed ? Inst::kIdVcvtdq2pd
+                    : direct  ? Inst::kIdVcvtudq2pd
+                              : Inst::kIdVcvtdq2pd,
+                    half(low));
     if (direct) continue;
     const VReg wrap = vand(splat_float(true, 4294967296.0), widen(sar_imm32(v, 31), p, true));
     r.r[p] = b_->op(Inst::kIdVaddpd, r.r[p], wrap);
@@ -73,7 +76,8 @@ Regs Selector::int_to_double(VReg v, bool is_signed) {
   return r;
 }
 
-/// Truncates, saturates; NaN gives 0. x86 gives 0x80000000 (unsigned: 0xffffffff) for everything out of range.
+/// Truncates, saturates; NaN gives 0. x86 gives 0x80000000 (unsigned: 0xffffffff) for everything out of
+/// range.
 VReg Selector::single_to_int(VReg v, bool is_signed) {
   const VReg zero = b_->splat32(0), two31 = splat_float(false, 2147483648.0);
   if (is_signed) {
@@ -96,7 +100,8 @@ VReg Selector::double_to_int(Regs v, bool is_signed) {
   VReg halves[2];
   for (unsigned p = 0; p < 2; ++p) {
     const VReg x = v.r[p];
-    const VReg low = splat_float(true, is_signed ? -2147483648.0 : 0.0), high = splat_float(true, is_signed ? 2147483647.0 : 4294967295.0);
+    const VReg low = splat_float(true, is_signed ? -2147483648.0 : 0.0),
+               high = splat_float(true, is_signed ? 2147483647.0 : 4294967295.0);
     VReg clamped = b_->op(Inst::kIdVminpd, b_->op(Inst::kIdVmaxpd, x, low), high);
     if (is_signed) { // The clamp turned NaN into `low`.
       const VReg nan = fcompare(x, x, kUnordered, true);
@@ -141,7 +146,8 @@ bool Selector::convert_inst(InstId i) {
     const VReg v = fp.kind == FloatKind::F16 ? from_half(fp, reg1(source)) : reg1(source);
     VReg r = single_to_int(v, is_signed);
     if (inst.imm == 16) {
-      r = b_->op(is_signed ? Inst::kIdVpminsd : Inst::kIdVpminud, r, b_->splat32(is_signed ? 0x7fff : 0xffff));
+      r = b_->op(is_signed ? Inst::kIdVpminsd : Inst::kIdVpminud, r,
+                 b_->splat32(is_signed ? 0x7fff : 0xffff));
       if (is_signed) r = vand(b_->op(Inst::kIdVpmaxsd, r, b_->splat32(~u32{0x7fff})), b_->splat32(0xffff));
     }
     return set(result, r), true;

@@ -1,5 +1,6 @@
-// f16: bits in the low half of a dword, computed in f32. Rounding twice in the same direction is rounding once, and to nearest
-// it is too for + - * / and sqrt, because f32 has more than twice the precision and two bits.
+// f16: bits in the low half of a dword, computed in f32. Rounding twice in the same direction is rounding
+// once, and to nearest it is too for + - * / and sqrt, because f32 has more than twice the precision and two
+// bits.
 #include "translator/x86/select_float.hpp"
 
 namespace lanewise::x86 {
@@ -28,19 +29,23 @@ VReg Selector::from_half(const FpAttr& fp, VReg v) {
 
 VReg Selector::to_half(const FpAttr& fp, VReg v) {
   static constexpr i64 kModes[] = {0, 2, 1, 3};
-  const VReg packed = b_->def(Inst::kIdVcvtps2ph, View::Half, {vec(v), imm(kModes[static_cast<unsigned>(fp.round)])});
+  const VReg packed =
+      b_->def(Inst::kIdVcvtps2ph, View::Half, {vec(v), imm(kModes[static_cast<unsigned>(fp.round)])});
   const VReg r = b_->op(Inst::kIdVpmovzxwd, half(packed));
   return fp.flush_out ? flush_half(r) : r;
 }
 
-/// To nearest: the product is exact in f32; the sum is rounded to odd there, which a second rounding cannot see.
+/// To nearest: the product is exact in f32; the sum is rounded to odd there, which a second rounding cannot
+/// see.
 VReg Selector::half_fma(const FpAttr& fp, VReg a, VReg b, VReg c) {
   if (fp.round != Round::NearestEven) return fma(fp, a, b, c, true);
   const VReg product = rounded(fp, Inst::kIdVmulps, {a, b});
   const VReg sum = fma(fp, a, b, c, false); // Not product + c: NaNs.
   const VReg c_part = rounded(fp, Inst::kIdVsubps, {sum, product});
   const VReg product_part = rounded(fp, Inst::kIdVsubps, {sum, c_part});
-  const VReg error = rounded(fp, Inst::kIdVaddps, {rounded(fp, Inst::kIdVsubps, {product, product_part}), rounded(fp, Inst::kIdVsubps, {c, c_part})});
+  const VReg error = rounded(
+      fp, Inst::kIdVaddps,
+      {rounded(fp, Inst::kIdVsubps, {product, product_part}), rounded(fp, Inst::kIdVsubps, {c, c_part})});
   // An even, inexact sum goes to its odd neighbour on the side of the error.
   const VReg one = b_->splat32(1);
   const VReg away = vor(sar_imm32(vxor(sum, error), 31), one); // 1 if the error enlarges the sum, else -1
@@ -82,7 +87,8 @@ bool Selector::half_inst(InstId i) {
   const auto operands = f_.operands(i);
   const ValueId result = f_.result(i);
   if (inst.op == Op::FMin || inst.op == Op::FMax)
-    return set(result, half_min_max(inst.fp, inst.op == Op::FMax, reg1(operands[0]), reg1(operands[1]))), true;
+    return set(result, half_min_max(inst.fp, inst.op == Op::FMax, reg1(operands[0]), reg1(operands[1]))),
+           true;
   if (inst.op == Op::FCanonical) {
     VReg v = vand(reg1(operands[0]), b_->splat32(0xffff));
     if (inst.fp.flush_in || inst.fp.flush_out) v = flush_half(v);
@@ -91,11 +97,13 @@ bool Selector::half_inst(InstId i) {
   if (inst.op == Op::FLdexp || operands.size() > 3) return false;
   VReg in[3];
   for (unsigned n = 0; n < operands.size(); ++n) in[n] = from_half(inst.fp, reg1(operands[n]));
-  ir::Inst single = inst; // In f32 nothing that comes from f16 is denormal, and no result is before its second rounding.
+  ir::Inst single =
+      inst; // In f32 nothing that comes from f16 is denormal, and no result is before its second rounding.
   single.fp.kind = ir::FloatKind::F32;
   single.fp.flush_in = (mxcsr_ & kMxcsrDaz) != 0;
   single.fp.flush_out = (mxcsr_ & kMxcsrFtz) != 0;
-  const VReg r = inst.op == Op::FFma ? half_fma(single.fp, in[0], in[1], in[2]) : float_part(single, {in, operands.size()});
+  const VReg r = inst.op == Op::FFma ? half_fma(single.fp, in[0], in[1], in[2])
+                                     : float_part(single, {in, operands.size()});
   if (!r.valid()) return false;
   return set(result, to_half(inst.fp, r)), true;
 }

@@ -1,7 +1,7 @@
-// Moves between lanes. What stays within a gang is a permutation of a register; the rest reads the operand's slot, which an
-// earlier phase has filled for all gangs.
-#include "translator/x86/lane_moves.hpp"
+// Moves between lanes. What stays within a gang is a permutation of a register; the rest reads the operand's
+// slot, which an earlier phase has filled for all gangs.
 #include "translator/x86/lane_loop.hpp"
+#include "translator/x86/lane_moves.hpp"
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
@@ -11,7 +11,10 @@ bool Selector::lane_inst(InstId i) {
   const auto operands = f_.operands(i);
   switch (inst.op) {
   case Op::DppMove: return move_lanes(i, dpp_sources(static_cast<u32>(inst.imm))), true;
-  case Op::DsSwizzle: return move_lanes(i, swizzle_sources(static_cast<u32>(inst.imm) & 0xffff, f_.target >= isa::Target::gfx900)), true;
+  case Op::DsSwizzle:
+    return move_lanes(i,
+                      swizzle_sources(static_cast<u32>(inst.imm) & 0xffff, f_.target >= isa::Target::gfx900)),
+           true;
   case Op::WriteLane: return write_lane(i), true;
   case Op::BPermute: {
     if (!stored_whole(i, operands[1]) || !stored_whole(i, operands[2])) return true;
@@ -32,7 +35,8 @@ bool Selector::stored_whole(InstId i, ValueId v) {
 }
 
 VReg Selector::gather_slot(u32 slot, VReg lane, VReg mask) {
-  return b_->gather(Inst::kIdVpgatherdd, View::Full, b_->splat32(0), mem_vector(kFrame, lane, View::Full, 2, slot, View::R32), mask);
+  return b_->gather(Inst::kIdVpgatherdd, View::Full, b_->splat32(0),
+                    mem_vector(kFrame, lane, View::Full, 2, slot, View::R32), mask);
 }
 
 /// The bits of a stored mask at `lane` (0..63) of each lane.
@@ -59,7 +63,9 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const unsigned g = l % lanes();
     within_gang &= source[l] == kNoLane || source[l] / lanes() == l / lanes();
-    same_everywhere &= source[l] == kNoLane ? source[g] == kNoLane : source[g] != kNoLane && source[l] % lanes() == source[g] % lanes();
+    same_everywhere &= source[l] == kNoLane
+                           ? source[g] == kNoLane
+                           : source[g] != kNoLane && source[l] % lanes() == source[g] % lanes();
   }
   if (within_gang && same_everywhere) {
     VReg v = reg1(operand);
@@ -71,7 +77,8 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
   if (!stored_whole(i, operand)) return;
   // The gang's sources from a table of bytes, widened; kNoLane becomes negative.
   const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(source, View::R64)); });
-  const VReg lane = b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 0, avx512() ? View::Xmm : View::R64));
+  const VReg lane =
+      b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 0, avx512() ? View::Xmm : View::R64));
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
   set(result, mask_and(mask_at(operand, vand(lane, b_->splat32(63))), valid));
@@ -90,7 +97,8 @@ VReg Selector::permute_register(VReg v, const LaneSources& source) {
     all_present &= has;
     within_quads &= has && index[l] / 4 == l / 4 && index[l] % 4 == index[l % 4];
   }
-  if (within_quads) return b_->op(Inst::kIdVpshufd, v, imm(index[0] | index[1] << 2 | index[2] << 4 | index[3] << 6));
+  if (within_quads)
+    return b_->op(Inst::kIdVpshufd, v, imm(index[0] | index[1] << 2 | index[2] << 4 | index[3] << 6));
   const VReg positions = table(index.data());
   if (all_present) return b_->op(Inst::kIdVpermd, positions, v);
   if (avx512()) {
@@ -115,16 +123,20 @@ void Selector::write_lane(InstId i) {
   set(f_.result(i), blend(mask, value, old));
 }
 
-/// Pushes into a row in the temporary area, lane after lane of the whole wave, of which the gang takes its slice.
+/// Pushes into a row in the temporary area, lane after lane of the whole wave, of which the gang takes its
+/// slice.
 void Selector::permute(InstId i) {
   const auto operands = f_.operands(i);
   for (const ValueId v : {operands[0], operands[1]})
     if (!is_in_slot(v)) return unsupported(i, "operand is not stored");
   if (!stored_whole(i, operands[2])) return;
   const VReg zero = b_->splat32(0);
-  for (unsigned g = 0; g < gangs(); ++g) b_->store_vec(temp(kTempResults + g * module_.vec_bytes(), View::Full), zero);
+  for (unsigned g = 0; g < gangs(); ++g)
+    b_->store_vec(temp(kTempResults + g * module_.vec_bytes(), View::Full), zero);
   u64 bits = 0;
-  const VReg all = f_.is_const(operands[2], &bits) ? b_->const64(bits) : b_->load64(mem(kFrame, frame_.slot[operands[2].index], View::R64));
+  const VReg all = f_.is_const(operands[2], &bits)
+                       ? b_->const64(bits)
+                       : b_->load64(mem(kFrame, frame_.slot[operands[2].index], View::R64));
   const BlockId loop = b_->add_block(), done = b_->add_block();
   const VReg rest = b_->add_param(loop, RegClass::Gpr);
   b_->emit(Inst::kIdTest, {r64(all), r64(all)});

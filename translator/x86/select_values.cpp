@@ -133,10 +133,10 @@ VReg Selector::constant_mask(u64 bits) {
     for (unsigned l = 0; l < 8; ++l) rows[l] = (bits >> l & 1) != 0 ? ~0u : 0;
     return table(rows.data());
   }
-  const VReg whole = b_->const64(bits);
   const VReg index = gang_index();
   const BlockId here = b_->current();
   b_->at(head_);
+  const VReg whole = b_->const64(bits);
   const VReg first_lane = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
   const VReg m = mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(whole), r64(first_lane)));
   b_->at(here);

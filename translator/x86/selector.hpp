@@ -174,9 +174,9 @@ private:
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
   void float_compare(InstId i);
   VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
-  VReg flush_half(VReg v);                           ///< denormals to zeros, on the bits
-  VReg from_half(const ir::FpAttr& fp, VReg v);      ///< f16 in the low halves to f32
-  VReg to_half(const ir::FpAttr& fp, VReg v);        ///< f32 to f16, rounding and flushing as `fp` says
+  VReg flush_half(VReg v);                      ///< denormals to zeros, on the bits
+  VReg from_half(const ir::FpAttr& fp, VReg v); ///< f16 in the low halves to f32
+  VReg to_half(const ir::FpAttr& fp, VReg v);   ///< f32 to f16, rounding and flushing as `fp` says
   VReg half_fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c);
   VReg half_min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
   VReg half_is_nan(VReg v);

@@ -1,0 +1,350 @@
+#include "tests/select/float_reference.hpp"
+#include "tests/select/op_case.hpp"
+
+#include <cfenv>
+#include <cmath>
+
+namespace lanewise::x86::test {
+
+using ir::FloatKind;
+using ir::FpAttr;
+using ir::Op;
+using ir::Round;
+using ir::Type;
+
+namespace {
+
+constexpr FloatKind kKinds[] = {FloatKind::F16, FloatKind::F32, FloatKind::F64};
+constexpr Round kRounds[] = {Round::NearestEven, Round::PlusInf, Round::MinusInf, Round::Zero};
+
+Type type_of(FloatKind kind) { return kind == FloatKind::F64 ? Type::V64 : Type::V32; }
+
+std::vector<u64> interesting(FloatKind kind) {
+  const Format f = format_of(kind);
+  const u64 one = ((u64{1} << (f.exponent_bits - 1)) - 1) << f.mantissa_bits, ulp = 1;
+  std::vector<u64> v = {0,
+                        1,
+                        2,
+                        f.quiet(),
+                        (u64{1} << f.mantissa_bits) - 1,
+                        u64{1} << f.mantissa_bits,
+                        (u64{1} << f.mantissa_bits) + ulp,
+                        one,
+                        one - 1,
+                        one + 1,
+                        one + f.quiet(),
+                        one + (u64{1} << f.mantissa_bits),
+                        one - (u64{1} << f.mantissa_bits),
+                        f.infinity() - 1,
+                        f.infinity(),
+                        f.infinity() | 1,
+                        f.infinity() | f.quiet(),
+                        f.infinity() | f.quiet() | 5,
+                        f.infinity() | 0x33,
+                        one + (u64{5} << f.mantissa_bits) + 0x2a5,
+                        one - (u64{7} << f.mantissa_bits) + 0x135};
+  const std::size_t n = v.size();
+  for (std::size_t k = 0; k < n; ++k) v.push_back(v[k] | f.sign());
+  return v;
+}
+
+u64 low_bits(FloatKind kind, u64 v) { return kind == FloatKind::F16 ? v & 0xffff : v; }
+
+void check_float(const std::string& name, Op op, FpAttr fp, unsigned operands,
+                 std::function<u64(const FpAttr&, const u64*)> f, u64 immediate = 0,
+                 Type result = Type::None) {
+  const Type t = type_of(fp.kind);
+  OpCase c{name,
+           {.op = op, .fp = fp, .imm = immediate},
+           result == Type::None ? t : result,
+           std::vector<Type>(operands, t),
+           {}};
+  c.expected = [=](const u64* in) {
+    u64 v[3] = {low_bits(fp.kind, in[0]), low_bits(fp.kind, in[1]), low_bits(fp.kind, in[2])};
+    return f(fp, v);
+  };
+  c.pool = interesting(fp.kind);
+  // x86 decides on flushing before the last rounding: a result at the border to the normal numbers may be
+  // either.
+  const Format format = format_of(fp.kind);
+  if (fp.flush_out && fp.kind != FloatKind::F16)
+    c.equal = [=](u64 got, u64 wanted) {
+      const u64 magnitude = wanted & ~format.sign();
+      return got == wanted ||
+             (magnitude == u64{1} << format.mantissa_bits && got == (wanted & format.sign()));
+    };
+  check(c);
+}
+
+std::vector<FpAttr> attributes(FloatKind kind) {
+  std::vector<FpAttr> all;
+  for (const Round r : kRounds)
+    for (const unsigned flush : {0u, 3u, 1u, 2u}) {
+      if (r != Round::NearestEven && flush != 0 && flush != 3) continue;
+      all.push_back({.kind = kind, .round = r, .flush_in = (flush & 1) != 0, .flush_out = (flush & 2) != 0});
+    }
+  return all;
+}
+
+} // namespace
+
+TEST(SelectFloat, Arithmetic) {
+  struct Rule {
+    Op op;
+    char symbol;
+    unsigned operands;
+  };
+  for (const FloatKind kind :
+       {FloatKind::F16, FloatKind::F32}) // f64's exact products do not fit the reference.
+    for (const FpAttr& fp : attributes(kind))
+      for (const Rule rule : {Rule{Op::FAdd, '+', 2}, Rule{Op::FSub, '-', 2}, Rule{Op::FMul, '*', 2}})
+        check_float(
+            std::string("arithmetic ") + rule.symbol, rule.op, fp, rule.operands,
+            [=](const FpAttr& a, const u64* in) { return arithmetic(rule.symbol, a, in[0], in[1], 0); });
+}
+
+TEST(SelectFloat, HalfFma) {
+  for (const FpAttr& fp : attributes(FloatKind::F16))
+    check_float("fma", Op::FFma, fp, 3,
+                [](const FpAttr& a, const u64* in) { return arithmetic('f', a, in[0], in[1], in[2]); });
+}
+
+TEST(SelectFloat, NativeFma) { // Against the host's scalar fma, with the order of NaNs.
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const Round round : kRounds)
+      check_float(
+          "fma", Op::FFma, {.kind = kind, .round = round}, 3, [](const FpAttr& a, const u64* in) -> u64 {
+            const Format f = format_of(a.kind);
+            for (int n = 0; n < 3; ++n)
+              if (f.is_nan(in[n])) return in[n] | f.quiet();
+            static constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+            std::fesetround(kModes[static_cast<unsigned>(a.round)]);
+            u64 r;
+            if (a.kind == FloatKind::F64) {
+              r = std::bit_cast<u64>(std::fma(std::bit_cast<double>(in[0]), std::bit_cast<double>(in[1]),
+                                              std::bit_cast<double>(in[2])));
+            } else {
+              float x[3];
+              for (int n = 0; n < 3; ++n) x[n] = std::bit_cast<float>(static_cast<u32>(in[n]));
+              r = std::bit_cast<u32>(std::fmaf(x[0], x[1], x[2]));
+            }
+            std::fesetround(FE_TONEAREST);
+            return f.is_nan(r) ? f.default_nan() : r;
+          });
+}
+
+TEST(SelectFloat, MinMax) {
+  for (const FloatKind kind : kKinds)
+    for (const bool ieee : {false, true})
+      for (const bool flush : {false, true})
+        for (const bool max : {false, true})
+          check_float("min/max", max ? Op::FMax : Op::FMin, {.kind = kind, .flush_in = flush, .ieee = ieee},
+                      2, [=](const FpAttr& a, const u64* in) -> u64 {
+                        const Format f = format_of(a.kind);
+                        const u64 x = flush ? f.flushed(in[0]) : in[0], y = flush ? f.flushed(in[1]) : in[1];
+                        const auto signalling = [&](u64 v) { return f.is_nan(v) && (v & f.quiet()) == 0; };
+                        if (ieee && signalling(x)) return x | f.quiet();
+                        if (ieee && signalling(y)) return y | f.quiet();
+                        if (f.is_nan(x)) return y;
+                        if (f.is_nan(y)) return x;
+                        const auto key = [&](u64 v) {
+                          return (v & f.sign()) != 0 ? -1 - static_cast<i64>(v & (f.sign() - 1))
+                                                     : static_cast<i64>(v);
+                        };
+                        return (key(x) < key(y)) != max ? x : y;
+                      });
+}
+
+TEST(SelectFloat, Clamp) {
+  for (const FloatKind kind : kKinds)
+    for (const bool dx10 : {false, true})
+      check_float("clamp", Op::FClamp, {.kind = kind, .dx10_clamp = dx10}, 1,
+                  [=](const FpAttr& a, const u64* in) -> u64 {
+                    const Format f = format_of(a.kind);
+                    const u64 one = ((u64{1} << (f.exponent_bits - 1)) - 1) << f.mantissa_bits;
+                    if (f.is_nan(in[0])) return dx10 ? 0 : in[0] | f.quiet();
+                    if ((in[0] & f.sign()) != 0) return 0;
+                    return in[0] > one ? one : in[0];
+                  });
+}
+
+TEST(SelectFloat, Canonical) {
+  for (const FloatKind kind : kKinds)
+    for (const bool flush : {false, true})
+      check_float("canonical", Op::FCanonical, {.kind = kind, .flush_in = flush, .flush_out = flush}, 1,
+                  [=](const FpAttr& a, const u64* in) {
+                    const Format f = format_of(a.kind);
+                    return f.is_nan(in[0]) ? in[0] | f.quiet() : flush ? f.flushed(in[0]) : in[0];
+                  });
+}
+
+TEST(SelectFloat, Compare) {
+  for (const FloatKind kind : kKinds)
+    for (const bool flush : {false, true})
+      for (u64 pred = 0; pred < 16; ++pred)
+        check_float(
+            "fcmp", Op::FCmp, {.kind = kind, .flush_in = flush}, 2,
+            [=](const FpAttr& a, const u64* in) -> u64 {
+              const Format f = format_of(a.kind);
+              if (f.is_nan(in[0]) || f.is_nan(in[1])) return pred >> 3 & 1;
+              const Quad x = value_of(a.kind, flush ? f.flushed(in[0]) : in[0]),
+                         y = value_of(a.kind, flush ? f.flushed(in[1]) : in[1]);
+              return (x < y ? pred : x == y ? pred >> 1 : pred >> 2) & 1;
+            },
+            pred, Type::Mask);
+}
+
+TEST(SelectFloat, Integral) {
+  for (const FloatKind kind : kKinds)
+    for (const Op op : {Op::FFloor, Op::FCeil, Op::FTrunc, Op::FRndne})
+      check_float("integral", op, {.kind = kind}, 1, [=](const FpAttr& a, const u64* in) -> u64 {
+        const Format f = format_of(a.kind);
+        if (f.is_nan(in[0])) return in[0] | f.quiet();
+        const auto x = static_cast<double>(value_of(a.kind, in[0])); // Exact.
+        const double r = op == Op::FFloor   ? std::floor(x)
+                         : op == Op::FCeil  ? std::ceil(x)
+                         : op == Op::FTrunc ? std::trunc(x)
+                                            : std::nearbyint(x);
+        return round_to(a.kind, static_cast<Quad>(r), Round::NearestEven, (in[0] & f.sign()) != 0);
+      });
+}
+
+TEST(SelectFloat, DivideAndRoot) {
+  static constexpr int kModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  for (const FloatKind kind : kKinds)
+    for (const FpAttr& fp : attributes(kind))
+      for (const bool root : {false, true}) {
+        if (fp.flush_out != fp.flush_in || (fp.flush_in && kind == FloatKind::F64)) continue;
+        check_float(root ? "sqrt" : "div", root ? Op::FSqrt : Op::FDiv, fp, root ? 1 : 2,
+                    [=](const FpAttr& a, const u64* in) -> u64 {
+                      const Format f = format_of(a.kind);
+                      const u64 x = a.flush_in ? f.flushed(in[0]) : in[0],
+                                y = a.flush_in ? f.flushed(in[1]) : in[1];
+                      if (f.is_nan(x)) return x | f.quiet();
+                      if (!root && f.is_nan(y)) return y | f.quiet();
+                      std::fesetround(kModes[static_cast<unsigned>(a.round)]);
+                      u64 r = 0;
+                      if (a.kind == FloatKind::F32) {
+                        const float p = std::bit_cast<float>(static_cast<u32>(x)),
+                                    q = std::bit_cast<float>(static_cast<u32>(y));
+                        r = std::bit_cast<u32>(root ? std::sqrt(p) : p / q);
+                      } else {
+                        const auto p = static_cast<double>(value_of(a.kind, x)),
+                                   q = static_cast<double>(value_of(a.kind, y));
+                        const double d = root ? std::sqrt(p) : p / q;
+                        if (a.kind == FloatKind::F64)
+                          r = std::bit_cast<u64>(d);
+                        else
+                          r = d != d ? f.default_nan()
+                                     : round_to(a.kind, static_cast<Quad>(d), a.round, std::signbit(d));
+                      }
+                      std::fesetround(FE_TONEAREST);
+                      if (f.is_nan(r)) return f.default_nan();
+                      return a.flush_out ? f.flushed(r) : r;
+                    });
+      }
+}
+
+TEST(SelectFloat, Ldexp) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const Round round : kRounds) {
+      const FpAttr fp{.kind = kind, .round = round};
+      OpCase c{"ldexp", {.op = Op::FLdexp, .fp = fp}, type_of(kind), {type_of(kind), Type::V32}, {}};
+      c.expected = [=](const u64* in) -> u64 {
+        const Format f = format_of(kind);
+        if (f.is_nan(in[0])) return in[0] | f.quiet();
+        Quad x = value_of(kind, in[0]);
+        const int n = std::clamp(static_cast<i32>(in[1]), -5000, 5000);
+        for (int k = 0; k < std::abs(n) && x != 0; ++k) x *= n < 0 ? Quad{0.5} : Quad{2};
+        return round_to(kind, x, round, (in[0] & f.sign()) != 0);
+      };
+      c.pool = interesting(kind);
+      for (const i64 n : {-1,    -20,   -24,   -25,   -100, -126, -127, -149, -150, -151, -277, -1022,
+                          -1050, -1074, -1075, -2098, 100,  127,  128,  255,  277,  1023, 1024, 2098})
+        for (int k = 0; k < 2; ++k) c.pool.push_back(static_cast<u64>(n));
+      check(c);
+    }
+}
+
+TEST(SelectFloat, FormatConversions) {
+  struct Pair {
+    FloatKind from, to;
+  };
+  for (const Pair p : {Pair{FloatKind::F16, FloatKind::F32}, Pair{FloatKind::F32, FloatKind::F16},
+                       Pair{FloatKind::F32, FloatKind::F64}, Pair{FloatKind::F64, FloatKind::F32},
+                       Pair{FloatKind::F16, FloatKind::F64}})
+    for (const FpAttr& fp : attributes(p.from)) {
+      if (fp.flush_out && p.to != FloatKind::F16) continue;
+      check_float(
+          "convert", Op::FpToFp, fp, 1,
+          [=](const FpAttr& a, const u64* in) -> u64 {
+            const Format f = format_of(p.from), to = format_of(p.to);
+            const u64 x = a.flush_in ? f.flushed(in[0]) : in[0];
+            if (f.is_nan(x)) {
+              const u64 payload = x & (f.quiet() - 1);
+              const int shift = static_cast<int>(to.mantissa_bits) - static_cast<int>(f.mantissa_bits);
+              return ((x & f.sign()) != 0 ? to.sign() : 0) | to.infinity() | to.quiet() |
+                     (shift > 0 ? payload << shift : payload >> -shift);
+            }
+            const u64 r = round_to(p.to, value_of(p.from, x), a.round, (x & f.sign()) != 0);
+            return a.flush_out ? to.flushed(r) : r;
+          },
+          static_cast<u64>(p.to), type_of(p.to));
+    }
+}
+
+TEST(SelectFloat, FromIntegers) {
+  for (const FloatKind kind : kKinds)
+    for (const Round round : kRounds)
+      for (const bool is_signed : {false, true})
+        for (const u64 width : {16, 32}) {
+          if (width == 32 && kind == FloatKind::F16) continue;
+          OpCase c{
+              "from integer",
+              {.op = is_signed ? Op::SIToFp : Op::UIToFp, .fp = {.kind = kind, .round = round}, .imm = width},
+              type_of(kind),
+              {Type::V32},
+              {}};
+          c.expected = [=](const u64* in) {
+            const u64 v = in[0] & (width == 16 ? 0xffff : 0xffffffff);
+            const i64 x = is_signed ? sign_extend(v, static_cast<unsigned>(width)) : static_cast<i64>(v);
+            return round_to(kind, static_cast<Quad>(x), round);
+          };
+          check(c);
+        }
+}
+
+TEST(SelectFloat, ToIntegers) {
+  for (const FloatKind kind : kKinds)
+    for (const bool is_signed : {false, true})
+      for (const u64 width : {16, 32}) {
+        if (width == 16 && kind == FloatKind::F64) continue;
+        const FpAttr fp{.kind = kind};
+        OpCase c{"to integer",
+                 {.op = is_signed ? Op::FpToSI : Op::FpToUI, .fp = fp, .imm = width},
+                 Type::V32,
+                 {type_of(kind)},
+                 {}};
+        c.expected = [=](const u64* in) -> u64 {
+          const u64 bits = low_bits(kind, in[0]);
+          if (format_of(kind).is_nan(bits)) return 0;
+          const Quad x = value_of(kind, bits);
+          const i64 low = is_signed ? -(i64{1} << (width - 1)) : 0,
+                    high = is_signed ? (i64{1} << (width - 1)) - 1 : (i64{1} << width) - 1;
+          const i64 r = x < static_cast<Quad>(low)    ? low
+                        : x > static_cast<Quad>(high) ? high
+                                                      : static_cast<i64>(x);
+          return static_cast<u64>(r) & (width == 16 ? 0xffff : 0xffffffff);
+        };
+        c.pool = interesting(kind);
+        if (kind != FloatKind::F16)
+          for (const double v :
+               {2147483648.0, 2147483647.0, 2147483647.5, 4294967295.0, 4294967295.5, 4294967296.0,
+                -2147483648.0, -2147483649.0, -0.5, -1.0, 32768.0, 65536.0, 3e9})
+            c.pool.push_back(kind == FloatKind::F64 ? std::bit_cast<u64>(v)
+                                                    : std::bit_cast<u32>(static_cast<float>(v)));
+        check(c);
+      }
+}
+
+} // namespace lanewise::x86::test
