@@ -1,0 +1,79 @@
+// SSA construction while lifting: which value each register holds, per block.
+//
+// Braun et al., "Simple and Efficient Construction of SSA Form" (2013), in the variant for a graph that is being discovered:
+// a block with one known predecessor takes its values from there; every other block gets a parameter for each register that
+// it reads before writing, and finish() completes these and removes the ones that turn out to be one value.
+#pragma once
+
+#include "translator/lift/emit.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+
+namespace lanewise::lift {
+
+/// A register as a variable. Scalar registers by hardware code; the codes of the halves of VCC and EXEC stand for the whole
+/// mask (the low one) and for nothing or SCC (the high one).
+using Var = u16;
+inline constexpr Var kVccVar = isa::kVccLo, kM0Var = isa::kM0, kExecVar = isa::kExecLo, kSccVar = isa::kExecHi;
+inline constexpr Var kFirstVgpr = 128, kNumVars = kFirstVgpr + 256;
+constexpr Var vgpr_var(unsigned n) { return static_cast<Var>(kFirstVgpr + n); }
+
+/// The type of a variable's values.
+constexpr Type type_of(Var v) {
+  if (v >= kFirstVgpr) return Type::V32;
+  if (v == kVccVar || v == kExecVar) return Type::Mask;
+  return v == kSccVar ? Type::U1 : Type::U32;
+}
+
+class Ssa {
+public:
+  /// `initial` makes, in the entry block, the value that a variable has when the kernel starts.
+  Ssa(ir::Function& f, std::function<ValueId(Var)> initial) : f_(&f), initial_(std::move(initial)) {}
+
+  /// Announces a block. With `only_predecessor` no other block will ever branch to it; blocks[0] is the entry.
+  void add_block(BlockId b, BlockId only_predecessor = {});
+  void set_block(BlockId b) { current_ = b; }
+
+  ValueId read(Var v) { return read_at(current_, v); }
+  void write(Var v, ValueId value) { state(current_).values[v] = value; }
+  /// The value of `v` at the end of `b` as far as it is known without making anything, or invalid.
+  [[nodiscard]] ValueId known(BlockId b, Var v) const { return states_[b.index]->values[v]; }
+
+  /// Completes all parameters once every block has its terminator.
+  void finish();
+
+private:
+  struct State {
+    std::array<ValueId, kNumVars> values; ///< at the end of what has been lifted of the block
+    BlockId only_predecessor;
+  };
+  struct Phi {
+    BlockId block;
+    Var var;
+    ValueId value;
+    std::vector<ValueId> operands; ///< in the order of the block's predecessor edges
+  };
+  struct Edge {
+    BlockId from;
+    u32 successor;
+  };
+
+  State& state(BlockId b) { return *states_[b.index]; }
+  ValueId read_at(BlockId b, Var v);
+  void fill_operands();
+  void remove_trivial();
+  void pass_arguments();
+  ValueId resolve(ValueId v);
+
+  ir::Function* f_;
+  std::function<ValueId(Var)> initial_;
+  std::vector<std::unique_ptr<State>> states_;
+  std::vector<Phi> phis_;
+  std::vector<std::vector<Edge>> predecessors_;
+  std::vector<ValueId> replaced_; ///< what a removed parameter is, by value
+  BlockId current_;
+};
+
+} // namespace lanewise::lift
