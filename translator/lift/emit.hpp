@@ -50,6 +50,15 @@ public:
     return f_->is_const(v, &value) && value == bits;
   }
 
+  /// The instruction that makes `v` if it is an `o`, else nullptr.
+  [[nodiscard]] const ir::Inst* def(ValueId v, ir::Op o) const {
+    const ir::Inst* inst = f_->def(v);
+    return inst != nullptr && inst->op == o ? inst : nullptr;
+  }
+  [[nodiscard]] ValueId operand(ValueId v, unsigned i) const { return f_->operands(f_->def_id(v))[i]; }
+  /// Whether `u64` is the bits of a lane mask.
+  [[nodiscard]] bool is_mask_bits(ValueId u64) const { return def(u64, ir::Op::MaskToU64) != nullptr; }
+
   ValueId splat(ValueId uniform);
   ValueId join(ValueId lo, ValueId hi);
   ValueId lo(ValueId wide);
@@ -110,11 +119,6 @@ private:
   ValueId amount(ValueId a, unsigned n) {
     return constant(ir::is_uniform(type(a)) ? Type::U32 : Type::V32, n);
   }
-  [[nodiscard]] const ir::Inst* def(ValueId v, ir::Op o) const {
-    const ir::Inst* inst = f_->def(v);
-    return inst != nullptr && inst->op == o ? inst : nullptr;
-  }
-  [[nodiscard]] ValueId operand(ValueId v, unsigned i) const { return f_->operands(f_->def_id(v))[i]; }
   ValueId identity(ir::Op o, ValueId a, ValueId b);
 
   struct Key {

@@ -19,6 +19,7 @@ ValueId Ssa::read_at(BlockId b, Var v) {
       value = initial_(v);
     } else {
       value = f_->add_param(at, type_of(v));
+      state(at).params.push_back(v);
       phis_.push_back({at, v, value, {}});
     }
     state(at).values[v] = value;

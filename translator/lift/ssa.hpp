@@ -41,6 +41,9 @@ public:
   /// The value of `v` at the end of `b` as far as it is known without making anything, or invalid.
   [[nodiscard]] ValueId known(BlockId b, Var v) const { return states_[b.index]->values[v]; }
 
+  /// The variable that parameter `index` of `b` stands for, before finish().
+  [[nodiscard]] Var var_of_param(BlockId b, u32 index) const { return states_[b.index]->params[index]; }
+
   /// Completes all parameters once every block has its terminator.
   void finish();
 
@@ -48,6 +51,7 @@ private:
   struct State {
     std::array<ValueId, kNumVars> values; ///< at the end of what has been lifted of the block
     BlockId only_predecessor;
+    std::vector<Var> params;
   };
   struct Phi {
     BlockId block;

@@ -1,0 +1,327 @@
+#include "translator/lift/cfg.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::lift {
+
+using isa::DecodeStatus;
+
+Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, std::set<u32> unknown_calls)
+    : source_(source), f_(f), unknown_calls_(std::move(unknown_calls)) {}
+
+// ---- before lifting: where blocks begin
+
+Cfg::Site& Cfg::site(u32 offset) {
+  const auto [it, inserted] = sites_.try_emplace(offset);
+  Site& s = it->second;
+  if (inserted) {
+    u32 dwords[3] = {};
+    const std::size_t available = std::min<std::size_t>(sizeof dwords, source_.code.size() - offset);
+    std::memcpy(dwords, source_.code.data() + offset, available);
+    s.status = isa::decode(source_.target, std::span<const u32>(dwords, available / 4), s.inst);
+  }
+  return s;
+}
+
+bool Cfg::in_code(u64 address) const {
+  const u64 base = reinterpret_cast<u64>(source_.code.data());
+  return address >= base && address - base + 4 <= source_.code.size() && (address - base) % 4 == 0;
+}
+
+void Cfg::add_edge(u32 offset, bool leader, unsigned count) {
+  if (u64{offset} + 4 > source_.code.size()) return;
+  Site& s = site(offset);
+  s.leader |= leader;
+  s.predecessors = static_cast<u8>(std::min(2u, s.predecessors + count));
+}
+
+/// Follows direct control flow from `offset`, which may be entered from anywhere.
+void Cfg::scan(u32 offset) {
+  add_edge(offset, true, 2);
+  std::vector<u32> work = {offset};
+  while (!work.empty()) {
+    u32 at = work.back();
+    work.pop_back();
+    while (u64{at} + 4 <= source_.code.size()) {
+      Site& s = site(at);
+      if (s.scanned || s.status != DecodeStatus::Ok) break;
+      s.scanned = true;
+      const isa::Row& row = isa::row_of(s.inst.op);
+      const u32 next = at + s.inst.size;
+      if (row.has(isa::kScalarBranch) && !row.has(isa::kCall | isa::kFork)) {
+        const i64 target = i64{next} + 4 * static_cast<i64>(s.inst.src[0].value);
+        if (target >= 0 && target + 4 <= static_cast<i64>(source_.code.size())) {
+          add_edge(static_cast<u32>(target), true);
+          work.push_back(static_cast<u32>(target));
+        }
+      }
+      if (row.has(isa::kCall)) {
+        add_edge(next, true, 2);
+        work.push_back(next);
+      }
+      if (row.has(isa::kTerminator)) break;
+      add_edge(next, row.has(isa::kConditional | isa::kBarrier));
+      at = next;
+    }
+  }
+}
+
+// ---- blocks
+
+BlockId Cfg::new_block(const Key& key, BlockId only_predecessor) {
+  const BlockId b = f_.add_block(key.offset);
+  l_->ssa.add_block(b, only_predecessor);
+  nodes_.resize(f_.num_blocks());
+  auto& node = nodes_[b.index];
+  node = std::make_unique<Node>();
+  node->key = key;
+  node->only_predecessor = only_predecessor;
+  return b;
+}
+
+BlockId Cfg::block_at(u64 address, ContextId context) {
+  const BlockId from = l_->b.block();
+  if (!in_code(address)) {
+    const BlockId b = new_block({}, from);
+    enter(b);
+    l_->b.raw().bad_jump(l_->b.u64c(address));
+    enter(from);
+    return b;
+  }
+  const u32 offset = static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data()));
+  if (!site(offset).scanned) scan(offset);
+  Key key = {context, offset, l_->known.mode, (l_->known.mode & kModeGprIdxEn) != 0 ? l_->known.gpr_idx : 0u, 0};
+  for (;; ++key.copy) {
+    const auto [it, inserted] = blocks_.try_emplace(key);
+    if (inserted) {
+      const bool single = site(offset).predecessors == 1;
+      const BlockId b = new_block(key, single ? from : BlockId{});
+      it->second = b;
+      if (!single) take_hints(*nodes_[b.index], from);
+      work_.push_back(b);
+      return b;
+    }
+    const BlockId only = nodes_[it->second.index]->only_predecessor;
+    if (!only || only == from) return it->second;
+  }
+}
+
+void Cfg::enter(BlockId b) {
+  l_->b.set_block(b);
+  l_->ssa.set_block(b);
+}
+
+BlockId Cfg::continuation() {
+  const BlockId from = l_->b.block();
+  Key key = nodes_[from.index]->key;
+  return new_block(key, from);
+}
+
+void Cfg::lift_block(BlockId b) {
+  enter(b);
+  const Key key = nodes_[b.index]->key;
+  context_ = key.context;
+  l_->known = {key.mode, static_cast<u8>(key.gpr_idx)};
+  ended_ = false;
+  u32 offset = key.offset;
+  do {
+    l_->b.set_pc(offset);
+    const u64 address = reinterpret_cast<u64>(source_.code.data()) + offset;
+    if (u64{offset} + 4 > source_.code.size() || site(offset).status != DecodeStatus::Ok)
+      return bad_jump(l_->b.u64c(address));
+    const isa::Inst& inst = site(offset).inst;
+    ++guest_instructions_;
+    l_->lift(inst, offset);
+    offset += inst.size;
+    if (!ended_ && u64{offset} + 4 <= source_.code.size() && site(offset).leader) jump(address + inst.size);
+  } while (!ended_);
+}
+
+Result<void> Cfg::lift_all(Lifter& lifter) {
+  l_ = &lifter;
+  const BlockId entry = f_.add_block(static_cast<u32>(source_.entry - reinterpret_cast<u64>(source_.code.data())));
+  l_->ssa.add_block(entry);
+  nodes_.resize(1);
+  enter(entry);
+  l_->known = {source_.mode, 0};
+  const BlockId first = block_at(source_.entry, 0);
+  while (!work_.empty()) {
+    const BlockId b = work_.back();
+    work_.pop_back();
+    lift_block(b);
+    if (guest_instructions_ > kMaxGuestInstructions)
+      return Error{ErrorCode::Unsupported, fmt::format("{}: more than {} instructions with the functions it calls",
+                                                       source_.name, kMaxGuestInstructions)};
+  }
+  // The entry block collects initial values until all is lifted.
+  l_->b.set_pc(f_[entry].pc);
+  enter(entry);
+  l_->b.raw().jump(first);
+  return {};
+}
+
+// ---- what first paths tell about targets
+
+void Cfg::take_hints(Node& node, BlockId from) {
+  if (from.index == 0) return;
+  for (Var v = 0; v < 124; ++v) {
+    if (type_of(v) != Type::U32) continue;
+    BlockId at = from;
+    while (!l_->ssa.known(at, v) && nodes_[at.index] && nodes_[at.index]->only_predecessor)
+      at = nodes_[at.index]->only_predecessor;
+    u64 bits = 0;
+    bool found = false;
+    if (const ValueId value = l_->ssa.known(at, v)) {
+      found = hint(value, &bits);
+    } else if (nodes_[at.index] && nodes_[at.index]->hinted[v]) {
+      bits = nodes_[at.index]->hints[v];
+      found = true;
+    }
+    if (!found) continue;
+    node.hinted[v] = true;
+    node.hints[v] = static_cast<u32>(bits);
+  }
+}
+
+/// The value that `value` had on the first path here, if that is known.
+bool Cfg::hint(ValueId value, u64* bits) const {
+  if (f_.is_const(value, bits)) return true;
+  const ir::Inst* def = f_.def(value);
+  if (def == nullptr) {
+    const BlockId block = f_[value].block;
+    const Var v = l_->ssa.var_of_param(block, f_[value].index);
+    if (v >= 128 || !nodes_[block.index]->hinted[v]) return false;
+    *bits = nodes_[block.index]->hints[v];
+    return true;
+  }
+  if (def->op != ir::Op::Join) return false;
+  const auto halves = f_.operands(f_.def_id(value));
+  u64 low = 0, high = 0;
+  if (!hint(halves[0], &low) || !hint(halves[1], &high)) return false;
+  *bits = low | high << 32;
+  return true;
+}
+
+// ---- block ends
+
+void Cfg::jump(u64 address) {
+  const BlockId to = block_at(address);
+  l_->b.raw().jump(to);
+  ended_ = true;
+}
+
+void Cfg::branch(ValueId taken, u64 address) {
+  ended_ = true;
+  u64 bits = 0;
+  const u64 next = l_->next_address();
+  if (l_->b.is_const(taken, &bits)) return jump(bits != 0 ? address : next);
+  const BlockId yes = block_at(address);
+  const BlockId no = block_at(next); // last, so that it is lifted first
+  l_->b.raw().branch(taken, yes, no);
+}
+
+void Cfg::bad_jump(ValueId target) {
+  l_->b.raw().bad_jump(target);
+  ended_ = true;
+}
+
+void Cfg::barrier() {
+  const BlockId next = block_at(l_->next_address());
+  l_->b.raw().barrier(next);
+  ended_ = true;
+}
+
+void Cfg::end_program() {
+  l_->b.raw().end_program();
+  ended_ = true;
+}
+
+void Cfg::trap(u32 id) {
+  l_->b.raw().trap(id);
+  ended_ = true;
+}
+
+Cfg::ContextId Cfg::callee_context(u64 return_address) {
+  if (contexts_[context_].depth >= kMaxCallDepth) return 0;
+  for (ContextId c = context_; c != 0; c = contexts_[c].parent)
+    if (contexts_[c].return_address == return_address) return 0;
+  const auto [it, inserted] = context_ids_.try_emplace({context_, return_address}, static_cast<u32>(contexts_.size()));
+  if (inserted) contexts_.push_back({context_, return_address, contexts_[context_].depth + 1});
+  return it->second;
+}
+
+/// Ends the current block with a jump into the function at `address`.
+void Cfg::call_one(u64 address, u64 return_address) {
+  const ContextId callee = callee_context(return_address);
+  if (callee == 0) {
+    l_->untranslated("recursive or very deep call");
+    return bad_jump(l_->b.u64c(address));
+  }
+  const BlockId to = block_at(address, callee);
+  l_->b.raw().jump(to);
+  ended_ = true;
+}
+
+void Cfg::call(ValueId target, u64 return_address) {
+  u64 address = 0;
+  if (l_->b.is_const(target, &address)) return call_one(address, return_address);
+  if (unknown_calls_.contains(l_->pc) || !hint(target, &address) || !in_code(address))
+    return call_unknown(target, return_address);
+  // Lifted for the value of the first path; unproved_calls() looks again when all paths are known.
+  const BlockId yes = continuation(), no = continuation();
+  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, address), yes, no);
+  enter(no);
+  bad_jump(target);
+  assumed_calls_.push_back({l_->pc, f_.terminator(no)});
+  enter(yes);
+  call_one(address, return_address);
+}
+
+void Cfg::call_unknown(ValueId target, u64 return_address) {
+  std::set<u64> callees;
+  for (const translator::CodeSymbol& s : source_.symbols)
+    if (!s.is_kernel && in_code(s.address)) callees.insert(s.address);
+  if (callees.size() > kMaxCallees) {
+    l_->untranslated("indirect call among too many functions");
+    callees.clear();
+  }
+  for (const u64 address : callees) {
+    const BlockId yes = continuation(), no = continuation();
+    l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, address), yes, no);
+    enter(yes);
+    call_one(address, return_address);
+    enter(no);
+  }
+  bad_jump(target);
+}
+
+void Cfg::jump_indirect(ValueId target) {
+  const ContextId callee = context_;
+  const Context context = contexts_[callee];
+  u64 address = 0;
+  const bool known = l_->b.is_const(target, &address);
+  if (callee == 0) return known ? jump(address) : bad_jump(target);
+  if (known && address != context.return_address) return jump(address);
+  const BlockId back = block_at(context.return_address, context.parent);
+  ended_ = true;
+  if (known) return l_->b.raw().jump(back);
+  const BlockId no = continuation();
+  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, context.return_address), back, no);
+  enter(no);
+  l_->b.raw().bad_jump(target);
+}
+
+std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {
+  std::set<u32> pcs;
+  for (const auto& [pc, jump] : assumed_calls_) {
+    const ValueId target = f.operands(jump)[0];
+    if (f.is_const(target)) continue;
+    const ir::Inst* def = f.def(target);
+    const bool join = def != nullptr && def->op == ir::Op::Join;
+    if (!join || !f.is_const(f.operands(f.def_id(target))[0]) || !f.is_const(f.operands(f.def_id(target))[1]))
+      pcs.insert(pc);
+  }
+  return pcs;
+}
+
+} // namespace lanewise::lift

@@ -1,0 +1,111 @@
+// Control flow: which guest code runs in which block.
+//
+// A block is guest code in a calling context. Functions are inlined once per context - the stack of return addresses - so that
+// a return knows where to go; code after a change of MODE is lifted again for each MODE it can be reached with. Direct
+// branches are followed before lifting (scan), to see where blocks begin and which have one predecessor; targets in registers
+// are found while lifting, from the values that SSA construction has. Where two instruction streams overlap, or a branch goes
+// into a block that is lifted already, the code in question is simply lifted twice.
+#pragma once
+
+#include "isa/decoder.hpp"
+#include "translator/lift/lifter.hpp"
+
+#include <bitset>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+namespace lanewise::lift {
+
+/// Beyond this many instructions with inlined functions the interpreter is the better engine.
+inline constexpr u32 kMaxGuestInstructions = 400'000;
+inline constexpr u32 kMaxCallDepth = 64;
+inline constexpr u32 kMaxCallees = 64; ///< of an indirect call whose target is not known
+
+class Cfg {
+public:
+  /// `unknown_calls`: the pcs of calls whose target turned out not to be the one that the first path to it had.
+  Cfg(const translator::KernelSource& source, ir::Function& f, std::set<u32> unknown_calls);
+
+  /// Lifts everything reachable from the entry, without finishing SSA construction.
+  Result<void> lift_all(Lifter& lifter);
+
+  // ---- for the rules of instructions that end a block; all addresses are host addresses of guest code
+  void jump(u64 address);
+  void branch(ValueId taken, u64 address);
+  void call(ValueId target, u64 return_address);
+  /// s_setpc: a return, a jump to a known place, or a BadJump.
+  void jump_indirect(ValueId target);
+  void barrier();
+  void end_program();
+  void trap(u32 id);
+
+  [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
+  /// Calls lifted for one target that the value may differ from, once the function is complete.
+  [[nodiscard]] std::set<u32> unproved_calls(const ir::Function& f) const;
+
+private:
+  using ContextId = u32; ///< 0 is the kernel itself
+  struct Context {
+    ContextId parent = 0;
+    u64 return_address = 0;
+    u32 depth = 0;
+  };
+  struct Key {
+    ContextId context = 0;
+    u32 offset = 0;
+    u32 mode = 0;
+    u32 gpr_idx = 0;
+    u32 copy = 0; ///< more than one block where the first was found to have a single predecessor and has not
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Node {
+    Key key;
+    BlockId only_predecessor;
+    std::bitset<128> hinted; ///< scalar registers whose value on the first path to this block is known
+    std::array<u32, 128> hints = {};
+  };
+  /// An instruction as found by scan().
+  struct Site {
+    isa::Inst inst;
+    isa::DecodeStatus status = isa::DecodeStatus::Ok;
+    bool scanned = false, leader = false;
+    u8 predecessors = 0; ///< saturates at 2
+  };
+
+  Site& site(u32 offset);
+  void scan(u32 offset);
+  void add_edge(u32 offset, bool leader, unsigned count = 1);
+  [[nodiscard]] bool in_code(u64 address) const;
+
+  void lift_block(BlockId b);
+  BlockId block_at(u64 address, ContextId context);
+  BlockId block_at(u64 address) { return block_at(address, context_); }
+  BlockId new_block(const Key& key, BlockId only_predecessor);
+  BlockId continuation(); ///< a block that only the current one reaches, in the same place
+  void enter(BlockId b);
+  void bad_jump(ValueId target);
+  void call_one(u64 address, u64 return_address);
+  void call_unknown(ValueId target, u64 return_address);
+  ContextId callee_context(u64 return_address); ///< 0 if the call is recursive or too deep
+  void take_hints(Node& node, BlockId from);
+  bool hint(ValueId value, u64* bits) const;
+
+  const translator::KernelSource& source_;
+  ir::Function& f_;
+  Lifter* l_ = nullptr;
+  std::unordered_map<u32, Site> sites_;
+  std::vector<Context> contexts_ = {Context{}};
+  std::map<std::pair<ContextId, u64>, ContextId> context_ids_;
+  std::map<Key, BlockId> blocks_;
+  std::vector<std::unique_ptr<Node>> nodes_; ///< by block; null for blocks without guest code of their own
+  std::vector<BlockId> work_;
+  std::set<u32> unknown_calls_;
+  std::vector<std::pair<u32, ir::InstId>> assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
+  ContextId context_ = 0;
+  bool ended_ = false;
+  u32 guest_instructions_ = 0;
+};
+
+} // namespace lanewise::lift

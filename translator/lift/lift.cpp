@@ -1,0 +1,103 @@
+#include "translator/lift/lift.hpp"
+
+#include "runtime/wave.hpp"
+#include "translator/lift/cfg.hpp"
+#include "translator/lift/lower_buffers.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::lift {
+
+namespace {
+
+Rules make_rules() {
+  Rules rules = {};
+  add_scalar_rules(rules);
+  add_control_rules(rules);
+  add_vector_integer_rules(rules);
+  add_vector_float_rules(rules);
+  add_packed_rules(rules);
+  add_compare_rules(rules);
+  add_lane_rules(rules);
+  add_memory_rules(rules);
+  return rules;
+}
+
+/// The value of variable `v` when the kernel starts, made in the entry block.
+ValueId initial_value(const translator::KernelSource& source, ir::Function& f, Var v) {
+  const auto make = [&](ir::Op op, Type type, u64 imm) {
+    ir::Inst proto;
+    proto.op = op;
+    proto.imm = imm;
+    proto.pc = f.blocks[0].pc;
+    const Type results[] = {type};
+    return f.result(f.append(BlockId{0}, proto, {}, results));
+  };
+  const Type type = type_of(v);
+  if (v == kExecVar) return make(ir::Op::InitExec, type, 0);
+  if (v >= kFirstVgpr && v - kFirstVgpr < static_cast<int>(source.initial_vgprs))
+    return make(ir::Op::InitVgpr, type, v - kFirstVgpr);
+  if (type == Type::U32 && v < source.initial_sgprs.size()) {
+    const translator::InitialSgpr& s = source.initial_sgprs[v];
+    return s.constant ? make(ir::Op::Const, type, s.value) : make(ir::Op::InitSgpr, type, v);
+  }
+  return make(ir::Op::Const, type, 0);
+}
+
+constexpr unsigned kMaxAttempts = 4;
+
+} // namespace
+
+Rule rule_of(isa::Op op) {
+  static const Rules rules = make_rules();
+  return rules[static_cast<unsigned>(op)];
+}
+
+bool has_rule(isa::Op op) { return rule_of(op) != nullptr; }
+
+Lifter::Lifter(const translator::KernelSource& s, ir::Function& f, Cfg& c, std::vector<Untranslated>& u)
+    : b(f), ssa(f, [&s, &f](Var v) { return initial_value(s, f, v); }), source(s), target(s.target), cfg(c),
+      untranslated_(u) {}
+
+void Lifter::lift(const isa::Inst& inst, u32 offset) {
+  in = &inst;
+  row = &isa::row_of(inst.op);
+  pc = offset;
+  active_ = dpp_valid_ = {};
+  if (const Rule rule = rule_of(inst.op)) return rule(*this);
+  untranslated();
+  if (row->has(isa::kTerminator)) cfg.end_program();
+}
+
+void Lifter::untranslated(std::string why) {
+  std::string text(isa::mnemonic(in->op, target));
+  if (!why.empty()) text += ": " + why;
+  untranslated_.push_back({pc, std::move(text)});
+}
+
+Result<Lifted> lift(const translator::KernelSource& source) {
+  const u64 base = reinterpret_cast<u64>(source.code.data());
+  if (source.entry < base || source.entry - base >= source.code.size() || (source.entry - base) % 4 != 0 ||
+      source.code.size() > 0xffff'fff0u)
+    return Error{ErrorCode::BadInput, fmt::format("{}: the entry point is outside the code", source.name)};
+  std::set<u32> unknown_calls;
+  for (unsigned attempt = 0;; ++attempt) {
+    Lifted out;
+    out.function.name = source.name;
+    out.function.target = source.target;
+    Cfg cfg(source, out.function, unknown_calls);
+    Lifter lifter(source, out.function, cfg, out.untranslated);
+    if (auto ok = cfg.lift_all(lifter); !ok) return std::move(ok).error();
+    lifter.ssa.finish();
+    out.guest_instructions = cfg.guest_instructions();
+    const std::set<u32> wrong = cfg.unproved_calls(out.function);
+    if (wrong.empty() || attempt == kMaxAttempts) {
+      for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
+      lower_buffers(out.function, source);
+      return out;
+    }
+    unknown_calls.insert(wrong.begin(), wrong.end());
+  }
+}
+
+} // namespace lanewise::lift
