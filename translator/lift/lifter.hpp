@@ -82,6 +82,8 @@ public:
   /// Source i as a 16-bit integer extended to 32 bits.
   ValueId u16(unsigned i) { return b.and_(v32(i), 0xffff); }
   ValueId i16(unsigned i) { return b.signed_field(v32(i), 0, 16); }
+  /// Source i without any modifier, as 32 bits per lane.
+  ValueId raw(unsigned i) { return raw32(in->src[i], i); }
   /// Source i at the width of its type.
   ValueId v(unsigned i) { return in->src[i].dwords == 2 ? v64(i) : v32(i); }
   /// The destination's old value, for instructions that accumulate.

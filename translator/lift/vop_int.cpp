@@ -369,7 +369,7 @@ void add_16_bit(Rules& rules) {
   RULE(v_subrev_u16) { sub_u16(l, l.u16(1), l.u16(0)); };
   RULE(v_add_i16) { set_i16(l, l.b.add(l.i16(0), l.i16(1))); };
   RULE(v_sub_i16) { set_i16(l, l.b.sub(l.i16(0), l.i16(1))); };
-  RULE(v_mul_lo_u16) { set_u16(l, l.b.mul(l.u16(0), l.u16(1))); };
+  RULE(v_mul_lo_u16) { set_16(l, l.b.mul(l.u16(0), l.u16(1))); };
   RULE(v_lshlrev_b16) { set_16(l, l.b.shl(l.v32(1), l.b.and_(l.v32(0), 15))); };
   RULE(v_lshrrev_b16) { set_16(l, l.b.lshr(l.u16(1), l.b.and_(l.v32(0), 15))); };
   RULE(v_ashrrev_i16) { set_16(l, l.b.ashr(l.i16(1), l.b.and_(l.v32(0), 15))); };

@@ -1,0 +1,141 @@
+// LDS (7nm guide 12.13, docs/SEMANTICS.md "Memory").
+#include "translator/lift/memory.hpp"
+
+namespace lanewise::lift {
+
+using ir::Op;
+using isa::OperandKind;
+
+namespace {
+
+/// Before gfx9 an access ends below M0, too. Usual code has M0 = -1.
+ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
+  if (l.gfx9()) return l.exec();
+  Emit& b = l.b;
+  const ValueId m0 = l.ssa.read(kM0Var);
+  const u64 last = static_cast<u64>(offset) + bytes - 1;
+  // address + last < M0, without wrapping: M0 > last and address < M0 - last.
+  const ValueId room = b.select(b.icmp(IntPred::UGt, m0, last), b.sub(m0, b.u32c(static_cast<u32>(last))), b.u32c(0));
+  const ValueId below = b.icmp(IntPred::ULt, address, b.splat(room));
+  const ValueId no_limit = b.splat(b.icmp(IntPred::Eq, m0, 0xffff'ffffu));
+  return b.and_(b.or_(no_limit, below), l.exec());
+}
+
+Access access_at(Lifter& l, ValueId address, i64 offset) {
+  Access a;
+  a.attr.space = ir::Space::Lds;
+  a.attr.bytes = l.row->memory.bytes;
+  a.address = {address};
+  a.offset = offset;
+  a.lanes = lanes_below_m0(l, address, offset, a.attr.bytes);
+  return a;
+}
+
+/// Offsets of the two addresses, in bytes.
+std::array<i64, 2> pair_offsets(const Lifter& l) {
+  const i64 unit = i64{l.row->memory.bytes} * l.row->memory.pair;
+  return {unit * (l.in->mods.offset & 0xff), unit * l.in->mods.offset1};
+}
+
+void single(Lifter& l) {
+  if (l.in->mods.gds) return l.untranslated("GDS");
+  const Access a = access_at(l, l.v32(0), l.in->mods.offset);
+  const isa::MemorySpec& m = l.row->memory;
+  if (m.atomic == isa::Atomic::None) return perform(l, a, l.in->src[1], false);
+  Access at = a;
+  at.attr.returns = m.load;
+  if (!set_atomic(at.attr, *l.row)) return l.untranslated("this atomic");
+  const unsigned n = m.bytes / 4u;
+  // DS compares with data0 and stores data1; mskor clears data0 and sets data1.
+  std::vector<ValueId> data = registers(l, l.in->src[1], n);
+  if (takes_two(at.attr.atomic)) {
+    const auto second = registers(l, l.in->src[2], n);
+    data.insert(at.attr.atomic == ir::AtomicOp::Mskor ? data.end() : data.begin(), second.begin(), second.end());
+  }
+  set_loaded(l, atomic(l, at, data));
+}
+
+void pair(Lifter& l) {
+  if (l.in->mods.gds) return l.untranslated("GDS");
+  const isa::MemorySpec& m = l.row->memory;
+  const unsigned n = m.bytes / 4u;
+  const ValueId address = l.v32(0);
+  const auto offsets = pair_offsets(l);
+  std::vector<ValueId> results;
+  for (unsigned i = 0; i < 2; ++i) {
+    Access a = access_at(l, address, offsets[i]);
+    const auto data = m.store ? registers(l, l.in->src[1 + i], n) : std::vector<ValueId>{};
+    std::vector<ValueId> part;
+    if (m.atomic != isa::Atomic::None) {
+      a.attr.returns = true;
+      set_atomic(a.attr, *l.row);
+      part = atomic(l, a, data);
+    } else if (m.store) {
+      store(l, a, data);
+    } else {
+      part = load(l, a);
+    }
+    results.insert(results.end(), part.begin(), part.end());
+  }
+  set_loaded(l, results);
+}
+
+/// One atomic by the number of active lanes, whose old value every lane gets.
+void count(Lifter& l) {
+  if (l.in->mods.gds) return l.untranslated("GDS");
+  Emit& b = l.b;
+  const ValueId bits = b.mask_to_u64(l.exec());
+  const ValueId first = b.u64_to_mask(b.and_(bits, b.sub(b.u64c(0), bits)));
+  const ValueId base = b.lshr(l.ssa.read(kM0Var), 16);
+  Access a;
+  a.attr.space = ir::Space::Lds;
+  a.attr.bytes = 4;
+  a.attr.returns = true;
+  set_atomic(a.attr, *l.row);
+  a.address = {b.splat(base)};
+  a.offset = l.in->mods.offset;
+  a.lanes = first;
+  const ValueId data[] = {b.splat(b.lo(b.unary(Op::PopCount, bits)))};
+  const auto old = atomic(l, a, data);
+  const ValueId value = b.splat(b.op(Op::ReadFirst, Type::U32, {old[0], first}));
+  l.set_vgpr(l.in->dst[0].index, value, l.exec());
+}
+
+/// Address M0[15:0] + offset + lane * 4.
+void add_tid(Lifter& l) {
+  if (l.in->mods.gds) return l.untranslated("GDS");
+  Emit& b = l.b;
+  const ValueId lane = b.shl(b.op(Op::LaneId, Type::V32, {}), 2);
+  const ValueId address = b.add(b.splat(b.and_(l.ssa.read(kM0Var), 0xffff)), lane);
+  perform(l, access_at(l, address, l.in->mods.offset), l.in->src[1], false);
+}
+
+void swizzle(Lifter& l) {
+  const ValueId moved = l.b.op(Op::DsSwizzle, Type::V32, {l.v32(0)}, static_cast<u16>(l.in->mods.offset));
+  const ValueId valid = l.b.op(Op::DsSwizzle, Type::Mask, {l.exec()}, static_cast<u16>(l.in->mods.offset));
+  l.set_v(l.b.select(valid, moved, l.b.v32c(0)));
+}
+
+template <Op O>
+void permute(Lifter& l) {
+  const ValueId address = l.b.add(l.v32(0), static_cast<u64>(l.in->mods.offset));
+  l.set_v(l.b.op(O, Type::V32, {address, l.v32(1), l.exec()}));
+}
+
+} // namespace
+
+void add_lds_rules(Rules& rules) {
+  for (const isa::Row& row : isa::rows()) {
+    if (row.encoding != isa::Encoding::Ds || row.memory.space != isa::Space::Lds || row.memory.src2) continue;
+    if (row.memory.atomic == isa::Atomic::Wrap || row.memory.atomic == isa::Atomic::CondXchg32) continue;
+    Rule& rule = rules[static_cast<unsigned>(row.op)];
+    if (row.has(isa::kAddTid)) rule = add_tid;
+    else if (row.has(isa::kNoData)) rule = count;
+    else rule = row.memory.pair != 0 ? pair : single;
+  }
+  RULE(ds_swizzle_b32) { swizzle(l); };
+  RULE(ds_permute_b32) { permute<Op::Permute>(l); };
+  RULE(ds_bpermute_b32) { permute<Op::BPermute>(l); };
+}
+
+} // namespace lanewise::lift
