@@ -1,4 +1,5 @@
-// Bit fields and searches that scalar and vector instructions share; all work on uniform and per-lane values alike.
+// Bit fields and searches that scalar and vector instructions share; all work on uniform and per-lane values
+// alike.
 #pragma once
 
 #include "translator/lift/emit.hpp"

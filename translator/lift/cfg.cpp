@@ -1,19 +1,19 @@
 #include "translator/lift/cfg.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 namespace lanewise::lift {
 
 using isa::DecodeStatus;
 
-Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, std::set<u32> unknown_calls)
-    : source_(source), f_(f), unknown_calls_(std::move(unknown_calls)) {}
+Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan)
+    : source_(source), f_(f), plan_(plan) {}
 
 // ---- before lifting: where blocks begin
 
-Cfg::Site& Cfg::site(u32 offset) {
-  const auto [it, inserted] = sites_.try_emplace(offset);
-  Site& s = it->second;
+Cfg::Decoded& Cfg::decoded(u32 offset) {
+  const auto [it, inserted] = decoded_.try_emplace(offset);
+  Decoded& s = it->second;
   if (inserted) {
     u32 dwords[3] = {};
     const std::size_t available = std::min<std::size_t>(sizeof dwords, source_.code.size() - offset);
@@ -30,7 +30,7 @@ bool Cfg::in_code(u64 address) const {
 
 void Cfg::add_edge(u32 offset, bool leader, unsigned count) {
   if (u64{offset} + 4 > source_.code.size()) return;
-  Site& s = site(offset);
+  Decoded& s = decoded(offset);
   s.leader |= leader;
   s.predecessors = static_cast<u8>(std::min(2u, s.predecessors + count));
 }
@@ -43,7 +43,7 @@ void Cfg::scan(u32 offset) {
     u32 at = work.back();
     work.pop_back();
     while (u64{at} + 4 <= source_.code.size()) {
-      Site& s = site(at);
+      Decoded& s = decoded(at);
       if (s.scanned || s.status != DecodeStatus::Ok) break;
       s.scanned = true;
       const isa::Row& row = isa::row_of(s.inst.op);
@@ -59,6 +59,7 @@ void Cfg::scan(u32 offset) {
         add_edge(next, true, 2);
         work.push_back(next);
       }
+      if (row.has(isa::kRegWrite)) add_edge(next, true, 2); // so that states of MODE meet again
       if (row.has(isa::kTerminator)) break;
       add_edge(next, row.has(isa::kConditional | isa::kBarrier));
       at = next;
@@ -89,12 +90,13 @@ BlockId Cfg::block_at(u64 address, ContextId context) {
     return b;
   }
   const u32 offset = static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data()));
-  if (!site(offset).scanned) scan(offset);
-  Key key = {context, offset, l_->known.mode, (l_->known.mode & kModeGprIdxEn) != 0 ? l_->known.gpr_idx : 0u, 0};
+  if (!decoded(offset).scanned) scan(offset);
+  Key key = {context, offset, l_->known.mode, (l_->known.mode & kModeGprIdxEn) != 0 ? l_->known.gpr_idx : 0u,
+             0};
   for (;; ++key.copy) {
     const auto [it, inserted] = blocks_.try_emplace(key);
     if (inserted) {
-      const bool single = site(offset).predecessors == 1;
+      const bool single = decoded(offset).predecessors == 1;
       const BlockId b = new_block(key, single ? from : BlockId{});
       it->second = b;
       if (!single) take_hints(*nodes_[b.index], from);
@@ -127,37 +129,44 @@ void Cfg::lift_block(BlockId b) {
   do {
     l_->b.set_pc(offset);
     const u64 address = reinterpret_cast<u64>(source_.code.data()) + offset;
-    if (u64{offset} + 4 > source_.code.size() || site(offset).status != DecodeStatus::Ok)
+    if (u64{offset} + 4 > source_.code.size() || decoded(offset).status != DecodeStatus::Ok)
       return bad_jump(l_->b.u64c(address));
-    const isa::Inst& inst = site(offset).inst;
+    const isa::Inst& inst = decoded(offset).inst;
     ++guest_instructions_;
     l_->lift(inst, offset);
     offset += inst.size;
-    if (!ended_ && u64{offset} + 4 <= source_.code.size() && site(offset).leader) jump(address + inst.size);
+    if (!ended_ && u64{offset} + 4 <= source_.code.size() && decoded(offset).leader)
+      jump(address + inst.size);
   } while (!ended_);
 }
 
-Result<void> Cfg::lift_all(Lifter& lifter) {
+void Cfg::lift_all(Lifter& lifter) {
   l_ = &lifter;
-  const BlockId entry = f_.add_block(static_cast<u32>(source_.entry - reinterpret_cast<u64>(source_.code.data())));
+  const BlockId entry =
+      f_.add_block(static_cast<u32>(source_.entry - reinterpret_cast<u64>(source_.code.data())));
   l_->ssa.add_block(entry);
   nodes_.resize(1);
   enter(entry);
   l_->known = {source_.mode, 0};
   const BlockId first = block_at(source_.entry, 0);
+  const u32 limit = plan_.share_functions ? kMaxGuestInstructions : kMaxInlined;
   while (!work_.empty()) {
     const BlockId b = work_.back();
     work_.pop_back();
     lift_block(b);
-    if (guest_instructions_ > kMaxGuestInstructions)
-      return Error{ErrorCode::Unsupported, fmt::format("{}: more than {} instructions with the functions it calls",
-                                                       source_.name, kMaxGuestInstructions)};
+    too_large_ |= guest_instructions_ > limit;
+    if (too_large_) return;
+    if (work_.empty())
+      for (Dispatch& d : dispatches_) extend(d);
+  }
+  for (const Dispatch& d : dispatches_) {
+    enter(d.tail);
+    bad_jump(return_target());
   }
   // The entry block collects initial values until all is lifted.
   l_->b.set_pc(f_[entry].pc);
   enter(entry);
   l_->b.raw().jump(first);
-  return {};
 }
 
 // ---- what first paths tell about targets
@@ -225,6 +234,18 @@ void Cfg::bad_jump(ValueId target) {
   ended_ = true;
 }
 
+void Cfg::fork(std::span<const std::pair<ValueId, Static>> cases) {
+  const u64 next = l_->next_address();
+  for (std::size_t i = 0; i + 1 < cases.size(); ++i) {
+    l_->known = cases[i].second;
+    const BlockId yes = block_at(next), no = continuation();
+    l_->b.raw().branch(cases[i].first, yes, no);
+    enter(no);
+  }
+  l_->known = cases.back().second;
+  jump(next);
+}
+
 void Cfg::barrier() {
   const BlockId next = block_at(l_->next_address());
   l_->b.raw().barrier(next);
@@ -241,20 +262,28 @@ void Cfg::trap(u32 id) {
   ended_ = true;
 }
 
-Cfg::ContextId Cfg::callee_context(u64 return_address) {
-  if (contexts_[context_].depth >= kMaxCallDepth) return 0;
-  for (ContextId c = context_; c != 0; c = contexts_[c].parent)
-    if (contexts_[c].return_address == return_address) return 0;
-  const auto [it, inserted] = context_ids_.try_emplace({context_, return_address}, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({context_, return_address, contexts_[context_].depth + 1});
+Cfg::ContextId Cfg::callee_context(u64 address, u64 return_address) {
+  const Site site = {context_, return_address};
+  const u32 depth = contexts_[context_].depth + 1;
+  if (!plan_.share_functions) {
+    if (depth > kMaxCallDepth) return 0;
+    for (ContextId c = context_; c != 0; c = contexts_[c].sites[0].caller)
+      if (contexts_[c].sites[0].return_address == return_address) return 0;
+  }
+  const std::pair<u64, u64> id =
+      plan_.share_functions ? std::pair{u64{0}, address} : std::pair{u64{context_}, return_address};
+  const auto [it, inserted] = context_ids_.try_emplace(id, static_cast<u32>(contexts_.size()));
+  if (inserted) contexts_.push_back({{}, depth});
+  auto& sites = contexts_[it->second].sites;
+  if (std::find(sites.begin(), sites.end(), site) == sites.end()) sites.push_back(site);
   return it->second;
 }
 
 /// Ends the current block with a jump into the function at `address`.
 void Cfg::call_one(u64 address, u64 return_address) {
-  const ContextId callee = callee_context(return_address);
+  const ContextId callee = callee_context(address, return_address);
   if (callee == 0) {
-    l_->untranslated("recursive or very deep call");
+    too_large_ = true;
     return bad_jump(l_->b.u64c(address));
   }
   const BlockId to = block_at(address, callee);
@@ -265,7 +294,7 @@ void Cfg::call_one(u64 address, u64 return_address) {
 void Cfg::call(ValueId target, u64 return_address) {
   u64 address = 0;
   if (l_->b.is_const(target, &address)) return call_one(address, return_address);
-  if (unknown_calls_.contains(l_->pc) || !hint(target, &address) || !in_code(address))
+  if (plan_.unknown_calls.contains(l_->pc) || !hint(target, &address) || !in_code(address))
     return call_unknown(target, return_address);
   // Lifted for the value of the first path; unproved_calls() looks again when all paths are known.
   const BlockId yes = continuation(), no = continuation();
@@ -296,19 +325,52 @@ void Cfg::call_unknown(ValueId target, u64 return_address) {
 }
 
 void Cfg::jump_indirect(ValueId target) {
-  const ContextId callee = context_;
-  const Context context = contexts_[callee];
+  ended_ = true;
   u64 address = 0;
   const bool known = l_->b.is_const(target, &address);
-  if (callee == 0) return known ? jump(address) : bad_jump(target);
-  if (known && address != context.return_address) return jump(address);
-  const BlockId back = block_at(context.return_address, context.parent);
-  ended_ = true;
-  if (known) return l_->b.raw().jump(back);
-  const BlockId no = continuation();
-  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, context.return_address), back, no);
+  const std::vector<Site> sites = contexts_[context_].sites;
+  const auto site =
+      std::find_if(sites.begin(), sites.end(), [&](const Site& s) { return s.return_address == address; });
+  if (known && site == sites.end()) return jump(address);
+  if (known) return l_->b.raw().jump(block_at(address, site->caller));
+  if (sites.empty()) return bad_jump(target);
+  if (plan_.share_functions) {
+    l_->ssa.write(kReturnLo, l_->b.lo(target));
+    l_->ssa.write(kReturnHi, l_->b.hi(target));
+    return l_->b.raw().jump(dispatch());
+  }
+  const BlockId back = block_at(sites[0].return_address, sites[0].caller), no = continuation();
+  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, sites[0].return_address), back, no);
   enter(no);
   l_->b.raw().bad_jump(target);
+}
+
+// ---- returns of shared functions
+
+/// Where returns in the current context and state go.
+BlockId Cfg::dispatch() {
+  for (const Dispatch& d : dispatches_)
+    if (d.context == context_ && d.known == l_->known) return d.head;
+  const Key key = {context_, l_->pc, l_->known.mode, l_->known.gpr_idx, 0};
+  const BlockId head = new_block(key, BlockId{});
+  dispatches_.push_back({context_, l_->known, head, head, 0});
+  return head;
+}
+
+ValueId Cfg::return_target() { return l_->b.join(l_->ssa.read(kReturnLo), l_->ssa.read(kReturnHi)); }
+
+/// Compares with the return addresses found since the last time.
+void Cfg::extend(Dispatch& d) {
+  while (d.sites < contexts_[d.context].sites.size()) {
+    const Site site = contexts_[d.context].sites[d.sites++];
+    enter(d.tail);
+    l_->known = d.known;
+    l_->b.set_pc(f_[d.tail].pc);
+    const ValueId here = l_->b.icmp(IntPred::Eq, return_target(), site.return_address);
+    const BlockId back = block_at(site.return_address, site.caller), next = continuation();
+    l_->b.raw().branch(here, back, next);
+    d.tail = next;
+  }
 }
 
 std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {

@@ -1,10 +1,13 @@
 // Control flow: which guest code runs in which block.
 //
-// A block is guest code in a calling context. Functions are inlined once per context - the stack of return addresses - so that
-// a return knows where to go; code after a change of MODE is lifted again for each MODE it can be reached with. Direct
-// branches are followed before lifting (scan), to see where blocks begin and which have one predecessor; targets in registers
-// are found while lifting, from the values that SSA construction has. Where two instruction streams overlap, or a branch goes
-// into a block that is lifted already, the code in question is simply lifted twice.
+// A block is guest code in a calling context. At first functions are inlined once per context - the stack of
+// return addresses - so that a return knows where to go. Where that makes too much code, or never ends, a
+// context is a function instead: all calls of it share one copy, and its returns compare with the return
+// addresses of all of them. Code after a change of MODE is lifted again for each MODE it can be reached with.
+// Direct branches are followed before lifting (scan), to see where blocks begin and which have one
+// predecessor; targets in registers are found while lifting, from the values that SSA construction has. Where
+// two instruction streams overlap, or a branch goes into a block that is lifted already, the code in question
+// is simply lifted twice.
 #pragma once
 
 #include "isa/decoder.hpp"
@@ -18,18 +21,27 @@
 
 namespace lanewise::lift {
 
-/// Beyond this many instructions with inlined functions the interpreter is the better engine.
+/// Beyond this many instructions functions are no longer inlined.
+inline constexpr u32 kMaxInlined = 20'000;
+/// Beyond this many the interpreter is the better engine.
 inline constexpr u32 kMaxGuestInstructions = 400'000;
 inline constexpr u32 kMaxCallDepth = 64;
 inline constexpr u32 kMaxCallees = 64; ///< of an indirect call whose target is not known
 
 class Cfg {
 public:
-  /// `unknown_calls`: the pcs of calls whose target turned out not to be the one that the first path to it had.
-  Cfg(const translator::KernelSource& source, ir::Function& f, std::set<u32> unknown_calls);
+  /// What earlier attempts have shown.
+  struct Plan {
+    bool share_functions = false;
+    std::set<u32>
+        unknown_calls; ///< pcs of calls whose target is not always the one that the first path to it had
+  };
+  Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan);
 
-  /// Lifts everything reachable from the entry, without finishing SSA construction.
-  Result<void> lift_all(Lifter& lifter);
+  /// Lifts everything reachable from the entry, without finishing SSA construction, unless that is
+  /// too_large().
+  void lift_all(Lifter& lifter);
+  [[nodiscard]] bool too_large() const { return too_large_; }
 
   // ---- for the rules of instructions that end a block; all addresses are host addresses of guest code
   void jump(u64 address);
@@ -37,6 +49,8 @@ public:
   void call(ValueId target, u64 return_address);
   /// s_setpc: a return, a jump to a known place, or a BadJump.
   void jump_indirect(ValueId target);
+  /// Continues after the current instruction in the state of the first case that holds; one of them does.
+  void fork(std::span<const std::pair<ValueId, Static>> cases);
   void barrier();
   void end_program();
   void trap(u32 id);
@@ -47,10 +61,21 @@ public:
 
 private:
   using ContextId = u32; ///< 0 is the kernel itself
-  struct Context {
-    ContextId parent = 0;
+  struct Site {
+    ContextId caller = 0;
     u64 return_address = 0;
+    friend auto operator<=>(const Site&, const Site&) = default;
+  };
+  struct Context {
+    std::vector<Site> sites; ///< where it is called from: one, unless functions are shared
     u32 depth = 0;
+  };
+  /// The end of a shared function: a chain of compares that grows as calls of the function are found.
+  struct Dispatch {
+    ContextId context = 0;
+    Static known;
+    BlockId head, tail; ///< the tail has no end yet
+    u32 sites = 0;      ///< of the context, compared with so far
   };
   struct Key {
     ContextId context = 0;
@@ -67,14 +92,14 @@ private:
     std::array<u32, 128> hints = {};
   };
   /// An instruction as found by scan().
-  struct Site {
+  struct Decoded {
     isa::Inst inst;
     isa::DecodeStatus status = isa::DecodeStatus::Ok;
     bool scanned = false, leader = false;
     u8 predecessors = 0; ///< saturates at 2
   };
 
-  Site& site(u32 offset);
+  Decoded& decoded(u32 offset);
   void scan(u32 offset);
   void add_edge(u32 offset, bool leader, unsigned count = 1);
   [[nodiscard]] bool in_code(u64 address) const;
@@ -88,23 +113,28 @@ private:
   void bad_jump(ValueId target);
   void call_one(u64 address, u64 return_address);
   void call_unknown(ValueId target, u64 return_address);
-  ContextId callee_context(u64 return_address); ///< 0 if the call is recursive or too deep
+  ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
+  BlockId dispatch();
+  void extend(Dispatch& d);
+  ValueId return_target();
   void take_hints(Node& node, BlockId from);
   bool hint(ValueId value, u64* bits) const;
 
   const translator::KernelSource& source_;
   ir::Function& f_;
   Lifter* l_ = nullptr;
-  std::unordered_map<u32, Site> sites_;
+  std::unordered_map<u32, Decoded> decoded_;
   std::vector<Context> contexts_ = {Context{}};
-  std::map<std::pair<ContextId, u64>, ContextId> context_ids_;
+  std::map<std::pair<u64, u64>, ContextId> context_ids_; ///< by caller and return address, or by 0 and callee
+  std::vector<Dispatch> dispatches_;
   std::map<Key, BlockId> blocks_;
   std::vector<std::unique_ptr<Node>> nodes_; ///< by block; null for blocks without guest code of their own
   std::vector<BlockId> work_;
-  std::set<u32> unknown_calls_;
-  std::vector<std::pair<u32, ir::InstId>> assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
+  Plan plan_;
+  std::vector<std::pair<u32, ir::InstId>>
+      assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
   ContextId context_ = 0;
-  bool ended_ = false;
+  bool ended_ = false, too_large_ = false;
   u32 guest_instructions_ = 0;
 };
 

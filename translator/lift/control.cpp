@@ -1,4 +1,5 @@
-// Control flow and the state registers: SOPP, and the parts of SOP1, SOPK and SOPC that change PC, MODE or the index mode.
+// Control flow and the state registers: SOPP, and the parts of SOP1, SOPK and SOPC that change PC, MODE or
+// the index mode.
 #include "runtime/wave.hpp"
 #include "translator/lift/cfg.hpp"
 
@@ -30,7 +31,8 @@ ValueId status(Lifter& l) {
 }
 
 /// High halves of the apertures: private, then shared.
-constexpr u32 kMemBases = static_cast<u32>(runtime::kPrivateAperture >> 48 | runtime::kSharedAperture >> 48 << 16);
+constexpr u32 kMemBases =
+    static_cast<u32>(runtime::kPrivateAperture >> 48 | runtime::kSharedAperture >> 48 << 16);
 
 ValueId hardware_register(Lifter& l, unsigned id) {
   switch (id) {
@@ -46,19 +48,44 @@ void getreg(Lifter& l) {
   l.set_s32(l.b.field(hardware_register(l, field.id), field.offset, std::min(field.size, 32 - field.offset)));
 }
 
-/// MODE must stay a constant of the translation: it decides what floating-point code is made.
+constexpr u32 kModeVskip = 1u << 28;
+/// Of MODE, what translated code depends on: rounding to IEEE, FP16_OVFL, GPR_IDX_EN and VSKIP.
+constexpr u32 kModeMatters = 0x3ff | kModeFp16Ovfl | kModeGprIdxEn | kModeVskip;
+
+u32 with_field(u32 mode, const HwRegField& field, u32 value) {
+  const u32 mask = field.mask() << field.offset;
+  return (mode & ~mask) | (value << field.offset & mask);
+}
+
+/// MODE must be a constant of the translation, as it decides what floating-point code is made. A small field
+/// from a variable is compared with each value that it can have, and the code after it lifted once for each.
+void set_mode(Lifter& l, const HwRegField& field, ValueId value) {
+  const u32 mask = field.mask() << field.offset;
+  if ((mask & kModeMatters) == 0) return;
+  u64 bits = 0;
+  if (!l.b.is_const(value, &bits)) {
+    if ((mask & (kModeGprIdxEn | kModeVskip)) != 0 || field.size > 4)
+      return l.untranslated("MODE from a variable");
+    std::vector<std::pair<ValueId, Static>> cases;
+    const ValueId masked = l.b.and_(value, field.mask());
+    for (u32 k = 0; k < 1u << field.size; ++k) {
+      Static state = l.known;
+      state.mode = with_field(l.known.mode, field, k);
+      cases.emplace_back(l.b.icmp(IntPred::Eq, masked, k), state);
+    }
+    return l.cfg.fork(cases);
+  }
+  const u32 mode = with_field(l.known.mode, field, static_cast<u32>(bits));
+  if (((mode ^ l.known.mode) & (kModeGprIdxEn | kModeVskip)) != 0)
+    return l.untranslated("index mode or VSKIP by MODE");
+  l.known.mode = mode;
+}
+
 void setreg(Lifter& l) {
   const HwRegField field(l.in->src[1].value);
   const ValueId value = l.s32(0);
-  if (field.id == kStatus && field.offset == 0) return l.set_scc(l.b.icmp(IntPred::Ne, l.b.and_(value, 1), 0));
-  if (field.id != kMode) return;
-  u64 bits = 0;
-  const u32 mask = field.mask() << field.offset;
-  constexpr u32 kMatters = 0x3ff | kModeFp16Ovfl | kModeGprIdxEn | 1u << 28; // rounding .. IEEE, and VSKIP
-  if (!l.b.is_const(value, &bits)) return (mask & kMatters) != 0 ? l.untranslated("MODE from a variable") : void();
-  const u32 mode = (l.known.mode & ~mask) | (static_cast<u32>(bits) << field.offset & mask);
-  if (((mode ^ l.known.mode) & (kModeGprIdxEn | 1u << 28)) != 0) return l.untranslated("index mode or VSKIP by MODE");
-  l.known.mode = mode;
+  if (field.id == kStatus && field.offset == 0) l.set_scc(l.b.icmp(IntPred::Ne, l.b.and_(value, 1), 0));
+  if (field.id == kMode) set_mode(l, field, value);
 }
 
 /// M0[7:0] is the index, M0[15:12] which operands it applies to (7nm guide 5.6).
@@ -105,13 +132,34 @@ void add_control_rules(Rules& rules) {
   RULE(s_set_gpr_idx_idx) { set_gpr_idx(l, l.s32(0), l.known.gpr_idx); };
   RULE(s_set_gpr_idx_mode) { set_gpr_idx(l, l.ssa.read(kM0Var), static_cast<u32>(l.in->src[0].value) & 15); };
 
-  // Without effect on results: all memory operations complete at once, and there is no debugger, profiler or graphics pipe.
+  // Without effect on results: all memory operations complete at once, and there is no debugger, profiler or
+  // graphics pipe.
   using isa::Op;
-  for (const Op op : {Op::s_nop, Op::s_waitcnt, Op::s_sleep, Op::s_setprio, Op::s_sendmsg, Op::s_icache_inv, Op::s_incperflevel,
-                      Op::s_decperflevel, Op::s_ttracedata, Op::s_wakeup, Op::s_sethalt, Op::s_setkill,
-                      Op::s_cbranch_cdbgsys, Op::s_cbranch_cdbguser, Op::s_cbranch_cdbgsys_or_user,
-                      Op::s_cbranch_cdbgsys_and_user, Op::s_dcache_inv, Op::s_dcache_inv_vol, Op::s_dcache_wb,
-                      Op::s_dcache_wb_vol, Op::buffer_wbinvl1, Op::buffer_wbinvl1_vol, Op::v_nop, Op::v_clrexcp, Op::ds_nop})
+  for (const Op op : {Op::s_nop,
+                      Op::s_waitcnt,
+                      Op::s_sleep,
+                      Op::s_setprio,
+                      Op::s_sendmsg,
+                      Op::s_icache_inv,
+                      Op::s_incperflevel,
+                      Op::s_decperflevel,
+                      Op::s_ttracedata,
+                      Op::s_wakeup,
+                      Op::s_sethalt,
+                      Op::s_setkill,
+                      Op::s_cbranch_cdbgsys,
+                      Op::s_cbranch_cdbguser,
+                      Op::s_cbranch_cdbgsys_or_user,
+                      Op::s_cbranch_cdbgsys_and_user,
+                      Op::s_dcache_inv,
+                      Op::s_dcache_inv_vol,
+                      Op::s_dcache_wb,
+                      Op::s_dcache_wb_vol,
+                      Op::buffer_wbinvl1,
+                      Op::buffer_wbinvl1_vol,
+                      Op::v_nop,
+                      Op::v_clrexcp,
+                      Op::ds_nop})
     rules[static_cast<unsigned>(op)] = nothing;
 }
 

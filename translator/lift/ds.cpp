@@ -15,7 +15,8 @@ ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   const ValueId m0 = l.ssa.read(kM0Var);
   const u64 last = static_cast<u64>(offset) + bytes - 1;
   // address + last < M0, without wrapping: M0 > last and address < M0 - last.
-  const ValueId room = b.select(b.icmp(IntPred::UGt, m0, last), b.sub(m0, b.u32c(static_cast<u32>(last))), b.u32c(0));
+  const ValueId room =
+      b.select(b.icmp(IntPred::UGt, m0, last), b.sub(m0, b.u32c(static_cast<u32>(last))), b.u32c(0));
   const ValueId below = b.icmp(IntPred::ULt, address, b.splat(room));
   const ValueId no_limit = b.splat(b.icmp(IntPred::Eq, m0, 0xffff'ffffu));
   return b.and_(b.or_(no_limit, below), l.exec());
@@ -50,7 +51,8 @@ void single(Lifter& l) {
   std::vector<ValueId> data = registers(l, l.in->src[1], n);
   if (takes_two(at.attr.atomic)) {
     const auto second = registers(l, l.in->src[2], n);
-    data.insert(at.attr.atomic == ir::AtomicOp::Mskor ? data.end() : data.begin(), second.begin(), second.end());
+    data.insert(at.attr.atomic == ir::AtomicOp::Mskor ? data.end() : data.begin(), second.begin(),
+                second.end());
   }
   set_loaded(l, atomic(l, at, data));
 }
@@ -129,9 +131,12 @@ void add_lds_rules(Rules& rules) {
     if (row.encoding != isa::Encoding::Ds || row.memory.space != isa::Space::Lds || row.memory.src2) continue;
     if (row.memory.atomic == isa::Atomic::Wrap || row.memory.atomic == isa::Atomic::CondXchg32) continue;
     Rule& rule = rules[static_cast<unsigned>(row.op)];
-    if (row.has(isa::kAddTid)) rule = add_tid;
-    else if (row.has(isa::kNoData)) rule = count;
-    else rule = row.memory.pair != 0 ? pair : single;
+    if (row.has(isa::kAddTid))
+      rule = add_tid;
+    else if (row.has(isa::kNoData))
+      rule = count;
+    else
+      rule = row.memory.pair != 0 ? pair : single;
   }
   RULE(ds_swizzle_b32) { swizzle(l); };
   RULE(ds_permute_b32) { permute<Op::Permute>(l); };

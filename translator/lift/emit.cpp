@@ -150,7 +150,14 @@ ValueId Emit::identity(Op o, ValueId a, ValueId b) {
   if (is_const(b, &bits)) {
     const bool zero = bits == 0;
     switch (o) {
-    case Op::Add: case Op::Sub: case Op::Or: case Op::Xor: case Op::Shl: case Op::LShr: case Op::AShr: case Op::AndNot:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Or:
+    case Op::Xor:
+    case Op::Shl:
+    case Op::LShr:
+    case Op::AShr:
+    case Op::AndNot:
       if (zero) return a;
       if (o == Op::Or && bits == ones) return b;
       if (o == Op::AndNot && bits == ones) return same(a, 0);

@@ -1,7 +1,8 @@
 // A Builder that folds while it builds: enough for addresses and masks to be recognised during lifting.
 //
-// Constants fold, halves of a join and joins of halves cancel, so do mask/integer round trips, and a v_readlane looks
-// through the v_writelanes before it. What needs more than the operands' definitions is left to translator/passes.
+// Constants fold, halves of a join and joins of halves cancel, so do mask/integer round trips, and a
+// v_readlane looks through the v_writelanes before it. What needs more than the operands' definitions is left
+// to translator/passes.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -111,7 +112,8 @@ public:
   ValueId fop(ir::Op o, const FpAttr& fp, std::initializer_list<ValueId> operands, u64 imm = 0) {
     return builder_.fop(o, type(*operands.begin()), fp, operands, imm);
   }
-  ValueId fop_as(ir::Op o, Type result, const FpAttr& fp, std::initializer_list<ValueId> operands, u64 imm = 0) {
+  ValueId fop_as(ir::Op o, Type result, const FpAttr& fp, std::initializer_list<ValueId> operands,
+                 u64 imm = 0) {
     return builder_.fop(o, result, fp, operands, imm);
   }
 
@@ -128,7 +130,8 @@ private:
   };
   struct KeyHash {
     std::size_t operator()(const Key& k) const noexcept {
-      return static_cast<std::size_t>((k.bits * 0x9e37'79b9'7f4a'7c15u) >> 17) + static_cast<std::size_t>(k.type);
+      return static_cast<std::size_t>((k.bits * 0x9e37'79b9'7f4a'7c15u) >> 17) +
+             static_cast<std::size_t>(k.type);
     }
   };
 

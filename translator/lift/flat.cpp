@@ -15,7 +15,8 @@ ValueId wide_address(Lifter& l) {
 }
 
 ValueId scratch_address(Lifter& l) {
-  const bool has_vector = !l.in->src[0].is(OperandKind::None), has_scalar = !l.in->src[1].is(OperandKind::None);
+  const bool has_vector = !l.in->src[0].is(OperandKind::None),
+             has_scalar = !l.in->src[1].is(OperandKind::None);
   const ValueId base = has_scalar ? l.b.splat(l.s32(1)) : l.b.v32c(0);
   return has_vector ? l.b.add(base, l.v32(0)) : base;
 }
@@ -35,9 +36,7 @@ void access(Lifter& l) {
     a.address = {l.b.add(wide_address(l), static_cast<u64>(a.offset))};
     a.offset = 0;
     break;
-  default:
-    a.attr.space = ir::Space::Global;
-    a.address = {wide_address(l)};
+  default: a.attr.space = ir::Space::Global; a.address = {wide_address(l)};
   }
   if (l.in->mods.lds) return l.untranslated("load to LDS");
   perform(l, a, l.in->src[2], l.in->mods.glc);
@@ -47,7 +46,8 @@ void access(Lifter& l) {
 
 void add_flat_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows())
-    if (row.encoding == isa::Encoding::Flat && row.memory.accesses()) rules[static_cast<unsigned>(row.op)] = access;
+    if (row.encoding == isa::Encoding::Flat && row.memory.accesses())
+      rules[static_cast<unsigned>(row.op)] = access;
 }
 
 } // namespace lanewise::lift

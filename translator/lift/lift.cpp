@@ -31,11 +31,11 @@ ValueId initial_value(const translator::KernelSource& source, ir::Function& f, V
     proto.imm = imm;
     proto.pc = f.blocks[0].pc;
     const Type results[] = {type};
-    return f.result(f.append(BlockId{0}, proto, {}, results));
+    return f.result(append_to_entry(f, proto, results));
   };
   const Type type = type_of(v);
   if (v == kExecVar) return make(ir::Op::InitExec, type, 0);
-  if (v >= kFirstVgpr && v - kFirstVgpr < static_cast<int>(source.initial_vgprs))
+  if (v >= kFirstVgpr && v < kFirstVgpr + static_cast<int>(source.initial_vgprs))
     return make(ir::Op::InitVgpr, type, v - kFirstVgpr);
   if (type == Type::U32 && v < source.initial_sgprs.size()) {
     const translator::InitialSgpr& s = source.initial_sgprs[v];
@@ -80,23 +80,31 @@ Result<Lifted> lift(const translator::KernelSource& source) {
   if (source.entry < base || source.entry - base >= source.code.size() || (source.entry - base) % 4 != 0 ||
       source.code.size() > 0xffff'fff0u)
     return Error{ErrorCode::BadInput, fmt::format("{}: the entry point is outside the code", source.name)};
-  std::set<u32> unknown_calls;
+  Cfg::Plan plan;
   for (unsigned attempt = 0;; ++attempt) {
     Lifted out;
     out.function.name = source.name;
     out.function.target = source.target;
-    Cfg cfg(source, out.function, unknown_calls);
+    Cfg cfg(source, out.function, plan);
     Lifter lifter(source, out.function, cfg, out.untranslated);
-    if (auto ok = cfg.lift_all(lifter); !ok) return std::move(ok).error();
+    cfg.lift_all(lifter);
+    if (cfg.too_large()) {
+      if (plan.share_functions)
+        return Error{ErrorCode::Unsupported,
+                     fmt::format("{}: more than {} instructions with the functions it calls", source.name,
+                                 kMaxGuestInstructions)};
+      plan.share_functions = true;
+      continue;
+    }
     lifter.ssa.finish();
     out.guest_instructions = cfg.guest_instructions();
     const std::set<u32> wrong = cfg.unproved_calls(out.function);
-    if (wrong.empty() || attempt == kMaxAttempts) {
+    if (wrong.empty() || attempt >= kMaxAttempts) {
       for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
       lower_buffers(out.function, source);
       return out;
     }
-    unknown_calls.insert(wrong.begin(), wrong.end());
+    plan.unknown_calls.insert(wrong.begin(), wrong.end());
   }
 }
 

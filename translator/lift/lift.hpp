@@ -19,8 +19,9 @@ struct Lifted {
   std::vector<Untranslated> untranslated;
 };
 
-/// Lifts the kernel at `source.entry` with every function it calls. Code that runs off the segment or into undecodable bytes
-/// ends in BadJump there; an Error comes only from a source that makes no sense or from code beyond all bounds.
+/// Lifts the kernel at `source.entry` with every function it calls. Code that runs off the segment or into
+/// undecodable bytes ends in BadJump there; an Error comes only from a source that makes no sense or from
+/// code beyond all bounds.
 Result<Lifted> lift(const translator::KernelSource& source);
 
 /// Whether `op` has a rule. Some forms and modifiers of an instruction with a rule may still be untranslated.

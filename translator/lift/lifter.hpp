@@ -1,8 +1,8 @@
 // What a lifting rule sees: the instruction, the registers, and the modifiers applied for it.
 //
-// A rule reads sources with v32(0), s64(1), f(2)..., builds its meaning with `b`, and hands the result to one of the
-// set_* functions. These do everything that is the same for all instructions: EXEC, SDWA, DPP, op_sel, neg, abs, omod, clamp,
-// relative register indices.
+// A rule reads sources with v32(0), s64(1), f(2)..., builds its meaning with `b`, and hands the result to one
+// of the set_* functions. These do everything that is the same for all instructions: EXEC, SDWA, DPP, op_sel,
+// neg, abs, omod, clamp, relative register indices.
 #pragma once
 
 #include "isa/op.hpp"
@@ -15,15 +15,18 @@ class Cfg;
 
 /// What the lifter knows at translation time beyond the registers' SSA values; part of a block's identity.
 struct Static {
-  u32 mode = 0;         ///< the MODE register
-  u8 gpr_idx = 0;       ///< s_set_gpr_idx: src0, src1, src2, dst enables; only looked at while MODE.GPR_IDX_EN is set
+  u32 mode = 0; ///< the MODE register
+  u8 gpr_idx =
+      0; ///< s_set_gpr_idx: src0, src1, src2, dst enables; only looked at while MODE.GPR_IDX_EN is set
   friend bool operator==(const Static&, const Static&) = default;
 };
-inline constexpr u32 kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23, kModeIeee = 1u << 9, kModeDx10Clamp = 1u << 8;
+inline constexpr u32 kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23, kModeIeee = 1u << 9,
+                     kModeDx10Clamp = 1u << 8;
 
 class Lifter {
 public:
-  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg, std::vector<Untranslated>& untranslated);
+  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg,
+         std::vector<Untranslated>& untranslated);
 
   Emit b;
   Ssa ssa;
@@ -75,8 +78,8 @@ public:
   ValueId vgpr64(unsigned n) { return b.join(vgpr(n), vgpr(n + 1)); }
   /// `n` consecutive VGPRs from an operand.
   ValueId vgpr_of(const isa::Operand& o, unsigned n = 0) { return vgpr(o.index + n); }
-  /// Source i with SDWA selection, DPP movement, op_sel and neg/abs applied, as 32 bits per lane. The upper half of a 16-bit
-  /// operand is whatever the register holds.
+  /// Source i with SDWA selection, DPP movement, op_sel and neg/abs applied, as 32 bits per lane. The upper
+  /// half of a 16-bit operand is whatever the register holds.
   ValueId v32(unsigned i);
   ValueId v64(unsigned i);
   /// Source i as a 16-bit integer extended to 32 bits.
@@ -85,7 +88,7 @@ public:
   /// Source i without any modifier, as 32 bits per lane.
   ValueId raw(unsigned i) { return raw32(in->src[i], i); }
   /// Source i at the width of its type.
-  ValueId v(unsigned i) { return in->src[i].dwords == 2 ? v64(i) : v32(i); }
+  ValueId v(unsigned i) { return row->src[i].dwords == 2 ? v64(i) : v32(i); }
   /// The destination's old value, for instructions that accumulate.
   ValueId old32() { return vgpr(in->dst[0].index); }
 
@@ -122,7 +125,9 @@ private:
   ValueId dpp_valid();
   ValueId sign_modifiers(ValueId v, const isa::Operand& o);
   [[nodiscard]] bool keeps_other_half() const;
-  [[nodiscard]] bool indexes(unsigned bit) const { return (known.mode & kModeGprIdxEn) != 0 && (known.gpr_idx >> bit & 1) != 0; }
+  [[nodiscard]] bool indexes(unsigned bit) const {
+    return (known.mode & kModeGprIdxEn) != 0 && (known.gpr_idx >> bit & 1) != 0;
+  }
   void set_relative(unsigned base, ValueId value, ValueId lanes);
 
   std::vector<Untranslated>& untranslated_;

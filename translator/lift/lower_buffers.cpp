@@ -1,11 +1,15 @@
-// The addressing of buffers (7nm guide 8.1.5; docs/SEMANTICS.md "Buffer address" and the rows after it) in IR.
+// The addressing of buffers (7nm guide 8.1.5; docs/SEMANTICS.md "Buffer address" and the rows after it) in
+// IR.
 //
-// Whatever is constant in a V# folds away: usual code has constant words 2 and 3, so that little more remains than an addition
-// and, for a real size, a compare. The private segment buffer is recognised by its constant words and by its base coming from
-// the initial SGPRs; missing it costs speed only, as its V# means the same memory by the general formula.
+// Whatever is constant in a V# folds away: usual code has constant words 2 and 3, so that little more remains
+// than an addition and, for a real size, a compare. The private segment buffer is recognised by its constant
+// words and by its base coming from the initial SGPRs; missing it costs speed only, as its V# means the same
+// memory by the general formula.
 #include "translator/lift/lower_buffers.hpp"
 
 #include "translator/lift/emit.hpp"
+
+#include <algorithm>
 
 namespace lanewise::lift {
 
@@ -15,11 +19,11 @@ using ir::Space;
 namespace {
 
 struct Descriptor {
-  ValueId base;      ///< u64, 48 bits
-  ValueId stride;    ///< u32, bytes
-  ValueId swizzle;   ///< u1
-  ValueId records;   ///< u32
-  ValueId add_tid;   ///< u1
+  ValueId base;                       ///< u64, 48 bits
+  ValueId stride;                     ///< u32, bytes
+  ValueId swizzle;                    ///< u1
+  ValueId records;                    ///< u32
+  ValueId add_tid;                    ///< u1
   ValueId index_shift, element_shift; ///< u32: log2 of index stride and element size
 };
 
@@ -29,6 +33,10 @@ public:
 
   void run() {
     for (u32 block = 0; block < f_.num_blocks(); ++block) lower_block(BlockId{block});
+    if (replaced_.empty()) return;
+    std::vector<ValueId> map(f_.num_values());
+    for (const auto& [old, now] : replaced_) map[old.index] = now;
+    f_.replace_values(map);
   }
 
 private:
@@ -39,6 +47,7 @@ private:
   ir::Inst inst_;
   ir::InstId id_;
   std::vector<ValueId> operands_;
+  std::vector<std::pair<ValueId, ValueId>> replaced_; ///< results of loads that were split
 
   [[nodiscard]] bool gfx8() const { return f_.target == isa::Target::gfx803; }
   [[nodiscard]] bool gfx9() const { return f_.target >= isa::Target::gfx900; }
@@ -55,8 +64,10 @@ private:
     f_[block].insts.clear();
     b_.set_block(block);
     for (const ir::InstId i : insts) {
-      if (is_buffer(i)) lower(i);
-      else f_[block].insts.push_back(i);
+      if (is_buffer(i))
+        lower(i);
+      else
+        f_[block].insts.push_back(i);
     }
   }
 
@@ -109,7 +120,8 @@ private:
     if (init_sgpr(word(0), &first)) return is_private_sgpr(first);
     u64 second = 0;
     return b_.def(word(0), Op::Add) != nullptr && init_sgpr(b_.operand(word(0), 0), &first) &&
-           init_sgpr(b_.operand(word(0), 1), &second) && second == wave_offset_sgpr() && is_private_sgpr(first);
+           init_sgpr(b_.operand(word(0), 1), &second) && second == wave_offset_sgpr() &&
+           is_private_sgpr(first);
   }
   /// Initial SGPRs `first`+2 and +3 are constant words, as only the private segment buffer has them.
   [[nodiscard]] bool is_private_sgpr(u64 first) const {
@@ -215,7 +227,6 @@ private:
 
   /// One access per dword. The results of a load take the places of the old ones.
   void split(const Descriptor& d, ValueId index, ValueId offset) {
-    std::vector<ValueId> replaced(f_.num_values());
     for (u32 n = 0; n < inst_.mem.bytes / 4u; ++n) {
       const ValueId at = b_.add(offset, u64{4} * n);
       ir::Inst proto;
@@ -230,13 +241,10 @@ private:
       operands.push_back(b_.and_(lanes(), in_range(d, index, at, 4)));
       const std::vector<Type> types(inst_.op == Op::Load ? 1 : 0, Type::V32);
       const ir::InstId part = f_.append(b_.block(), proto, operands, types);
-      if (inst_.op == Op::Load) replaced[inst_.first_result.index + n] = f_.result(part);
+      if (inst_.op == Op::Load)
+        replaced_.emplace_back(ValueId{inst_.first_result.index + n}, f_.result(part));
     }
-    if (inst_.op == Op::Load) pending_.emplace_back(std::move(replaced));
   }
-
-public:
-  std::vector<std::vector<ValueId>> pending_;
 };
 
 } // namespace

@@ -8,7 +8,8 @@ using ir::Op;
 namespace {
 
 /// Builds a memory instruction; its results are 32 bits per lane.
-std::vector<ValueId> build(Lifter& l, Op op, const Access& a, std::span<const ValueId> data, unsigned results) {
+std::vector<ValueId> build(Lifter& l, Op op, const Access& a, std::span<const ValueId> data,
+                           unsigned results) {
   ir::Inst proto;
   proto.op = op;
   proto.mem = a.attr;
@@ -70,7 +71,9 @@ bool set_atomic(MemAttr& attr, const isa::Row& row) {
   case Atomic::Fmin: attr.atomic = AtomicOp::FMin; return true;
   case Atomic::Fmax: attr.atomic = AtomicOp::FMax; return true;
   case Atomic::FcmpSwap: attr.atomic = AtomicOp::FCmpswap; return true;
-  case Atomic::Wrap: case Atomic::CondXchg32: case Atomic::None: break;
+  case Atomic::Wrap:
+  case Atomic::CondXchg32:
+  case Atomic::None: break;
   }
   return false;
 }

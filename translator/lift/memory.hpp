@@ -1,4 +1,5 @@
-// Vector memory accesses, whatever the address space: a rule fills in an Access, perform() does the rest from the table's row.
+// Vector memory accesses, whatever the address space: a rule fills in an Access, perform() does the rest from
+// the table's row.
 #pragma once
 
 #include "translator/lift/lifter.hpp"
@@ -12,8 +13,8 @@ struct Access {
   i64 offset = 0;               ///< added to the address
 };
 
-/// Loads, stores or does the atomic of the current instruction's row; `data` names the registers that go to memory.
-/// `returns`: an atomic writes its old value to dst[0].
+/// Loads, stores or does the atomic of the current instruction's row; `data` names the registers that go to
+/// memory. `returns`: an atomic writes its old value to dst[0].
 void perform(Lifter& l, Access access, const isa::Operand& data, bool returns);
 
 // The pieces, for instructions that access memory more than once.

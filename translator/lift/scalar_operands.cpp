@@ -70,8 +70,10 @@ ValueId Lifter::s32(const isa::Operand& o) {
     case isa::kScc: return b.zext(scc());
     case isa::kVccz: return b.zext(b.not_(b.any(vcc())));
     case isa::kExecz: return b.zext(b.not_(b.any(exec())));
-    case isa::kSharedBase: case isa::kSharedLimit: case isa::kPrivateBase: case isa::kPrivateLimit:
-      return b.u32c(static_cast<u32>(aperture(o.index)));
+    case isa::kSharedBase:
+    case isa::kSharedLimit:
+    case isa::kPrivateBase:
+    case isa::kPrivateLimit: return b.u32c(static_cast<u32>(aperture(o.index)));
     case isa::kPopsExitingWaveId: return b.u32c(0);
     default: break;
     }

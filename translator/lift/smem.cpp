@@ -39,7 +39,8 @@ bool constant_dwords(const Lifter& l, u64 address, unsigned n, std::vector<u32>&
   for (const translator::ConstantRange& r : l.source.constants) {
     const u64 begin = reinterpret_cast<u64>(r.data);
     if (address < begin || address - begin > r.size || r.size - (address - begin) < 4 * u64{n}) continue;
-    for (unsigned i = 0; i < n; ++i) out.push_back(load_le<u32>(r.data + (address - begin) + 4 * std::size_t{i}));
+    for (unsigned i = 0; i < n; ++i)
+      out.push_back(load_le<u32>(r.data + (address - begin) + 4 * std::size_t{i}));
     return true;
   }
   return false;
@@ -149,14 +150,18 @@ void add_scalar_memory_rules(Rules& rules) {
     if (row.encoding != isa::Encoding::Smem || row.has(isa::kScratchSmem)) continue;
     Rule& rule = rules[static_cast<unsigned>(row.op)];
     const bool buffer = row.src[0].dwords == 4;
-    if (row.has(isa::kClock)) rule = clock;
-    else if (row.has(isa::kDiscard | isa::kInvalidates)) rule = nothing;
+    if (row.has(isa::kClock))
+      rule = clock;
+    else if (row.has(isa::kDiscard | isa::kInvalidates))
+      rule = nothing;
     else if (row.memory.atomic != isa::Atomic::None && buffer)
       rule = [](Lifter& l) { scalar_atomic(l, one_lane_of_buffer(l, l.row->memory.bytes)); };
     else if (row.memory.atomic != isa::Atomic::None)
       rule = [](Lifter& l) { scalar_atomic(l, one_lane(l, address_of(l))); };
-    else if (row.memory.store) rule = buffer ? buffer_store : static_cast<Rule>(store);
-    else rule = buffer ? buffer_load : static_cast<Rule>(load);
+    else if (row.memory.store)
+      rule = buffer ? buffer_store : static_cast<Rule>(store);
+    else
+      rule = buffer ? buffer_load : static_cast<Rule>(load);
   }
 }
 

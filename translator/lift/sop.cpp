@@ -35,7 +35,9 @@ bool is_mask_register(const isa::Operand& o) {
 }
 
 template <Binary F>
-void logic32(Lifter& l) { set32_scc(l, F(l.b, l.s32(0), l.s32(1))); }
+void logic32(Lifter& l) {
+  set32_scc(l, F(l.b, l.s32(0), l.s32(1)));
+}
 
 /// On lane masks where an operand is known to be one, so that no conversion remains.
 template <Binary F>
@@ -75,12 +77,18 @@ void min_max(Lifter& l) {
 }
 
 template <IntPred P>
-void compare32(Lifter& l) { l.set_scc(l.b.icmp(P, l.s32(0), l.s32(1))); }
+void compare32(Lifter& l) {
+  l.set_scc(l.b.icmp(P, l.s32(0), l.s32(1)));
+}
 template <IntPred P>
-void compare64(Lifter& l) { l.set_scc(l.b.icmp(P, l.s64(0), l.s64(1))); }
+void compare64(Lifter& l) {
+  l.set_scc(l.b.icmp(P, l.s64(0), l.s64(1)));
+}
 /// s_cmpk_*_u32 zero-extends the immediate that the signed forms sign-extend.
 template <IntPred P>
-void compare_k_u32(Lifter& l) { l.set_scc(l.b.icmp(P, l.s32(0), l.in->src[1].value & 0xffff)); }
+void compare_k_u32(Lifter& l) {
+  l.set_scc(l.b.icmp(P, l.s32(0), l.in->src[1].value & 0xffff));
+}
 
 /// SCC of an addition or subtraction r of x and y: both differ from r in the sign.
 void set_overflow(Lifter& l, ValueId x_and_r, ValueId y_and_r) {
@@ -107,12 +115,16 @@ void bfe(Lifter& l, ValueId x, bool is_signed) {
   const ValueId whole = is_signed ? l.b.ashr(x, offset) : l.b.lshr(x, offset);
   const ValueId part = is_signed ? extract_signed(l.b, x, offset, width) : extract(l.b, x, offset, width);
   const ValueId r = l.b.select(l.b.icmp(IntPred::UGe, width, width_bits), whole, part);
-  if (width_bits == 64) l.set_s64(r);
-  else l.set_s32(r);
+  if (width_bits == 64)
+    l.set_s64(r);
+  else
+    l.set_s32(r);
   l.set_scc_nonzero(r);
 }
 
-ValueId bfm(Emit& b, ValueId like, ValueId width, ValueId offset) { return b.shl(low_bits(b, like, width), offset); }
+ValueId bfm(Emit& b, ValueId like, ValueId width, ValueId offset) {
+  return b.shl(low_bits(b, like, width), offset);
+}
 
 /// The bits of x ORed into the lowest bit of each group of four.
 ValueId quads(Emit& b, ValueId x) {
@@ -155,16 +167,20 @@ void movrels(Lifter& l, unsigned dwords) {
   ValueId value = dwords == 2 ? l.b.u64c(0) : l.b.u32c(0);
   for (unsigned n = 0; n + dwords <= kRelativeSgprs; n += dwords)
     value = l.b.select(l.b.icmp(IntPred::Eq, index, n), dwords == 2 ? l.sgpr64(n) : l.sgpr(n), value);
-  if (dwords == 2) l.set_s64(value);
-  else l.set_s32(value);
+  if (dwords == 2)
+    l.set_s64(value);
+  else
+    l.set_s32(value);
 }
 void movreld(Lifter& l, unsigned dwords) {
   const ValueId index = l.b.add(l.ssa.read(kM0Var), l.in->dst[0].index);
   const ValueId value = dwords == 2 ? l.s64(0) : l.s32(0);
   for (unsigned n = 0; n + dwords <= kRelativeSgprs; n += dwords) {
     const ValueId hit = l.b.icmp(IntPred::Eq, index, n);
-    if (dwords == 2) l.set_sgpr64(n, l.b.select(hit, value, l.sgpr64(n)));
-    else l.set_sgpr(n, l.b.select(hit, value, l.sgpr(n)));
+    if (dwords == 2)
+      l.set_sgpr64(n, l.b.select(hit, value, l.sgpr64(n)));
+    else
+      l.set_sgpr(n, l.b.select(hit, value, l.sgpr(n)));
   }
 }
 
@@ -283,7 +299,9 @@ void add_shifts_and_fields(Rules& rules) {
   RULE(s_bfe_u64) { bfe(l, l.s64(0), false); };
   RULE(s_bfe_i64) { bfe(l, l.s64(0), true); };
   RULE(s_pack_ll_b32_b16) { l.set_s32(l.b.or_(l.b.and_(l.s32(0), 0xffff), l.b.shl(l.s32(1), 16))); };
-  RULE(s_pack_lh_b32_b16) { l.set_s32(l.b.or_(l.b.and_(l.s32(0), 0xffff), l.b.and_(l.s32(1), 0xffff'0000u))); };
+  RULE(s_pack_lh_b32_b16) {
+    l.set_s32(l.b.or_(l.b.and_(l.s32(0), 0xffff), l.b.and_(l.s32(1), 0xffff'0000u)));
+  };
   RULE(s_pack_hh_b32_b16) { l.set_s32(l.b.or_(l.b.lshr(l.s32(0), 16), l.b.and_(l.s32(1), 0xffff'0000u))); };
   RULE(s_sext_i32_i8) { l.set_s32(l.b.signed_field(l.s32(0), 0, 8)); };
   RULE(s_sext_i32_i16) { l.set_s32(l.b.signed_field(l.s32(0), 0, 16)); };
@@ -336,7 +354,9 @@ void add_searches(Rules& rules) {
   RULE(s_flbit_i32_b32) { l.set_s32(count_or_minus_one(l.b, Op::CountLz, l.s32(0))); };
   RULE(s_flbit_i32_b64) { l.set_s32(l.b.lo(count_or_minus_one(l.b, Op::CountLz, l.s64(0)))); };
   RULE(s_flbit_i32) { l.set_s32(count_or_minus_one(l.b, Op::CountLz, sign_cleared(l.b, l.s32(0)))); };
-  RULE(s_flbit_i32_i64) { l.set_s32(l.b.lo(count_or_minus_one(l.b, Op::CountLz, sign_cleared(l.b, l.s64(0))))); };
+  RULE(s_flbit_i32_i64) {
+    l.set_s32(l.b.lo(count_or_minus_one(l.b, Op::CountLz, sign_cleared(l.b, l.s64(0)))));
+  };
   RULE(s_wqm_b32) { set32_scc(l, wqm(l.b, l.s32(0))); };
   RULE(s_wqm_b64) { set64_scc(l, wqm(l.b, l.s64(0))); };
   RULE(s_quadmask_b32) { set32_scc(l, quadmask(l.b, l.s32(0))); };

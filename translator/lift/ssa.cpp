@@ -4,6 +4,14 @@
 
 namespace lanewise::lift {
 
+ir::InstId append_to_entry(ir::Function& f, const ir::Inst& proto, std::span<const Type> results) {
+  const ir::InstId i = f.append(BlockId{0}, proto, {}, results);
+  auto& insts = f.blocks[0].insts;
+  if (insts.size() > 1 && ir::info(f[insts[insts.size() - 2]].op).is(ir::kEndsBlock))
+    std::swap(insts[insts.size() - 2], insts[insts.size() - 1]);
+  return i;
+}
+
 void Ssa::add_block(BlockId b, BlockId only_predecessor) {
   if (states_.size() <= b.index) states_.resize(b.index + 1);
   states_[b.index] = std::make_unique<State>();
@@ -34,9 +42,8 @@ void Ssa::finish() {
     for (u32 s = 0; s < f_->blocks[b].successors.size(); ++s)
       predecessors_[f_->blocks[b].successors[s].block.index].push_back({BlockId{b}, s});
   fill_operands();
-  remove_trivial();
+  merge_copies();
   pass_arguments();
-  f_->replace_values(replaced_);
 }
 
 void Ssa::fill_operands() {
@@ -50,72 +57,88 @@ void Ssa::fill_operands() {
   }
 }
 
-ValueId Ssa::resolve(ValueId v) {
-  ValueId root = v;
-  while (replaced_[root.index]) root = replaced_[root.index];
-  while (v != root) {
-    const ValueId next = replaced_[v.index];
-    replaced_[v.index] = root;
-    v = next;
+ValueId Ssa::entry_constant(Type type, u64 bits) {
+  const auto [it, inserted] = constants_.try_emplace({type, bits});
+  if (inserted) {
+    ir::Inst proto;
+    proto.op = ir::Op::Const;
+    proto.imm = bits;
+    const Type results[] = {type};
+    it->second = f_->result(append_to_entry(*f_, proto, results));
   }
-  return root;
+  return it->second;
 }
 
-/// A parameter that is itself or one other value on every edge is that value. Removing one may make its users trivial.
-void Ssa::remove_trivial() {
-  replaced_.assign(f_->num_values(), ValueId{});
-  std::vector<u32> phi_of(f_->num_values(), ~0u);
-  for (u32 i = 0; i < phis_.size(); ++i) phi_of[phis_[i].value.index] = i;
+/// What `v` is a copy of as far as is known; constants of equal bits are copies of one in the entry block.
+ValueId Ssa::class_of(ValueId v) {
+  if (v.index < is_phi_.size() && is_phi_[v.index]) return class_[v.index];
+  u64 bits = 0;
+  return f_->is_const(v, &bits) ? entry_constant(f_->type(v), bits) : v;
+}
+
+/// Finds parameters that are copies of one value, optimistically: every parameter is a copy of whatever
+/// reaches it until two different values do. This sees through loops and through functions that are called
+/// from several places.
+void Ssa::merge_copies() {
+  const u32 count = f_->num_values();
+  is_phi_.assign(count, false);
+  class_.assign(count, ValueId{});
+  std::vector<u32> phi_of(count, 0);
+  for (u32 i = 0; i < phis_.size(); ++i) {
+    is_phi_[phis_[i].value.index] = true;
+    phi_of[phis_[i].value.index] = i;
+  }
   std::vector<std::vector<u32>> users(phis_.size());
   for (u32 i = 0; i < phis_.size(); ++i)
     for (const ValueId v : phis_[i].operands)
-      if (phi_of[v.index] != ~0u) users[phi_of[v.index]].push_back(i);
+      if (is_phi_[v.index]) users[phi_of[v.index]].push_back(i);
 
   std::vector<u32> work(phis_.size());
+  std::vector<bool> queued(phis_.size(), true);
   for (u32 i = 0; i < phis_.size(); ++i) work[i] = static_cast<u32>(phis_.size()) - 1 - i;
   while (!work.empty()) {
     const u32 i = work.back();
     work.pop_back();
-    Phi& phi = phis_[i];
-    if (replaced_[phi.value.index]) continue;
-    ValueId same;
-    bool trivial = true;
+    queued[i] = false;
+    const Phi& phi = phis_[i];
+    if (class_[phi.value.index] == phi.value) continue; // two values have met here: that is final
+    ValueId met;
     for (const ValueId operand : phi.operands) {
-      const ValueId v = resolve(operand);
-      if (v == phi.value || v == same) continue;
-      if (same) {
-        trivial = false;
-        break;
-      }
-      same = v;
+      const ValueId v = class_of(operand);
+      if (!v || v == met) continue;
+      met = met ? phi.value : v;
+      if (met == phi.value) break;
     }
-    if (!trivial || !same) continue;
-    replaced_[phi.value.index] = same;
-    work.insert(work.end(), users[i].begin(), users[i].end());
-    // Whoever used this one now uses `same`, and must be looked at again when that goes.
-    if (const u32 heir = phi_of[same.index]; heir != ~0u) {
-      auto& theirs = users[heir];
-      theirs.insert(theirs.end(), users[i].begin(), users[i].end());
+    if (met == class_[phi.value.index]) continue;
+    class_[phi.value.index] = met;
+    for (const u32 user : users[i]) {
+      if (!queued[user]) work.push_back(user);
+      queued[user] = true;
     }
-    users[i].clear();
   }
+  // What no value reaches is never read at run time.
+  for (const Phi& phi : phis_)
+    if (!class_[phi.value.index]) class_[phi.value.index] = entry_constant(f_->type(phi.value), 0);
 }
 
 void Ssa::pass_arguments() {
+  const auto is_copy = [&](ValueId v) { return class_[v.index] != v; };
   std::vector<std::vector<u32>> kept(f_->num_blocks());
   for (u32 i = 0; i < phis_.size(); ++i)
-    if (!replaced_[phis_[i].value.index]) kept[phis_[i].block.index].push_back(i);
+    if (!is_copy(phis_[i].value)) kept[phis_[i].block.index].push_back(i);
   for (u32 b = 0; b < f_->num_blocks(); ++b) {
     auto& params = f_->blocks[b].params;
     for (u32 p = static_cast<u32>(params.size()); p-- > 0;)
-      if (replaced_[params[p].index]) f_->remove_param(BlockId{b}, p);
+      if (is_copy(params[p])) f_->remove_param(BlockId{b}, p);
     assert(params.size() == kept[b].size());
     for (u32 e = 0; e < predecessors_[b].size(); ++e) {
       const Edge edge = predecessors_[b][e];
       auto& args = f_->blocks[edge.from.index].successors[edge.successor].args;
-      for (const u32 i : kept[b]) args.push_back(resolve(phis_[i].operands[e]));
+      for (const u32 i : kept[b]) args.push_back(phis_[i].operands[e]);
     }
   }
+  class_.resize(f_->num_values());
+  f_->replace_values(class_);
 }
 
 } // namespace lanewise::lift

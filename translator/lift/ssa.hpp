@@ -1,38 +1,48 @@
 // SSA construction while lifting: which value each register holds, per block.
 //
-// Braun et al., "Simple and Efficient Construction of SSA Form" (2013), in the variant for a graph that is being discovered:
-// a block with one known predecessor takes its values from there; every other block gets a parameter for each register that
-// it reads before writing, and finish() completes these and removes the ones that turn out to be one value.
+// Braun et al., "Simple and Efficient Construction of SSA Form" (2013), in the variant for a graph that is
+// being discovered: a block with one known predecessor takes its values from there; every other block gets a
+// parameter for each register that it reads before writing, and finish() completes these and removes the ones
+// that turn out to be one value.
 #pragma once
 
 #include "translator/lift/emit.hpp"
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace lanewise::lift {
 
-/// A register as a variable. Scalar registers by hardware code; the codes of the halves of VCC and EXEC stand for the whole
-/// mask (the low one) and for nothing or SCC (the high one).
+/// A register as a variable. Scalar registers by hardware code; the codes of the halves of VCC and EXEC stand
+/// for the whole mask (the low one) and for nothing or SCC (the high one). kReturnLo and kReturnHi hold where
+/// a function shared by its callers wants to return to.
 using Var = u16;
-inline constexpr Var kVccVar = isa::kVccLo, kM0Var = isa::kM0, kExecVar = isa::kExecLo, kSccVar = isa::kExecHi;
-inline constexpr Var kFirstVgpr = 128, kNumVars = kFirstVgpr + 256;
+inline constexpr Var kVccVar = isa::kVccLo, kM0Var = isa::kM0, kExecVar = isa::kExecLo,
+                     kSccVar = isa::kExecHi;
+inline constexpr Var kFirstVgpr = 128, kReturnLo = kFirstVgpr + 256, kReturnHi = kReturnLo + 1,
+                     kNumVars = kReturnHi + 1;
 constexpr Var vgpr_var(unsigned n) { return static_cast<Var>(kFirstVgpr + n); }
 
 /// The type of a variable's values.
 constexpr Type type_of(Var v) {
+  if (v >= kReturnLo) return Type::U32;
   if (v >= kFirstVgpr) return Type::V32;
   if (v == kVccVar || v == kExecVar) return Type::Mask;
   return v == kSccVar ? Type::U1 : Type::U32;
 }
+
+/// Appends an instruction without operands to blocks[0], before its end if it has one already.
+ir::InstId append_to_entry(ir::Function& f, const ir::Inst& proto, std::span<const Type> results);
 
 class Ssa {
 public:
   /// `initial` makes, in the entry block, the value that a variable has when the kernel starts.
   Ssa(ir::Function& f, std::function<ValueId(Var)> initial) : f_(&f), initial_(std::move(initial)) {}
 
-  /// Announces a block. With `only_predecessor` no other block will ever branch to it; blocks[0] is the entry.
+  /// Announces a block. With `only_predecessor` no other block will ever branch to it; blocks[0] is the
+  /// entry.
   void add_block(BlockId b, BlockId only_predecessor = {});
   void set_block(BlockId b) { current_ = b; }
 
@@ -67,16 +77,20 @@ private:
   State& state(BlockId b) { return *states_[b.index]; }
   ValueId read_at(BlockId b, Var v);
   void fill_operands();
-  void remove_trivial();
+  void merge_copies();
+  ValueId class_of(ValueId v);
+  ValueId entry_constant(Type type, u64 bits);
   void pass_arguments();
-  ValueId resolve(ValueId v);
 
   ir::Function* f_;
   std::function<ValueId(Var)> initial_;
   std::vector<std::unique_ptr<State>> states_;
   std::vector<Phi> phis_;
   std::vector<std::vector<Edge>> predecessors_;
-  std::vector<ValueId> replaced_; ///< what a removed parameter is, by value
+  std::vector<ValueId>
+      class_; ///< by parameter's value: the value it is a copy of, or invalid as long as nothing is known
+  std::vector<bool> is_phi_;                          ///< by value
+  std::map<std::pair<Type, u64>, ValueId> constants_; ///< in the entry block
   BlockId current_;
 };
 

@@ -36,7 +36,8 @@ constexpr Part part_of(SdwaSel sel) {
 constexpr u64 dpp_enabled(unsigned row_mask, unsigned bank_mask) {
   u64 lanes = 0;
   for (unsigned lane = 0; lane < kWaveSize; ++lane)
-    if ((row_mask >> (lane / 16) & 1) != 0 && (bank_mask >> (lane % 16 / 4) & 1) != 0) lanes |= u64{1} << lane;
+    if ((row_mask >> (lane / 16) & 1) != 0 && (bank_mask >> (lane % 16 / 4) & 1) != 0)
+      lanes |= u64{1} << lane;
   return lanes;
 }
 
@@ -97,7 +98,7 @@ ValueId Lifter::dpp_source(ValueId v) {
 }
 
 ValueId Lifter::sign_modifiers(ValueId v, const isa::Operand& o) {
-  const u64 sign = o.dwords == 2 ? u64{1} << 63 : is_16_bit(o.type) ? 0x8000u : 0x8000'0000u;
+  const u64 sign = b.type(v) == Type::V64 ? u64{1} << 63 : is_16_bit(o.type) ? 0x8000u : 0x8000'0000u;
   if (o.abs) v = b.and_(v, ~sign);
   if (o.neg) v = b.xor_(v, sign);
   return v;
@@ -152,7 +153,8 @@ ValueId Lifter::sdwa_destination(ValueId value, ValueId old) {
   }
 }
 
-/// Whether a 16-bit result leaves the other half of its register alone (docs/SEMANTICS.md, "Upper half of a 16-bit result").
+/// Whether a 16-bit result leaves the other half of its register alone (docs/SEMANTICS.md, "Upper half of a
+/// 16-bit result").
 bool Lifter::keeps_other_half() const {
   if (!gfx9() || in->form == Form::Sdwa || !is_16_bit(in->dst[0].type)) return false;
   return row->has(isa::kOpSel) || in->op == isa::Op::v_mac_f16 || in->op == isa::Op::v_madmk_f16 ||

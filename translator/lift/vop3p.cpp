@@ -12,7 +12,8 @@ ValueId pack(Emit& b, ValueId low, ValueId high) { return b.or_(b.and_(low, 0xff
 
 enum class Part { Low, High };
 
-/// The 16 bits that source i contributes to a half of the result, in the low half of the value; the rest is undefined.
+/// The 16 bits that source i contributes to a half of the result, in the low half of the value; the rest is
+/// undefined.
 ValueId half(Lifter& l, unsigned i, Part part) {
   const isa::Modifiers& m = l.in->mods;
   const bool upper = ((part == Part::Low ? m.op_sel : m.op_sel_hi) >> i & 1) != 0;
@@ -41,13 +42,18 @@ ValueId saturate_u16(Lifter& l, ValueId exact) {
 }
 ValueId saturate_i16(Lifter& l, ValueId exact) {
   if (!l.in->mods.clamp) return exact;
-  return l.b.binary(Op::SMax, l.b.binary(Op::SMin, exact, l.b.v32c(0x7fff)), l.b.v32c(static_cast<u32>(-0x8000)));
+  return l.b.binary(Op::SMax, l.b.binary(Op::SMin, exact, l.b.v32c(0x7fff)),
+                    l.b.v32c(static_cast<u32>(-0x8000)));
 }
 
 template <Op O>
-ValueId unsigned_op(Lifter& l, Part p) { return l.b.binary(O, u16(l, 0, p), u16(l, 1, p)); }
+ValueId unsigned_op(Lifter& l, Part p) {
+  return l.b.binary(O, u16(l, 0, p), u16(l, 1, p));
+}
 template <Op O>
-ValueId signed_op(Lifter& l, Part p) { return l.b.binary(O, i16(l, 0, p), i16(l, 1, p)); }
+ValueId signed_op(Lifter& l, Part p) {
+  return l.b.binary(O, i16(l, 0, p), i16(l, 1, p));
+}
 ValueId add_u16(Lifter& l, Part p) { return saturate_u16(l, unsigned_op<Op::Add>(l, p)); }
 ValueId add_i16(Lifter& l, Part p) { return saturate_i16(l, signed_op<Op::Add>(l, p)); }
 ValueId sub_i16(Lifter& l, Part p) { return saturate_i16(l, signed_op<Op::Sub>(l, p)); }
@@ -55,8 +61,12 @@ ValueId sub_u16(Lifter& l, Part p) {
   const ValueId d = unsigned_op<Op::Sub>(l, p);
   return l.in->mods.clamp ? l.b.binary(Op::SMax, d, l.b.v32c(0)) : d;
 }
-ValueId mad_u16(Lifter& l, Part p) { return saturate_u16(l, l.b.add(unsigned_op<Op::Mul>(l, p), u16(l, 2, p))); }
-ValueId mad_i16(Lifter& l, Part p) { return saturate_i16(l, l.b.add(signed_op<Op::Mul>(l, p), i16(l, 2, p))); }
+ValueId mad_u16(Lifter& l, Part p) {
+  return saturate_u16(l, l.b.add(unsigned_op<Op::Mul>(l, p), u16(l, 2, p)));
+}
+ValueId mad_i16(Lifter& l, Part p) {
+  return saturate_i16(l, l.b.add(signed_op<Op::Mul>(l, p), i16(l, 2, p)));
+}
 ValueId lshl_b16(Lifter& l, Part p) { return l.b.shl(half(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
 ValueId lshr_b16(Lifter& l, Part p) { return l.b.lshr(u16(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
 ValueId ashr_i16(Lifter& l, Part p) { return l.b.ashr(i16(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
@@ -93,7 +103,8 @@ ValueId mixed_source(Lifter& l, unsigned i, bool flush) {
   return l.in->src[i].neg ? b.xor_(v, 0x8000'0000u) : v;
 }
 ValueId mixed(Lifter& l, bool fused) {
-  const ValueId x = mixed_source(l, 0, !fused), y = mixed_source(l, 1, !fused), z = mixed_source(l, 2, !fused);
+  const ValueId x = mixed_source(l, 0, !fused), y = mixed_source(l, 1, !fused),
+                z = mixed_source(l, 2, !fused);
   if (fused) return l.b.fop(Op::FFma, l.fp(F32), {x, y, z});
   const FpAttr attr = l.fp_flushing(F32);
   return l.b.fop(Op::FAdd, attr, {l.b.fop(Op::FMul, attr, {x, y}), z});
@@ -109,7 +120,8 @@ void mix_f16(Lifter& l, bool fused, Part part) {
   const ValueId sum = b.fop(Op::FpToFp, attr, {mixed(l, fused)}, static_cast<u64>(F16));
   const ValueId r = b.and_(l.finish_float(sum, F16), 0xffff), old = l.old32();
   l.set_vgpr(l.in->dst[0].index,
-             part == Part::Low ? b.or_(b.and_(old, 0xffff'0000u), r) : b.or_(b.and_(old, 0xffff), b.shl(r, 16)),
+             part == Part::Low ? b.or_(b.and_(old, 0xffff'0000u), r)
+                               : b.or_(b.and_(old, 0xffff), b.shl(r, 16)),
              l.active());
 }
 
@@ -131,7 +143,8 @@ void dot(Lifter& l) {
   ValueId sum = clamp ? widen(addend) : addend;
   for (unsigned n = 0; n < 32 / Width; ++n) {
     const ValueId x = element(l, 0, n, Width, Signed), y = element(l, 1, n, Width, Signed);
-    const ValueId product = clamp ? b.op(Signed ? Op::SMulWide : Op::UMulWide, Type::V64, {x, y}) : b.mul(x, y);
+    const ValueId product =
+        clamp ? b.op(Signed ? Op::SMulWide : Op::UMulWide, Type::V64, {x, y}) : b.mul(x, y);
     sum = b.add(sum, product);
   }
   if (!clamp) return l.set_v(sum);
@@ -152,7 +165,8 @@ void dot2_f32_f16(Lifter& l) {
   ValueId sum = l.raw(2);
   if ((l.in->mods.neg_hi & 4) != 0) sum = b.and_(sum, 0x7fff'ffff);
   if (l.in->src[2].neg) sum = b.xor_(sum, 0x8000'0000u);
-  for (const Part p : {Part::Low, Part::High}) sum = b.fop(Op::FFma, l.fp(F32), {wide(0, p), wide(1, p), sum});
+  for (const Part p : {Part::Low, Part::High})
+    sum = b.fop(Op::FFma, l.fp(F32), {wide(0, p), wide(1, p), sum});
   l.set_f(sum, F32);
 }
 

@@ -14,7 +14,9 @@ constexpr Type type_of_kind(FloatKind k) { return k == F64 ? Type::V64 : Type::V
 // ---- arithmetic
 
 template <Op O, FloatKind K>
-void unary(Lifter& l) { l.set_f(l.b.fop(O, l.fp(K), {l.v(0)}), K); }
+void unary(Lifter& l) {
+  l.set_f(l.b.fop(O, l.fp(K), {l.v(0)}), K);
+}
 template <Op O, FloatKind K>
 void binary(Lifter& l) {
   const ValueId x = l.v(0);
@@ -79,7 +81,9 @@ void min_max_legacy(Lifter& l, ir::FloatPred outcomes) {
 // ---- approximations; those of f32 flush denormals whatever MODE says
 
 template <Op O>
-void approximate_f32(Lifter& l) { l.set_f(l.b.fop(O, l.fp_flushing(F32), {l.v32(0)}), F32); }
+void approximate_f32(Lifter& l) {
+  l.set_f(l.b.fop(O, l.fp_flushing(F32), {l.v32(0)}), F32);
+}
 
 ValueId is_infinite(Emit& b, ValueId v, FloatKind k) {
   const u64 infinity = k == F64 ? 0x7ff0'0000'0000'0000u : 0x7f80'0000u;
@@ -101,7 +105,8 @@ void approximate_legacy(Lifter& l) {
 
 // ---- conversions
 
-/// The attribute of a conversion between floats: operand by its own type, rounding and result by the result's.
+/// The attribute of a conversion between floats: operand by its own type, rounding and result by the
+/// result's.
 FpAttr fp_conversion(const Lifter& l, FloatKind from, FloatKind to) {
   FpAttr a = l.fp(to);
   a.kind = from;
@@ -112,23 +117,33 @@ ValueId convert(Lifter& l, ValueId v, FloatKind from, FloatKind to) {
   return l.b.fop_as(Op::FpToFp, type_of_kind(to), fp_conversion(l, from, to), {v}, static_cast<u64>(to));
 }
 template <FloatKind From, FloatKind To>
-void float_to_float(Lifter& l) { l.set_f(convert(l, l.v(0), From, To), To); }
+void float_to_float(Lifter& l) {
+  l.set_f(convert(l, l.v(0), From, To), To);
+}
 
 ValueId from_integer(Lifter& l, Op o, ValueId v, FloatKind to, u64 bits = 32) {
   return l.b.fop_as(o, type_of_kind(to), l.fp(to), {v}, bits);
 }
 template <Op O, FloatKind To>
-void integer_to_float(Lifter& l) { l.set_f(from_integer(l, O, l.v32(0), To), To); }
+void integer_to_float(Lifter& l) {
+  l.set_f(from_integer(l, O, l.v32(0), To), To);
+}
 template <unsigned N>
-void ubyte_to_float(Lifter& l) { l.set_f(from_integer(l, Op::UIToFp, l.b.field(l.v32(0), 8 * N, 8), F32), F32); }
+void ubyte_to_float(Lifter& l) {
+  l.set_f(from_integer(l, Op::UIToFp, l.b.field(l.v32(0), 8 * N, 8), F32), F32);
+}
 
 ValueId to_integer(Lifter& l, Op o, ValueId v, FloatKind from, u64 bits = 32) {
   return l.b.fop_as(o, Type::V32, l.fp(from), {v}, bits);
 }
 template <Op O, FloatKind From>
-void float_to_integer(Lifter& l) { l.set_v(to_integer(l, O, l.v(0), From)); }
+void float_to_integer(Lifter& l) {
+  l.set_v(to_integer(l, O, l.v(0), From));
+}
 template <Op O>
-void f16_to_integer(Lifter& l) { l.set_v(l.b.and_(to_integer(l, O, l.v32(0), F16, 16), 0xffff)); }
+void f16_to_integer(Lifter& l) {
+  l.set_v(l.b.and_(to_integer(l, O, l.v32(0), F16, 16), 0xffff));
+}
 
 /// An attribute for exact intermediate steps: nothing is flushed, ties go to even.
 FpAttr exact(FloatKind k) {
@@ -157,7 +172,8 @@ ValueId normalized(Lifter& l, ValueId v, FloatKind from, bool is_signed) {
   const ValueId product = b.fop(Op::FMul, exact(F64), {to_f64_exactly(l, v, from), scale});
   const ValueId integer =
       b.fop_as(Op::FpToSI, Type::V32, exact(F64), {b.fop(Op::FRndne, exact(F64), {product})}, 32);
-  const ValueId low = b.v32c(is_signed ? static_cast<u32>(-0x7fff) : 0), high = b.v32c(is_signed ? 0x7fff : 0xffff);
+  const ValueId low = b.v32c(is_signed ? static_cast<u32>(-0x7fff) : 0),
+                high = b.v32c(is_signed ? 0x7fff : 0xffff);
   return b.and_(b.binary(Op::SMax, b.binary(Op::SMin, integer, high), low), 0xffff);
 }
 void cvt_pknorm(Lifter& l, FloatKind from, bool is_signed) {

@@ -1,4 +1,5 @@
-// Vector integer arithmetic: the parts of VOP1, VOP2 and VOP3 without floating point (7nm guide 12.7, 12.8, 12.12).
+// Vector integer arithmetic: the parts of VOP1, VOP2 and VOP3 without floating point (7nm
+// guide 12.7, 12.8, 12.12).
 #include "translator/lift/bitfield.hpp"
 #include "translator/lift/lifter.hpp"
 #include "translator/lift/wide_add.hpp"
@@ -30,7 +31,8 @@ void shift(Lifter& l) {
 
 void set_16(Lifter& l, ValueId v) { l.set_v(l.b.and_(v, 0xffff)); }
 ValueId clamp_signed(Emit& b, ValueId v, i32 low, i32 high) {
-  return b.binary(Op::SMax, b.binary(Op::SMin, v, b.v32c(static_cast<u32>(high))), b.v32c(static_cast<u32>(low)));
+  return b.binary(Op::SMax, b.binary(Op::SMin, v, b.v32c(static_cast<u32>(high))),
+                  b.v32c(static_cast<u32>(low)));
 }
 /// A result that is exact in 32 bits, saturated with clamp.
 void set_u16(Lifter& l, ValueId exact) {
@@ -89,8 +91,8 @@ void sub_co(Lifter& l, ValueId x, ValueId y) {
   l.set_lanes(l.in->dst[1], borrow);
 }
 
-/// Where the register below the destination holds the low half of the same addition under the same EXEC, both registers
-/// become halves of one 64-bit value. True if so.
+/// Where the register below the destination holds the low half of the same addition under the same EXEC, both
+/// registers become halves of one 64-bit value. True if so.
 bool write_wide(Lifter& l, Op op, ValueId carry, ValueId x, ValueId y) {
   const unsigned d = l.in->dst[0].index;
   if (d == 0 || l.in->form == isa::Form::Sdwa || l.in->mods.clamp) return false;
@@ -127,7 +129,8 @@ void subb_co(Lifter& l, ValueId x, ValueId y) {
   const ValueId borrow_in = l.mask(2), in32 = b.bit_to_32(borrow_in);
   const ValueId difference = b.sub(x, y), r = b.sub(difference, in32);
   const ValueId borrow = b.or_(b.icmp(IntPred::ULt, x, y), b.icmp(IntPred::ULt, difference, in32));
-  if (!write_wide(l, Op::Sub, borrow_in, x, y)) l.set_v(l.in->mods.clamp ? b.select(borrow, b.v32c(0), r) : r);
+  if (!write_wide(l, Op::Sub, borrow_in, x, y))
+    l.set_v(l.in->mods.clamp ? b.select(borrow, b.v32c(0), r) : r);
   l.set_lanes(l.in->dst[1], borrow);
 }
 
@@ -187,7 +190,9 @@ void mad_i64(Lifter& l) {
 // ---- three operands
 
 template <Op O>
-ValueId three(Emit& b, ValueId x, ValueId y, ValueId z) { return b.binary(O, b.binary(O, x, y), z); }
+ValueId three(Emit& b, ValueId x, ValueId y, ValueId z) {
+  return b.binary(O, b.binary(O, x, y), z);
+}
 template <Op Min, Op Max>
 ValueId median(Emit& b, ValueId x, ValueId y, ValueId z) {
   return b.binary(Max, b.binary(Min, x, y), b.binary(Min, b.binary(Max, x, y), z));
@@ -392,7 +397,8 @@ void add_16_bit(Rules& rules) {
     l.set_v(pack(l.b, l.b.binary(Op::UMin, l.v32(0), limit), l.b.binary(Op::UMin, l.v32(1), limit)));
   };
   RULE(v_cvt_pk_i16_i32) {
-    l.set_v(pack(l.b, clamp_signed(l.b, l.v32(0), -0x8000, 0x7fff), clamp_signed(l.b, l.v32(1), -0x8000, 0x7fff)));
+    l.set_v(pack(l.b, clamp_signed(l.b, l.v32(0), -0x8000, 0x7fff),
+                 clamp_signed(l.b, l.v32(1), -0x8000, 0x7fff)));
   };
   RULE(v_sat_pk_u8_i16) {
     const ValueId x = l.v32(0);

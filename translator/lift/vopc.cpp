@@ -8,11 +8,15 @@ using isa::OperandType;
 
 namespace {
 
-bool is_float(OperandType t) { return t == OperandType::F16 || t == OperandType::F32 || t == OperandType::F64; }
+bool is_float(OperandType t) {
+  return t == OperandType::F16 || t == OperandType::F32 || t == OperandType::F64;
+}
 FloatKind float_kind(OperandType t) {
   return t == OperandType::F16 ? FloatKind::F16 : t == OperandType::F64 ? FloatKind::F64 : FloatKind::F32;
 }
-bool is_signed(OperandType t) { return t == OperandType::I16 || t == OperandType::I32 || t == OperandType::I64; }
+bool is_signed(OperandType t) {
+  return t == OperandType::I16 || t == OperandType::I32 || t == OperandType::I64;
+}
 
 void set_compare(Lifter& l, ValueId m) {
   m = l.b.and_(m, l.active());
@@ -34,8 +38,10 @@ void compare_integer(Lifter& l) {
   const bool is_signed_type = is_signed(type);
   const unsigned outcomes = static_cast<unsigned>(l.row->opcode.on(l.target)) & 7;
   if (outcomes == 0 || outcomes == 7) return set_compare(l, l.b.maskc(outcomes == 0 ? 0 : kAllLanes));
-  constexpr IntPred kSigned[] = {IntPred::Eq, IntPred::SLt, IntPred::Eq, IntPred::SLe, IntPred::SGt, IntPred::Ne, IntPred::SGe};
-  constexpr IntPred kUnsigned[] = {IntPred::Eq, IntPred::ULt, IntPred::Eq, IntPred::ULe, IntPred::UGt, IntPred::Ne, IntPred::UGe};
+  constexpr IntPred kSigned[] = {IntPred::Eq,  IntPred::SLt, IntPred::Eq, IntPred::SLe,
+                                 IntPred::SGt, IntPred::Ne,  IntPred::SGe};
+  constexpr IntPred kUnsigned[] = {IntPred::Eq,  IntPred::ULt, IntPred::Eq, IntPred::ULe,
+                                   IntPred::UGt, IntPred::Ne,  IntPred::UGe};
   const IntPred p = is_signed_type ? kSigned[outcomes] : kUnsigned[outcomes];
   const auto source = [&](unsigned i) {
     if (type == OperandType::U16) return l.u16(i);
@@ -55,9 +61,9 @@ void compare_class(Lifter& l) {
 void add_compare_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
     if (!row.has(isa::kCompare)) continue;
-    rules[static_cast<unsigned>(row.op)] = row.has(isa::kClassTest)     ? compare_class
+    rules[static_cast<unsigned>(row.op)] = row.has(isa::kClassTest)    ? compare_class
                                            : is_float(row.src[0].type) ? compare_float
-                                                                        : compare_integer;
+                                                                       : compare_integer;
   }
 }
 

@@ -6,10 +6,12 @@ using ir::Op;
 
 std::optional<LowHalf> low_half(const Emit& b, Op op, ValueId carry, ValueId sum) {
   const ir::Inst* compare = b.def(carry, Op::ICmp);
-  if (compare == nullptr || compare->imm != static_cast<u64>(IntPred::ULt) || b.def(sum, op) == nullptr) return {};
+  if (compare == nullptr || compare->imm != static_cast<u64>(IntPred::ULt) || b.def(sum, op) == nullptr)
+    return {};
   const LowHalf low = {op, b.operand(sum, 0), b.operand(sum, 1), sum};
   const ValueId left = b.operand(carry, 0), right = b.operand(carry, 1);
-  const bool matches = op == Op::Add ? left == sum && (right == low.x || right == low.y) : left == low.x && right == low.y;
+  const bool matches =
+      op == Op::Add ? left == sum && (right == low.x || right == low.y) : left == low.x && right == low.y;
   return matches ? std::optional(low) : std::nullopt;
 }
 
@@ -19,13 +21,15 @@ bool are_halves(const Emit& b, ValueId low, ValueId high) {
   if (b.def(low, Op::Splat) != nullptr && b.def(high, Op::Splat) != nullptr)
     return are_halves(b, b.operand(low, 0), b.operand(high, 0));
   if (b.is_const(low) && b.is_const(high)) return true;
-  return b.def(low, Op::Lo) != nullptr && b.def(high, Op::Hi) != nullptr && b.operand(low, 0) == b.operand(high, 0);
+  return b.def(low, Op::Lo) != nullptr && b.def(high, Op::Hi) != nullptr &&
+         b.operand(low, 0) == b.operand(high, 0);
 }
 
 } // namespace
 
 ValueId wide(Emit& b, const LowHalf& low, ValueId high_x, ValueId high_y) {
-  if (low.op == Op::Add && (are_halves(b, low.x, high_y) || are_halves(b, low.y, high_x))) std::swap(high_x, high_y);
+  if (low.op == Op::Add && (are_halves(b, low.x, high_y) || are_halves(b, low.y, high_x)))
+    std::swap(high_x, high_y);
   return b.binary(low.op, b.join(low.x, high_x), b.join(low.y, high_y));
 }
 

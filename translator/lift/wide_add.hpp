@@ -9,12 +9,12 @@ namespace lanewise::lift {
 
 /// The low half of a 64-bit addition or subtraction, found behind its carry.
 struct LowHalf {
-  ir::Op op{};      ///< Add or Sub
+  ir::Op op{};       ///< Add or Sub
   ValueId x, y, sum; ///< sum = x op y
 };
 
-/// The addition behind `carry`, which add() and sub() of this project make as (sum < x) or (x < y), or nothing. Pass a mask
-/// without its EXEC.
+/// The addition behind `carry`, which add() and sub() of this project make as (sum < x) or (x < y), or
+/// nothing. Pass a mask without its EXEC.
 std::optional<LowHalf> low_half(const Emit& b, ir::Op op, ValueId carry, ValueId sum);
 
 /// x op y on the joined halves; the pairing is the one that leaves fewer joins.

@@ -1,0 +1,69 @@
+// Every kernel of tests/kernels/bin lifts completely into valid IR.
+#include "abi/code_object.hpp"
+#include "abi/loaded_image.hpp"
+#include "isa/op.hpp"
+#include "lanewise/kernel_source.hpp"
+#include "translator/ir/verify.hpp"
+#include "translator/lift/lift.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace lanewise {
+namespace {
+
+std::filesystem::path source_dir() {
+  const char* dir = std::getenv("LANEWISE_SOURCE_DIR");
+  return dir != nullptr ? dir : ".";
+}
+
+abi::CodeObject load_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  auto object = abi::load(std::as_bytes(std::span(bytes)), path.string());
+  EXPECT_TRUE(object.ok()) << object.error().message;
+  return std::move(*object);
+}
+
+/// What the interpreter is left with.
+bool is_expected(const std::string& text) {
+  return text.starts_with("image_") || text.find("_format_") != text.npos;
+}
+
+class Kernels : public testing::TestWithParam<const char*> {};
+
+TEST_P(Kernels, LiftCompletely) {
+  std::map<std::string, int> missing;
+  unsigned kernels = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source_dir() / "tests/kernels/bin" / GetParam())) {
+    if (entry.path().extension() != ".co") continue;
+    const abi::CodeObject object = load_file(entry.path());
+    auto image = abi::LoadedImage::create(object);
+    ASSERT_TRUE(image.ok()) << image.error().message;
+    for (const abi::Kernel& kernel : object.kernels) {
+      SCOPED_TRACE(entry.path().filename().string() + ": " + kernel.name);
+      const auto source = kernel_source(object, *image, kernel);
+      auto lifted = lift::lift(source);
+      EXPECT_TRUE(lifted.ok()) << lifted.error().message;
+      if (!lifted) continue;
+      const auto valid = ir::verify(lifted->function);
+      EXPECT_TRUE(valid.ok()) << valid.error().message;
+      for (const lift::Untranslated& u : lifted->untranslated)
+        if (!is_expected(u.text)) ++missing[u.text + " (first in " + entry.path().filename().string() + ")"];
+      ++kernels;
+    }
+  }
+  EXPECT_GT(kernels, 100u);
+  for (const auto& [text, count] : missing) ADD_FAILURE() << text << ": " << count;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Kernels, testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
+                         [](const auto& test) { return std::string(test.param); });
+
+} // namespace
+} // namespace lanewise
