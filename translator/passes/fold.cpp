@@ -366,6 +366,13 @@ private:
   }
   ValueId fold_any(ValueId m) {
     if (const Inst* s = match(m, Op::Splat)) return operand(s, 0);
+    if (match(m, Op::InitExec) != nullptr) return constant(Type::U1, 1); // no wave starts without work-items
+    // any(splat c & m) -> c and any(m): a branch on a scalar condition, if m is known to have lanes
+    if (const Inst* a = match(m, Op::And))
+      for (unsigned n = 0; n < 2; ++n)
+        if (const Inst* s = match(operand(a, n), Op::Splat);
+            s != nullptr && match(operand(a, 1 - n), Op::InitExec) != nullptr)
+          return operand(s, 0);
     if (const Inst* u = match(m, Op::U64ToMask)) {
       const ValueId x = operand(u, 0);
       return emit(Op::ICmp, Type::U1, {x, constant(Type::U64, 0)}, static_cast<u64>(IntPred::Ne));
@@ -458,6 +465,8 @@ private:
   }
 
   ValueId fold_not(Type t, ValueId a) {
+    if (const Inst* s = match(a, Op::Splat); s != nullptr && t == Type::Mask)
+      return emit(Op::Splat, t, {emit(Op::Not, Type::U1, {operand(s, 0)})});
     if (const Inst* n = match(a, Op::Not)) return operand(n, 0);
     if (const Inst* m = match(a, Op::MaskToU64)) {
       const ValueId mask = operand(m, 0);
@@ -514,6 +523,7 @@ private:
                              p == IntPred::SLe || p == IntPred::SGe;
       return reflexive ? all_ones(t) : constant(t, 0);
     }
+    if (const ValueId v = compare_choice(p, t, a, b); v.valid()) return v;
     if (!is_zero(b) || (p != IntPred::Eq && p != IntPred::Ne)) return {};
     // mask != 0 -> any lane; bool != 0 -> bool
     ValueId truth;
@@ -527,6 +537,27 @@ private:
       truth = operand(s, 0);
     if (!truth.valid()) return {};
     return p == IntPred::Ne ? truth : emit(Op::Not, t, {truth});
+  }
+
+  /// compare(select(c, x, y), z) with constants x, y, z is c, not c or a constant: a scalar condition that
+  /// went through a VGPR.
+  ValueId compare_choice(IntPred p, Type t, ValueId a, ValueId b) {
+    const bool swapped = is_const(a);
+    const Inst* s = match(swapped ? b : a, Op::Select);
+    u64 x = 0, y = 0, z = 0;
+    if (s == nullptr || !is_const(swapped ? a : b, &z) || !is_const(operand(s, 1), &x) ||
+        !is_const(operand(s, 2), &y))
+      return {};
+    const auto outcome = [&](u64 v) {
+      const u64 operands[] = {swapped ? z : v, swapped ? v : z};
+      return *evaluate(Op::ICmp, Type::U1, type(a), static_cast<u64>(p), operands) != 0;
+    };
+    const bool if_true = outcome(x), if_false = outcome(y);
+    if (if_true == if_false) return if_true ? all_ones(t) : constant(t, 0);
+    ValueId c = operand(s, 0);
+    if (type(c) != t) c = type(c) == Type::U1 ? emit(Op::Splat, t, {c}) : ValueId{};
+    if (!c.valid()) return {};
+    return if_true ? c : emit(Op::Not, t, {c});
   }
 
   ValueId fold_select(Type t, ValueId c, ValueId a, ValueId b) {

@@ -23,7 +23,10 @@ public:
     bool changed = false;
     const std::vector<Pair> pairs = find_pairs(cfg);
     for (const Pair& pair : pairs) changed |= join_parameters(pair);
-    for (const ValueId v : find_masks(cfg)) {
+    std::vector<ValueId> masks = find_masks(cfg);
+    for (const ValueId v : find_used_as_masks(cfg))
+      if (std::find(masks.begin(), masks.end(), v) == masks.end()) masks.push_back(v);
+    for (const ValueId v : masks) {
       mask_parameter(v);
       changed = true;
     }
@@ -143,6 +146,34 @@ private:
       if (state[v] == kMask) masks.emplace_back(v);
     return masks;
   }
+  /// u64 parameters that are only ever looked at as masks, whatever they receive (the first time round a loop
+  /// often garbage).
+  std::vector<ValueId> find_used_as_masks(const Cfg& cfg) const {
+    std::vector<bool> used(f_.num_values(), false), other(f_.num_values(), false);
+    for (const BlockId b : cfg.rpo)
+      for (const InstId i : f_[b].insts)
+        for (const ValueId v : f_.operands(i)) (f_[i].op == Op::U64ToMask ? used : other)[v.index] = true;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : cfg.rpo)
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a) {
+            // An argument is used as its parameter is; one of another kind of value never is a mask.
+            const ValueId param = f_[s.block].params[a], arg = s.args[a];
+            if (f_.type(arg) != Type::U64 || param == arg) continue;
+            const bool spoils = param.index >= other.size() || other[param.index] || !used[param.index];
+            if (spoils && !other[arg.index]) other[arg.index] = changed = true;
+            if (!spoils && !used[arg.index]) used[arg.index] = changed = true;
+          }
+    }
+    std::vector<ValueId> masks;
+    for (const BlockId b : cfg.rpo)
+      for (const ValueId v : f_[b].params)
+        if (v.index < used.size() && f_.type(v) == Type::U64 && used[v.index] && !other[v.index])
+          masks.push_back(v);
+    return masks;
+  }
+
   u8 classify(ValueId v, const std::vector<u8>& state) const {
     const Inst* inst = f_.def(v);
     if (inst == nullptr) return v.index < state.size() ? state[v.index] : u8{0};

@@ -1,20 +1,31 @@
 // Gang-decided branches. The wave takes the `any` side if a bit of m is set in any gang. A gang whose slice
 // of m is empty may take the `none` side instead if nothing can tell. Both sides are followed symbolically up
-// to the branch's postdominator J, under the assumption "m is empty in this gang", and must agree on
-// everything that is looked at from J on:
+// to a postdominator J, under the assumption "m is empty in this gang", and must agree on everything that is
+// looked at from J on:
 //
-//  - Every value gets a symbol: what it equals in terms of the values that existed at the branch.
-//  select(empty, a, b) equals b,
-//    x | empty equals x, and so on; a block parameter equals what all ways in agree on (optimistically, to a
-//    fixed point). A value computed anew equals only itself. Scalars take part like all others: one that
-//    differs (a loop counter carried out of a loop that this gang left early) blocks the decision unless it
-//    is dead.
+//  - Every value gets a symbol: an expression over the values that existed at the branch. Masks are
+//  simplified on the way
+//    (select(empty, a, b) is b, x | empty is x, x & ~(x | y) is empty); a block parameter is what all ways in
+//    agree on (optimistically, to a fixed point). Scalars take part like all others: one that differs (a loop
+//    counter carried out of a loop that this gang left early) blocks the decision unless it is dead.
+//  - On the `none` side the gang itself decides: a branch on a mask that is symbolically empty goes one way
+//  only. (So a loop
+//    body that is skipped once nobody is left leads straight out of the loop, and what differs at its end is
+//    never read.)
 //  - Every store and atomic on either side must be under an empty mask.
 //  - The `none` side must be free of cycles, since the wave never walks it in this case: nothing else
 //  guarantees that it ends.
 //    (A loop left when "any lane is done" has its cycle there: it stays at wave level.)
-//  - Neither side may hold an operation that needs the whole wave, other than branches already found
-//  decidable.
+//  - Neither side may hold an operation that needs the whole wave, other than branches that are decidable
+//  themselves.
+//
+// The last point makes branches depend on each other: all candidates are assumed decidable, and those whose
+// proof fails are dropped until the rest stands. Sound, because a proof compares a gang's first deviation
+// with the wave's own path, on which every way of every branch is followed.
+//
+// Times: if J lies outside loops that hold the branch, the `any` side passes the branch again. Values that
+// were defined before the branch in those loops then exist twice, as they were and as they are now; nodes are
+// therefore (context, block), where the context counts the loop headers passed, innermost first.
 #include "translator/phases/decide.hpp"
 
 #include "translator/ir/cfg.hpp"
@@ -22,6 +33,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <unordered_map>
 
 namespace lanewise::phases {
@@ -30,155 +42,314 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxRegionBlocks = 600;
+constexpr std::size_t kMaxNodes = 800;
+constexpr unsigned kMaxJoins = 6;
 
-/// Symbols: values of the past by their index; kEmpty, the empty mask; kTop, not yet known; own(v), computed
-/// anew.
-using Symbol = u64;
-constexpr Symbol kTop = ~u64{0}, kEmpty = ~u64{0} - 1, kNew = u64{1} << 32;
+using Symbol = u32;
+constexpr Symbol kTop = ~0u, kConflict = ~0u - 1, kEmpty = ~0u - 2;
+
+/// Expressions, numbered so that equal ones have equal numbers. Numbers below the number of values are values
+/// of the past.
+class Symbols {
+public:
+  Symbols(const Function& f, const passes::MaskFacts& facts) : f_(f), facts_(facts), next_(f.num_values()) {}
+
+  /// Something nobody else equals: the value `v` as computed anew in context `context` of side `side`.
+  Symbol fresh(unsigned side, u32 context, ValueId v) {
+    return number({~u64{0}, u64{side} << 32 | context, v.index});
+  }
+
+  /// Result `r` of pure instruction `i` on operands with these symbols.
+  Symbol expression(InstId i, unsigned r, const std::vector<Symbol>& x) {
+    const Inst& inst = f_[i];
+    if (f_.type(f_.result(i, r)) == Type::Mask)
+      if (const Symbol s = simplify(inst.op, x); s != kTop) return s;
+    if (inst.op == Op::U64ToMask || inst.op == Op::MaskToU64)
+      if (const Node* n = node(x[0]); n != nullptr && n->is_conversion_back(inst.op)) return n->x[0];
+    std::vector<u64> key{static_cast<u64>(inst.op) << 8 | r, inst.imm, fp_key(inst.fp)};
+    key.insert(key.end(), x.begin(), x.end());
+    const Symbol s = number(std::move(key));
+    if (s - f_.num_values() == nodes_.size() - 1 && nodes_.back().x.empty()) nodes_.back() = {inst.op, x};
+    return s;
+  }
+
+  [[nodiscard]] bool subset(Symbol a, Symbol b, unsigned depth = 0) const {
+    if (a == b || a == kEmpty) return true;
+    if (depth > 6) return false;
+    const Node *na = node(a), *nb = node(b);
+    if (na == nullptr && nb == nullptr && is_past(a) && is_past(b))
+      return facts_.implies(ValueId{a}, ValueId{b});
+    if (na != nullptr) {
+      if (na->op == Op::And && (subset(na->x[0], b, depth + 1) || subset(na->x[1], b, depth + 1)))
+        return true;
+      if (na->op == Op::AndNot && subset(na->x[0], b, depth + 1)) return true;
+      if (na->op == Op::Or && subset(na->x[0], b, depth + 1) && subset(na->x[1], b, depth + 1)) return true;
+    }
+    return nb != nullptr && nb->op == Op::Or &&
+           (subset(a, nb->x[0], depth + 1) || subset(a, nb->x[1], depth + 1));
+  }
+
+private:
+  struct Node {
+    Op op{};
+    std::vector<Symbol> x;
+    [[nodiscard]] bool is_conversion_back(Op outer) const {
+      return (outer == Op::U64ToMask && op == Op::MaskToU64) ||
+             (outer == Op::MaskToU64 && op == Op::U64ToMask);
+    }
+  };
+  const Function& f_;
+  const passes::MaskFacts& facts_;
+  Symbol next_;
+  std::vector<Node> nodes_; ///< of the numbers from num_values() on; no operands: opaque
+  std::map<std::vector<u64>, Symbol> numbers_;
+
+  [[nodiscard]] bool is_past(Symbol s) const { return s < f_.num_values(); }
+  [[nodiscard]] const Node* node(Symbol s) const {
+    if (is_past(s) || s >= next_) return nullptr;
+    const Node& n = nodes_[s - f_.num_values()];
+    return n.x.empty() ? nullptr : &n;
+  }
+  Symbol number(std::vector<u64> key) {
+    const auto [it, is_new] = numbers_.try_emplace(std::move(key), next_);
+    if (is_new) {
+      ++next_;
+      nodes_.emplace_back();
+    }
+    return it->second;
+  }
+  static u64 fp_key(const FpAttr& fp) {
+    return static_cast<u64>(fp.kind) | static_cast<u64>(fp.round) << 2 | u64{fp.flush_in} << 4 |
+           u64{fp.flush_out} << 5 | u64{fp.ieee} << 6 | u64{fp.dx10_clamp} << 7;
+  }
+
+  /// Mask algebra; kTop if nothing simpler is known.
+  [[nodiscard]] Symbol simplify(Op op, const std::vector<Symbol>& x) const {
+    switch (op) {
+    case Op::And:
+      if (subset(x[0], x[1])) return x[0];
+      return subset(x[1], x[0]) ? x[1] : kTop;
+    case Op::AndNot:
+      if (subset(x[0], x[1])) return kEmpty;
+      return x[1] == kEmpty ? x[0] : kTop;
+    case Op::Or:
+      if (subset(x[0], x[1])) return x[1];
+      return subset(x[1], x[0]) ? x[0] : kTop;
+    case Op::Xor:
+      if (x[0] == x[1]) return kEmpty;
+      return x[0] == kEmpty ? x[1] : x[1] == kEmpty ? x[0] : kTop;
+    default: return kTop;
+    }
+  }
+};
+
+/// What Side needs to know about the function.
+struct Facts {
+  const Function& f;
+  const Cfg& cfg;
+  const Dominators& dom;
+  const Loops& loops;
+  const passes::MaskFacts& masks;
+  const std::vector<bool>& decided; ///< per block
+};
 
 /// One side of a branch, followed from its first block to J.
 class Side {
 public:
-  Side(const Function& f, const Cfg& cfg, const passes::MaskFacts& facts, ValueId empty_mask, BlockId from,
+  Side(const Facts& facts, Symbols& symbols, unsigned number, ValueId empty_mask, BlockId from,
        const Successor& edge, BlockId join)
-      : f_(f), cfg_(cfg), facts_(facts), empty_mask_(empty_mask), from_(from), edge_(edge), join_(join) {}
+      : k_(facts), symbols_(symbols), number_(number), empty_mask_(empty_mask), from_(from), edge_(edge),
+        join_(join) {
+    // The loops that hold the branch but not J, innermost first.
+    for (i32 l = k_.loops.innermost[from.index]; l >= 0 && !k_.loops.contains(l, join);
+         l = k_.loops.loops[static_cast<unsigned>(l)].parent)
+      headers_.push_back(k_.loops.loops[static_cast<unsigned>(l)].header);
+  }
 
-  bool collect() {
-    if (edge_.block == join_) return true;
-    std::vector<BlockId> work{edge_.block};
-    in_region_.assign(f_.num_blocks(), false);
-    in_region_[edge_.block.index] = true;
-    while (!work.empty()) {
-      const BlockId b = work.back();
-      work.pop_back();
-      blocks_.push_back(b);
-      if (blocks_.size() > kMaxRegionBlocks) return false;
-      for (const Successor& s : f_[b].successors)
-        if (s.block != join_ && !in_region_[s.block.index]) {
-          in_region_[s.block.index] = true;
-          work.push_back(s.block);
-        }
+  /// Follows the side to a fixed point. False if it is too large.
+  bool solve() {
+    enter(0, edge_.block);
+    if (edge_.block == join_) exits_.push_back({0, from_, &edge_});
+    for (bool changed = true; changed;) {
+      changed = false;
+      // By index: nodes are added while their successors are found.
+      for (std::size_t n = 0; n < nodes_.size(); ++n) {
+        changed |= evaluate(n);
+        if (nodes_.size() > kMaxNodes) return false;
+      }
     }
-    std::sort(blocks_.begin(), blocks_.end(),
-              [&](BlockId a, BlockId b) { return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index]; });
     return true;
   }
 
-  [[nodiscard]] const std::vector<BlockId>& blocks() const { return blocks_; }
-  [[nodiscard]] bool contains(BlockId b) const { return !in_region_.empty() && in_region_[b.index]; }
-  [[nodiscard]] bool has_cycle() const {
-    for (const BlockId b : blocks_)
-      for (const Successor& s : f_[b].successors)
-        if (contains(s.block) && cfg_.rpo_index[s.block.index] <= cfg_.rpo_index[b.index]) return true;
-    return false;
+  /// The blocks on this side; a block may come twice, in different contexts.
+  template <class F>
+  void for_each_block(F visit) const {
+    for (const Node& n : nodes_) visit(n.context, n.block);
   }
+  [[nodiscard]] bool has_cycle() const { return cycle_ || passes(from_); }
+  [[nodiscard]] bool passes(BlockId b) const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.block == b; });
+  }
+  /// Some way leads to J. (Else this side never ends, and the two need not agree.)
+  [[nodiscard]] bool reaches_join() const { return !exits_.empty(); }
 
-  void solve() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const BlockId b : blocks_) {
-        for (const ValueId p : f_[b].params) changed |= update(p, parameter(b, p));
-        for (const InstId i : f_[b].insts)
-          for (unsigned r = 0; r < f_[i].num_results; ++r) changed |= update(f_.result(i, r), result(i, r));
-      }
-    }
-  }
-
-  /// What `v` equals at a point of this side, or at J.
-  [[nodiscard]] Symbol symbol(ValueId v) const {
-    if (const auto it = symbols_.find(v.index); it != symbols_.end()) return it->second;
-    if (contains(f_.def_block(v))) return kTop;
-    return past(v);
-  }
-  /// What `v` was when the branch was reached.
-  [[nodiscard]] Symbol past(ValueId v) const {
-    if (f_.type(v) == Type::Mask && facts_.implies(v, empty_mask_)) return kEmpty;
-    return v.index;
-  }
   /// What J's parameter number `index` gets from this side.
   [[nodiscard]] Symbol join_argument(u32 index) const {
-    if (edge_.block == join_) return past(edge_.args[index]);
     Symbol all = kTop;
-    for (const BlockId b : blocks_)
-      for (const Successor& s : f_[b].successors)
-        if (s.block == join_) all = meet(all, symbol(s.args[index]));
+    for (const Exit& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
     return all;
   }
-  [[nodiscard]] bool is_empty(ValueId mask) const { return symbol(mask) == kEmpty; }
+  /// What `v` is when J is reached.
+  [[nodiscard]] Symbol at_join(ValueId v) const {
+    Symbol all = kTop;
+    for (const Exit& e : exits_) all = meet(all, symbol(e.context, v));
+    return all;
+  }
+  [[nodiscard]] bool is_empty(u32 context, ValueId mask) const { return symbol(context, mask) == kEmpty; }
 
 private:
-  static constexpr Symbol kConflict = kTop - 2;
-  const Function& f_;
-  const Cfg& cfg_;
-  const passes::MaskFacts& facts_;
+  struct Node {
+    u32 context;
+    BlockId block;
+    bool edges_done[2] = {false, false};
+  };
+  struct Exit {
+    u32 context;
+    BlockId from;
+    const Successor* edge;
+  };
+  struct WayIn {
+    u32 context;
+    const Successor* edge;
+  };
+  const Facts& k_;
+  Symbols& symbols_;
+  unsigned number_;
   ValueId empty_mask_;
   BlockId from_;
   const Successor& edge_;
   BlockId join_;
-  std::vector<BlockId> blocks_;
-  std::vector<bool> in_region_;
-  std::unordered_map<u32, Symbol> symbols_;
+  std::vector<BlockId> headers_;
+  std::vector<Node> nodes_;
+  std::vector<Exit> exits_;
+  std::unordered_map<u64, std::size_t> node_of_;        ///< (context, block) -> index in nodes_
+  std::unordered_map<u64, std::vector<WayIn>> ways_in_; ///< by node, the edges from inside the side
+  std::unordered_map<u64, Symbol> known_;               ///< (context, value)
+  bool cycle_ = false;
 
+  static u64 key(u32 context, u32 index) { return u64{context} << 32 | index; }
   static Symbol meet(Symbol a, Symbol b) { return a == kTop || a == b ? b : b == kTop ? a : kConflict; }
 
-  /// Symbols only descend: unknown, then a symbol, then "computed anew" for good.
-  bool update(ValueId v, Symbol now) {
-    if (now == kConflict) now = kNew | v.index;
-    const auto [it, fresh] = symbols_.try_emplace(v.index, kTop);
-    if (it->second == now || it->second == (kNew | v.index)) return false;
-    if (it->second != kTop) now = kNew | v.index;
-    it->second = now;
+  /// The context in which `to` is entered from context `c`.
+  u32 context_of(u32 c, BlockId to) const {
+    for (u32 h = static_cast<u32>(headers_.size()); h > c; --h)
+      if (headers_[h - 1] == to) return h;
+    return c;
+  }
+  u32 enter(u32 from_context, BlockId to) {
+    const u32 c = context_of(from_context, to);
+    if (to == join_) return c;
+    if (node_of_.try_emplace(key(c, to.index), nodes_.size()).second) nodes_.push_back({c, to});
+    return c;
+  }
+
+  /// What `v` was when the branch was reached.
+  Symbol past(ValueId v) const {
+    u64 bits = 1;
+    if (k_.f.type(v) == Type::Mask &&
+        ((k_.f.is_const(v, &bits) && bits == 0) || k_.masks.implies(v, empty_mask_)))
+      return kEmpty;
+    return v.index;
+  }
+  /// `v` has not been computed again since the branch, as seen in context `c`.
+  bool is_old(u32 c, ValueId v) const {
+    const BlockId at = k_.f.def_block(v);
+    if (c == 0) return at == from_ || k_.dom.dominates(at, from_);
+    return at != headers_[c - 1] && k_.dom.dominates(at, headers_[c - 1]);
+  }
+  Symbol symbol(u32 c, ValueId v) const {
+    u64 bits = 0;
+    if (k_.f.is_const(v, &bits)) return past(v); // wherever it stands
+    if (is_old(c, v)) return past(v);
+    const auto it = known_.find(key(c, v.index));
+    return it == known_.end() ? kTop : it->second;
+  }
+
+  /// Symbols only descend: unknown, then a symbol, then one of its own for good.
+  bool update(u32 c, ValueId v, Symbol now) {
+    if (now == kTop) return false;
+    const Symbol own = symbols_.fresh(number_, c, v);
+    if (now == kConflict) now = own;
+    const auto [it, is_new] = known_.try_emplace(key(c, v.index), kTop);
+    if (it->second == now || it->second == own) return false;
+    it->second = it->second == kTop ? now : own;
     return true;
   }
 
-  Symbol parameter(BlockId b, ValueId p) const {
-    const u32 index = f_[p].index;
-    Symbol all = b == edge_.block ? past(edge_.args[index]) : kTop;
-    for (const BlockId pred : cfg_.preds[b.index])
-      if (contains(pred))
-        for (const Successor& s : f_[pred].successors)
-          if (s.block == b) all = meet(all, symbol(s.args[index]));
+  bool evaluate(std::size_t n) {
+    const u32 c = nodes_[n].context;
+    const BlockId b = nodes_[n].block;
+    bool changed = false;
+    for (const ValueId p : k_.f[b].params) changed |= update(c, p, parameter(c, b, p));
+    for (const InstId i : k_.f[b].insts)
+      for (unsigned r = 0; r < k_.f[i].num_results; ++r)
+        changed |= update(c, k_.f.result(i, r), result(c, i, r));
+    return follow_edges(n) || changed;
+  }
+
+  Symbol parameter(u32 c, BlockId b, ValueId p) const {
+    const u32 index = k_.f[p].index;
+    Symbol all = kTop;
+    if (b == edge_.block && c == context_of(0, b)) all = symbol(0, edge_.args[index]);
+    const auto it = ways_in_.find(key(c, b.index));
+    if (it != ways_in_.end())
+      for (const WayIn& way : it->second) all = meet(all, symbol(way.context, way.edge->args[index]));
     return all;
   }
 
-  Symbol result(InstId i, unsigned r) const {
-    const Inst& inst = f_[i];
-    const Symbol anew = kNew | f_.result(i, r).index;
-    const auto x = f_.operands(i);
-    u64 bits = 0;
-    if (inst.op == Op::Const && f_.type(inst.first_result) == Type::Mask && inst.imm == 0) return kEmpty;
-    if (inst.op == Op::Const)
-      return kNew | u64{1} << 40 | inst.imm << 41 | static_cast<u64>(f_.type(inst.first_result));
-    if (inst.op == Op::Select && f_.type(x[0]) == Type::Mask) {
-      const Symbol c = symbol(x[0]);
-      if (c == kTop) return kTop;
-      if (c == kEmpty) return symbol(x[2]);
-      const Symbol a = symbol(x[1]), b = symbol(x[2]);
-      return a == b ? a : a == kTop || b == kTop ? kTop : anew;
+  Symbol result(u32 c, InstId i, unsigned r) const {
+    const Inst& inst = k_.f[i];
+    const ValueId v = k_.f.result(i, r);
+    const OpInfo& op = info(inst.op);
+    if (!op.is(kPure)) return symbols_.fresh(number_, c, v);
+    const auto x = k_.f.operands(i);
+    std::vector<Symbol> s;
+    for (const ValueId o : x) {
+      s.push_back(symbol(c, o));
+      if (s.back() == kTop) return kTop;
     }
-    if (inst.num_results != 1 || f_.type(inst.first_result) != Type::Mask) return anew;
-    if (x.size() != 2) return anew;
-    const auto empty_or = [&](ValueId v) { return f_.is_const(v, &bits) && bits == 0 ? kEmpty : symbol(v); };
-    const bool masks = f_.type(x[0]) == Type::Mask && f_.type(x[1]) == Type::Mask;
-    if (!masks) return anew;
-    const Symbol a = empty_or(x[0]), b = empty_or(x[1]);
-    switch (inst.op) {
-    case Op::And:
-      if (a == kEmpty || b == kEmpty) return kEmpty;
-      return a == kTop || b == kTop ? kTop : a == b ? a : anew;
-    case Op::AndNot:
-      if (a == kEmpty) return kEmpty;
-      if (a == kTop || b == kTop) return kTop;
-      return b == kEmpty ? a : a == b ? kEmpty : anew;
-    case Op::Or:
-      if (a == kTop || b == kTop) return kTop;
-      return a == kEmpty ? b : b == kEmpty || a == b ? a : anew;
-    case Op::Xor:
-      if (a == kTop || b == kTop) return kTop;
-      return a == kEmpty ? b : b == kEmpty ? a : a == b ? kEmpty : anew;
-    default: return anew;
+    if (inst.op == Op::Select && (s[0] == kEmpty || s[1] == s[2])) return s[2];
+    return symbols_.expression(i, r, s);
+  }
+
+  /// Enters the blocks that can be reached from node `n` as far as is known now.
+  bool follow_edges(std::size_t n) {
+    const u32 c = nodes_[n].context;
+    const BlockId b = nodes_[n].block;
+    const auto& successors = k_.f[b].successors;
+    bool take[2] = {true, true};
+    if (number_ == 1 && successors.size() == 2 && k_.decided[b.index]) {
+      // The gang's own way: its slice decides.
+      const ValueId any = k_.f.operands(k_.f.terminator(b))[0];
+      const Symbol mask = symbol(c, k_.f.operands(k_.f.def_id(any))[0]);
+      take[0] = mask != kTop && mask != kEmpty;
+      take[1] = mask != kTop;
     }
+    bool changed = false;
+    for (std::size_t s = 0; s < successors.size(); ++s) {
+      if (!take[s] || nodes_[n].edges_done[s]) continue;
+      nodes_[n].edges_done[s] = true;
+      changed = true;
+      const BlockId to = successors[s].block;
+      if (to == join_) {
+        exits_.push_back({c, b, &successors[s]});
+        continue;
+      }
+      if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;
+      const u32 target = enter(c, to);
+      ways_in_[key(target, to.index)].push_back({c, &successors[s]});
+    }
+    return changed;
   }
 };
 
@@ -190,32 +361,43 @@ public:
     merge_ends();
     own_any_lanes(f_);
     const Cfg cfg(f_);
-    cfg_ = &cfg;
+    const Dominators dom(f_, cfg);
+    const Loops loops(f_, cfg, dom);
     const PostDominators post(f_, cfg);
-    const passes::MaskFacts facts(f_, cfg);
+    const passes::MaskFacts masks(f_, cfg);
+    std::vector<bool> decided(f_.num_blocks(), false);
+    const Facts facts{f_, cfg, dom, loops, masks, decided};
     facts_ = &facts;
-    decided_.assign(f_.num_blocks(), false);
     users_ = collect_users(cfg);
-    // Inner regions come later in reverse postorder than the branch that guards them, and loops' latches
-    // later than what is inside; a second sweep catches the rest.
-    for (int sweep = 0; sweep < 2; ++sweep) {
-      if (reasons_ != nullptr) reasons_->clear();
-      for (auto it = cfg.rpo.rbegin(); it != cfg.rpo.rend(); ++it)
-        if (is_candidate(*it) && !decided_[it->index])
-          decided_[it->index] = decide(*it, post.ipdom[it->index]);
+    std::vector<BlockId> candidates, joins(f_.num_blocks());
+    for (const BlockId b : cfg.rpo)
+      if (is_candidate(b) && !loops.irreducible) {
+        decided[b.index] = true;
+        candidates.push_back(b);
+      }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : candidates) {
+        if (!decided[b.index]) continue;
+        joins[b.index] = find_join(b, post);
+        if (joins[b.index].valid()) continue;
+        decided[b.index] = false;
+        changed = true;
+        if (reasons_ != nullptr) reasons_->push_back({b, why_});
+      }
     }
     for (const BlockId b : cfg.rpo)
       if (f_[f_.terminator(b)].op == Op::Branch)
-        f_[f_.terminator(b)].imm = decided_[b.index] ? kGangDecided : 0;
+        f_[f_.terminator(b)].imm =
+            decided[b.index] ? kGangDecided | u64{joins[b.index].index} << kJoinShift : 0;
   }
 
 private:
   Function& f_;
   std::vector<Reason>* reasons_;
-  const Cfg* cfg_ = nullptr;
-  const passes::MaskFacts* facts_ = nullptr;
-  std::vector<bool> decided_;
+  const Facts* facts_ = nullptr;
   std::vector<std::vector<BlockId>> users_; ///< per value: blocks that use it
+  std::string why_;
 
   /// So that a branch around s_endpgm has a postdominator.
   void merge_ends() {
@@ -224,7 +406,7 @@ private:
       if (!f_.blocks[b].insts.empty() && f_[f_.terminator(BlockId{b})].op == Op::EndPgm) ends.emplace_back(b);
     if (ends.size() < 2) return;
     const BlockId end = f_.add_block();
-    Inst proto = f_[f_.terminator(ends[0])];
+    const Inst proto = f_[f_.terminator(ends[0])];
     f_.append(end, proto, {}, {});
     for (const BlockId b : ends) {
       f_[f_.terminator(b)].op = Op::Jump;
@@ -251,78 +433,92 @@ private:
     const InstId branch = f_.terminator(b);
     if (f_[branch].op != Op::Branch) return false;
     const Inst* any = f_.def(f_.operands(branch)[0]);
-    return any != nullptr && any->op == Op::AnyLane;
+    return any != nullptr && any->op == Op::AnyLane && f_[b].successors[0].block != f_[b].successors[1].block;
   }
-  bool no(BlockId b, std::string why) const {
-    if (reasons_ != nullptr) reasons_->push_back({b, std::move(why)});
+
+  /// The nearest postdominator at which the two sides agree, or nothing; why_ then says what the first
+  /// attempt failed on.
+  BlockId find_join(BlockId b, const PostDominators& post) {
+    std::string first;
+    BlockId join = post.ipdom[b.index];
+    if (!join.valid()) why_ = "the branch's two sides never meet";
+    for (unsigned n = 0; n < kMaxJoins && join.valid(); ++n, join = post.ipdom[join.index]) {
+      why_.clear();
+      if (agree_at(b, join)) return join;
+      if (n == 0) first = why_;
+    }
+    if (!first.empty()) why_ = first;
+    return {};
+  }
+
+  bool no(std::string why) {
+    why_ = std::move(why);
     return false;
   }
 
-  bool decide(BlockId b, BlockId join) const {
-    if (!join.valid()) return no(b, "the branch's two sides never meet");
+  bool agree_at(BlockId b, BlockId join) {
     const ValueId mask = f_.operands(f_.def_id(f_.operands(f_.terminator(b))[0]))[0];
     const auto& successors = f_[b].successors;
-    if (successors[0].block == successors[1].block) return no(b, "both sides are one block");
-    Side any(f_, *cfg_, *facts_, mask, b, successors[0], join),
-        none(f_, *cfg_, *facts_, mask, b, successors[1], join);
-    if (!any.collect() || !none.collect()) return no(b, "too much code up to the join");
-    if (none.has_cycle() || none.contains(b)) return no(b, "a gang without lanes might never leave the loop");
+    Symbols symbols(f_, facts_->masks);
+    Side any(*facts_, symbols, 0, mask, b, successors[0], join),
+        none(*facts_, symbols, 1, mask, b, successors[1], join);
+    if (!any.solve() || !none.solve()) return no("too much code up to the join");
+    if (!none.reaches_join() || none.has_cycle())
+      return no("a gang without lanes might never leave the loop");
     for (const Side* side : {&any, &none})
-      for (const BlockId inner : side->blocks())
-        if (std::string why = needs_wave(inner, b); !why.empty()) return no(b, std::move(why));
-    any.solve();
-    none.solve();
-    for (const Side* side : {&any, &none})
-      for (const BlockId inner : side->blocks())
-        for (const InstId i : f_[inner].insts)
-          if (info(f_[i].op).is(kStores) && !side->is_empty(f_.operands(i).back()))
-            return no(b, fmt::format("a store at {:#x} is not proved to be masked by the branch's condition",
-                                     f_[i].pc));
+      if (!harmless(*side)) return false;
     for (u32 p = 0; p < f_[join].params.size(); ++p)
       if (any.join_argument(p) != none.join_argument(p))
-        return no(b, fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
-    return escaping_values_agree(b, any) && escaping_values_agree(b, none);
+        return no(fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
+    return escaping_values_agree(any, none) && escaping_values_agree(none, any);
   }
 
-  /// Empty if `inner` may lie between a gang-decided branch (of block `branch`) and its join.
-  std::string needs_wave(BlockId inner, BlockId branch) const {
-    for (const InstId i : f_[inner].insts) {
-      const Inst& inst = f_[i];
-      const OpInfo& op = info(inst.op);
-      if (inst.op == Op::ScalarStore || inst.op == Op::Barrier || inst.op == Op::EndPgm ||
-          inst.op == Op::Trap || inst.op == Op::BadJump || inst.op == Op::Clock)
-        return fmt::format("{} at {:#x} concerns the whole wave", op.text, inst.pc);
-      for (unsigned n = 0; n < inst.num_operands; ++n)
-        if (op.reads_whole(n) && inst.op != Op::AnyLane)
-          return fmt::format("{} at {:#x} looks across gangs", op.text, inst.pc);
-      if (inst.op == Op::AnyLane && inner != branch && !decides_branch(i, inner))
-        return fmt::format("{} at {:#x} looks across gangs", op.text, inst.pc);
-    }
+  bool harmless(const Side& side) {
+    bool ok = true;
+    side.for_each_block([&](u32 context, BlockId inner) {
+      for (const InstId i : f_[inner].insts) {
+        if (!ok) return;
+        if (std::string why = needs_wave(i, inner); !why.empty())
+          ok = no(std::move(why));
+        else if (info(f_[i].op).is(kStores) && !side.is_empty(context, f_.operands(i).back()))
+          ok = no(
+              fmt::format("a store at {:#x} is not proved to be masked by the branch's condition", f_[i].pc));
+      }
+    });
+    return ok;
+  }
+
+  /// Empty if instruction `i` of block `b` may lie between a gang-decided branch and its join.
+  std::string needs_wave(InstId i, BlockId b) const {
+    const Inst& inst = f_[i];
+    const OpInfo& op = info(inst.op);
+    if (inst.op == Op::ScalarStore || inst.op == Op::Barrier || inst.op == Op::EndPgm ||
+        inst.op == Op::Trap || inst.op == Op::BadJump || inst.op == Op::Clock)
+      return fmt::format("{} at {:#x} concerns the whole wave", op.text, inst.pc);
+    if (inst.op == Op::AnyLane && facts_->decided[b.index] &&
+        f_.operands(f_.terminator(b))[0] == f_.result(i))
+      return {};
+    for (unsigned n = 0; n < inst.num_operands; ++n)
+      if (op.reads_whole(n)) return fmt::format("{} at {:#x} looks across gangs", op.text, inst.pc);
     return {};
   }
-  bool decides_branch(InstId any, BlockId b) const {
-    return decided_[b.index] && f_.operands(f_.terminator(b))[0] == f_.result(any);
-  }
 
-  /// Values of a side that are used beyond it (loops: the exit is dominated by the body) must be what they
-  /// were.
-  bool escaping_values_agree(BlockId b, const Side& side) const {
-    for (const BlockId inner : side.blocks()) {
-      const auto check = [&](ValueId v) {
-        const auto& users = users_[v.index];
-        const bool escapes =
-            std::any_of(users.begin(), users.end(), [&](BlockId u) { return !side.contains(u); });
-        return !escapes || side.symbol(v) == side.past(v);
-      };
-      for (const ValueId v : f_[inner].params)
-        if (!check(v)) return no(b, fmt::format("v{} would differ between gangs after the branch", v.index));
+  /// Values computed on side `a` and used beyond J (they dominate it) must be the same after either side.
+  bool escaping_values_agree(const Side& a, const Side& b) {
+    bool ok = true;
+    const auto inside = [&](BlockId u) { return a.passes(u) || b.passes(u); };
+    const auto check = [&](ValueId v) {
+      const auto& users = users_[v.index];
+      if (!ok || std::all_of(users.begin(), users.end(), inside)) return;
+      if (a.at_join(v) != b.at_join(v))
+        ok = no(fmt::format("v{} would differ between gangs after the branch", v.index));
+    };
+    a.for_each_block([&](u32, BlockId inner) {
+      for (const ValueId v : f_[inner].params) check(v);
       for (const InstId i : f_[inner].insts)
-        for (unsigned r = 0; r < f_[i].num_results; ++r)
-          if (!check(f_.result(i, r)))
-            return no(b, fmt::format("v{} (computed at {:#x}) would differ between gangs after the branch",
-                                     f_.result(i, r).index, f_[i].pc));
-    }
-    return true;
+        for (unsigned r = 0; r < f_[i].num_results; ++r) check(f_.result(i, r));
+    });
+    return ok;
   }
 };
 
@@ -330,7 +526,7 @@ private:
 
 bool is_gang_decided(const Function& f, BlockId b) {
   const Inst& end = f[f.terminator(b)];
-  if (end.op != Op::Branch || end.imm != kGangDecided) return false;
+  if (end.op != Op::Branch || (end.imm & kGangDecided) == 0) return false;
   const Inst* any = f.def(f.operands(f.terminator(b))[0]);
   return any != nullptr && any->op == Op::AnyLane;
 }

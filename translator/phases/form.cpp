@@ -290,10 +290,10 @@ private:
   /// Puts gang-decided branches whose region left their phase back to wave level; true if there were any.
   bool revoke_decisions() {
     const Cfg cfg(f_);
-    const PostDominators post(f_, cfg);
     bool any = false;
     for (const BlockId b : cfg.rpo) {
-      if (!is_gang_decided(f_, b) || region_in_phase(b, post.ipdom[b.index])) continue;
+      const BlockId join{static_cast<u32>(f_[f_.terminator(b)].imm >> kJoinShift)};
+      if (!is_gang_decided(f_, b) || region_in_phase(b, join)) continue;
       f_[f_.terminator(b)].imm = 0;
       revoked_.push_back({b, "branch at wave level: what it guards does not fit into one phase"});
       any = true;
