@@ -1,0 +1,146 @@
+// What the interpreter works on: the state of a wave, and decoded instructions made ready to run.
+#pragma once
+
+#include "isa/inst.hpp"
+#include "runtime/wave.hpp"
+
+#include <immintrin.h>
+
+namespace lanewise::interp {
+
+using isa::Target;
+
+struct Wave;
+struct Code;
+class Program;
+
+/// Executes one instruction and says which comes next; nullptr when the wave stops (Wave::stop says why).
+using Handler = const Code* (*)(Wave&, const Code&);
+
+/// A source operand, resolved as far as it can be before running.
+struct Source {
+  enum Kind : u8 {
+    None,
+    Vgpr,     ///< index = first VGPR
+    Sgpr,     ///< index = hardware code
+    Constant, ///< `rows` and `value`
+    Slow,     ///< modifiers, DPP, SDWA, special registers: see the isa::Operand
+  };
+  const u32* rows = nullptr; ///< a constant broadcast to 64 lanes, low dwords first, then high ones
+  u64 value = 0;
+  u16 index = 0;
+  Kind kind = None;
+  u8 dwords = 0;
+};
+
+/// How a vector result reaches its register.
+enum class Writeback : u8 {
+  Dwords,   ///< whole registers (a 16-bit result zeroes the upper half)
+  KeepHigh, ///< into the low half; the high half stays
+  KeepLow,  ///< into the high half; the low half stays
+  Sdwa,     ///< as dst_sel and dst_unused say
+};
+
+/// A decoded instruction ready to run. Those of straight-line code lie one after the other.
+struct Code {
+  Handler run = nullptr;
+  const Code* target = nullptr; ///< of a direct branch
+  u64 pc = 0;
+  const isa::Inst* inst = nullptr;
+  i64 imm = 0;
+  Source src[4];
+  u16 dst = 0;      ///< VGPR number, or hardware code of an SGPR
+  u16 dst2 = 0;     ///< of the second destination
+  u8 dst_dwords = 0;
+  u8 size = 0;      ///< bytes of the encoding
+  Writeback writeback = Writeback::Dwords;
+  bool vector = false;      ///< skipped under VSKIP, indexed under GPR_IDX_EN
+  bool dpp = false;         ///< lanes may be disabled beyond EXEC
+  bool adjusts = false;     ///< clamp or omod
+  bool valu = false;
+  bool reads_dst = false;   ///< src[2] repeats dst[0] (v_mac)
+};
+
+/// The part of MODE that arithmetic looks at, taken apart.
+struct FpMode {
+  bool ieee = false, dx10_clamp = false, fp16_ovfl = false;
+  bool flush_in_f32 = false, flush_out_f32 = false, flush_in_f64 = false, flush_out_f64 = false;
+  u8 round_f32 = 0, round_f64 = 0;
+  bool min_max_flush_f32 = false, min_max_flush_f64 = false; ///< gfx9: min and max follow the denormal mode
+};
+
+/// One wave: its registers, and what it knows about its surroundings.
+struct alignas(64) Wave {
+  u32 vgpr[256][kWaveSize];
+  union {
+    u32 sgpr[128]; ///< by hardware code
+    u64 sgpr64[64];
+  };
+  alignas(64) u32 lane_mask[kWaveSize]; ///< lane_mask_of, one dword per lane
+  u64 lane_mask_of;
+  bool scc;
+  u32 mode;
+  u32 trapsts;
+  FpMode fp;
+  u32 mxcsr;      ///< what the host register holds
+  u32 mxcsr_f32, mxcsr_f64, mxcsr_mad;
+  u32 mxcsr_keep; ///< the f64 field's round mode, denormals kept: for f16, whose denormals are flushed on the bits,
+                  ///< and for comparisons that must see denormals
+  Target target;
+  const Program* program;
+
+  // Position and stop.
+  const Code* current; ///< the instruction that runs
+  u64 resume_pc;       ///< where run() continues
+  runtime::Stop stop;
+
+  // Memory.
+  const runtime::WorkgroupContext* group;
+  u8* lds;
+  u32 lds_bytes;
+  u8* scratch;
+  u64 scratch_lane_bytes;
+  u32 wave_in_group;
+
+  // The access under way, for fault reports.
+  int fault_lane;
+  u64 fault_address;
+  bool fault_is_write;
+
+  [[nodiscard]] u64& exec() { return sgpr64[isa::kExecLo / 2]; }
+  [[nodiscard]] u64& vcc() { return sgpr64[isa::kVccLo / 2]; }
+  [[nodiscard]] u32& m0() { return sgpr[isa::kM0]; }
+  [[nodiscard]] bool gpr_idx_en() const { return target >= Target::gfx803 && (mode >> 27 & 1) != 0; }
+  [[nodiscard]] bool vskip() const { return (mode >> 28 & 1) != 0; }
+
+  /// Makes the host compute in `value`'s round and denormal mode from here on.
+  void use_mxcsr(u32 value) {
+    if (mxcsr == value) return;
+    mxcsr = value;
+    _mm_setcsr(value);
+    // The compiler does not know that arithmetic depends on MXCSR: loads must not move up across this.
+    asm volatile("" ::: "memory");
+  }
+
+  /// Takes over a new MODE.
+  void set_mode(u32 value);
+
+  /// Dwords of ones for the lanes in `mask`, zeros for the others.
+  const u32* expanded(u64 mask) {
+    if (mask != lane_mask_of) expand(mask);
+    return lane_mask;
+  }
+
+private:
+  void expand(u64 mask);
+};
+
+/// Stops the wave at `code`.
+inline const Code* stop_at(Wave& w, const Code& code, runtime::StopReason reason, u32 detail = 0) {
+  w.stop = {reason, detail, code.pc};
+  return nullptr;
+}
+
+inline const Code* next(const Code& code) { return &code + 1; }
+
+} // namespace lanewise::interp

@@ -1,0 +1,217 @@
+// The shapes of vector instructions. A handler is a shape with the arithmetic of one lane as a lambda:
+//   table.set(Op::v_add_f32, f32<[](float a, float b) { return a + b; }>);
+// Operand and result types come from the lambda's signature: u32, i32, float take a register, u64, i64, double two, u16
+// and i16 the low half of one. A first parameter `const FpMode&` gets the floating point mode.
+#pragma once
+
+#include "runtime/interp/fp.hpp"
+#include "runtime/interp/table.hpp"
+
+#include <tuple>
+#include <type_traits>
+
+namespace lanewise::interp {
+
+template <class T>
+inline constexpr unsigned kDwords = sizeof(T) == 8 ? 2 : 1;
+
+template <class T>
+inline T get_lane(const u32* rows, unsigned l) {
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(rows[l] | u64{rows[kWaveSize + l]} << 32);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<T>(rows[l]);
+  else
+    return static_cast<T>(rows[l]);
+}
+template <class T>
+inline void set_lane(u32* rows, unsigned l, T value) {
+  if constexpr (sizeof(T) == 8) {
+    const u64 bits = std::bit_cast<u64>(value);
+    rows[l] = static_cast<u32>(bits);
+    rows[kWaveSize + l] = static_cast<u32>(bits >> 32);
+  } else if constexpr (sizeof(T) == 4) {
+    rows[l] = std::bit_cast<u32>(value);
+  } else {
+    rows[l] = static_cast<std::make_unsigned_t<T>>(value);
+  }
+}
+
+/// Takes a lambda's signature apart.
+template <class F>
+struct SignatureOf;
+template <class R, class... A>
+struct SignatureOf<R (*)(A...)> {
+  using Result = R;
+  using Args = std::tuple<A...>;
+  static constexpr bool kWithMode = false;
+};
+template <class R, class... A>
+struct SignatureOf<R (*)(const FpMode&, A...)> {
+  using Result = R;
+  using Args = std::tuple<A...>;
+  static constexpr bool kWithMode = true;
+};
+template <auto F>
+using Signature = SignatureOf<decltype(+F)>;
+
+/// The sources of an instruction as rows of lanes.
+template <class Args>
+struct Inputs;
+template <class... A>
+struct Inputs<std::tuple<A...>> {
+  std::tuple<Rows<kDwords<A>>...> spare;
+  const u32* rows[sizeof...(A) + 1];
+
+  void fetch_all(Wave& w, const Code& c) { fetch_each(w, c, std::index_sequence_for<A...>{}); }
+
+  template <auto F, bool WithMode, std::size_t... I>
+  auto compute(const FpMode& mode, unsigned l, std::index_sequence<I...>) const {
+    if constexpr (WithMode)
+      return F(mode, get_lane<A>(rows[I], l)...);
+    else
+      return F(get_lane<A>(rows[I], l)...);
+  }
+
+private:
+  template <std::size_t... I>
+  void fetch_each(Wave& w, const Code& c, std::index_sequence<I...>) {
+    ((rows[I] = interp::fetch(w, c, I, std::get<I>(spare))), ...);
+  }
+};
+
+/// result[l] = F(sources[l]...) for all lanes, active or not.
+template <auto F, class In>
+inline void for_lanes(const Wave& w, const In& in, u32* out) {
+  using S = Signature<F>;
+  const FpMode mode = w.fp;
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    set_lane<typename S::Result>(out, l,
+                                 in.template compute<F, S::kWithMode>(
+                                     mode, l, std::make_index_sequence<std::tuple_size_v<typename S::Args>>{}));
+}
+
+/// An operation that does not look at the round mode or at host denormal handling.
+template <auto F>
+const Code* lanes(Wave& w, const Code& c) {
+  using S = Signature<F>;
+  Inputs<typename S::Args> in;
+  Rows<kDwords<typename S::Result>> out;
+  in.fetch_all(w, c);
+  for_lanes<F>(w, in, out.lane);
+  write_dst<kDwords<typename S::Result>>(w, c, out.lane, active(w, c));
+  return next(c);
+}
+
+/// Whether any lane holds a NaN of type F.
+template <class F>
+inline bool any_nan(const u32* rows) {
+  u32 any = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) any |= is_nan(get_lane<F>(rows, l)) ? 1 : 0;
+  return any != 0;
+}
+
+/// The first NaN among the sources of type F, in order or in reverse; quieted. The default NaN if there is none.
+template <class F, bool Reverse, class... A>
+F chosen_nan(const Inputs<std::tuple<A...>>& in, unsigned l) {
+  F result = default_nan<F>();
+  const auto consider = [&]<std::size_t I>() {
+    if constexpr (std::is_same_v<std::tuple_element_t<I, std::tuple<A...>>, F>)
+      if (const F source = get_lane<F>(in.rows[I], l); is_nan(source)) result = quieted(source);
+  };
+  constexpr std::size_t kCount = sizeof...(A);
+  // The one that is to win is considered last.
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (consider.template operator()<Reverse ? I : kCount - 1 - I>(), ...);
+  }(std::make_index_sequence<kCount>{});
+  return result;
+}
+
+enum class NanRule {
+  FirstSource, ///< the first NaN source, quieted
+  LastSource,  ///< for reversed operations
+  AsComputed,
+};
+
+/// Where a result is NaN: replaces what the host has chosen by what the rule says.
+template <class F, NanRule Rule, class In>
+void choose_nans(const In& in, u32* out) {
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    if (is_nan(get_lane<F>(out, l))) set_lane<F>(out, l, chosen_nan<F, Rule == NanRule::LastSource>(in, l));
+}
+
+template <class F>
+void adjust_lanes(const Wave& w, const Code& c, u32* out) {
+  const isa::Modifiers& mods = c.inst->mods;
+  const bool flushes = std::is_same_v<F, double> ? w.fp.flush_out_f64 : w.fp.flush_out_f32;
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    set_lane<F>(out, l, adjust(get_lane<F>(out, l), mods.omod, mods.clamp, !w.fp.ieee && flushes, w.fp.dx10_clamp));
+}
+
+/// Float arithmetic on F in the mode that `Mxcsr` names.
+template <class F, auto Function, u32 Wave::*Mxcsr, NanRule Rule>
+const Code* float_lanes(Wave& w, const Code& c) {
+  using S = Signature<Function>;
+  constexpr unsigned kOut = kDwords<typename S::Result>;
+  Inputs<typename S::Args> in;
+  Rows<kOut> out;
+  in.fetch_all(w, c);
+  w.use_mxcsr(w.*Mxcsr);
+  for_lanes<Function>(w, in, out.lane);
+  if constexpr (std::is_same_v<typename S::Result, F>) {
+    if constexpr (Rule != NanRule::AsComputed)
+      if (any_nan<F>(out.lane)) choose_nans<F, Rule>(in, out.lane);
+    if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
+  }
+  write_dst<kOut>(w, c, out.lane, active(w, c));
+  return next(c);
+}
+
+/// f32 arithmetic: +, -, *, fma and what is made of them.
+template <auto F>
+constexpr Handler f32 = float_lanes<float, F, &Wave::mxcsr_f32, NanRule::FirstSource>;
+/// v_subrev_f32.
+template <auto F>
+constexpr Handler f32_reversed = float_lanes<float, F, &Wave::mxcsr_f32, NanRule::LastSource>;
+/// f32 operations that say themselves what a NaN does.
+template <auto F>
+constexpr Handler f32_as_is = float_lanes<float, F, &Wave::mxcsr_f32, NanRule::AsComputed>;
+/// v_mad_f32 and its like: denormals are always flushed.
+template <auto F>
+constexpr Handler f32_mad = float_lanes<float, F, &Wave::mxcsr_mad, NanRule::FirstSource>;
+/// Selections that must see denormals whatever MODE says; they flush by themselves where they have to.
+template <auto F>
+constexpr Handler f32_select = float_lanes<float, F, &Wave::mxcsr_keep, NanRule::AsComputed>;
+template <auto F>
+constexpr Handler f64_select = float_lanes<double, F, &Wave::mxcsr_keep, NanRule::AsComputed>;
+template <auto F>
+constexpr Handler f64 = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::FirstSource>;
+template <auto F>
+constexpr Handler f64_as_is = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::AsComputed>;
+
+/// Integer arithmetic that saturates with clamp. F computes exactly in i64; T is the result's type.
+template <class T, auto F>
+const Code* saturating(Wave& w, const Code& c) {
+  using S = Signature<F>;
+  Inputs<typename S::Args> in;
+  Rows<1> out;
+  in.fetch_all(w, c);
+  const bool clamp = c.adjusts;
+  const auto lane = [&]<std::size_t... I>(unsigned l, std::index_sequence<I...>) -> i64 {
+    return F(get_lane<std::tuple_element_t<I, typename S::Args>>(in.rows[I], l)...);
+  };
+  constexpr auto kSlots = std::make_index_sequence<std::tuple_size_v<typename S::Args>>{};
+  if (!clamp) {
+    for (unsigned l = 0; l < kWaveSize; ++l) set_lane<T>(out.lane, l, static_cast<T>(lane(l, kSlots)));
+  } else {
+    constexpr i64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+    for (unsigned l = 0; l < kWaveSize; ++l) {
+      const i64 exact = lane(l, kSlots);
+      set_lane<T>(out.lane, l, static_cast<T>(exact < kLow ? kLow : exact > kHigh ? kHigh : exact));
+    }
+  }
+  write_dst<1>(w, c, out.lane, active(w, c));
+  return next(c);
+}
+
+} // namespace lanewise::interp
