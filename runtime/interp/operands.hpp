@@ -73,13 +73,13 @@ inline u64 mask_of(const u32* row) {
   return mask;
 }
 
-/// A 64-bit scalar register pair by the hardware code of its first half; pairs may be odd in malformed code.
+/// A 64-bit scalar register pair by the hardware code of its first half.
 inline u64 sgpr_pair(const Wave& w, unsigned code) {
-  return w.sgpr[code] | u64{w.sgpr[(code + 1) & 127]} << 32;
+  return w.sgpr[code] | u64{w.sgpr[code + 1]} << 32;
 }
 inline void set_sgpr_pair(Wave& w, unsigned code, u64 value) {
   w.sgpr[code] = static_cast<u32>(value);
-  w.sgpr[(code + 1) & 127] = static_cast<u32>(value >> 32);
+  w.sgpr[code + 1] = static_cast<u32>(value >> 32);
 }
 
 } // namespace lanewise::interp

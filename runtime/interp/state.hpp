@@ -1,7 +1,7 @@
 // What the interpreter works on: the state of a wave, and decoded instructions made ready to run.
 #pragma once
 
-#include "isa/inst.hpp"
+#include "isa/row.hpp"
 #include "runtime/wave.hpp"
 
 #include <immintrin.h>
@@ -16,6 +16,9 @@ class Program;
 
 /// Executes one instruction and says which comes next; nullptr when the wave stops (Wave::stop says why).
 using Handler = const Code* (*)(Wave&, const Code&);
+
+/// Where scalar results go that name a read-only operand.
+inline constexpr u16 kNoRegister = 128;
 
 /// A source operand, resolved as far as it can be before running.
 struct Source {
@@ -47,6 +50,7 @@ struct Code {
   const Code* target = nullptr; ///< of a direct branch
   u64 pc = 0;
   const isa::Inst* inst = nullptr;
+  const isa::Row* row = nullptr;
   i64 imm = 0;
   Source src[4];
   u16 dst = 0;      ///< VGPR number, or hardware code of an SGPR
@@ -73,8 +77,8 @@ struct FpMode {
 struct alignas(64) Wave {
   u32 vgpr[256][kWaveSize];
   union {
-    u32 sgpr[128]; ///< by hardware code
-    u64 sgpr64[64];
+    u32 sgpr[132]; ///< by hardware code; writes to what is no register go to kNoRegister
+    u64 sgpr64[66];
   };
   alignas(64) u32 lane_mask[kWaveSize]; ///< lane_mask_of, one dword per lane
   u64 lane_mask_of;
@@ -84,6 +88,8 @@ struct alignas(64) Wave {
   FpMode fp;
   u32 mxcsr;      ///< what the host register holds
   u32 mxcsr_f32, mxcsr_f64, mxcsr_mad;
+  u32 mxcsr_formats; ///< nearest, denormals kept: format conversion is not arithmetic
+  u32 mxcsr_atomic; ///< the f32 round mode, denormals kept
   u32 mxcsr_keep; ///< the f64 field's round mode, denormals kept: for f16, whose denormals are flushed on the bits,
                   ///< and for comparisons that must see denormals
   Target target;
@@ -93,6 +99,7 @@ struct alignas(64) Wave {
   const Code* current; ///< the instruction that runs
   u64 resume_pc;       ///< where run() continues
   runtime::Stop stop;
+  bool modal;          ///< run_modal() is at work
 
   // Memory.
   const runtime::WorkgroupContext* group;
@@ -103,15 +110,22 @@ struct alignas(64) Wave {
   u32 wave_in_group;
 
   // The access under way, for fault reports.
-  int fault_lane;
-  u64 fault_address;
-  bool fault_is_write;
+  volatile int fault_lane;
+  volatile u64 fault_address;
+  volatile bool fault_is_write;
 
   [[nodiscard]] u64& exec() { return sgpr64[isa::kExecLo / 2]; }
   [[nodiscard]] u64& vcc() { return sgpr64[isa::kVccLo / 2]; }
   [[nodiscard]] u32& m0() { return sgpr[isa::kM0]; }
   [[nodiscard]] bool gpr_idx_en() const { return target >= Target::gfx803 && (mode >> 27 & 1) != 0; }
   [[nodiscard]] bool vskip() const { return (mode >> 28 & 1) != 0; }
+
+  /// Notes what is about to be accessed.
+  void accessing(int lane, u64 address, bool is_write) {
+    fault_lane = lane;
+    fault_address = address;
+    fault_is_write = is_write;
+  }
 
   /// Makes the host compute in `value`'s round and denormal mode from here on.
   void use_mxcsr(u32 value) {

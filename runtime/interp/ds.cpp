@@ -1,0 +1,230 @@
+// LDS and GDS (7nm guide 10.3, 12.13). What an instruction does comes from its row's MemorySpec.
+#include "runtime/interp/memory.hpp"
+#include "runtime/interp/table.hpp"
+
+namespace lanewise::interp {
+namespace {
+
+using isa::Atomic;
+using isa::Op;
+
+/// The memory an instruction works on: this workgroup's LDS, or the device's GDS.
+struct Store {
+  u8* bytes = nullptr;
+  u64 limit = 0;
+  bool shared = false; ///< other threads work on it
+};
+
+Store store_of(const Wave& w, const Code& c) {
+  if (!c.inst->mods.gds && c.row->memory.space != isa::Space::Gds) return {w.lds, lds_limit(w), false};
+  // M0 holds the base (bits 31:16) and size (15:0) of this wave's part.
+  const u32 m0 = w.sgpr[isa::kM0], base = m0 >> 16, size = m0 & 0xffff;
+  const u64 room = base < w.group->gds_bytes ? w.group->gds_bytes - base : 0;
+  return {w.group->gds + base, std::min<u64>(size, room), true};
+}
+
+/// Address plus offset: gfx6 does not wrap (docs/SEMANTICS.md).
+u64 sum(const Wave& w, u32 address, u32 offset) {
+  return w.target == Target::gfx600 ? u64{address} + offset : static_cast<u32>(address + offset);
+}
+
+u8* element(const Store& s, u64 address, unsigned bytes) {
+  return address + bytes <= s.limit ? s.bytes + address : nullptr;
+}
+
+u32 address_of(const Wave& w, const Code& c, unsigned lane) {
+  return c.src[0].kind == Source::Vgpr ? w.vgpr[c.src[0].index][lane] : 0;
+}
+
+ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
+u32 offset_of(const Code& c) { return static_cast<u32>(c.inst->mods.offset); }
+
+const Code* read(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  const ElementShape shape = shape_of(c);
+  Element out[kWaveSize];
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset_of(c)), shape.bytes))
+      copy_bytes(&out[lane], from, shape.bytes);
+    widen(out[lane], shape);
+  });
+  for_each_lane(w.exec(), [&](unsigned lane) { put_element(w, c.dst, lane, out[lane], shape); });
+  return next(c);
+}
+
+const Code* write(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  const ElementShape shape = shape_of(c);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const Element e = get_element(w, c.src[1].index, lane, shape);
+    if (u8* to = element(s, sum(w, address_of(w, c, lane), offset_of(c)), shape.bytes)) copy_bytes(to, &e, shape.bytes);
+  });
+  return next(c);
+}
+
+/// The two addresses of a two-address instruction: each offset counts elements, or 64 elements.
+struct Pair {
+  u64 address[2];
+};
+Pair pair_of(const Wave& w, const Code& c, unsigned lane) {
+  const u32 unit = u32{c.row->memory.bytes} * c.row->memory.pair;
+  const u32 base = address_of(w, c, lane);
+  return {{sum(w, base, offset_of(c) * unit), sum(w, base, c.inst->mods.offset1 * unit)}};
+}
+
+template <class T>
+const Code* read2(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  T out[2][kWaveSize] = {};
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const Pair p = pair_of(w, c, lane);
+    for (unsigned i = 0; i < 2; ++i)
+      if (const u8* from = element(s, p.address[i], sizeof(T))) out[i][lane] = load_le<T>(from);
+  });
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    for (unsigned i = 0; i < 2; ++i) set_lane_value<T>(w, c.dst + i * sizeof(T) / 4, lane, out[i][lane]);
+  });
+  return next(c);
+}
+
+template <class T>
+const Code* write2(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const Pair p = pair_of(w, c, lane);
+    for (unsigned i = 0; i < 2; ++i)
+      if (u8* to = element(s, p.address[i], sizeof(T))) store_le<T>(to, lane_value<T>(w, c.src[1 + i].index, lane));
+  });
+  return next(c);
+}
+
+template <class T>
+const Code* exchange2(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  T old[2][kWaveSize] = {};
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const Pair p = pair_of(w, c, lane);
+    for (unsigned i = 0; i < 2; ++i) {
+      u8* at = element(s, p.address[i], sizeof(T));
+      if (!at) continue;
+      const T data = lane_value<T>(w, c.src[1 + i].index, lane);
+      old[i][lane] = s.shared ? atomic_shared<T>(Atomic::Swap, reinterpret_cast<u64>(at), data, T{0})
+                              : atomic_local<T>(Atomic::Swap, at, data, T{0});
+    }
+  });
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    for (unsigned i = 0; i < 2; ++i) set_lane_value<T>(w, c.dst + i * sizeof(T) / 4, lane, old[i][lane]);
+  });
+  return next(c);
+}
+
+template <class T>
+T rmw(const Store& s, u8* at, Atomic kind, T d, T e) {
+  return s.shared ? atomic_shared<T>(kind, reinterpret_cast<u64>(at), d, e) : atomic_local<T>(kind, at, d, e);
+}
+
+template <class T>
+const Code* atomic(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  const Atomic kind = c.row->memory.atomic;
+  T old[kWaveSize] = {};
+  prepare_atomic(w);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    u8* at = element(s, sum(w, address_of(w, c, lane), offset_of(c)), sizeof(T));
+    if (!at) return;
+    T d = lane_value<T>(w, c.src[1].index, lane);
+    T e = c.src[2].kind == Source::Vgpr ? lane_value<T>(w, c.src[2].index, lane) : 0;
+    if (compares(kind)) std::swap(d, e); // DS compares with DATA and stores DATA2, other memories the reverse
+    old[lane] = rmw<T>(s, at, kind, d, e);
+  });
+  if (c.row->memory.load) for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
+  return next(c);
+}
+
+/// ds_*_src2: the second operand lies in memory too, at a distance that the offset field or the address gives.
+u64 second_address(const Code& c, u32 a) {
+  const u32 offset = offset_of(c);
+  const i64 distance = (offset >> 15 & 1) != 0 ? sign_extend(a >> 17, 15) : sign_extend(offset & 0x7fff, 15);
+  return static_cast<u32>(a + distance * 4);
+}
+
+template <class T>
+const Code* src2(Wave& w, const Code& c) {
+  const Store s = store_of(w, c);
+  const Atomic kind = c.row->memory.atomic == Atomic::None ? Atomic::Swap : c.row->memory.atomic;
+  prepare_atomic(w);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const u32 a = address_of(w, c, lane);
+    // When the address's upper bits hold the distance, only its lower ones address.
+    const u32 first = (offset_of(c) >> 15 & 1) != 0 ? a & 0x1'ffff : a;
+    u8* at = element(s, first, sizeof(T));
+    const u8* from = element(s, second_address(c, a), sizeof(T));
+    if (at) rmw<T>(s, at, kind, from ? load_le<T>(from) : T{0}, T{0});
+  });
+  return next(c);
+}
+
+/// ds_append, ds_consume: one counter, moved by the number of active lanes.
+template <Atomic Kind>
+const Code* count_lanes(Wave& w, const Code& c) {
+  const u32 m0 = w.m0();
+  Store s = {w.lds, w.lds_bytes, false};
+  if (c.inst->mods.gds) s = {w.group->gds, w.group->gds_bytes, true};
+  const u64 address = u64{c.inst->mods.gds ? m0 >> 16 : m0 & 0xffff} + offset_of(c);
+  const u32 lanes = static_cast<u32>(std::popcount(w.exec()));
+  u32 old = 0;
+  if (u8* at = element(s, address, 4); at && lanes != 0) old = rmw<u32>(s, at, Kind, lanes, 0);
+  for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[c.dst][lane] = old; });
+  return next(c);
+}
+
+u64 addtid_address(const Wave& w, const Code& c, unsigned lane) {
+  return u64{offset_of(c)} + (w.sgpr[isa::kM0] & 0xffff) + lane * 4;
+}
+const Code* read_addtid(Wave& w, const Code& c) {
+  const Store s = {w.lds, w.lds_bytes, false};
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const u8* from = element(s, addtid_address(w, c, lane), 4);
+    w.vgpr[c.dst][lane] = from ? load_le<u32>(from) : 0;
+  });
+  return next(c);
+}
+const Code* write_addtid(Wave& w, const Code& c) {
+  const Store s = {w.lds, w.lds_bytes, false};
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    if (u8* to = element(s, addtid_address(w, c, lane), 4)) store_le<u32>(to, w.vgpr[c.src[1].index][lane]);
+  });
+  return next(c);
+}
+
+template <class T>
+Handler sized_handler(const isa::MemorySpec& memory) {
+  if (memory.src2) return src2<T>;
+  if (memory.pair != 0 && memory.atomic != Atomic::None) return exchange2<T>;
+  if (memory.pair != 0) return memory.load ? read2<T> : write2<T>;
+  if (memory.atomic != Atomic::None) return atomic<T>;
+  return memory.load ? read : write;
+}
+
+// ds_condxchg32_rtn_b128 is known to CLRX only, the global wave sync and ordered counts to graphics.
+Handler handler_for(const isa::Row& row) {
+  if (row.op == Op::ds_append) return count_lanes<Atomic::Add>;
+  if (row.op == Op::ds_consume) return count_lanes<Atomic::Sub>;
+  if (row.has(isa::kAddTid)) return row.memory.load ? read_addtid : write_addtid;
+  if (row.has(isa::kGws) || row.has(isa::kOrdered) || row.op == Op::ds_condxchg32_rtn_b128) return nullptr;
+  return row.memory.bytes == 8 ? sized_handler<u64>(row.memory) : sized_handler<u32>(row.memory);
+}
+
+const Code* nothing(Wave&, const Code& c) { return next(c); }
+
+} // namespace
+
+void register_ds(HandlerTable& t) {
+  for (const isa::Row& row : isa::rows()) {
+    if (row.encoding != isa::Encoding::Ds || !row.memory.accesses()) continue;
+    if (const Handler handler = handler_for(row)) t.set(row.op, handler);
+  }
+  t.set(Op::ds_nop, nothing);
+}
+
+} // namespace lanewise::interp
