@@ -3,9 +3,7 @@
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 #include "lanewise/recompile.hpp"
-#if __has_include("runtime/interp/interp.hpp")
 #include "runtime/interp/interp.hpp"
-#endif
 
 #include <chrono>
 #include <fmt/format.h>
@@ -24,17 +22,17 @@ private:
 };
 
 Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
-#if __has_include("runtime/interp/interp.hpp")
-  auto engine = runtime::make_interpreter(module.image, kernel);
+  std::vector<runtime::InterpreterCode> code;
+  for (const auto& text : module.image.texts()) code.push_back({text.address, text.bytes.size()});
+  auto engine = runtime::make_interpreter({.target = module.object.target.isa,
+                                           .code = code,
+                                           .entry = module.image.entry(kernel),
+                                           .vgprs = kernel.descriptor.vgprs()});
   if (!engine) return std::move(engine).error();
   Prepared prepared;
   prepared.how.engine = Engine::Interp;
   prepared.engine = std::move(*engine);
   return prepared;
-#else
-  (void)module, (void)kernel;
-  return Error{ErrorCode::Unsupported, "the interpreter is not there"};
-#endif
 }
 
 } // namespace

@@ -128,13 +128,15 @@ F adjust(F x, unsigned omod, bool clamp, bool omod_works, bool dx10_clamp) {
   return x;
 }
 
-/// floats to integers: truncate, saturate, NaN to 0.
+/// Floats to integers: truncate, saturate, NaN to 0.
 template <class I, class F>
 constexpr I to_integer(F x) {
+  // Powers of two: exact in F whatever the round mode.
+  constexpr F kEnd = static_cast<F>(u64{1} << std::numeric_limits<I>::digits);
+  constexpr F kBegin = std::numeric_limits<I>::min() == 0 ? F(0) : -kEnd;
   if (is_nan(x)) return 0;
-  // Both bounds are exact in F or round away from the range.
-  if (x <= static_cast<F>(std::numeric_limits<I>::min())) return std::numeric_limits<I>::min();
-  if (x >= static_cast<F>(std::numeric_limits<I>::max())) return std::numeric_limits<I>::max();
+  if (x <= kBegin) return std::numeric_limits<I>::min();
+  if (x >= kEnd) return std::numeric_limits<I>::max();
   return static_cast<I>(x);
 }
 

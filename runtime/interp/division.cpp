@@ -1,0 +1,214 @@
+// The steps of IEEE division: scale, fused multiply-add with scaling, fix-up; and the table of 2/pi (7nm guide 12.12).
+#include "runtime/interp/half.hpp"
+#include "runtime/interp/special.hpp"
+#include "runtime/interp/valu.hpp"
+
+#include <array>
+
+namespace lanewise::interp {
+namespace {
+
+using isa::Op;
+
+template <class F>
+int biased_exponent(F x) {
+  return static_cast<int>((raw(x) & FloatBits<F>::kInf) >> FloatBits<F>::kMantissa);
+}
+
+/// The constants in which v_div_scale differs between formats.
+template <class F>
+struct DivScale;
+template <>
+struct DivScale<float> {
+  static constexpr int kFar = 96, kScale = 64, kTiny = 23;
+};
+template <>
+struct DivScale<double> {
+  static constexpr int kFar = 768, kScale = 128, kTiny = 53;
+};
+
+/// |x| as significand (with the hidden bit, normalised) and exponent.
+template <class F>
+struct Parts {
+  typename FloatBits<F>::Bits significand;
+  int exponent;
+  explicit Parts(F x) {
+    using B = FloatBits<F>;
+    using Bits = typename B::Bits;
+    significand = raw(x) & ((Bits{1} << B::kMantissa) - 1);
+    exponent = biased_exponent(x) - B::kBias;
+    if (biased_exponent(x) != 0) {
+      significand |= Bits{1} << B::kMantissa;
+    } else if (significand != 0) {
+      const int shift = std::countl_zero(significand) - (static_cast<int>(sizeof(Bits)) * 8 - 1 - static_cast<int>(B::kMantissa));
+      significand <<= shift;
+      exponent = 1 - B::kBias - shift;
+    }
+  }
+};
+
+/// Whether the exact |n / d| lies between 0 and the least normal number; n and d are neither 0 nor inf nor NaN.
+template <class F>
+bool quotient_is_denormal(F n, F d) {
+  const Parts<F> a(n), b(d);
+  const int exponent = a.exponent - b.exponent - (a.significand < b.significand ? 1 : 0);
+  return exponent < 1 - FloatBits<F>::kBias;
+}
+
+template <class F>
+struct Scaled {
+  F value;
+  bool flag;
+};
+
+template <class F>
+bool finite_nonzero(F x) {
+  return !is_zero(x) && !is_inf(x) && !is_nan(x);
+}
+
+template <class F>
+Scaled<F> div_scale(F s0, F s1, F s2) {
+  using K = DivScale<F>;
+  if (is_zero(s2) || is_zero(s1)) return {default_nan<F>(), false};
+  const bool denominator = raw(s0) == raw(s1), numerator = raw(s0) == raw(s2);
+  const bool proper = finite_nonzero(s1) && finite_nonzero(s2);
+  if (biased_exponent(s2) - biased_exponent(s1) >= K::kFar) return {denominator ? scale(s0, K::kScale) : s0, true};
+  if (is_denormal(s1)) return {scale(s0, K::kScale), false};
+  const bool reciprocal = finite_nonzero(s1) && quotient_is_denormal(F(1), s1);
+  const bool quotient = proper && quotient_is_denormal(s2, s1);
+  if (reciprocal && quotient) return {denominator ? scale(s0, K::kScale) : s0, true};
+  if (reciprocal) return {scale(s0, -K::kScale), false};
+  if (quotient) return {numerator ? scale(s0, K::kScale) : s0, true};
+  if (biased_exponent(s2) <= K::kTiny) return {scale(s0, K::kScale), false};
+  return {s0, false};
+}
+
+template <class F>
+const Code* div_scale_lanes(Wave& w, const Code& c) {
+  Inputs<std::tuple<F, F, F>> in;
+  Rows<kDwords<F>> out;
+  Rows<1> flags;
+  in.fetch_all(w, c);
+  const bool flush = sizeof(F) == 8 ? w.fp.flush_in_f64 : w.fp.flush_in_f32;
+  w.use_mxcsr(sizeof(F) == 8 ? w.mxcsr_f64 : w.mxcsr_f32);
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const auto source = [&](unsigned i) {
+      const F x = get_lane<F>(in.rows[i], l);
+      return flush ? flushed(x) : x;
+    };
+    const Scaled<F> result = div_scale<F>(source(0), source(1), source(2));
+    set_lane<F>(out.lane, l, result.value);
+    flags.lane[l] = result.flag ? 1 : 0;
+  }
+  if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
+  const u64 lanes_on = w.exec();
+  write_dst<kDwords<F>>(w, c, out.lane, lanes_on);
+  set_sgpr_pair(w, c.dst2, mask_of(flags.lane) & lanes_on);
+  return next(c);
+}
+
+/// 2^n * (a * b + c) with one rounding, for the power that v_div_fmas scales by.
+float scaled_fma(float a, float b, float c, i32 n) {
+  // The exact sum fits neither float nor double: rounding to odd in double keeps what the final rounding must know.
+  const double product = double{a} * double{b};
+  const double sum = product + double{c};
+  const double t = sum - product;
+  const double error = (product - (sum - t)) + (double{c} - t);
+  u64 u = raw(sum);
+  if (error != 0.0 && (u & kInf64) != kInf64 && (u & 1) == 0)
+    u += (error > 0.0) == (sum > 0.0) ? 1 : ~u64{0};
+  return static_cast<float>(from_raw<double>(u) * from_raw<double>(static_cast<u64>(n + 1023) << 52));
+}
+
+// In f64 the fma is scaled before it rounds: scaling an operand of the product and the addend is exact unless they are
+// denormal or overflow, in which case the long way round is taken.
+double scaled_fma(double a, double b, double c, i32 n) {
+  const double power = from_raw<double>(static_cast<u64>(n + 1023) << 52);
+  const Parts<double> pa(a), pb(b);
+  const double larger = pa.exponent > pb.exponent ? a : b, smaller = pa.exponent > pb.exponent ? b : a;
+  return __builtin_fma(smaller * power, larger, c * power);
+}
+
+template <class F>
+const Code* div_fmas(Wave& w, const Code& c) {
+  constexpr i32 kPower = sizeof(F) == 8 ? 64 : 32;
+  constexpr u32 kDaz = 0x40;
+  Inputs<std::tuple<F, F, F>> in;
+  Rows<kDwords<F>> out;
+  in.fetch_all(w, c);
+  const u64 scaled = w.vcc();
+  w.use_mxcsr((sizeof(F) == 8 ? w.mxcsr_f64 : w.mxcsr_f32) & ~kDaz);
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const F a = get_lane<F>(in.rows[0], l), b = get_lane<F>(in.rows[1], l), d = get_lane<F>(in.rows[2], l);
+    F r = sizeof(F) == 8 ? static_cast<F>(__builtin_fma(a, b, d)) : static_cast<F>(__builtin_fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(d)));
+    if ((scaled >> l & 1) != 0 && !is_nan(r) && !(is_inf(a) || is_inf(b) || is_inf(d))) r = scaled_fma(a, b, d, kPower);
+    set_lane<F>(out.lane, l, r);
+  }
+  if (any_nan<F>(out.lane)) choose_nans<F, NanRule::FirstSource>(in, out.lane);
+  if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
+  write_dst<kDwords<F>>(w, c, out.lane, w.exec());
+  return next(c);
+}
+
+/// s0: quotient, s1: denominator, s2: numerator.
+template <class F>
+F div_fixup(F s0, F s1, F s2) {
+  constexpr int kUnderflow = sizeof(F) == 8 ? -1075 : -150;
+  const bool minus = negative(s1) != negative(s2);
+  if (is_nan(s2)) return quieted(s2);
+  if (is_nan(s1)) return quieted(s1);
+  if (is_zero(s1) && is_zero(s2)) return default_nan<F>();
+  if (is_inf(s1) && is_inf(s2)) return default_nan<F>();
+  if (is_zero(s1) || is_inf(s2)) return signed_inf<F>(minus);
+  if (is_inf(s1) || is_zero(s2)) return signed_zero<F>(minus);
+  if (biased_exponent(s2) - biased_exponent(s1) < kUnderflow) return signed_zero<F>(minus);
+  const auto magnitude = raw(s0) & ~FloatBits<F>::kSign;
+  return from_raw<F>(magnitude | (minus ? FloatBits<F>::kSign : 0));
+}
+
+/// As f32, less the test for underflow.
+float div_fixup_half(float s0, float s1, float s2) {
+  if (is_nan(s2)) return quieted(s2);
+  if (is_nan(s1)) return quieted(s1);
+  return div_fixup(s0, s1, s2);
+}
+
+// 2/pi in binary, 1201 bits after the point: 38 dwords, most significant first.
+constexpr std::array<u32, 39> kTwoOverPi = {TWO_OVER_PI_DWORDS};
+
+/// 53 bits of 2/pi from bit `first` after the point on; beyond the table zeros.
+u64 two_over_pi_bits(unsigned first) {
+  u64 result = 0;
+  for (unsigned i = 0; i < 53; ++i) {
+    const unsigned at = first + i;
+    const u64 bit = at < 1201 ? kTwoOverPi[at / 32] >> (31 - at % 32) & 1 : 0;
+    result = result << 1 | bit;
+  }
+  return result;
+}
+
+double trig_preop(double s0, u32 s1) {
+  const int exponent = biased_exponent(s0);
+  unsigned shift = (s1 & 31) * 53;
+  if (exponent > 1077) shift += static_cast<unsigned>(exponent - 1077);
+  const double result = static_cast<double>(static_cast<i64>(two_over_pi_bits(shift)));
+  i32 power = -53 - static_cast<i32>(shift);
+  if (exponent >= 1968) power += 128;
+  return scale(result, power);
+}
+
+} // namespace
+
+void register_division(HandlerTable& t) {
+  t.set(Op::v_div_scale_f32, div_scale_lanes<float>);
+  t.set(Op::v_div_scale_f64, div_scale_lanes<double>);
+  t.set(Op::v_div_fmas_f32, div_fmas<float>);
+  t.set(Op::v_div_fmas_f64, div_fmas<double>);
+  t.set(Op::v_div_fixup_f32, f32_select<div_fixup<float>>);
+  t.set(Op::v_div_fixup_f64, f64_select<div_fixup<double>>);
+  t.set(Op::v_div_fixup_f16, half_exact<div_fixup_half>);
+  t.set(Op::v_div_fixup_legacy_f16, half_exact<div_fixup_half>);
+  t.set(Op::v_trig_preop_f64, f64_as_is<trig_preop>);
+}
+
+} // namespace lanewise::interp

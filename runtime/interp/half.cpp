@@ -1,0 +1,49 @@
+#include "runtime/interp/half.hpp"
+
+namespace lanewise::interp {
+
+void fetch_halves(Wave& w, const Code& c, unsigned slot, HalfRow& out) {
+  Rows<1> spare, flushed_row;
+  const u32* row = fetch(w, c, slot, spare);
+  if (w.fp.flush_in_f64) {
+    for (unsigned l = 0; l < kWaveSize; ++l) flushed_row.lane[l] = flushed_half(row[l] & 0xffff);
+    row = flushed_row.lane;
+  }
+  halves_to_floats(row, out.lane);
+}
+
+u32 rounded_half(const FpMode& m, float x) {
+  u32 h = float_to_half(x);
+  if (m.flush_out_f64) h = flushed_half(h);
+  // An overflow: finite before rounding, infinite after.
+  if (m.fp16_ovfl && (h & 0x7fff) == 0x7c00 && !is_inf(x)) h = (h & 0x8000) | 0x7bff;
+  return h;
+}
+
+void write_halves(Wave& w, const Code& c, const HalfRow& in) {
+  Rows<1> out;
+  const FpMode mode = w.fp;
+  floats_to_halves(in.lane, out.lane);
+  if (mode.flush_out_f64)
+    for (u32& h : out.lane) h = flushed_half(h);
+  if (mode.fp16_ovfl)
+    for (unsigned l = 0; l < kWaveSize; ++l) out.lane[l] = rounded_half(mode, in.lane[l]);
+  if (c.adjusts) {
+    const isa::Modifiers& mods = c.inst->mods;
+    for (u32& h : out.lane)
+      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, !mode.ieee && mode.flush_out_f64, mode.dx10_clamp));
+  }
+  write_dst<1>(w, c, out.lane, active(w, c));
+}
+
+float exact_half(u32 half) {
+  if (half_is_nan(half)) return from_raw<float>((half & 0x8000) << 16 | kInf32 | (half & 0x3ff) << 13);
+  return half_to_float(half);
+}
+
+u32 half_of_exact(float x) {
+  if (is_nan(x)) return (raw(x) >> 16 & 0x8000) | 0x7c00 | (raw(x) >> 13 & 0x3ff);
+  return float_to_half(x);
+}
+
+} // namespace lanewise::interp

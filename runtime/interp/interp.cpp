@@ -1,0 +1,108 @@
+#include "runtime/interp/interp.hpp"
+
+#include "abi/initial_state.hpp"
+#include "isa/registers.hpp"
+#include "runtime/interp/control.hpp"
+#include "runtime/interp/program.hpp"
+
+#include <algorithm>
+
+namespace lanewise::runtime {
+namespace {
+
+using interp::Code;
+using interp::Program;
+using interp::Wave;
+
+class Interpreter final : public WaveEngine {
+public:
+  Interpreter(const InterpreterKernel& kernel, std::span<const interp::CodeRange> ranges)
+      : program_(kernel.target, ranges), entry_(kernel.entry), vgprs_(std::clamp(kernel.vgprs, 3u, 256u)) {}
+
+  [[nodiscard]] std::size_t frame_bytes() const override { return sizeof(Wave); }
+
+  void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& group, u32 wave_in_group) const override {
+    Wave& w = *static_cast<Wave*>(frame);
+    w.target = program_.target();
+    w.program = &program_;
+    start_registers(w, init);
+    w.scc = false;
+    w.trapsts = 0;
+    w.set_mode(init.mode);
+    w.resume_pc = entry_;
+    w.current = nullptr;
+    w.modal = false;
+    w.group = &group;
+    w.lds = group.lds;
+    w.lds_bytes = group.lds_bytes;
+    w.wave_in_group = wave_in_group;
+    w.scratch = group.scratch + wave_in_group * group.scratch_wave_bytes;
+    w.scratch_lane_bytes = group.scratch_wave_bytes / kWaveSize;
+    w.fault_lane = -1;
+    w.fault_address = 0;
+    w.fault_is_write = false;
+  }
+
+  Stop run(void* frame) const override {
+    Wave& w = *static_cast<Wave*>(frame);
+    const u32 host_mxcsr = _mm_getcsr();
+    w.mxcsr = host_mxcsr;
+    w.modal = false;
+    const Code* c = interp::jump_to(w, w.resume_pc);
+    if (c) c = interp::continue_at(w, c);
+    while (c) {
+      w.current = c;
+      c = c->run(w, *c);
+    }
+    w.use_mxcsr(host_mxcsr);
+    return w.stop;
+  }
+
+  FaultLocation locate_fault(void* frame, const void*, u64) const override {
+    const Wave& w = *static_cast<const Wave*>(frame);
+    return {w.current ? w.current->pc : 0, w.fault_lane, w.fault_address, w.fault_is_write};
+  }
+
+private:
+  void start_registers(Wave& w, const abi::WaveInit& init) const {
+    // Undefined in hardware; zero, so that runs are repeatable.
+    std::fill_n(&w.vgpr[0][0], vgprs_ * kWaveSize, 0);
+    std::fill(std::begin(w.sgpr), std::end(w.sgpr), 0);
+    std::copy_n(&init.vgpr[0][0], std::min(init.vgpr_count, 3u) * kWaveSize, &w.vgpr[0][0]);
+    std::copy_n(init.sgpr.begin(), std::min<u32>(init.sgpr_count, init.sgpr.size()), w.sgpr);
+    if (const unsigned code = isa::flat_scratch_code(w.target)) {
+      w.sgpr[code] = static_cast<u32>(init.flat_scratch);
+      w.sgpr[code + 1] = static_cast<u32>(init.flat_scratch >> 32);
+    }
+    w.m0() = init.m0;
+    w.exec() = init.exec;
+    w.lane_mask_of = ~init.exec;
+    w.expanded(init.exec);
+  }
+
+  Program program_;
+  u64 entry_;
+  u32 vgprs_;
+};
+
+bool host_suffices() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+
+} // namespace
+
+Result<std::unique_ptr<WaveEngine>> make_interpreter(const InterpreterKernel& kernel) {
+  if (!host_suffices())
+    return Error{ErrorCode::Unsupported, "the interpreter needs a CPU with AVX2, FMA and F16C"};
+  std::vector<interp::CodeRange> ranges;
+  bool entered = false;
+  for (const InterpreterCode& code : kernel.code) {
+    ranges.push_back({code.address, code.bytes});
+    entered |= kernel.entry - code.address < code.bytes;
+  }
+  if (!entered || kernel.entry % 4 != 0)
+    return Error{ErrorCode::BadInput, "the kernel's entry lies outside the code of its code object"};
+  return std::unique_ptr<WaveEngine>(std::make_unique<Interpreter>(kernel, ranges));
+}
+
+} // namespace lanewise::runtime
