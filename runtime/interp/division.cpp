@@ -1,6 +1,5 @@
 // The steps of IEEE division: scale, fused multiply-add with scaling, fix-up; and the table of 2/pi (7nm guide 12.12).
 #include "runtime/interp/half.hpp"
-#include "runtime/interp/special.hpp"
 #include "runtime/interp/valu.hpp"
 
 #include <array>
@@ -166,15 +165,16 @@ F div_fixup(F s0, F s1, F s2) {
   return from_raw<F>(magnitude | (minus ? FloatBits<F>::kSign : 0));
 }
 
-/// As f32, less the test for underflow.
-float div_fixup_half(float s0, float s1, float s2) {
-  if (is_nan(s2)) return quieted(s2);
-  if (is_nan(s1)) return quieted(s1);
-  return div_fixup(s0, s1, s2);
-}
+/// The exponents of halves never differ enough for the underflow of f32.
+float div_fixup_half(const FpMode&, float s0, float s1, float s2) { return div_fixup(s0, s1, s2); }
 
-// 2/pi in binary, 1201 bits after the point: 38 dwords, most significant first.
-constexpr std::array<u32, 39> kTwoOverPi = {TWO_OVER_PI_DWORDS};
+// 2/pi in binary, 1201 bits after the point: 39 dwords, most significant first.
+constexpr std::array<u32, 39> kTwoOverPi = {
+    0xa2f9'836e, 0x4e44'1529, 0xfc27'57d1, 0xf534'ddc0, 0xdb62'9599, 0x3c43'9041, 0xfe51'63ab, 0xdebb'c561,
+    0xb724'6e3a, 0x424d'd2e0, 0x0649'2eea, 0x09d1'921c, 0xfe1d'eb1c, 0xb129'a73e, 0xe882'35f5, 0x2ebb'4484,
+    0xe99c'7026, 0xb45f'7e41, 0x3991'd639, 0x8353'39f4, 0x9c84'5f8b, 0xbdf9'283b, 0x1ff8'97ff, 0xde05'980f,
+    0xef2f'118b, 0x5a0a'6d1f, 0x6d36'7ecf, 0x27cb'09b7, 0x4f46'3f66, 0x9e5f'ea2d, 0x7527'bac7, 0xebe5'f17b,
+    0x3d07'39f7, 0x8a52'92ea, 0x6bfb'5fb1, 0x1f8d'5d08, 0x5603'3046, 0xfc7b'6bab, 0xf0cf'bc20};
 
 /// 53 bits of 2/pi from bit `first` after the point on; beyond the table zeros.
 u64 two_over_pi_bits(unsigned first) {
@@ -206,8 +206,8 @@ void register_division(HandlerTable& t) {
   t.set(Op::v_div_fmas_f64, div_fmas<double>);
   t.set(Op::v_div_fixup_f32, f32_select<div_fixup<float>>);
   t.set(Op::v_div_fixup_f64, f64_select<div_fixup<double>>);
-  t.set(Op::v_div_fixup_f16, half_exact<div_fixup_half>);
-  t.set(Op::v_div_fixup_legacy_f16, half_exact<div_fixup_half>);
+  t.set(Op::v_div_fixup_f16, half_select<div_fixup_half, false>);
+  t.set(Op::v_div_fixup_legacy_f16, half_select<div_fixup_half, false>);
   t.set(Op::v_trig_preop_f64, f64_as_is<trig_preop>);
 }
 

@@ -55,8 +55,8 @@ const Code* half(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// Selections: F takes and gives floats that keep signalling NaNs; denormals are flushed only as v_min and v_max are.
-template <auto F>
+/// Selections: F takes and gives floats that keep signalling NaNs; denormals are flushed at most as v_min and v_max are.
+template <auto F, bool Flushes = true>
 const Code* half_select(Wave& w, const Code& c) {
   using S = Signature<F>;
   constexpr std::size_t kCount = std::tuple_size_v<typename S::Args>;
@@ -67,7 +67,7 @@ const Code* half_select(Wave& w, const Code& c) {
   const FpMode mode = w.fp;
   const auto source = [&](const u32* row, unsigned l) {
     const u32 x = row[l] & 0xffff;
-    return exact_half(mode.min_max_flush_f64 ? flushed_half(x) : x);
+    return exact_half(Flushes && mode.min_max_flush_f64 ? flushed_half(x) : x);
   };
   for (unsigned l = 0; l < kWaveSize; ++l)
     out.lane[l] = half_of_exact([&]<std::size_t... I>(std::index_sequence<I...>) {
