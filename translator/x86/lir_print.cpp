@@ -41,11 +41,11 @@ std::string print_operand(const Part& part, const Operand& o) {
   case OperandKind::Hidden: break;
   }
   std::string text = name(part, o.reg) + view_name(o.view);
-  if (o.is_tied()) text += "=" + name(part, o.tied);
+  if (o.is_tied()) text += fmt::format("={}", name(part, o.tied));
   if (o.is_early()) text += "!";
   if (o.may_be_memory) text += "/m";
-  if (o.kind == OperandKind::WriteMask) return "{" + text + "}";
-  if (o.kind == OperandKind::Hidden) return "(" + text + ")";
+  if (o.kind == OperandKind::WriteMask) return fmt::format("{{{}}}", text);
+  if (o.kind == OperandKind::Hidden) return fmt::format("({})", text);
   return text;
 }
 
@@ -63,7 +63,7 @@ std::string print_edge(const Part& part, const Terminator& t, unsigned n) {
   std::string text = fmt::format("b{}(", t.target[n].index);
   const char* separator = "";
   for (VReg a : part.edge_args(t, n)) {
-    text += separator + name(part, a);
+    text += fmt::format("{}{}", separator, name(part, a));
     separator = ", ";
   }
   return text + ")";
@@ -74,7 +74,7 @@ std::string print_terminator(const Part& part, const Terminator& t) {
                                              "s", "ns", "p", "np", "l", "ge", "le", "g"};
   switch (t.kind) {
   case Terminator::Kind::None: return "(none)";
-  case Terminator::Kind::Jump: return "jump " + print_edge(part, t, 0);
+  case Terminator::Kind::Jump: return fmt::format("jump {}", print_edge(part, t, 0));
   case Terminator::Kind::Branch:
     return fmt::format("j{} {} else {}", kConds[static_cast<unsigned>(t.cond) & 15], print_edge(part, t, 0),
                        print_edge(part, t, 1));
@@ -98,7 +98,7 @@ std::string print(const Module& module, const Part& part) {
       text += fmt::format("  {:x}: {}", module.origins[inst.origin], mnemonic(inst));
       const char* separator = " ";
       for (const Operand& o : part.ops(inst)) {
-        text += separator + print_operand(part, o);
+        text += fmt::format("{}{}", separator, print_operand(part, o));
         separator = ", ";
       }
       text += "\n";
