@@ -62,6 +62,12 @@ private:
   u8 pick(u32 set, VReg v);
   u8 victim(unsigned c, u32 candidates);
   void evict(unsigned c, u8 r);
+  bool store_before_loop(VReg v);
+  [[nodiscard]] bool stored_around(VReg v, u32 b) const {
+    return stored_in_loop_[v.index] != kNever && in_loop(b, stored_in_loop_[v.index]);
+  }
+  [[nodiscard]] bool in_loop(u32 b, u32 header) const;
+  [[nodiscard]] u32 entry_weight(u32 b) const;
   void bind(unsigned c, u8 r, VReg v);
   void unbind(unsigned c, u8 r);
   void hint(VReg v, u8 r);
@@ -90,6 +96,7 @@ private:
   // Per value.
   std::vector<u8> reg_, hint_, stored_, at_def_, has_slot_, remat_;
   std::vector<u32> next_;
+  std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
   // Merging of predecessors, valid for values with seen_ == block.
   std::vector<u32> seen_;
   std::vector<u8> count_, preferred_, all_stored_;
@@ -117,6 +124,7 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   has_slot_.assign(values, 0);
   remat_.assign(values, 0);
   next_.assign(values, kNever);
+  stored_in_loop_.assign(values, kNever);
   seen_.assign(values, kNever);
   count_.assign(values, 0);
   preferred_.assign(values, kNone);
@@ -205,7 +213,7 @@ void Allocator::merge_predecessors(u32 b) {
         preferred_[v] = kNone;
         all_stored_[v] = 1;
       }
-      all_stored_[v] &= static_cast<u8>(at.stored);
+      all_stored_[v] &= static_cast<u8>(at.stored || stored_around(at.value, p.from));
       if (at.reg == kNone) continue;
       count_[v] = static_cast<u8>(std::min(count_[v] + 1, 255));
       if (&p == best || preferred_[v] == kNone) preferred_[v] = at.reg;
@@ -233,6 +241,8 @@ void Allocator::merge_predecessors(u32 b) {
 // Leaves in `candidates` those that start in a register, nearest use first.
 void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vector<Candidate>& candidates) {
   const std::size_t registers = static_cast<std::size_t>(std::popcount(allowed_[c]));
+  for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
+    if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.value.index < y.value.index;
   });
@@ -283,12 +293,13 @@ void Allocator::place_entry_values(u32 b, unsigned c, std::span<const Candidate>
 
 void Allocator::settle_unplaced(u32 b) {
   auto& entry = entry_[b];
+  const u32 edges_weight = entry_weight(b);
   for (const LiveIn& l : live_.live_in[b]) {
     const u32 v = l.value.index;
     bool stored = all_stored_[v];
     if (reg_[v] == kNone && !remat_[v]) {
       has_slot_[v] = 1;
-      if (!stored && weight(live_.def_block[v]) <= weight(b)) at_def_[v] = 1;
+      if (!stored && weight(live_.def_block[v]) <= edges_weight) at_def_[v] = 1;
       stored = true; // by the edges, if not at the definition
     }
     stored_[v] = stored;
@@ -381,7 +392,9 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   for (std::size_t i = 0; i < live_through; ++i) {
     const ValueAt& at = entry_[to][i];
     const u32 v = at.value.index;
-    if (!remat_[v] && at.stored && !stored_[v] && !at_def_[v])
+    // What a loop starts with in memory stays there.
+    const bool kept = in_loop(from, to) || stored_around(at.value, from);
+    if (!remat_[v] && at.stored && !stored_[v] && !at_def_[v] && !kept)
       step(Step::Kind::Store, cls(at.value), 0, reg_[v], v, 1);
     if (at.reg != kNone) send(source(at.value), at);
   }
@@ -603,13 +616,44 @@ void Allocator::evict(unsigned c, u8 r) {
   if (hint_[v.index] == kNone) hint_[v.index] = r;
   if (remat_[v.index]) return;
   has_slot_[v.index] = 1;
-  if (at_def_[v.index] || stored_[v.index]) return;
-  if (weight(live_.def_block[v.index]) <= weight(block_)) {
-    at_def_[v.index] = 1;
-    return;
-  }
-  step(Step::Kind::Store, c, 0, r, v.index, 1);
+  const bool was_stored = stored_[v.index] || stored_around(v, block_);
   stored_[v.index] = 1;
+  if (was_stored || at_def_[v.index] || store_before_loop(v)) return;
+  if (weight(live_.def_block[v.index]) <= weight(block_))
+    at_def_[v.index] = 1;
+  else
+    step(Step::Kind::Store, c, 0, r, v.index, 1);
+}
+
+bool Allocator::in_loop(u32 b, u32 header) const {
+  u32 h = live_.loop_header[b];
+  while (h != kNever && h != header) h = live_.loop_parent[h];
+  return h == header && h != kNever;
+}
+
+// The edges into b from outside its loop run as often as the heaviest block they come from.
+u32 Allocator::entry_weight(u32 b) const {
+  u32 heaviest = 0;
+  for (Pred p : live_.preds[b])
+    if (live_.rank[p.from] < live_.rank[b]) heaviest = std::max(heaviest, weight(p.from));
+  return std::min(heaviest, weight(b));
+}
+
+// A value out of one loop that is evicted in another one is best stored in between: on the edges into the
+// outermost loop around here that does not contain the definition. False if that saves nothing.
+bool Allocator::store_before_loop(VReg v) {
+  const u32 def = live_.def_block[v.index];
+  u32 outermost = kNever;
+  for (u32 h = live_.loop_header[block_]; h != kNever && !in_loop(def, h); h = live_.loop_parent[h])
+    outermost = h;
+  if (outermost == kNever || entry_weight(outermost) >= weight(def)) return false;
+  for (ValueAt& at : entry_[outermost])
+    if (at.value == v) {
+      at.stored = true;
+      stored_in_loop_[v.index] = outermost;
+      return true;
+    }
+  return false;
 }
 
 void Allocator::bind(unsigned c, u8 r, VReg v) {
