@@ -32,11 +32,10 @@ Device::State::State(const DeviceOptions& wanted) : options(wanted), dispatcher(
 Result<Device> Device::create(const DeviceOptions& options) {
   DeviceOptions resolved = options;
   if (options.simd == Simd::Auto) resolved.simd = host_supports(Simd::Avx512) ? Simd::Avx512 : Simd::Avx2;
-  // The interpreter needs neither, so that Lanewise has an answer on every x86-64 machine.
-  if (options.engine == Engine::Jit && !host_supports(resolved.simd))
-    return Error{ErrorCode::Usage,
-                 fmt::format("this CPU has no {}; use {}", to_string(resolved.simd),
-                             host_supports(Simd::Avx2) ? "--simd avx2" : "--engine interp")};
+  if (!host_supports(Simd::Avx2))
+    return Error{ErrorCode::Unsupported, "this CPU lacks AVX2, FMA, F16C or BMI2, which all engines need"};
+  if (!host_supports(resolved.simd))
+    return Error{ErrorCode::Usage, "this CPU has no AVX-512 (F, BW, DQ, VL, CD); use --simd avx2"};
   return Device(std::make_shared<State>(resolved));
 }
 

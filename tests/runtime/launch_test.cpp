@@ -1,0 +1,164 @@
+// The library's launches: what goes wrong comes back as a value, and the next launch works.
+#include "lanewise/lanewise.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <optional>
+#include <thread>
+
+namespace lanewise {
+namespace {
+
+std::string code_object(const std::string& name) {
+  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
+  return std::string(source ? source : ".") + "/tests/kernels/bin/" + name;
+}
+
+/// Every engine this machine can run.
+std::vector<DeviceOptions> engines() {
+  DeviceOptions interp;
+  interp.engine = Engine::Interp;
+  std::vector<DeviceOptions> all = {interp};
+  for (Simd simd : {Simd::Avx2, Simd::Avx512}) {
+    DeviceOptions jit;
+    jit.simd = simd;
+    if (host_supports(simd)) all.push_back(jit);
+  }
+  return all;
+}
+
+struct Saxpy {
+  explicit Saxpy(const DeviceOptions& options, const std::string& target = "gfx900") {
+    auto device = Device::create(options);
+    EXPECT_TRUE(device);
+    auto module = device->load_file(code_object(target + "/saxpy.O2.co"));
+    EXPECT_TRUE(module);
+    auto found = module->kernel("saxpy");
+    EXPECT_TRUE(found);
+    kernel.emplace(std::move(*found)); // device and module handles go; the kernel keeps what it needs
+  }
+
+  Result<LaunchTimes> run(const void* x, const void* y, std::uint32_t n, Fault* fault = nullptr) const {
+    LaunchConfig config;
+    config.grid = {n, 1, 1};
+    config.block = {128, 1, 1};
+    return kernel->launch(
+        config, {Argument::value(n), Argument::value(2.0f), Argument::pointer(x), Argument::pointer(y)},
+        fault);
+  }
+
+  std::optional<Kernel> kernel;
+};
+
+TEST(Launch, RunsOnPlainHostMemory) {
+  for (const DeviceOptions& options : engines()) {
+    const Saxpy saxpy(options);
+    std::vector<float> x(1000, 3.0f), y(1001, 1.0f);
+    auto times = saxpy.run(x.data(), y.data(), 1000);
+    ASSERT_TRUE(times) << times.error().message;
+    EXPECT_GE(times->wall_ms, 0);
+    EXPECT_EQ(y, [] {
+      std::vector<float> want(1000, 7.0f);
+      want.push_back(1.0f);
+      return want;
+    }());
+  }
+}
+
+TEST(Launch, FaultsAreValuesAndTheNextLaunchWorks) {
+  for (const DeviceOptions& options : engines()) {
+    const Saxpy saxpy(options);
+    std::vector<float> y(1000, 1.0f);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      Fault fault;
+      auto times = saxpy.run(reinterpret_cast<const void*>(0x10000), y.data(), 100, &fault);
+      ASSERT_FALSE(times);
+      EXPECT_EQ(times.error().code, ErrorCode::Fault);
+      EXPECT_EQ(times.error().message, fault.message);
+      EXPECT_EQ(fault.kernel, "saxpy");
+      EXPECT_GE(fault.address, 0x10000u);
+      EXPECT_LT(fault.address, 0x10000u + 4 * 128);
+      EXPECT_NE(fault.instruction.find("load_dword"), std::string::npos) << fault.message;
+      EXPECT_GE(fault.lane, 0);
+      EXPECT_EQ((fault.address - 0x10000) / 4, fault.wave * 64 + static_cast<unsigned>(fault.lane));
+      std::vector<float> x(1000, 3.0f), fresh(1000, 1.0f);
+      ASSERT_TRUE(saxpy.run(x.data(), fresh.data(), 1000));
+      EXPECT_EQ(fresh, std::vector<float>(1000, 7.0f));
+    }
+  }
+}
+
+TEST(Launch, StoresFaultToo) {
+  for (const DeviceOptions& options : engines()) {
+    const Saxpy saxpy(options);
+    auto x = Buffer::allocate(4 * 512), y = Buffer::allocate(4 * 256);
+    ASSERT_TRUE(x && y);
+    Fault fault;
+    ASSERT_FALSE(saxpy.run(x->data(), y->data(), 512, &fault));
+    EXPECT_EQ(fault.address, reinterpret_cast<std::uint64_t>(y->data()) + y->size()) << fault.message;
+    EXPECT_EQ(fault.workgroup[0], 2u);
+    EXPECT_EQ(fault.lane, 0);
+  }
+}
+
+TEST(Launch, WrongArgumentsAreUsageErrors) {
+  DeviceOptions options;
+  options.engine = Engine::Interp;
+  const Saxpy saxpy(options);
+  const auto refused = [&](const LaunchConfig& config, std::initializer_list<Argument> arguments) {
+    auto times = saxpy.kernel->launch(config, arguments);
+    return !times && times.error().code == ErrorCode::Usage;
+  };
+  const Argument n = Argument::value(0u), a = Argument::value(1.0f), p = Argument::pointer(nullptr);
+  LaunchConfig good;
+  EXPECT_TRUE(saxpy.kernel->launch(good, {n, a, p, p}));
+  EXPECT_TRUE(refused(good, {n, a, p}));
+  EXPECT_TRUE(refused(good, {n, a, p, p, p}));
+  EXPECT_TRUE(refused(good, {p, a, p, p}));
+  EXPECT_TRUE(refused(good, {n, a, Argument::lds(64), p}));
+  LaunchConfig empty;
+  empty.block = {0, 1, 1};
+  EXPECT_TRUE(refused(empty, {n, a, p, p}));
+  LaunchConfig large;
+  large.block = {32, 32, 2};
+  EXPECT_TRUE(refused(large, {n, a, p, p}));
+}
+
+TEST(Launch, ManyThreadsShareADevice) {
+  for (const DeviceOptions& options : engines()) {
+    const Saxpy saxpy(options);
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (int repeat = 0; repeat < 5; ++repeat) {
+          std::vector<float> x(2000, static_cast<float>(t)), y(2000, 1.0f);
+          if (!saxpy.run(x.data(), y.data(), 2000) ||
+              y != std::vector<float>(2000, 2.0f * static_cast<float>(t) + 1))
+            ++wrong;
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(Launch, LoadingNamesWhatIsWrong) {
+  auto device = Device::create({.engine = Engine::Interp});
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->load_file("/nowhere").error().code, ErrorCode::BadInput);
+  EXPECT_EQ(device->load({}).error().code, ErrorCode::BadInput);
+  auto bundle = device->load_file(code_object("multi.O2.hipfb"), "gfx803");
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(bundle->target(), "gfx803");
+  EXPECT_EQ(bundle->kernel_names().size(), 7u);
+  auto missing = bundle->kernel("nothing");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+  EXPECT_NE(missing.error().message.find("mandelbrot"), std::string::npos);
+  EXPECT_FALSE(device->load_file(code_object("multi.O2.hipfb"), "gfx1030"));
+}
+
+} // namespace
+} // namespace lanewise
