@@ -69,7 +69,9 @@ TEST(Elements, HalfRoundsOnceToNearestEven) {
   EXPECT_EQ(half_from_double(NAN) & 0x7e00, 0x7e00);
   for (u32 half = 0; half < 0x10000; ++half) {
     const bool is_number = (half & 0x7fff) <= 0x7c00;
-    if (is_number) { EXPECT_EQ(half_from_double(double_from_half(static_cast<u16>(half))), half); }
+    if (is_number) {
+      EXPECT_EQ(half_from_double(double_from_half(static_cast<u16>(half))), half);
+    }
   }
 }
 
