@@ -1,0 +1,173 @@
+// The pipeline: each stage once, in order, with its dump and timing hooks. docs/DESIGN.md says why this order.
+#include "translator/translator.hpp"
+
+#include "isa/decoder.hpp"
+#include "isa/disasm.hpp"
+#include "translator/ir/verify.hpp"
+#include "translator/lift/lift.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/phases.hpp"
+#include "translator/x86/engine.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace lanewise::translator {
+
+namespace {
+
+class Clock {
+public:
+  /// Milliseconds since the last call, or since construction.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+u32 count(const ir::Function& f, ir::Op op) {
+  u32 n = 0;
+  for (const ir::Block& block : f.blocks)
+    for (const ir::InstId i : block.insts) n += f[i].op == op ? 1u : 0u;
+  return n;
+}
+
+u32 count_instructions(const ir::Function& f) {
+  u32 n = 0;
+  for (const ir::Block& block : f.blocks) n += static_cast<u32>(block.insts.size());
+  return n;
+}
+
+/// Runs passes in order and, when asked to, verifies after each; the first broken invariant stops the rest.
+class PassRunner {
+public:
+  PassRunner(ir::Function& f, const Options& options) : f_(f), options_(options) {}
+
+  template <class Pass>
+  PassRunner& run(const char* name, Pass pass) {
+    if (!result_) return *this;
+    pass(f_);
+    if (!options_.verify) return *this;
+    if (auto valid = ir::verify(f_); !valid) result_ = std::move(valid).error().in(std::string("after ") + name);
+    return *this;
+  }
+  [[nodiscard]] Result<void> result() && { return std::move(result_); }
+
+private:
+  ir::Function& f_;
+  const Options& options_;
+  Result<void> result_;
+};
+
+Result<void> optimize(ir::Function& f, const Options& options, std::vector<phases::Reason>& reasons, Stats& stats) {
+  PassRunner passes(f, options);
+  passes.run("lift", [](ir::Function&) {})
+      .run("fold", passes::fold)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("join_pairs", passes::join_pairs)
+      .run("scalarize_lanes", passes::scalarize_lanes)
+      .run("fold", passes::fold)
+      .run("merge_common", passes::merge_common)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("join_pairs", passes::join_pairs) // scalars that were lanes may be halves of pairs
+      .run("fold", passes::fold)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
+      .run("predicate", [&](ir::Function& g) {
+        stats.selects_before = count(g, ir::Op::Select);
+        passes::predicate(g);
+      })
+      .run("fold", passes::fold)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("legalize", passes::legalize)
+      .run("fold", passes::fold)
+      .run("merge_common", passes::merge_common)
+      .run("eliminate_dead_code", passes::eliminate_dead_code);
+  stats.selects_after = count(f, ir::Op::Select);
+  stats.ir_instructions = count_instructions(f);
+  return std::move(passes).result();
+}
+
+void dump(const Options& options, bool wanted, const char* stage, const std::string& text) {
+  if (wanted && options.dump.sink) options.dump.sink(stage, text);
+}
+
+/// The kernel's own instructions as text, up to the next symbol.
+std::string disassemble(const KernelSource& source) {
+  const u64 base = reinterpret_cast<u64>(source.code.data());
+  u64 end = base + source.code.size();
+  for (const CodeSymbol& symbol : source.symbols) {
+    if (symbol.address == source.entry && symbol.size != 0) end = std::min(end, symbol.address + symbol.size);
+    if (symbol.address > source.entry) end = std::min(end, symbol.address);
+  }
+  std::string text;
+  for (u64 pc = source.entry; pc < end;) {
+    const auto inst = isa::decode(source.target, source.code.subspan(pc - base));
+    text += fmt::format("{:#8x}: {}\n", pc - base, inst ? isa::text(*inst, source.target) : "(undefined encoding)");
+    pc += inst ? inst->size : 4;
+  }
+  return text;
+}
+
+std::string print(const std::vector<phases::Reason>& reasons, const ir::Function& f) {
+  std::string text;
+  for (const phases::Reason& r : reasons)
+    text += fmt::format("  b{} @{:#x}: branch at wave level: {}\n", r.block.index, f[r.block].pc, r.text);
+  return text;
+}
+
+} // namespace
+
+Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options, Stats* out) {
+  Stats unused;
+  Stats& stats = out != nullptr ? *out : unused;
+  stats = Stats{};
+  if (options.dump.gcn) dump(options, true, "gcn", disassemble(source));
+  Clock clock;
+  auto lifted = lift::lift(source);
+  if (!lifted) return std::move(lifted).error();
+  stats.guest_instructions = lifted->guest_instructions;
+  stats.untranslated_instructions = static_cast<u32>(lifted->untranslated.size());
+  stats.lift_ms = clock.lap();
+  if (!lifted->untranslated.empty()) {
+    const lift::Untranslated& first = lifted->untranslated.front();
+    stats.first_untranslated = first.text;
+    return Error{ErrorCode::Unsupported, fmt::format("{}+{:#x}: no rule to recompile `{}` ({} such instructions)", source.name,
+                                                     first.pc, first.text, stats.untranslated_instructions)};
+  }
+  ir::Function& f = lifted->function;
+  std::vector<phases::Reason> reasons;
+  if (auto done = optimize(f, options, reasons, stats); !done) return std::move(done).error();
+  dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
+  const phases::Plan plan = phases::form_phases(f, options.simd == Simd::Avx512 ? 16 : 8);
+  if (options.verify)
+    if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
+  stats.phases = static_cast<u32>(plan.phases.size());
+  dump(options, options.dump.phases, "phases", options.dump.phases ? phases::print(plan, f) + print(reasons, f) : "");
+  stats.passes_ms = clock.lap();
+  const u64 base = reinterpret_cast<u64>(source.code.data());
+  auto compiled = x86::compile(
+      f, plan, {.simd = options.simd, .code_base = base, .verify = options.verify, .listing = options.dump.x86});
+  stats.emit_ms = clock.lap();
+  if (!compiled) return std::move(compiled).error();
+  dump(options, options.dump.x86, "x86", compiled->listing);
+  stats.spills = compiled->spills;
+  stats.code_bytes = compiled->code_bytes;
+  return std::move(compiled->engine);
+}
+
+bool host_supports(Simd simd) {
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  if (simd == Simd::Avx2) return avx2;
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+}
+
+} // namespace lanewise::translator
