@@ -31,11 +31,11 @@ bool needs_slow_fetch(const isa::Inst& inst, unsigned slot) {
   return o.neg || o.abs || (is_half(o.type) && (inst.mods.op_sel >> slot & 1) != 0);
 }
 
-void bind_source(const isa::Inst& inst, unsigned slot, Source& s) {
+void bind_source(const isa::Inst& inst, const isa::Row& row, unsigned slot, Source& s) {
   const isa::Operand& o = inst.src[slot];
   s.index = o.index;
   s.value = o.value;
-  s.dwords = o.dwords;
+  s.dwords = o.is_constant() ? row.src[slot].dwords : o.dwords; // constants cover no registers
   switch (o.kind) {
   case OperandKind::None: s.kind = Source::None; break;
   case OperandKind::Vgpr: s.kind = Source::Vgpr; break;
@@ -80,7 +80,7 @@ void bind(const isa::Inst& inst, u64 pc, Target target, Code& code) {
   code.inst = &inst;
   code.row = &row;
   code.size = inst.size;
-  for (unsigned slot = 0; slot < 4; ++slot) bind_source(inst, slot, code.src[slot]);
+  for (unsigned slot = 0; slot < 4; ++slot) bind_source(inst, row, slot, code.src[slot]);
   const auto register_of = [](const isa::Operand& o) { return o.kind == OperandKind::Special ? kNoRegister : o.index; };
   code.dst = register_of(inst.dst[0]);
   code.dst2 = register_of(inst.dst[1]);
