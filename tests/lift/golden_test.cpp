@@ -1,0 +1,114 @@
+// Golden tests of lifting. A file under cases/ holds a target, guest code as dwords with its text beside it, and the IR that
+// must come out after dead code is removed; LANEWISE_BLESS=1 rewrites the expectation. Read the diffs as code.
+//
+//   ; target: gfx900
+//   v_add_u32_e32 v0, v1, v2 // 68000501
+//   s_endpgm // bf810000
+//   ; expect
+//   func "case" gfx900 { ... }
+//
+// Further header lines: `; mode: 0x1f0`, `; vgprs: 8`, `; sgprs: 4` (initial SGPRs, not constant).
+#include "isa/op.hpp"
+#include "translator/ir/verify.hpp"
+#include "translator/lift/lift.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace lanewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path cases_folder() {
+  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
+  return fs::path(source != nullptr ? source : ".") / "tests/lift/cases";
+}
+
+struct Case {
+  std::string guest; ///< everything up to the expectation
+  std::string expected;
+  std::vector<u32> code;
+  translator::KernelSource source;
+};
+
+isa::Target target_named(const std::string& name) {
+  for (unsigned t = 0; t < isa::kNumTargets; ++t)
+    if (isa::target_name(isa::Target(t)) == name) return isa::Target(t);
+  ADD_FAILURE() << "no target " << name;
+  return {};
+}
+
+void read_header(Case& c, const std::string& line) {
+  const auto colon = line.find(": ");
+  const std::string key = line.substr(2, colon - 2), value = colon == std::string::npos ? "" : line.substr(colon + 2);
+  if (key == "target") c.source.target = target_named(value);
+  if (key == "mode") c.source.mode = static_cast<u32>(std::stoul(value, nullptr, 0));
+  if (key == "vgprs") c.source.num_vgprs = static_cast<unsigned>(std::stoul(value));
+  if (key == "sgprs") c.source.initial_sgprs.resize(std::stoul(value));
+}
+
+Case read_case(const fs::path& path) {
+  Case c;
+  c.source.name = path.stem().string();
+  c.source.mode = 0x3c0; // what compilers set: f32 flushes, f64 and f16 keep denormals, IEEE, DX10_CLAMP
+  c.source.initial_vgprs = 3;
+  c.source.initial_sgprs.resize(16);
+  std::ifstream in(path);
+  bool expectation = false;
+  for (std::string line; std::getline(in, line);) {
+    if (expectation) {
+      c.expected += line + "\n";
+      continue;
+    }
+    expectation = line == "; expect";
+    if (!expectation) c.guest += line + "\n";
+    if (line.starts_with("; ")) read_header(c, line);
+    if (const auto words = line.find("// "); words != std::string::npos) {
+      std::istringstream hex(line.substr(words + 3));
+      for (std::string word; hex >> word;) c.code.push_back(static_cast<u32>(std::stoul(word, nullptr, 16)));
+    }
+  }
+  c.source.code = {reinterpret_cast<const u8*>(c.code.data()), c.code.size() * 4};
+  c.source.entry = reinterpret_cast<u64>(c.code.data());
+  return c;
+}
+
+class LiftGolden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(LiftGolden, Matches) {
+  Case c = read_case(GetParam());
+  ASSERT_FALSE(c.code.empty());
+  auto lifted = lift::lift(c.source);
+  ASSERT_TRUE(lifted.ok()) << lifted.error().message;
+  auto valid = ir::verify(lifted->function);
+  EXPECT_TRUE(valid.ok()) << valid.error().message;
+  passes::eliminate_dead_code(lifted->function);
+  std::string got;
+  for (const lift::Untranslated& u : lifted->untranslated) got += "; untranslated: " + u.text + "\n";
+  got += ir::print(lifted->function);
+  if (std::getenv("LANEWISE_BLESS") != nullptr) {
+    std::ofstream(GetParam()) << c.guest << "; expect\n" << got;
+    return;
+  }
+  EXPECT_EQ(c.expected, got);
+}
+
+std::vector<fs::path> all_cases() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(cases_folder()))
+    if (entry.path().extension() == ".lift") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, LiftGolden, testing::ValuesIn(all_cases()),
+                         [](const auto& test) { return test.param.stem().string(); });
+
+} // namespace
+} // namespace lanewise
