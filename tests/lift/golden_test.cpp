@@ -1,5 +1,6 @@
-// Golden tests of lifting. A file under cases/ holds a target, guest code as dwords with its text beside it, and the IR that
-// must come out after dead code is removed; LANEWISE_BLESS=1 rewrites the expectation. Read the diffs as code.
+// Golden tests of lifting. A file under cases/ holds a target, guest code as dwords with its text beside it,
+// and the IR that must come out after dead code is removed; LANEWISE_BLESS=1 rewrites the expectation. Read
+// the diffs as code.
 //
 //   ; target: gfx900
 //   v_add_u32_e32 v0, v1, v2 // 68000501
@@ -15,10 +16,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <memory>
 #include <sstream>
+#include <sys/mman.h>
 
 namespace lanewise {
 namespace {
@@ -30,7 +34,27 @@ fs::path cases_folder() {
   return fs::path(source != nullptr ? source : ".") / "tests/lift/cases";
 }
 
+/// Memory at the same address in every run, as code addresses show in the IR.
+class FixedPlace {
+public:
+  FixedPlace() {
+    void* wanted = reinterpret_cast<void*>(0x2000'0000'0000u);
+    memory_ = mmap(wanted, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                   -1, 0);
+    EXPECT_EQ(memory_, wanted);
+  }
+  ~FixedPlace() { munmap(memory_, kBytes); }
+  FixedPlace(const FixedPlace&) = delete;
+  FixedPlace& operator=(const FixedPlace&) = delete;
+  [[nodiscard]] u8* bytes() const { return static_cast<u8*>(memory_); }
+
+private:
+  static constexpr std::size_t kBytes = 4096;
+  void* memory_ = nullptr;
+};
+
 struct Case {
+  std::unique_ptr<FixedPlace> place = std::make_unique<FixedPlace>();
   std::string guest; ///< everything up to the expectation
   std::string expected;
   std::vector<u32> code;
@@ -46,7 +70,8 @@ isa::Target target_named(const std::string& name) {
 
 void read_header(Case& c, const std::string& line) {
   const auto colon = line.find(": ");
-  const std::string key = line.substr(2, colon - 2), value = colon == std::string::npos ? "" : line.substr(colon + 2);
+  const std::string key = line.substr(2, colon - 2),
+                    value = colon == std::string::npos ? "" : line.substr(colon + 2);
   if (key == "target") c.source.target = target_named(value);
   if (key == "mode") c.source.mode = static_cast<u32>(std::stoul(value, nullptr, 0));
   if (key == "vgprs") c.source.num_vgprs = static_cast<unsigned>(std::stoul(value));
@@ -74,8 +99,9 @@ Case read_case(const fs::path& path) {
       for (std::string word; hex >> word;) c.code.push_back(static_cast<u32>(std::stoul(word, nullptr, 16)));
     }
   }
-  c.source.code = {reinterpret_cast<const u8*>(c.code.data()), c.code.size() * 4};
-  c.source.entry = reinterpret_cast<u64>(c.code.data());
+  c.source.code = {c.place->bytes(), c.code.size() * 4};
+  c.source.entry = reinterpret_cast<u64>(c.place->bytes());
+  std::memcpy(c.place->bytes(), c.code.data(), c.code.size() * 4);
   return c;
 }
 

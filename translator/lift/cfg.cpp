@@ -35,9 +35,10 @@ void Cfg::add_edge(u32 offset, bool leader, unsigned count) {
   s.predecessors = static_cast<u8>(std::min(2u, s.predecessors + count));
 }
 
-/// Follows direct control flow from `offset`, which may be entered from anywhere.
+/// Follows direct control flow from `offset`, the start of the kernel or of a function. An inlined function
+/// is entered from one place; a shared one from any number.
 void Cfg::scan(u32 offset) {
-  add_edge(offset, true, 2);
+  add_edge(offset, true, plan_.share_functions ? 2 : 1);
   std::vector<u32> work = {offset};
   while (!work.empty()) {
     u32 at = work.back();

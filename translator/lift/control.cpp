@@ -119,6 +119,8 @@ void add_control_rules(Rules& rules) {
   };
   RULE(s_barrier) { l.cfg.barrier(); };
   RULE(s_endpgm) { l.cfg.end_program(); };
+  RULE(s_endpgm_saved) { l.cfg.end_program(); };
+  RULE(s_endpgm_ordered_ps_done) { l.cfg.end_program(); };
   RULE(s_trap) { l.cfg.trap(static_cast<u32>(l.in->src[0].value) & 0xff); };
 
   RULE(s_getreg_b32) { getreg(l); };

@@ -13,11 +13,10 @@ ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   if (l.gfx9()) return l.exec();
   Emit& b = l.b;
   const ValueId m0 = l.ssa.read(kM0Var);
-  const u64 last = static_cast<u64>(offset) + bytes - 1;
-  // address + last < M0, without wrapping: M0 > last and address < M0 - last.
-  const ValueId room =
-      b.select(b.icmp(IntPred::UGt, m0, last), b.sub(m0, b.u32c(static_cast<u32>(last))), b.u32c(0));
-  const ValueId below = b.icmp(IntPred::ULt, address, b.splat(room));
+  // First address that is too high, or 0.
+  const ValueId fits = b.icmp(IntPred::UGe, m0, bytes);
+  const ValueId end = b.select(fits, b.sub(m0, b.u32c(bytes - 1)), b.u32c(0));
+  const ValueId below = b.icmp(IntPred::ULt, b.add(address, static_cast<u64>(offset)), b.splat(end));
   const ValueId no_limit = b.splat(b.icmp(IntPred::Eq, m0, 0xffff'ffffu));
   return b.and_(b.or_(no_limit, below), l.exec());
 }

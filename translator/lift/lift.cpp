@@ -3,6 +3,7 @@
 #include "runtime/wave.hpp"
 #include "translator/lift/cfg.hpp"
 #include "translator/lift/lower_buffers.hpp"
+#include "translator/passes/passes.hpp"
 
 #include <fmt/format.h>
 
@@ -102,6 +103,7 @@ Result<Lifted> lift(const translator::KernelSource& source) {
     if (wrong.empty() || attempt >= kMaxAttempts) {
       for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
       lower_buffers(out.function, source);
+      passes::merge_blocks(out.function);
       return out;
     }
     plan.unknown_calls.insert(wrong.begin(), wrong.end());

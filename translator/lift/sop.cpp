@@ -1,6 +1,7 @@
 // Scalar ALU: SOP2, SOP1, SOPK, SOPC (Vega 7nm guide 12.1 to 12.4).
 #include "translator/lift/bitfield.hpp"
 #include "translator/lift/lifter.hpp"
+#include "translator/lift/wide_add.hpp"
 
 namespace lanewise::lift {
 
@@ -99,6 +100,17 @@ void add_signed(Lifter& l, ValueId x, ValueId y) {
   const ValueId r = l.b.add(x, y);
   l.set_s32(r);
   set_overflow(l, l.b.xor_(x, r), l.b.xor_(y, r));
+}
+
+/// Where the register below the destination holds the low half of the same addition, both become halves of
+/// one value. Returns the high half, or an invalid id.
+ValueId wide_high(Lifter& l, Op op, ValueId carry, ValueId x, ValueId y) {
+  const unsigned d = l.in->dst[0].index;
+  const auto half = d == 0 ? std::nullopt : low_half(l.b, op, carry, l.sgpr(d - 1));
+  if (!half) return {};
+  const ValueId sum = wide(l.b, *half, x, y);
+  l.set_sgpr(d - 1, l.b.lo(sum));
+  return l.b.hi(sum);
 }
 
 template <unsigned N>
@@ -208,13 +220,17 @@ void add_arithmetic(Rules& rules) {
     l.set_scc(l.b.icmp(IntPred::ULt, x, y));
   };
   RULE(s_addc_u32) {
-    const ValueId x = l.s32(0), sum = l.b.add(x, l.s32(1)), r = l.b.add(sum, l.b.zext(l.scc()));
-    l.set_s32(r);
+    const ValueId carry = l.scc(), x = l.s32(0), y = l.s32(1);
+    const ValueId sum = l.b.add(x, y), r = l.b.add(sum, l.b.zext(carry));
+    const ValueId high = wide_high(l, Op::Add, carry, x, y);
+    l.set_s32(high ? high : r);
     l.set_scc(l.b.or_(l.b.icmp(IntPred::ULt, sum, x), l.b.icmp(IntPred::ULt, r, sum)));
   };
   RULE(s_subb_u32) {
-    const ValueId x = l.s32(0), y = l.s32(1), difference = l.b.sub(x, y), borrow = l.b.zext(l.scc());
-    l.set_s32(l.b.sub(difference, borrow));
+    const ValueId carry = l.scc(), x = l.s32(0), y = l.s32(1);
+    const ValueId difference = l.b.sub(x, y), borrow = l.b.zext(carry), r = l.b.sub(difference, borrow);
+    const ValueId high = wide_high(l, Op::Sub, carry, x, y);
+    l.set_s32(high ? high : r);
     l.set_scc(l.b.or_(l.b.icmp(IntPred::ULt, x, y), l.b.icmp(IntPred::ULt, difference, borrow)));
   };
   RULE(s_add_i32) { add_signed(l, l.s32(0), l.s32(1)); };

@@ -21,6 +21,9 @@ void merge_common(ir::Function& f);
 /// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
 void eliminate_dead_code(ir::Function& f);
 
+/// Joins each block that is only jumped to from one place to the block before it.
+void merge_blocks(ir::Function& f);
+
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
 void scalarize_lanes(ir::Function& f);
 

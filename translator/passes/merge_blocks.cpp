@@ -1,0 +1,49 @@
+// A block that is only jumped to from one place becomes part of the block before it: phases and everything
+// local to a block see further. Inlined calls and resolved branches leave many such blocks.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Moves the contents of `next`, whose only predecessor is `b`, to the end of `b`.
+void append(Function& f, BlockId b, BlockId next, std::vector<ValueId>& replaced) {
+  Block& from = f[next];
+  Block& to = f[b];
+  const Successor edge = std::move(to.successors[0]);
+  for (u32 i = 0; i < from.params.size(); ++i) replaced[from.params[i].index] = edge.args[i];
+  f[to.insts.back()].block = BlockId{};
+  to.insts.pop_back();
+  for (const InstId i : from.insts) {
+    f[i].block = b;
+    to.insts.push_back(i);
+  }
+  to.successors = std::move(from.successors);
+  from = Block{};
+}
+
+} // namespace
+
+void merge_blocks(Function& f) {
+  const Cfg cfg(f);
+  std::vector<u32> edges(f.num_blocks(), 0);
+  for (const BlockId b : cfg.rpo)
+    for (const Successor& s : f[b].successors) ++edges[s.block.index];
+  std::vector<ValueId> replaced(f.num_values());
+  std::vector<bool> gone(f.num_blocks(), false);
+  bool any = false;
+  for (const BlockId b : cfg.rpo) {
+    while (!gone[b.index] && f[f.terminator(b)].op == Op::Jump) {
+      const BlockId next = f[b].successors[0].block;
+      if (edges[next.index] != 1 || next == b) break;
+      append(f, b, next, replaced);
+      gone[next.index] = any = true;
+    }
+  }
+  if (any) f.replace_values(replaced);
+}
+
+} // namespace lanewise::passes
