@@ -69,13 +69,14 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
     std::copy(input.vgprs[v].begin(), input.vgprs[v].end(), init.vgpr[v]);
   runtime::WorkgroupContext group;
   const auto lds_bytes = static_cast<u32>(input.lds.size());
-  std::vector<u64> gds(1024), scratch(input.scratch_per_lane * 64 / 8 + 1);
+  std::vector<u64> gds(1024);
+  input.scratch.resize(u64{input.scratch_per_lane} * 64);
   input.lds.resize(lds_bytes + 64);
   group.lds = input.lds.data();
   group.lds_bytes = lds_bytes;
   group.gds = reinterpret_cast<u8*>(gds.data());
   group.gds_bytes = 8192;
-  group.scratch = reinterpret_cast<u8*>(scratch.data());
+  group.scratch = input.scratch.data();
   group.scratch_wave_bytes = u64{input.scratch_per_lane} * 64;
   void* frame = std::aligned_alloc(64, compiled->engine->frame_bytes());
   std::memset(frame, 0xa5, compiled->engine->frame_bytes());

@@ -20,6 +20,7 @@ struct RunInput {
   std::vector<std::array<u32, kWaveSize>> vgprs;
   std::vector<u8> lds; ///< in and out
   u32 scratch_per_lane = 0;
+  std::vector<u8> scratch; ///< in and out, 64 * scratch_per_lane bytes if given
 };
 
 /// Compiles `f` with `plan` and runs one wave until it ends, going on at barriers. Fails the test on any

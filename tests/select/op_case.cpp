@@ -48,50 +48,6 @@ u64 truncate(Type t, u64 v) {
   return ir::bit_width(t) == 64 ? v : ir::bit_width(t) == 32 ? v & 0xffffffff : v & 1;
 }
 
-/// Loads operand `n` of all lanes from the table at s[2n:2n+1], 8 bytes a lane.
-struct LaneProgram {
-  ir::Function f;
-  ir::Builder b;
-  ValueId lane_offset, all;
-
-  LaneProgram() : b(f, ir::BlockId{}) {
-    f.name = "op";
-    b.set_block(f.add_block());
-    lane_offset = b.op(Op::Shl, Type::V64, {b.zext(b.op(Op::LaneId, Type::V32, {})), b.v32c(3)});
-    all = b.op(Op::InitExec, Type::Mask, {});
-  }
-  ValueId address(unsigned table) {
-    const ValueId base = b.join(b.op(Op::InitSgpr, Type::U32, {}, 2 * table),
-                                b.op(Op::InitSgpr, Type::U32, {}, 2 * table + 1));
-    return b.add(b.splat(base), lane_offset);
-  }
-  ValueId operand(unsigned n, Type t) {
-    if (ir::is_uniform(t)) return uniform_operand(n, t);
-    ir::Inst load{.op = Op::Load};
-    load.mem.bytes = 8;
-    const ir::InstId i = b.inst(load, {address(n), all}, {Type::V32, Type::V32});
-    const ValueId lo = f.result(i, 0);
-    if (t == Type::V64) return b.join(lo, f.result(i, 1));
-    return t == Type::V32 ? lo : b.icmp(ir::IntPred::Ne, b.and_(lo, b.v32c(1)), b.v32c(0));
-  }
-  ValueId uniform_operand(unsigned n, Type t) { // The value itself is in the SGPRs.
-    const ValueId lo = b.op(Op::InitSgpr, Type::U32, {}, 2 * n);
-    if (t == Type::U64) return b.join(lo, b.op(Op::InitSgpr, Type::U32, {}, 2 * n + 1));
-    return t == Type::U32 ? lo : b.icmp(ir::IntPred::Ne, b.and_(lo, b.u32c(1)), b.u32c(0));
-  }
-  void finish(ValueId result, unsigned table) {
-    Type t = b.type(result);
-    if (t == Type::U1) result = b.zext(result), t = Type::U32;
-    if (ir::is_uniform(t)) result = b.splat(result), t = b.type(result);
-    if (t == Type::Mask) result = b.select(result, b.v32c(1), b.v32c(0)), t = Type::V32;
-    const ValueId lo = t == Type::V64 ? b.lo(result) : result, hi = t == Type::V64 ? b.hi(result) : b.v32c(0);
-    ir::Inst store{.op = Op::Store};
-    store.mem.bytes = 8;
-    b.inst(store, {address(table), lo, hi, all}, {});
-    b.end_program();
-  }
-};
-
 } // namespace
 
 Type uniform_type(Type t) {
@@ -112,7 +68,8 @@ void check(const OpCase& c) {
     operands.push_back(v.valid() ? v : p.operand(n, c.operands[n]));
   }
   const ir::InstId inst = p.f.append(p.b.block(), c.proto, operands, std::span(&c.result, 1));
-  p.finish(p.f.result(inst), 5);
+  p.store(p.f.result(inst), 5);
+  p.b.end_program();
   const phases::Plan plan = trivial_plan(p.f);
 
   const auto draw = [&](Type t) {

@@ -4,6 +4,7 @@
 #include "translator/x86/emit.hpp"
 #include "translator/x86/frame.hpp"
 #include "translator/x86/select.hpp"
+#include "translator/x86/slow_access.hpp"
 
 #include <algorithm>
 #include <asmjit/core/cpuinfo.h>
@@ -30,6 +31,7 @@ public:
     f.gds_bytes = workgroup.gds_bytes;
     f.scratch = workgroup.scratch + wave_in_group * workgroup.scratch_wave_bytes;
     f.scratch_bytes = workgroup.scratch_wave_bytes;
+    slow_request(frame).active = 0;
     f.exec = init.exec;
     f.workgroup = &workgroup;
     std::copy_n(init.sgpr.begin(), init.sgpr_count, f.sgpr);
@@ -43,7 +45,9 @@ public:
     return {reason, has_place ? f.stop_detail : 0, has_place ? f.stop_pc : 0};
   }
 
-  runtime::FaultLocation locate_fault(void*, const void* ucontext, u64 host_address) const override {
+  runtime::FaultLocation locate_fault(void* frame, const void* ucontext, u64 host_address) const override {
+    const SlowRequest& slow = slow_request(frame);
+    if (slow.active != 0) return {slow.pc, slow.lane, slow.address, slow.is_write != 0};
     return locate(code_->faults, ucontext, host_address);
   }
 

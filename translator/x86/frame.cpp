@@ -5,6 +5,7 @@
 #include "translator/x86/frame.hpp"
 
 #include "runtime/wave.hpp"
+#include "translator/x86/slow_access.hpp"
 
 #include <bit>
 
@@ -248,8 +249,7 @@ private:
       n = std::max(n, colour_[v] + 1);
     }
     u32 base[kNumSlotClasses];
-    out_.temp = runtime::kFrameSlots;
-    u32 end = out_.temp + kTempBytes;
+    u32 end = runtime::kFrameSlots + kTempBytes;
     for (u32 c = 0; c < kNumSlotClasses; ++c) {
       base[c] = end;
       end = align_up(end + count[c] * kSlotBytes[c], u32{64});

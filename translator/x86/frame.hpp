@@ -9,17 +9,17 @@
 namespace lanewise::x86 {
 
 inline constexpr u32 kNoSlot = ~0u;
-inline constexpr u32 kTempBytes = 1024;
 
 /// The frame of one kernel. A slot holds a V32 as 64 dwords in lane order; a V64 as two such rows of 256
 /// bytes, of which row p holds part p (one vector register) of each gang, so that every slice is at a fixed
 /// distance from the gang's pointer; and anything else in one qword: a Mask as its 64 bits, U32 and U1
 /// zero-extended.
 ///
-/// Slots are shared. What holds at all times: the values of live_in[p] have different slots, and no slot that
-/// phase p reads WHOLE per gang is written at an exit of p. A slot of a value that dies in p may be
-/// overwritten at an exit of p: gangs write their own slices only, after their last read, and uniform slots
-/// are written when the last gang is done.
+/// The first kTempBytes after the header (slow_access.hpp) are scratch space within one instruction. Slots
+/// are shared. What holds at all times: the values of live_in[p] have different slots, and no slot that phase
+/// p reads WHOLE per gang is written at an exit of p. A slot of a value that dies in p may be overwritten at
+/// an exit of p: gangs write their own slices only, after their last read, and uniform slots are written when
+/// the last gang is done.
 struct FrameLayout {
   std::vector<u32> slot; ///< per value: byte offset in the frame, or kNoSlot
   std::vector<std::vector<ir::ValueId>>

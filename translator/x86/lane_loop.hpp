@@ -5,11 +5,6 @@
 
 namespace lanewise::x86 {
 
-// Layout of the frame's temporary area during one instruction.
-inline constexpr u32 kTempAddress = 0;   ///< 16 qwords, or dwords for 32-bit indices
-inline constexpr u32 kTempData = 128;    ///< 4 rows of 16 dwords
-inline constexpr u32 kTempResults = 384; ///< 4 rows of 16 dwords
-
 template <class F>
 void Selector::for_each_lane(VReg mask, F body) {
   const VReg all = mask_to_bits(mask);

@@ -150,7 +150,7 @@ void Selector::permute(InstId i) {
   const VReg next = b_->op_r64(Inst::kIdBlsr, r64(rest));
   b_->branch(CondCode::kNotZero, loop, {&next, 1}, done, {});
   b_->at(done);
-  set(f_.result(i), b_->load_vec(mem(kGang, frame_.temp + kTempResults)));
+  set(f_.result(i), b_->load_vec(mem(kGang, runtime::kFrameSlots + kTempResults)));
 }
 
 } // namespace lanewise::x86

@@ -7,55 +7,80 @@
 namespace lanewise::x86 {
 
 bool Selector::memory_inst(InstId i) {
-  const Op op = f_[i].op;
-  if (op != Op::Load && op != Op::Store && op != Op::Atomic) return false;
-  const Access a = access(i);
-  if (!error_.empty()) return true;
-  if (op == Op::Load)
-    load(i, a);
-  else if (op == Op::Store)
-    store(i, a);
-  else
-    atomic(i, a);
+  const ir::Inst& inst = f_[i];
+  if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
+  std::array<VReg, 4> out{};
+  const std::span<VReg> results(out.data(), inst.num_results);
+  switch (inst.mem.space) {
+  case ir::Space::Global: perform(i, global_access(i), results); break;
+  case ir::Space::Lds:
+  case ir::Space::Gds: perform(i, lds_access(i), results); break;
+  case ir::Space::Flat:
+  case ir::Space::Scratch: perform_or_call(i, results); break;
+  default: unsupported(i, "no rule for this memory space");
+  }
+  for (unsigned d = 0; d < inst.num_results; ++d) set(f_.result(i, d), out[d]);
   return true;
 }
 
-Selector::Access Selector::access(InstId i) {
+/// The fast way, and the slow one behind a test.
+void Selector::perform_or_call(InstId i, std::span<VReg> out) {
+  const BlockId slow = b_->add_block(true), join = b_->add_block();
+  std::array<VReg, 4> params{};
+  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+  const bool flat = f_[i].mem.space == ir::Space::Flat;
+  for (const ValueId v : f_.operands(i)) (void)regs(v); // Both ways see them.
+  perform(i, flat ? flat_access(i, slow) : scratch_access(i, slow), out);
+  b_->jump(join, out);
+  b_->at(slow);
+  const u32 mode = mxcsr_;
+  slow_access(i, out);
+  mxcsr_ = mode;
+  b_->jump(join, out);
+  b_->at(join);
+  std::copy_n(params.begin(), out.size(), out.begin());
+}
+
+void Selector::perform(InstId i, const Access& a, std::span<VReg> out) {
+  const Op op = f_[i].op;
+  if (op == Op::Load)
+    load(i, a, out);
+  else if (op == Op::Store)
+    store(i, a);
+  else
+    atomic(i, a, out);
+}
+
+Selector::Access Selector::global_access(InstId i) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   Access a;
   a.mask = reg1(operands.back());
   u64 bits = 0;
   a.full = f_.is_const(operands.back(), &bits) && ~bits == 0;
-  switch (inst.mem.space) {
-  case ir::Space::Global: {
-    a.disp = static_cast<i32>(inst.imm);
-    const ir::Inst* def = f_.def(operands[0]);
-    if (def != nullptr && def->op == Op::Splat) {
-      a.base = reg1(f_.operands(f_.def_id(operands[0]))[0]);
-    } else {
-      a.wide = true;
-      a.index = regs(operands[0]);
-    }
-    return a;
+  a.disp = static_cast<i32>(inst.imm);
+  const ir::Inst* def = f_.def(operands[0]);
+  if (def != nullptr && def->op == Op::Splat) {
+    a.base = reg1(f_.operands(f_.def_id(operands[0]))[0]);
+  } else if (def != nullptr && def->op == Op::Const) {
+    a.base = hoisted([&] { return b_->const64(def->imm); });
+  } else {
+    a.wide = true;
+    a.index = regs(operands[0]);
   }
-  case ir::Space::Lds:
-    lds_access(i, a, offsetof(runtime::WaveFrame, lds), offsetof(runtime::WaveFrame, lds_bytes));
-    return a;
-  case ir::Space::Gds:
-    lds_access(i, a, offsetof(runtime::WaveFrame, gds), offsetof(runtime::WaveFrame, gds_bytes));
-    return a;
-  case ir::Space::Scratch: scratch_access(i, a); return a;
-  case ir::Space::Flat: flat_access(i, a); return a;
-  default: unsupported(i, "no rule for this memory space"); return a;
-  }
+  return a;
 }
 
 /// Lanes beyond the allocation leave the mask: they read zero and write nothing.
-void Selector::lds_access(InstId i, Access& a, u64 base_offset, u64 bytes_offset) {
+Selector::Access Selector::lds_access(InstId i) {
+  using runtime::WaveFrame;
   const ir::Inst& inst = f_[i];
   const ValueId address = f_.operands(i)[0];
+  const bool gds = inst.mem.space == ir::Space::Gds;
+  const u64 base_offset = gds ? offsetof(WaveFrame, gds) : offsetof(WaveFrame, lds);
+  const u64 bytes_offset = gds ? offsetof(WaveFrame, gds_bytes) : offsetof(WaveFrame, lds_bytes);
   const auto offset = static_cast<u32>(inst.imm);
+  Access a;
   a.base = hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(base_offset), View::R64)); });
   const VReg limit = hoisted([&] { // First address that is too high, or 0.
     VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
@@ -65,15 +90,18 @@ void Selector::lds_access(InstId i, Access& a, u64 base_offset, u64 bytes_offset
     return splat(Type::V32, bytes).r[0];
   });
   const VReg start = reg1(address);
-  a.index.r[0] = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
-  VReg in_range = compare(ir::IntPred::ULt, a.index.r[0], limit, false);
+  VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
+  if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
+  a.index.r[0] = at;
+  VReg in_range = compare(ir::IntPred::ULt, at, limit, false);
   if (offset != 0 && f_.target == isa::Target::gfx600) // The sum does not wrap there.
-    in_range = mask_and(in_range, compare(ir::IntPred::UGe, a.index.r[0], start, false));
-  a.mask = mask_and(a.mask, in_range);
-  a.full = false;
+    in_range = mask_and(in_range, compare(ir::IntPred::ULe, start, b_->splat32(~offset), false));
+  a.mask = mask_and(reg1(f_.operands(i).back()), in_range);
+  return a;
 }
 
 VReg Selector::first_address(const Access& a) {
+  if (a.contiguous) return a.base;
   if (a.wide) return b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
   const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
   return b_->op_r64_tied(Inst::kIdAdd, b_->op_r64(Inst::kIdMovsxd, r32(low)), r64(a.base));
@@ -109,32 +137,25 @@ void Selector::branch_if_contiguous(const Access& a, unsigned stride, BlockId ye
   b_->branch(CondCode::kC, yes, no);
 }
 
-void Selector::load(InstId i, const Access& a) {
-  const ir::Inst& inst = f_[i];
-  const unsigned count = inst.num_results;
-  std::array<VReg, 4> out{};
-  const std::span<VReg> results(out.data(), count);
-  const bool can_be_contiguous =
-      inst.mem.bytes == 4 || (inst.mem.bytes == 8 && a.dword_stride == 4) || (inst.mem.bytes < 4 && avx512());
-  if (a.uniform()) {
-    load_uniform(i, a, results);
-  } else if (!can_be_contiguous) {
-    load_scattered(i, a, results);
-  } else {
-    const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
-    std::array<VReg, 4> params{};
-    for (unsigned d = 0; d < count; ++d) params[d] = b_->add_param(join, RegClass::Vec);
-    branch_if_contiguous(a, a.dword_stride == 4 ? inst.mem.bytes : 4, yes, no);
-    b_->at(yes);
-    load_contiguous(i, a, results);
-    b_->jump(join, results);
-    b_->at(no);
-    load_scattered(i, a, results);
-    b_->jump(join, results);
-    b_->at(join);
-    out = params;
-  }
-  for (unsigned d = 0; d < count; ++d) set(f_.result(i, d), out[d]);
+void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
+  const u32 bytes = f_[i].mem.bytes;
+  if (a.contiguous) return load_contiguous(i, a, out);
+  if (a.uniform()) return load_uniform(i, a, out);
+  const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
+  const bool can_be_contiguous = bytes == 4 || (rows ? bytes > 4 : bytes == 8 || (bytes < 4 && avx512()));
+  if (!can_be_contiguous) return load_scattered(i, a, out);
+  const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
+  std::array<VReg, 4> params{};
+  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+  branch_if_contiguous(a, a.dword_stride == 4 ? bytes : 4, yes, no);
+  b_->at(yes);
+  load_contiguous(i, a, out);
+  b_->jump(join, out);
+  b_->at(no);
+  load_scattered(i, a, out);
+  b_->jump(join, out);
+  b_->at(join);
+  std::copy_n(params.begin(), out.size(), out.begin());
 }
 
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
@@ -178,6 +199,10 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
                      .bytes = static_cast<u8>(bytes),
                      .lane_offset = static_cast<u8>(lane)};
   };
+  if (a.bit_shift.valid()) {
+    out[0] = load_part(inst.mem, address, a);
+    return;
+  }
   if (inst.mem.bytes < 4) {
     const bool byte = inst.mem.bytes == 1;
     const u32 id = byte ? (inst.mem.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
@@ -211,6 +236,38 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     else
       out[d] = b_->op(Inst::kIdVpmaskmovd, a.mask, at);
   }
+}
+
+/// One or two bytes of each lane's dword.
+VReg Selector::load_part(const ir::MemAttr& attr, VReg address, const Access& a) {
+  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
+  const VReg whole = masked_load(a.mask, mem(address, a.disp));
+  const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
+  const VReg low = b_->op(Inst::kIdVpsrld, whole, xmm(count));
+  const unsigned unused = 32 - 8u * attr.bytes;
+  const VReg top = shl_imm(low, unused);
+  return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
+}
+
+void Selector::store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data) {
+  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
+  const VReg whole = masked_load(a.mask, mem(address, a.disp));
+  const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
+  const VReg field = b_->op(Inst::kIdVpslld, b_->splat32(attr.bytes == 1 ? 0xff : 0xffff), xmm(count));
+  const VReg wanted = vand(b_->op(Inst::kIdVpslld, data, xmm(count)), field);
+  masked_store(a.mask, mem(address, a.disp), vor(vandn(field, whole), wanted));
+}
+
+VReg Selector::masked_load(VReg mask, const Operand& at) {
+  if (avx512()) return b_->zero_masked(mask).op(Inst::kIdVmovdqu32, at);
+  return b_->op(Inst::kIdVpmaskmovd, mask, at);
+}
+
+void Selector::masked_store(VReg mask, const Operand& at, VReg data) {
+  if (avx512())
+    b_->with_mask(mask).emit(Inst::kIdVmovdqu32, {at, vec(data)});
+  else
+    b_->emit(Inst::kIdVpmaskmovd, {at, vec(mask), vec(data)});
 }
 
 VReg Selector::gather_dwords(const Access& a, unsigned d) {
@@ -274,7 +331,10 @@ void Selector::store(InstId i, const Access& a) {
   std::array<VReg, 4> values{};
   for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[1 + d]);
   const std::span<const VReg> data(values.data(), count);
-  const bool can_be_contiguous = inst.mem.bytes == 4 || (inst.mem.bytes < 4 && avx512());
+  if (a.contiguous) return store_contiguous(i, a, data);
+  const bool can_be_contiguous = inst.mem.bytes == 4 ||
+                                 (inst.mem.bytes < 4 && avx512() && a.dword_stride == 4) ||
+                                 (inst.mem.bytes > 4 && a.dword_stride != 4);
   if (a.uniform() || !can_be_contiguous) return store_scattered(i, a, data);
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
   branch_if_contiguous(a, a.dword_stride == 4 ? inst.mem.bytes : 4, yes, no);
@@ -290,20 +350,25 @@ void Selector::store(InstId i, const Access& a) {
 void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg> data) {
   const ir::Inst& inst = f_[i];
   const VReg address = first_address(a);
-  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = inst.mem.bytes, .is_write = true});
+  if (a.bit_shift.valid()) return store_part(inst.mem, address, a, data[0]);
+  const FaultSite site{.kind = FaultSite::Kind::Contiguous,
+                       .bytes = static_cast<u8>(std::min<u32>(4, inst.mem.bytes)),
+                       .is_write = true};
   if (inst.mem.bytes < 4) {
     const bool byte = inst.mem.bytes == 1;
-    b_->with_mask(a.mask).emit(byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw,
-                               {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
+    b_->faults(site).with_mask(a.mask).emit(
+        byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw,
+        {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
     return;
   }
-  const Operand at = mem(address, a.disp);
-  if (a.full)
-    b_->store_vec(at, data[0]);
-  else if (avx512())
-    b_->with_mask(a.mask).emit(Inst::kIdVmovdqu32, {at, vec(data[0])});
-  else
-    b_->emit(Inst::kIdVpmaskmovd, {at, vec(a.mask), vec(data[0])});
+  for (unsigned d = 0; d < data.size(); ++d) {
+    const Operand at = mem(address, a.disp + d * a.dword_stride);
+    b_->faults(site);
+    if (a.full)
+      b_->store_vec(at, data[d]);
+    else
+      masked_store(a.mask, at, data[d]);
+  }
 }
 
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {

@@ -18,6 +18,7 @@
 
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/select.hpp"
+#include "translator/x86/slow_access.hpp"
 
 #include <array>
 #include <string>
@@ -196,18 +197,34 @@ private:
     bool wide = false;
     i64 disp = 0;
     unsigned dword_stride = 4;
-    VReg mask;         ///< lanes that take part and are in range
-    bool full = false; ///< the mask is known to be full
-    [[nodiscard]] bool uniform() const { return !index.r[0].valid(); }
+    VReg mask;               ///< lanes that take part and are in range
+    bool full = false;       ///< the mask is known to be full
+    bool contiguous = false; ///< `base` is where lane 0 of the gang goes, the others follow
+    VReg bit_shift;          ///< with contiguous, 1- and 2-byte accesses: where in the dword at `base`
+    [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
-  Access access(InstId i);
-  void lds_access(InstId i, Access& a, u64 base_offset, u64 bytes_offset);
-  void scratch_access(InstId i, Access& a);
-  void flat_access(InstId i, Access& a);
-  void load(InstId i, const Access& a);
+  void perform_or_call(InstId i, std::span<VReg> out);
+  void perform(InstId i, const Access& a, std::span<VReg> out);
+  Access global_access(InstId i);
+  Access lds_access(InstId i);
+  Access scratch_access(InstId i, BlockId slow);
+  Access uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room, VReg scratch,
+                         BlockId slow);
+  Access flat_access(InstId i, BlockId slow);
+  void branch_away(CondCode cond, BlockId slow);
+  void test_mask(VReg mask);
+  void slow_access(InstId i, std::span<VReg> out);
+  void load(InstId i, const Access& a, std::span<VReg> out);
   void store(InstId i, const Access& a);
-  void atomic(InstId i, const Access& a);
+  void atomic(InstId i, const Access& a, std::span<VReg> out);
+  VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second);
+  VReg new_value(const ir::Inst& inst, VReg old, VReg data, VReg second);
+  VReg new_float(const ir::Inst& inst, VReg old, VReg data, VReg second);
+  VReg load_part(const ir::MemAttr& attr, VReg address, const Access& a);
+  void store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data);
+  VReg masked_load(VReg mask, const Operand& at);
+  void masked_store(VReg mask, const Operand& at, VReg data);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
   void branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
@@ -221,9 +238,9 @@ private:
   /// Runs `body(lane)` for each set lane in ascending order; the lane is in a Gpr, counted within the gang.
   template <class F>
   void for_each_lane(VReg mask, F body);
-  Operand temp(u32 offset, View view) const { return mem(kFrame, frame_.temp + offset, view); }
+  Operand temp(u32 offset, View view) const { return mem(kFrame, runtime::kFrameSlots + offset, view); }
   Operand temp_lane(u32 offset, VReg lane, unsigned log2, View view) const {
-    return mem_index(kFrame, lane, log2, frame_.temp + offset, view);
+    return mem_index(kFrame, lane, log2, runtime::kFrameSlots + offset, view);
   }
 
   // ---- shorthands

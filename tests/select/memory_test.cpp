@@ -1,0 +1,313 @@
+#include "tests/select/op_case.hpp"
+
+#include <random>
+
+namespace lanewise::x86::test {
+
+using ir::AtomicOp;
+using ir::FloatKind;
+using ir::MemAttr;
+using ir::Op;
+using ir::Space;
+using ir::Type;
+using ir::ValueId;
+
+namespace {
+
+using Row = std::array<u64, 64>;
+
+/// One access of every lane: address, data and mask from tables 0 to 4, results to tables 5 to 8.
+struct AccessRun {
+  MemAttr attr;
+  Op op = Op::Load;
+  u64 offset = 0;
+  unsigned data = 0, results = 0;
+  bool uniform_address = false;
+  std::array<Row, 6> in{}; ///< address, data.., mask
+  std::array<Row, 4> out{};
+  RunInput input;
+
+  void run(translator::Simd simd) {
+    LaneProgram p;
+    const bool wide = attr.space == Space::Global || attr.space == Space::Flat;
+    std::vector<ValueId> operands;
+    if (uniform_address)
+      operands.push_back(p.b.splat(p.uniform_operand(0, wide ? Type::U64 : Type::U32)));
+    else
+      operands.push_back(p.operand(0, wide ? Type::V64 : Type::V32));
+    for (unsigned n = 0; n < data; ++n) operands.push_back(p.operand(1 + n, Type::V32));
+    operands.push_back(p.operand(5, Type::Mask));
+    const std::vector<Type> types(results, Type::V32);
+    const ir::InstId i = p.f.append(p.b.block(), {.op = op, .mem = attr, .imm = offset}, operands, types);
+    for (unsigned n = 0; n < results; ++n) p.store(p.f.result(i, n), 6 + n);
+    p.b.end_program();
+    const phases::Plan plan = trivial_plan(p.f);
+    input.sgprs.clear();
+    for (unsigned n = 0; n < 10; ++n) {
+      u64 word = n < 6 ? reinterpret_cast<u64>(in[n].data()) : reinterpret_cast<u64>(out[n - 6].data());
+      if (n == 0 && uniform_address) word = in[0][0];
+      input.sgprs.push_back(static_cast<u32>(word));
+      input.sgprs.push_back(static_cast<u32>(word >> 32));
+    }
+    test::run(p.f, plan, simd, input);
+  }
+};
+
+std::mt19937_64& generator() {
+  static std::mt19937_64 random(std::random_device{}());
+  return random;
+}
+
+enum class Pattern { Random, Unit, UnitUnaligned, Same };
+
+/// Offsets below `size` (mostly), as `pattern` says.
+void fill_offsets(Row& row, Pattern pattern, u32 bytes, u32 size) {
+  auto& random = generator();
+  const u64 start = pattern == Pattern::UnitUnaligned ? 3 : random() % 4 * bytes;
+  for (u64 l = 0; l < 64; ++l)
+    row[l] = pattern == Pattern::Random ? random() % size
+             : pattern == Pattern::Same ? start
+                                        : start + l * bytes;
+}
+
+void fill_mask(Row& row, int kind) {
+  auto& random = generator();
+  for (u64 l = 0; l < 64; ++l) row[l] = kind == 0 ? 1 : kind == 1 ? l < 37 : kind == 2 ? random() & 1 : 0;
+}
+
+constexpr u32 kSizes[] = {1, 2, 4, 8, 12, 16};
+
+/// Byte by byte in a copy of the memory. `place` maps lane and byte offset to the byte, or null.
+template <class Place>
+void reference(const AccessRun& r, Place place, std::array<Row, 4>& out) {
+  for (u32 l = 0; l < 64; ++l) {
+    if ((r.in[5][l] & 1) == 0) continue;
+    const u64 address = r.uniform_address ? r.in[0][0] : r.in[0][l];
+    bool inside = true;
+    for (u32 n = 0; n < r.attr.bytes; ++n) inside &= place(l, address + r.offset + n) != nullptr;
+    if (!inside) continue;
+    for (u32 n = 0; n < r.attr.bytes; ++n) {
+      u8* at = place(l, address + r.offset + n);
+      if (r.op == Op::Store)
+        *at = static_cast<u8>(r.in[1 + n / 4][l] >> (8 * (n % 4)));
+      else
+        out[n / 4][l] |= u64{*at} << (8 * (n % 4));
+    }
+    if (r.op == Op::Load && r.attr.sign_extend && r.attr.bytes < 4)
+      out[0][l] = static_cast<u32>(sign_extend(out[0][l], 8u * r.attr.bytes));
+  }
+}
+
+template <class Body>
+void for_all_accesses(Space space, Body body) {
+  for (const translator::Simd simd : widths())
+    for (const u32 bytes : kSizes)
+      for (const Op op : {Op::Load, Op::Store})
+        for (const Pattern pattern : {Pattern::Random, Pattern::Unit, Pattern::UnitUnaligned, Pattern::Same})
+          for (int mask = 0; mask < 4; ++mask) {
+            AccessRun r;
+            r.op = op;
+            r.attr.space = space;
+            r.attr.bytes = static_cast<u8>(bytes);
+            r.attr.sign_extend = mask % 2 == 1 && bytes < 4;
+            r.offset = mask == 2 ? 8 : 0;
+            const u32 dwords = bytes <= 4 ? 1 : bytes / 4;
+            (op == Op::Load ? r.results : r.data) = dwords;
+            for (unsigned n = 1; n < 5; ++n)
+              for (u64& v : r.in[n]) v = generator()();
+            fill_mask(r.in[5], mask);
+            r.uniform_address = pattern == Pattern::Same && mask != 1;
+            SCOPED_TRACE(testing::Message() << (simd == translator::Simd::Avx2 ? "AVX2 " : "AVX-512 ")
+                                            << ir::info(op).text << " bytes " << bytes << " pattern "
+                                            << static_cast<int>(pattern) << " mask " << mask);
+            body(r, pattern, simd);
+            if (testing::Test::HasFailure()) return;
+          }
+}
+
+} // namespace
+
+TEST(SelectMemory, Global) {
+  for (const Space space : {Space::Global, Space::Flat})
+    for_all_accesses(space, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
+      std::vector<u8> memory(2048);
+      for (u8& b : memory) b = static_cast<u8>(generator()());
+      std::vector<u8> expected = memory;
+      fill_offsets(r.in[0], pattern, r.attr.bytes, 1000);
+      std::array<Row, 4> out{};
+      reference(
+          r, [&](u32, u64 at) { return &expected[at]; }, out);
+      for (u64& a : r.in[0]) a += reinterpret_cast<u64>(memory.data());
+      r.run(simd);
+      EXPECT_EQ(memory, expected);
+      EXPECT_EQ(r.out, out);
+    });
+}
+
+TEST(SelectMemory, Lds) {
+  for_all_accesses(Space::Lds, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
+    std::vector<u8>& memory = r.input.lds;
+    memory.resize(1000);
+    for (u8& b : memory) b = static_cast<u8>(generator()());
+    std::vector<u8> expected = memory;
+    fill_offsets(r.in[0], pattern, r.attr.bytes, 1100);
+    r.in[0][5] = 0xfffffff0; // Lanes 5 and 6 are far out.
+    r.in[0][6] = 0x80000000;
+    std::array<Row, 4> out{};
+    reference(
+        r, [&](u32, u64 at) { return at < 1000 ? &expected[at] : nullptr; }, out);
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.out, out);
+  });
+}
+
+TEST(SelectMemory, Scratch) {
+  for_all_accesses(Space::Scratch, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
+    r.input.scratch_per_lane = 1200;
+    std::vector<u8>& memory = r.input.scratch;
+    memory.resize(1200 * 64);
+    for (u8& b : memory) b = static_cast<u8>(generator()());
+    std::vector<u8> expected = memory;
+    fill_offsets(r.in[0], pattern, r.attr.bytes, 1100);
+    if (generator()() % 2 == 0)
+      for (u64& a : r.in[0]) a &= ~u64{3};
+    std::array<Row, 4> out{};
+    reference(
+        r, [&](u32 l, u64 at) { return &expected[at / 4 * 256 + l * 4 + at % 4]; }, out);
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.out, out);
+  });
+}
+
+TEST(SelectMemory, FlatApertures) {
+  for_all_accesses(Space::Flat, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
+    r.input.scratch_per_lane = 1200;
+    r.input.scratch.resize(1200 * 64);
+    r.input.lds.resize(1200);
+    std::vector<u8> memory(2048);
+    for (std::vector<u8>* v : {&r.input.scratch, &r.input.lds, &memory})
+      for (u8& b : *v) b = static_cast<u8>(generator()());
+    auto expected = memory, lds = r.input.lds, scratch = r.input.scratch;
+    fill_offsets(r.in[0], pattern, r.attr.bytes, 1000);
+    const auto base = reinterpret_cast<u64>(memory.data());
+    for (u64& a : r.in[0]) {
+      const u64 kind = generator()() % 3;
+      a += kind == 0 ? base : kind == 1 ? runtime::kSharedAperture : runtime::kPrivateAperture;
+    }
+    std::array<Row, 4> out{};
+    reference(
+        r,
+        [&](u32 l, u64 at) -> u8* {
+          const u64 low = at & 0xffffffff;
+          if (at >> 32 == runtime::kSharedAperture >> 32) return &lds[low];
+          if (at >> 32 == runtime::kPrivateAperture >> 32) return &scratch[low / 4 * 256 + l * 4 + low % 4];
+          return &expected[at - base];
+        },
+        out);
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.input.lds, lds);
+    EXPECT_EQ(r.input.scratch, scratch);
+    EXPECT_EQ(r.out, out);
+  });
+}
+
+namespace {
+
+u64 after(AtomicOp op, bool wide, u64 m, u64 d, u64 c) {
+  const auto s = [&](u64 v) { return wide ? static_cast<i64>(v) : i64{static_cast<i32>(v)}; };
+  const auto f = [&](u64 v) {
+    return wide ? std::bit_cast<double>(v) : static_cast<double>(std::bit_cast<float>(static_cast<u32>(v)));
+  };
+  const auto bits = [&](double v) {
+    return wide ? std::bit_cast<u64>(v) : u64{std::bit_cast<u32>(static_cast<float>(v))};
+  };
+  switch (op) {
+  case AtomicOp::Swap: return d;
+  case AtomicOp::Cmpswap: return m == c ? d : m;
+  case AtomicOp::Add: return m + d;
+  case AtomicOp::Sub: return m - d;
+  case AtomicOp::Rsub: return d - m;
+  case AtomicOp::SMin: return s(m) < s(d) ? m : d;
+  case AtomicOp::UMin: return m < d ? m : d;
+  case AtomicOp::SMax: return s(m) > s(d) ? m : d;
+  case AtomicOp::UMax: return m > d ? m : d;
+  case AtomicOp::And: return m & d;
+  case AtomicOp::Or: return m | d;
+  case AtomicOp::Xor: return m ^ d;
+  case AtomicOp::Inc: return m >= d ? 0 : m + 1;
+  case AtomicOp::Dec: return m == 0 || m > d ? d : m - 1;
+  case AtomicOp::FAdd: return bits(f(m) + f(d));
+  case AtomicOp::FMin: return f(m) < f(d) ? m : d;
+  case AtomicOp::FMax: return f(m) > f(d) ? m : d;
+  case AtomicOp::FCmpswap: return f(m) == f(c) ? d : m;
+  case AtomicOp::Mskor: return (m & ~d) | c;
+  case AtomicOp::Wrap: break;
+  }
+  return 0;
+}
+
+} // namespace
+
+TEST(SelectMemory, Atomics) {
+  for (const translator::Simd simd : widths())
+    for (const Space space : {Space::Global, Space::Lds, Space::Flat})
+      for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
+        for (const u32 bytes : {4u, 8u})
+          for (const bool returns : {false, true}) {
+            const auto op = static_cast<AtomicOp>(n);
+            const bool two = op == AtomicOp::Cmpswap || op == AtomicOp::FCmpswap || op == AtomicOp::Mskor;
+            const bool is_float = op >= AtomicOp::FAdd && op <= AtomicOp::FCmpswap;
+            const u32 dwords = bytes / 4;
+            AccessRun r;
+            r.op = Op::Atomic;
+            r.attr.space = space;
+            r.attr.bytes = static_cast<u8>(bytes);
+            r.attr.atomic = op;
+            r.attr.kind = bytes == 8 ? FloatKind::F64 : FloatKind::F32;
+            r.attr.returns = returns;
+            r.data = two ? 2 * dwords : dwords;
+            r.results = returns ? dwords : 0;
+            std::vector<u8> global(512);
+            std::vector<u8>& memory = space == Space::Lds ? r.input.lds : global;
+            memory.resize(512);
+            const auto value = [&](bool first) {
+              const u64 v = generator()() % 7;
+              if (!is_float) return first ? v : v - 3;
+              const double d = static_cast<double>(v) - 3.5;
+              return bytes == 8 ? std::bit_cast<u64>(d) : u64{std::bit_cast<u32>(static_cast<float>(d))};
+            };
+            for (u32 at = 0; at < 512; at += bytes) {
+              const u64 v = value(true);
+              std::memcpy(&memory[at], &v, bytes);
+            }
+            auto expected = memory;
+            fill_mask(r.in[5], 2);
+            std::array<Row, 4> out{};
+            for (u32 l = 0; l < 64; ++l) {
+              const u64 at = generator()() % 16 * bytes, d = value(false), c = value(true);
+              r.in[0][l] = at + (space == Space::Lds ? 0 : reinterpret_cast<u64>(memory.data()));
+              for (u32 k = 0; k < dwords; ++k) {
+                r.in[1 + k][l] = d >> (32 * k) & 0xffffffff;
+                r.in[1 + dwords + k][l] = c >> (32 * k) & 0xffffffff;
+              }
+              if ((r.in[5][l] & 1) == 0) continue;
+              u64 m = 0;
+              std::memcpy(&m, &expected[at], bytes);
+              const u64 limit = bytes == 4 ? 0xffffffff : ~u64{0};
+              const u64 next = after(op, bytes == 8, m, d & limit, c & limit);
+              std::memcpy(&expected[at], &next, bytes);
+              for (u32 k = 0; k < r.results; ++k) out[k][l] = m >> (32 * k) & 0xffffffff;
+            }
+            SCOPED_TRACE(testing::Message()
+                         << "atomic " << n << " bytes " << bytes << " space " << static_cast<int>(space));
+            r.run(simd);
+            EXPECT_EQ(memory, expected);
+            EXPECT_EQ(r.out, out);
+            if (HasFailure()) return;
+          }
+}
+
+} // namespace lanewise::x86::test

@@ -1,0 +1,160 @@
+// Private and flat memory: the fast way in emitted code, the rest by slow_access.hpp.
+#include "translator/x86/lane_loop.hpp"
+
+namespace lanewise::x86 {
+
+/// Ends the block: to `slow` if the flags say `cond`. Goes on in a new block.
+void Selector::branch_away(CondCode cond, BlockId slow) {
+  const BlockId fast = b_->add_block();
+  b_->branch(cond, slow, fast);
+  b_->at(fast);
+}
+
+void Selector::test_mask(VReg mask) {
+  if (avx512())
+    b_->emit(Inst::kIdKortestw, {k(mask), k(mask)});
+  else
+    b_->emit(Inst::kIdVptest, {vec(mask), vec(mask)});
+}
+
+/// Addresses at or above 2^48 are in an aperture.
+Selector::Access Selector::flat_access(InstId i, BlockId slow) {
+  Access a = global_access(i);
+  if (a.uniform()) {
+    const VReg top = b_->op_r64_tied(Inst::kIdShr, a.base, imm(48)); // Sets ZF.
+    b_->emit(Inst::kIdTest, {r64(top), r64(top)});
+  } else {
+    const VReg high = zero_outside(a.mask, narrow(a.index, true));
+    test_mask(compare(ir::IntPred::UGt, high, b_->splat32(0xffff), false));
+  }
+  branch_away(CondCode::kNotZero, slow);
+  return a;
+}
+
+/// Byte x of lane l lies at (x / 4) * 256 + l * 4 + x % 4: a dword at a uniform address is contiguous over
+/// the lanes.
+Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
+  using runtime::WaveFrame;
+  const ir::Inst& inst = f_[i];
+  const ValueId address = f_.operands(i)[0];
+  const u32 bytes = inst.mem.bytes;
+  Access a;
+  a.mask = reg1(f_.operands(i).back());
+  a.dword_stride = 4 * kWaveSize;
+  const auto scratch = [&] {
+    return b_->remat().load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64));
+  };
+  // Aligned dwords: their number is below `room`. Rotating the address makes misaligned ones huge. Others:
+  // bytes.
+  const bool dwords = bytes >= 4;
+  const VReg room = hoisted([&] {
+    VReg size = b_->load64(mem(kFrame, offsetof(WaveFrame, scratch_bytes), View::R64));
+    const VReg zero = b_->const32(0);
+    size = b_->op_r64_tied(Inst::kIdShr, size, imm(6));
+    size = b_->op_r64_tied(Inst::kIdSub, size,
+                           imm(dwords ? static_cast<i64>(bytes) - 4 : static_cast<i64>(bytes) - 1));
+    size = b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
+    return dwords ? b_->op_r64_tied(Inst::kIdShr, size, imm(2)) : size;
+  });
+  const auto offset = static_cast<u32>(inst.imm);
+  const ir::Inst* def = f_.def(address);
+  u64 constant = 0;
+  if (f_.is_const(address, &constant) || (def != nullptr && def->op == Op::Splat)) {
+    const VReg uniform = def->op == Op::Splat
+                             ? reg1(f_.operands(f_.def_id(address))[0])
+                             : hoisted([&] { return b_->const32(static_cast<u32>(constant)); });
+    return uniform_scratch(a, uniform, offset, bytes, room, hoisted(scratch), slow);
+  }
+  a.base = hoisted(scratch);
+  VReg x = reg1(address);
+  if (offset != 0) x = b_->op(Inst::kIdVpaddd, x, b_->splat32(offset));
+  const VReg limit = hoisted([&] { return splat(Type::V32, room).r[0]; });
+  VReg bad;
+  if (dwords) {
+    const VReg rotated = avx512() ? b_->op(Inst::kIdVprord, x, imm(2)) : vor(shr_imm(x, 2), shl_imm(x, 30));
+    bad = compare(ir::IntPred::UGe, rotated, limit, false);
+  } else {
+    bad = compare(ir::IntPred::UGe, x, limit, false);
+    if (bytes == 2) {
+      const VReg three = b_->splat32(3);
+      const VReg crossing = compare(ir::IntPred::Eq, vand(x, three), three, false);
+      bad = avx512() ? b_->op_k(Inst::kIdKorw, bad, crossing) : vor(bad, crossing);
+    }
+  }
+  test_mask(mask_and(a.mask, bad));
+  branch_away(CondCode::kNotZero, slow);
+  const VReg lane_bytes = shl_imm(lane_ids(), 2);
+  if (dwords) {
+    a.index.r[0] = b_->op(Inst::kIdVpaddd, shl_imm(x, 6), lane_bytes);
+  } else {
+    const VReg low = vand(x, b_->splat32(3));
+    const VReg row = shl_imm(vxor(x, low), 6);
+    a.index.r[0] = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpaddd, row, low), lane_bytes);
+  }
+  return a;
+}
+
+Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room,
+                                           VReg scratch, BlockId slow) {
+  VReg x = b_->op_r32(Inst::kIdLea, mem(uniform, static_cast<i32>(offset), View::R32));
+  if (bytes >= 4) {
+    const VReg rotated = b_->op_r32(Inst::kIdRorx, r32(x), imm(2));
+    b_->emit(Inst::kIdCmp, {r64(rotated), r64(room)});
+    branch_away(CondCode::kUnsignedGE, slow);
+  } else {
+    b_->emit(Inst::kIdCmp, {r64(x), r64(room)});
+    branch_away(CondCode::kUnsignedGE, slow);
+    VReg low = b_->op_r32_tied(Inst::kIdAnd, x, imm(3));
+    if (bytes == 2) {
+      b_->emit(Inst::kIdCmp, {r32(low), imm(3)});
+      branch_away(CondCode::kEqual, slow);
+    }
+    a.bit_shift = b_->op_r32_tied(Inst::kIdShl, low, imm(3));
+    x = b_->op_r32_tied(Inst::kIdAnd, x, imm(-4));
+  }
+  const VReg row = b_->op_r64_tied(Inst::kIdShl, x, imm(6));
+  VReg address = b_->op_r64_tied(Inst::kIdAdd, row, r64(scratch));
+  address = b_->op_r64_tied(Inst::kIdAdd, address, r64(kGang)); // + (r15 - rbx), the gang's first lane * 4
+  a.base = b_->op_r64_tied(Inst::kIdSub, address, r64(kFrame));
+  a.contiguous = true;
+  return a;
+}
+
+/// Everything about the access to the frame, and the call.
+void Selector::slow_access(InstId i, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool scratch = inst.mem.space == ir::Space::Scratch;
+  const Regs address = regs(operands[0]);
+  const VReg bits = mask_to_bits(reg1(operands.back()));
+  for (unsigned p = 0; p < (scratch ? 1u : 2u); ++p)
+    b_->store_vec(temp(kTempAddress + p * module_.vec_bytes(), View::Full), address.r[p]);
+  for (unsigned d = 0; d + 2 < operands.size(); ++d)
+    b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[d + 1]));
+  const VReg zero = b_->splat32(0);
+  for (unsigned d = 0; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
+  SlowRequest request;
+  request.kind = inst.op == Op::Load    ? SlowRequest::Kind::Load
+                 : inst.op == Op::Store ? SlowRequest::Kind::Store
+                                        : SlowRequest::Kind::Atomic;
+  request.is_scratch = scratch;
+  request.bytes = inst.mem.bytes;
+  request.sign_extend = inst.mem.sign_extend;
+  request.atomic = static_cast<u8>(inst.mem.atomic);
+  request.float_kind = static_cast<u8>(inst.mem.kind);
+  request.gang_lanes = static_cast<u8>(lanes());
+  request.pc = options_.code_base + inst.pc;
+  request.offset = static_cast<u64>(i64{static_cast<i32>(inst.imm)});
+  const auto field = [&](std::size_t offset) {
+    return temp(kTempRequest + static_cast<u32>(offset), View::R64);
+  };
+  const auto* bytes = reinterpret_cast<const u8*>(&request);
+  for (const std::size_t at :
+       {offsetof(SlowRequest, pc), offsetof(SlowRequest, offset), offsetof(SlowRequest, kind)})
+    b_->store64(field(at), b_->const64(load_le<u64>(bytes + at)));
+  b_->store64(field(offsetof(SlowRequest, mask)), bits);
+  b_->call_stub(slow_access_stub(avx512()));
+  for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
+}
+
+} // namespace lanewise::x86
