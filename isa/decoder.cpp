@@ -389,7 +389,10 @@ void Decoding::vector_e32(Encoding encoding, const OpcodeEntry& entry) {
       if (encoding == Encoding::Vop1) only_vgpr(out_.src[i], src0, spec);
       else vgpr(out_.src[i], take(enc::kVsrc1), spec);
       break;
-    case OperandClass::VL: source(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, false); break;
+    case OperandClass::VL:
+      source(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, false);
+      if (out_.src[i].is(OperandKind::Vgpr)) fail(ReservedSource);
+      break;
     case OperandClass::K: literal(out_.src[i], spec); break;
     default: break;
     }
@@ -426,7 +429,9 @@ void Decoding::vop3_modifiers() {
   const u64 clamp_flags = kClamp | (gfx8() ? u64{kClamp8} : 0) | (gfx9() ? u64{kClamp9} : 0);
   if (row_->has(clamp_flags) && (gfx8() || !vop3b)) out_.mods.clamp = take_flag(gfx8() ? F::kClampGfx8 : F::kClampGfx6);
   if (row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
-  if (gfx9() && row_->has(kOpSel)) out_.mods.op_sel = static_cast<u8>(take(F::kOpSel));
+  if (gfx9() && row_->has(kOpSel))
+    for (u8 i = 0; i < 4; ++i) // Bit 3 is the destination's.
+      if (i == 3 || row_->src[i].present()) out_.mods.op_sel = static_cast<u8>(out_.mods.op_sel | take(enc::bit(F::kOpSel, i)) << i);
 }
 
 void Decoding::interpolation_e64() {

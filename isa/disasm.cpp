@@ -1,5 +1,6 @@
 #include "isa/disasm.hpp"
 
+#include "isa/registers.hpp"
 #include "isa/symbols.hpp"
 
 #include <fmt/format.h>
@@ -228,11 +229,13 @@ void Printer::swizzle() {
     print("swizzle(QUAD_PERM,{},{},{},{})", imm & 3, imm >> 2 & 3, imm >> 4 & 3, imm >> 6 & 3);
     return;
   }
-  if (imm & 0x8000) {
+  const unsigned and_mask = imm & 31, or_mask = imm >> 5 & 31, xor_mask = imm >> 10 & 31;
+  // Only the number reads back where a pattern can be said in more than one way.
+  const unsigned constant = ~and_mask & 31;
+  if (imm & 0x8000 || or_mask & and_mask || xor_mask & constant) {
     print("{}", imm);
     return;
   }
-  const unsigned and_mask = imm & 31, or_mask = imm >> 5 & 31, xor_mask = imm >> 10 & 31;
   if (and_mask == 31 && or_mask == 0 && std::has_single_bit(xor_mask)) {
     print("swizzle(SWAP,{})", xor_mask);
     return;
@@ -313,7 +316,8 @@ void Printer::image() {
   const Operand& value = inst_.src[3].is(OperandKind::None) ? inst_.dst[0] : inst_.src[3];
   tuple(value, value.dwords + unsigned{mods_.tfe && &value == &inst_.src[3]});
   operand(inst_.src[0]);
-  tuple(inst_.src[1], 8); // LLVM names eight registers even with r128.
+  // LLVM names eight registers even with r128, if there are as many.
+  tuple(inst_.src[1], sgpr_run(target_, inst_.src[1].index) >= 8 ? 8 : inst_.src[1].dwords);
   present(inst_.src[2]);
   if (mods_.dmask) print(" dmask:{:#x}", mods_.dmask);
   flag(mods_.unorm, "unorm");

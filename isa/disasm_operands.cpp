@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <iterator>
 
 namespace lanewise::isa {
@@ -60,6 +61,10 @@ void append_literal(std::string& out, const Operand& operand, Target target) {
   const u32 dword = static_cast<u32>(high_half ? operand.value >> 32 : operand.value);
   const bool half = literal_constant(0xffffffff, operand.type) == 0xffff;
   const i64 number = half ? static_cast<i16>(dword) : static_cast<i32>(dword);
+  if (high_half && number > 0 && number <= 64) { // As an integer it would read back as an inline constant.
+    fmt::format_to(into(out), "{}", std::bit_cast<double>(operand.value));
+    return;
+  }
   if (number >= -16 && number <= 64 && !(number < 0 && is_double_width(operand))) {
     fmt::format_to(into(out), "{}", number);
     return;
@@ -116,6 +121,10 @@ void append_message(std::string& out, unsigned imm, Target target) {
 /// Counters at their maximum are not waited for and not printed, unless all are.
 void append_waitcnt(std::string& out, unsigned imm, Target target) {
   const WaitCounts counts = unpack_waitcnt(target, imm), none = unpack_waitcnt(target, 0xffff);
+  if (pack_waitcnt(target, counts) != imm) { // Bits outside the counters: only the number reads back.
+    fmt::format_to(into(out), "{:#x}", imm);
+    return;
+  }
   const bool all = counts.vm == none.vm && counts.exp == none.exp && counts.lgkm == none.lgkm;
   std::string_view separator;
   const auto counter = [&](std::string_view name, unsigned value, unsigned maximum) {

@@ -434,19 +434,24 @@ EncodedInst Packing::result() const {
 
 } // namespace
 
+std::optional<EncodedInst> pack(const Inst& inst, Target target) {
+  Packing packing(inst, target);
+  if (!packing.run()) return std::nullopt;
+  return packing.result();
+}
+
 Result<EncodedInst> encode(const Inst& inst, Target target) {
   const auto refuse = [&](std::string_view why) {
     return Error{ErrorCode::BadInput, fmt::format("{} on {}: {}", mnemonic(inst.op, target), target_name(target), why)};
   };
   if (static_cast<unsigned>(inst.op) >= kNumOps) return Error{ErrorCode::BadInput, "no such instruction"};
-  Packing packing(inst, target);
-  if (!packing.run()) return refuse("the target has no such instruction in this encoding");
-  const EncodedInst words = packing.result();
+  const std::optional<EncodedInst> words = pack(inst, target);
+  if (!words) return refuse("the target has no such instruction in this encoding");
   Inst back;
-  if (const DecodeStatus status = decode(target, words.span(), back); status != DecodeStatus::Ok) return refuse(reason(status));
+  if (const DecodeStatus status = decode(target, words->span(), back); status != DecodeStatus::Ok) return refuse(reason(status));
   back.size = inst.size;
   if (back != inst) return refuse("an operand or modifier has no place in the encoding");
-  return words;
+  return *words;
 }
 
 } // namespace lanewise::isa
