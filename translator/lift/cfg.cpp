@@ -56,6 +56,7 @@ void Cfg::scan(u32 offset) {
           work.push_back(static_cast<u32>(target));
         }
       }
+      indirect_ |= row.has(isa::kIndirectBranch);
       if (row.has(isa::kCall)) {
         add_edge(next, true, 2);
         work.push_back(next);
@@ -173,7 +174,7 @@ void Cfg::lift_all(Lifter& lifter) {
 // ---- what first paths tell about targets
 
 void Cfg::take_hints(Node& node, BlockId from) {
-  if (from.index == 0) return;
+  if (from.index == 0 || !indirect_) return;
   for (Var v = 0; v < 124; ++v) {
     if (type_of(v) != Type::U32) continue;
     BlockId at = from;

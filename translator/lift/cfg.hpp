@@ -135,6 +135,7 @@ private:
       assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
   ContextId context_ = 0;
   bool ended_ = false, too_large_ = false;
+  bool indirect_ = false; ///< there are branches to registers: hints are worth their while
   u32 guest_instructions_ = 0;
 };
 

@@ -26,8 +26,11 @@ void Lifter::set_sgpr(unsigned code, ValueId value) {
   case isa::kVccHi: return replace_half(kVccVar, true);
   case isa::kExecLo: return replace_half(kExecVar, false);
   case isa::kExecHi: return replace_half(kExecVar, true);
-  default: ssa.write(static_cast<Var>(code & 127), value);
+  default: break;
   }
+  // In index mode M0 also says which operands are indexed, which is followed only where the s_set_gpr_idx family changes it.
+  if (code == isa::kM0 && (known.mode & kModeGprIdxEn) != 0) untranslated("M0 written in index mode");
+  ssa.write(static_cast<Var>(code & 127), value);
 }
 
 ValueId Lifter::sgpr64(unsigned code) {

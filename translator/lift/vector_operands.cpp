@@ -113,7 +113,10 @@ ValueId Lifter::v32(unsigned i) {
   return sign_modifiers(v, o);
 }
 
-ValueId Lifter::v64(unsigned i) { return sign_modifiers(raw64(in->src[i]), in->src[i]); }
+ValueId Lifter::v64(unsigned i) {
+  if (in->src[i].is(OperandKind::Vgpr) && indexes(i)) untranslated("64 bits at a relative index");
+  return sign_modifiers(raw64(in->src[i]), in->src[i]);
+}
 
 // ---- destinations
 
@@ -163,7 +166,10 @@ bool Lifter::keeps_other_half() const {
 
 void Lifter::set_v(const isa::Operand& dst, ValueId value) {
   const ValueId lanes = active();
-  if (b.type(value) == Type::V64) return set_vgpr64(dst.index, value, lanes);
+  if (b.type(value) == Type::V64) {
+    if (indexes(3)) untranslated("64 bits at a relative index");
+    return set_vgpr64(dst.index, value, lanes);
+  }
   if (in->form == Form::Sdwa) value = sdwa_destination(value, vgpr(dst.index));
   if (keeps_other_half()) {
     const ValueId old = vgpr(dst.index);
