@@ -107,31 +107,97 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
   return value;
 }
 
-ValueId lower_div_fmas(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId scale) {
-  const Format f = format(r.fp.kind);
-  const int step = f.type == Type::V64 ? 64 : 32;
+namespace {
+
+/// a*b + c in f64 to odd (inexact results have their last bit set), for f32 operands widened exactly: a later
+/// rounding to f32, however short the result, is then as if there were only one.
+ValueId sum_to_odd(Rewriter& r, ValueId a, ValueId b, ValueId c) {
+  const ValueId product = r.fmul(a, b); // 48 bits: exact
+  const ValueId sum = r.fadd(product, c);
+  const ValueId back = r.fsub(sum, product);
+  const ValueId error = r.fadd(r.fsub(product, r.fsub(sum, back)), r.fsub(c, back)); // Knuth's exact TwoSum
+  const ValueId inexact = r.fcmp(kLess | kGreater, error, r.f64(0));
+  // An even last bit moves one step towards the error: away from zero if the error has the sum's sign.
+  const ValueId same_sign = r.icmp(IntPred::SGe, r.same(Op::Xor, error, sum), r.constant(Type::V64, 0));
+  const ValueId step = r.select(same_sign, r.constant(Type::V64, 1), r.constant(Type::V64, ~u64{0}));
+  const ValueId even = r.is_zero_bits(r.and_(sum, 1));
+  return r.select(r.mask_and(inexact, even), r.add(sum, step), sum);
+}
+
+ValueId scaled_sum_f32(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up) {
   const FpAttr mode = r.fp;
-  FpAttr exact = mode;
-  exact.flush_in = exact.flush_out = false;
-  // The sum is scaled before its one rounding by scaling the smaller factor and the addend, which is exact.
-  // Only if the addend is so large that this overflows is the sum scaled afterwards: then it cannot be
-  // denormal, so that is exact as well.
-  const ValueId factor = power_of_two(r, f, step);
-  r.fp = exact;
-  const ValueId a_smaller = r.icmp(IntPred::ULe, magnitude(r, f, a), magnitude(r, f, b));
-  const ValueId large =
-      r.icmp(IntPred::UGe, magnitude(r, f, c), power_of_two(r, f, static_cast<int>(f.bias) - step));
-  const ValueId before = r.same(Op::AndNot, scale, large);
-  const ValueId sa = r.select(r.mask_and(before, a_smaller), r.fmul(a, factor), a);
-  const ValueId sb = r.select(r.same(Op::AndNot, before, a_smaller), r.fmul(b, factor), b);
-  const ValueId sc = r.select(before, r.fmul(c, factor), c);
-  r.fp = mode;
-  r.fp.flush_in = false;
-  const ValueId sum = r.fma(sa, sb, sc);
-  const ValueId after = r.mask_and(scale, large);
-  const ValueId result = r.select(after, r.fmul(sum, factor), sum);
+  const auto widen = [&](ValueId x) {
+    r.fp = {.kind = FloatKind::F32};
+    return r.op(Op::FpToFp, Type::V64, {x}, static_cast<u64>(FloatKind::F64));
+  };
+  const ValueId wa = widen(a), wb = widen(b), wc = widen(c);
+  r.fp = {.kind = FloatKind::F64};
+  const ValueId factor = r.select(up, r.f64(0x1p64), r.f64(0x1p-64));
+  const ValueId scaled = r.fmul(sum_to_odd(r, wa, wb, wc), factor);
+  r.fp.round = mode.round;
+  r.fp.flush_out = mode.flush_out;
+  const ValueId result = r.op(Op::FpToFp, Type::V32, {scaled}, static_cast<u64>(FloatKind::F32));
   r.fp = mode;
   return result;
+}
+
+/// f64: the sum is rounded, then scaled. Upwards that is exact (the addend is at least 2, so the sum is no
+/// denormal). Downwards a second rounding happens if the result is denormal; it is wrong only if it had to
+/// break a tie that the first one made, which the exact error of the sum tells.
+ValueId scaled_sum_f64(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up) {
+  const FpAttr mode = r.fp;
+  r.fp.flush_in = r.fp.flush_out = false;
+  const ValueId sum = r.fma(a, b, c);
+  const ValueId raised = r.fmul(sum, r.f64(0x1p128));
+  // Large numbers for the error: the smaller factor and the addend times 2^800, exactly, as the sum is tiny
+  // where this matters.
+  const Format f = format(FloatKind::F64);
+  const ValueId a_smaller = r.icmp(IntPred::ULe, magnitude(r, f, a), magnitude(r, f, b));
+  const ValueId small = r.fmul(r.select(a_smaller, a, b), r.f64(0x1p800)), large = r.select(a_smaller, b, a);
+  const ValueId addend = r.fmul(c, r.f64(0x1p800));
+  const ValueId product = r.fmul(small, large);
+  const ValueId product_error =
+      r.fma(small, large, r.same(Op::Xor, product, r.constant(Type::V64, f.sign())));
+  const ValueId big = r.fadd(product, addend);
+  const ValueId back = r.fsub(big, product);
+  const ValueId sum_error = r.fadd(r.fsub(product, r.fsub(big, back)), r.fsub(addend, back));
+  const ValueId error = r.fadd(sum_error, product_error);
+  const ValueId lowered = r.fmul(sum, r.f64(0x1p-128));
+  const ValueId rest = r.fsub(sum, r.fmul(lowered, r.f64(0x1p128)));
+  const ValueId half = r.f64(0x1p-947); // of the spacing of denormals, times 2^128
+  const auto positive = [&](ValueId x) { return r.fcmp(kGreater, x, r.f64(0)); };
+  const auto negative = [&](ValueId x) { return r.fcmp(kLess, x, r.f64(0)); };
+  const ValueId one_up = r.mask_and(r.fcmp(kEqual, rest, half), positive(error));
+  const ValueId one_down = r.mask_and(
+      r.fcmp(kEqual, r.same(Op::Xor, rest, r.constant(Type::V64, f.sign())), half), negative(error));
+  const ValueId unit = r.f64(0x1p-1074);
+  ValueId down = r.select(one_up, r.fadd(lowered, unit), lowered);
+  down = r.select(one_down, r.fsub(lowered, unit), down);
+  r.fp = mode;
+  r.fp.flush_in = false;
+  if (mode.flush_out) { // as one rounding to a denormal would be flushed
+    const ValueId tiny = r.is_zero_bits(exponent_field(r, f, down));
+    down = r.select(tiny, r.and_(down, f.sign()), down);
+  }
+  r.fp = mode;
+  return r.select(up, raised, down);
+}
+
+} // namespace
+
+/// fma; in lanes of `scale` the exact sum is scaled before its rounding, by 2^64 (2^128) if the addend's
+/// exponent is above the bias, else by 2^-64 (2^-128). The guide's "2**32" is not what division needs; see
+/// docs/SEMANTICS.md.
+ValueId lower_div_fmas(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId scale) {
+  const Format f = format(r.fp.kind);
+  const FpAttr mode = r.fp;
+  r.fp.flush_in = false;
+  const ValueId sum = r.fma(a, b, c);
+  r.fp = mode;
+  const ValueId up = r.icmp(IntPred::UGt, exponent_field(r, f, c), r.v32(f.bias));
+  const ValueId scaled =
+      f.type == Type::V64 ? scaled_sum_f64(r, a, b, c, up) : scaled_sum_f32(r, a, b, c, up);
+  return r.select(scale, scaled, sum);
 }
 
 ValueId lower_div_fixup(Rewriter& r, ValueId quotient, ValueId denominator, ValueId numerator) {
@@ -147,7 +213,10 @@ ValueId lower_div_fixup(Rewriter& r, ValueId quotient, ValueId denominator, Valu
   const ValueId d_inf = is_infinite(r, f, md), n_inf = is_infinite(r, f, mn);
   const ValueId signed_zero = sign;
   const ValueId signed_inf = r.or_(sign, f.infinity());
-  ValueId value = r.same(Op::Or, sign, magnitude(r, f, quotient));
+  const ValueId mq = magnitude(r, f, quotient);
+  ValueId value = r.same(Op::Or, sign, mq);
+  // A quotient that overflowed on its way (inf - inf) is infinite.
+  value = r.select(is_nan(r, f, mq), signed_inf, value);
   if (r.fp.kind != FloatKind::F16) {
     const ValueId distance = r.sub(exponent_field(r, f, numerator), exponent_field(r, f, denominator));
     const auto underflow = static_cast<u32>(f.type == Type::V64 ? -1075 : -150);
