@@ -35,11 +35,20 @@ u32 home_in_header(const ir::Function& f, ValueId v) {
 
 namespace {
 
-/// A slot size: qwords for masks and uniform values, rows of dwords, rows of qwords.
-enum SlotClass : u8 { kScalarSlot, kV32Slot, kV64Slot, kNumSlotClasses };
-constexpr u32 kSlotBytes[] = {8, 4 * kWaveSize, 8 * kWaveSize};
+/// What may share a slot: qwords of uniform values, qwords of masks, rows of dwords, rows of qwords. Masks
+/// and uniform values are apart because gangs write their slices of a mask while later gangs may still read
+/// uniform values.
+enum SlotClass : u8 { kUniformSlot, kMaskSlot, kV32Slot, kV64Slot, kNumSlotClasses };
+constexpr u32 kSlotBytes[] = {8, 8, 4 * kWaveSize, 8 * kWaveSize};
 
-SlotClass slot_class(Type t) { return t == Type::V32 ? kV32Slot : t == Type::V64 ? kV64Slot : kScalarSlot; }
+SlotClass slot_class(Type t) {
+  switch (t) {
+  case Type::V32: return kV32Slot;
+  case Type::V64: return kV64Slot;
+  case Type::Mask: return kMaskSlot;
+  default: return kUniformSlot;
+  }
+}
 
 /// A growing set of small numbers.
 class ColourSet {
