@@ -21,15 +21,22 @@ std::vector<T> distinct(const std::vector<Cell>& cells, T Cell::*member) {
   return values;
 }
 
-constexpr int kNameWidth = 24;
+constexpr int kNameWidth = 30;
+constexpr int kCellWidth = 4; // three letters and a space
+
+/// Columns of one target: its levels, or its name where there are few.
+int target_width(const std::vector<std::string_view>& levels) {
+  return std::max(static_cast<int>(levels.size()) * kCellWidth, 7) + 1;
+}
 
 std::string header(const std::vector<std::string_view>& targets,
                    const std::vector<std::string_view>& levels) {
   std::string first(kNameWidth, ' '), second(kNameWidth, ' ');
   for (std::string_view target : targets) {
-    first += fmt::format("{:<{}}", target, levels.size() * 4 + 1);
-    for (std::string_view level : levels) second += fmt::format("{:<4}", level);
-    second += ' ';
+    first += fmt::format("{:<{}}", target, target_width(levels));
+    std::string names;
+    for (std::string_view level : levels) names += fmt::format("{:<{}}", level, kCellWidth);
+    second += fmt::format("{:<{}}", names, target_width(levels));
   }
   return first + "   ms in all\n" + second + "   interp    avx2  avx512\n";
 }
@@ -45,15 +52,16 @@ std::string row(const std::string& kernel, const std::vector<Cell>& cells,
   std::string text = fmt::format("{:<{}}", kernel, kNameWidth);
   std::array<double, kRunners.size()> total = {};
   for (std::string_view target : targets) {
+    std::string group;
     for (std::string_view level : levels) {
       const auto cell = std::find_if(cells.begin(), cells.end(), [&](const Cell& c) {
         return c.kernel == kernel && c.target == target && c.level == level;
       });
-      text += fmt::format("{:<4}", cell == cells.end() ? "" : cell_text(*cell));
+      group += fmt::format("{:<{}}", cell == cells.end() ? "" : cell_text(*cell), kCellWidth);
       for (std::size_t i = 0; cell != cells.end() && i < total.size(); ++i)
         total[i] += cell->outcomes[i].run_ms;
     }
-    text += ' ';
+    text += fmt::format("{:<{}}", group, target_width(levels));
   }
   return text + fmt::format(" {:8.1f}{:8.1f}{:8.1f}\n", total[0], total[1], total[2]);
 }
