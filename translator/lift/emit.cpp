@@ -180,6 +180,9 @@ ValueId Emit::binary(Op o, ValueId a, ValueId b) {
   u64 x = 0, y = 0, out = 0;
   if (is_const(a, &x) && is_const(b, &y) && fold_binary(o, type(a), x, y, &out)) return same(a, out);
   if (const ValueId v = identity(o, a, b)) return v;
+  // (z + c) + d = z + (c + d): a stack pointer comes back as the value it was.
+  if (o == Op::Add && is_const(b, &y) && def(a, Op::Add) != nullptr && is_const(operand(a, 1), &x))
+    return add(operand(a, 0), same(a, x + y));
   if (ir::info(o).is(ir::kCommutes))
     if (const ValueId v = identity(o, b, a)) return v;
   return builder_.op(o, type(a), {a, b});

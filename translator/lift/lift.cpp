@@ -18,6 +18,7 @@ Rules make_rules() {
   add_vector_integer_rules(rules);
   add_vector_float_rules(rules);
   add_packed_rules(rules);
+  add_cube_rules(rules);
   add_compare_rules(rules);
   add_lane_rules(rules);
   add_memory_rules(rules);

@@ -143,6 +143,7 @@ void add_scalar_rules(Rules& rules);
 void add_vector_integer_rules(Rules& rules);
 void add_vector_float_rules(Rules& rules);
 void add_packed_rules(Rules& rules);
+void add_cube_rules(Rules& rules);
 void add_compare_rules(Rules& rules);
 void add_lane_rules(Rules& rules);
 void add_memory_rules(Rules& rules);

@@ -119,9 +119,18 @@ private:
     if ((w3 >> 23 & 1) == 0 || (w3 >> 21 & 3) != 3 || !element4) return false;
     if (init_sgpr(word(0), &first)) return is_private_sgpr(first);
     u64 second = 0;
-    return b_.def(word(0), Op::Add) != nullptr && init_sgpr(b_.operand(word(0), 0), &first) &&
-           init_sgpr(b_.operand(word(0), 1), &second) && second == wave_offset_sgpr() &&
-           is_private_sgpr(first);
+    return sum_of_two(word(0), &first, &second) && second == wave_offset_sgpr() && is_private_sgpr(first);
+  }
+  /// Whether `v` is the sum of two initial SGPRs, or the low half of a 64-bit sum of two pairs that begin
+  /// with them.
+  [[nodiscard]] bool sum_of_two(ValueId v, u64* first, u64* second) const {
+    if (b_.def(v, Op::Lo) != nullptr) v = b_.operand(v, 0);
+    if (b_.def(v, Op::Add) == nullptr) return false;
+    const auto term = [&](unsigned i) {
+      const ValueId t = b_.operand(v, i);
+      return b_.def(t, Op::Join) != nullptr || b_.def(t, Op::ZExt) != nullptr ? b_.operand(t, 0) : t;
+    };
+    return init_sgpr(term(0), first) && init_sgpr(term(1), second);
   }
   /// Initial SGPRs `first`+2 and +3 are constant words, as only the private segment buffer has them.
   [[nodiscard]] bool is_private_sgpr(u64 first) const {

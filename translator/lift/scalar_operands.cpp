@@ -28,7 +28,8 @@ void Lifter::set_sgpr(unsigned code, ValueId value) {
   case isa::kExecHi: return replace_half(kExecVar, true);
   default: break;
   }
-  // In index mode M0 also says which operands are indexed, which is followed only where the s_set_gpr_idx family changes it.
+  // In index mode M0 also says which operands are indexed, which is followed only where the s_set_gpr_idx
+  // family changes it.
   if (code == isa::kM0 && (known.mode & kModeGprIdxEn) != 0) untranslated("M0 written in index mode");
   ssa.write(static_cast<Var>(code & 127), value);
 }

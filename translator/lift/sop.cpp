@@ -196,6 +196,16 @@ void movreld(Lifter& l, unsigned dwords) {
   }
 }
 
+/// Half by half between ordinary registers, so that copies are the same values.
+void move64(Lifter& l) {
+  const isa::Operand& from = l.in->src[0];
+  if (!from.is(isa::OperandKind::Sgpr) || is_mask_register(from) || is_mask_register(l.in->dst[0]))
+    return l.set_s64(l.s64(0));
+  const ValueId low = l.sgpr(from.index), high = l.sgpr(from.index + 1);
+  l.set_sgpr(l.in->dst[0].index, low);
+  l.set_sgpr(l.in->dst[0].index + 1, high);
+}
+
 /// Conditional selection of masks by constants is a broadcast of SCC.
 void cselect64(Lifter& l) {
   const ValueId x = l.s64(0), y = l.s64(1);
@@ -342,7 +352,7 @@ void add_shifts_and_fields(Rules& rules) {
 
 void add_moves(Rules& rules) {
   RULE(s_mov_b32) { l.set_s32(l.s32(0)); };
-  RULE(s_mov_b64) { l.set_s64(l.s64(0)); };
+  RULE(s_mov_b64) { move64(l); };
   RULE(s_movk_i32) { l.set_s32(l.s32(0)); };
   RULE(s_cmov_b32) { l.set_s32(l.b.select(l.scc(), l.s32(0), l.sgpr(l.in->dst[0].index))); };
   RULE(s_cmovk_i32) { l.set_s32(l.b.select(l.scc(), l.s32(0), l.sgpr(l.in->dst[0].index))); };
