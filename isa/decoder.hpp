@@ -35,7 +35,7 @@ DecodeStatus decode(Target target, std::span<const u32> code, Inst& out);
 /// The same from bytes at any alignment (little-endian), as a value; the error names the dwords and the reason.
 Result<Inst> decode(Target target, std::span<const u8> bytes);
 
-/// Size in bytes of the instruction that starts with `first`, from its format alone; literals count, SMEM is 8. Never fails:
+/// Size in bytes of the instruction that starts with `first`, from its format alone, without a literal. Never fails:
 /// undefined formats count as one dword. For resynchronising listings.
 unsigned skip_size(Target target, u32 first);
 

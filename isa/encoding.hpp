@@ -33,6 +33,12 @@ struct Prefix {
   [[nodiscard]] constexpr bool matches(u32 first) const { return width != 0 && (first >> (32 - width)) == value; }
 };
 
+/// The bits of a prefix and some fields together.
+template <class... Fields>
+constexpr u64 bits_of(Prefix prefix, Fields... fields) {
+  return (prefix.mask() | ... | fields.mask());
+}
+
 // Scalar ALU.
 inline constexpr Field kSsrc0{0, 8}, kSsrc1{8, 8}, kSdst{16, 7}, kSimm16{0, 16};
 inline constexpr Field kSop2Op{23, 7}, kSop1Op{8, 8}, kSopkOp{23, 5}, kSopcOp{16, 7}, kSoppOp{16, 7};

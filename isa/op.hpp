@@ -3,6 +3,7 @@
 
 #include "isa/row.hpp"
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -22,10 +23,11 @@ inline constexpr unsigned kNumOps = 0
     ;
 
 /// All rows, indexed by Op.
-std::span<const Row, kNumOps> rows();
+extern const std::array<Row, kNumOps> kRows;
+inline std::span<const Row, kNumOps> rows() { return kRows; }
 
 /// The row of `op`.
-const Row& row_of(Op op);
+inline const Row& row_of(Op op) { return kRows[static_cast<u16>(op)]; }
 
 /// The mnemonic on `target`, without an encoding suffix. Targets that lack the instruction get the row's name.
 std::string_view mnemonic(Op op, Target target);

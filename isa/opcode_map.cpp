@@ -1,13 +1,15 @@
 #include "isa/opcode_map.hpp"
 
-#include <cassert>
+#include "isa/encoding.hpp"
+#include "isa/registers.hpp"
+#include "isa/row_table.hpp"
 
 namespace lanewise::isa {
 namespace {
 
-u8 sdwa_bit(Target target) { return target >= Target::gfx900 ? kSdwa9 : target == Target::gfx803 ? kSdwa8 : 0; }
+constexpr u8 sdwa_bit(Target target) { return target >= Target::gfx900 ? kSdwa9 : target == Target::gfx803 ? kSdwa8 : 0; }
 
-OpcodeEntry* slot(OpcodeMap& map, const Row& row, i16 opcode) {
+constexpr OpcodeEntry* slot(OpcodeMap& map, const Row& row, i16 opcode) {
   const auto i = static_cast<unsigned>(opcode);
   switch (row.encoding) {
   case Encoding::Sop2: return &map.sop2[i];
@@ -35,36 +37,72 @@ OpcodeEntry* slot(OpcodeMap& map, const Row& row, i16 opcode) {
   return nullptr;
 }
 
-void add(OpcodeMap& map, const Row& row, Target target) {
+constexpr bool takes_neg(const OperandSpec& spec) {
+  return spec.mods == SourceMods::NegAbs || (spec.mods == SourceMods::ByType && is_float(spec.type));
+}
+
+constexpr u64 vop3_modifiers(const OpcodeEntry& entry, const Row& row, Target target) {
+  using F = enc::Vop3;
+  const bool gfx8 = target >= Target::gfx803, gfx9 = target >= Target::gfx900, vop3b = row.dst[1].cls == OperandClass::M;
+  u64 bits = F::kNeg.put(entry.float_sources | entry.sext_sources);
+  if (!vop3b) bits |= F::kAbs.put(entry.float_sources);
+  const u64 clamps = kClamp | (gfx8 ? u64{kClamp8} : 0) | (gfx9 ? u64{kClamp9} : 0);
+  if (row.has(clamps) && gfx8) bits |= F::kClampGfx8.mask();
+  if (row.has(clamps) && !gfx8 && !vop3b) bits |= F::kClampGfx6.mask();
+  if (row.has(kOmod)) bits |= F::kOmod.mask();
+  if (row.has(kOpSel) && gfx9) bits |= F::kOpSel.mask();
+  return bits;
+}
+
+/// The columns that decoding looks at in every vector instruction, boiled down.
+constexpr void summarise(OpcodeEntry& entry, const Row& row, Target target) {
+  entry.plain = (row.dst[0].cls == OperandClass::V || row.has(kCompare)) && !row.dst[1].present() && row.src[0].cls == OperandClass::VS;
+  unsigned sources = 0, floats = 0, sext = 0;
+  for (unsigned i = 0; i < 3; ++i) {
+    const OperandSpec& spec = row.src[i];
+    if (!spec.present()) continue;
+    ++sources;
+    if (spec.cls != OperandClass::V && spec.cls != OperandClass::VS) entry.plain = false;
+    if (takes_neg(spec)) floats |= 1u << i;
+    else if (i > 0 && is_float(row.src[0].type) && spec.cls != OperandClass::M && !row.has(kClassTest)) sext |= 1u << i;
+  }
+  entry.num_sources = sources & 3;
+  entry.float_sources = floats & 7;
+  entry.sext_sources = sext & 7;
+  entry.vop3_modifiers = vop3_modifiers(entry, row, target);
+}
+
+constexpr void add(OpcodeMap& map, const Row& row, Target target) {
   const auto op = static_cast<u16>(row.op);
   const i16 opcode = row.opcode.on(target);
   if (opcode != kAbsent) {
-    OpcodeEntry* entry = slot(map, row, opcode);
-    assert(!entry->present());
-    *entry = {.op = op,
-              .form = row.forms & kE32 ? Form::E32 : Form::Base,
-              .has_sdwa = (row.forms & sdwa_bit(target)) != 0,
-              .has_dpp = target >= Target::gfx803 && (row.forms & kDpp)};
+    OpcodeEntry& entry = *slot(map, row, opcode);
+    if (entry.present()) throw "two rows share an opcode"; // Ends the compilation.
+    entry.op = op;
+    entry.form = row.forms & kE32 ? Form::E32 : Form::Base;
+    entry.has_sdwa = (row.forms & sdwa_bit(target)) != 0;
+    entry.has_dpp = target >= Target::gfx803 && (row.forms & kDpp) != 0;
+    summarise(entry, row, target);
   }
-  const i16 wide = vop3_opcode(row, target);
+  const i16 wide = detail::vop3_opcode(row, target);
   if (wide != kAbsent && row.encoding != Encoding::Vop3) {
-    assert(!map.vop3[static_cast<unsigned>(wide)].present());
-    map.vop3[static_cast<unsigned>(wide)] = {.op = op, .form = opcode == kAbsent ? Form::Base : Form::E64};
+    OpcodeEntry& entry = map.vop3[static_cast<unsigned>(wide)];
+    if (entry.present()) throw "two rows share a VOP3 opcode";
+    entry.op = op;
+    entry.form = opcode == kAbsent ? Form::Base : Form::E64;
+    summarise(entry, row, target);
   }
 }
 
-std::array<OpcodeMap, kNumTargets> build() {
-  std::array<OpcodeMap, kNumTargets> maps;
+constexpr std::array<OpcodeMap, kNumTargets> build() {
+  std::array<OpcodeMap, kNumTargets> maps{};
   for (unsigned t = 0; t < kNumTargets; ++t)
-    for (const Row& row : rows()) add(maps[t], row, static_cast<Target>(t));
+    for (const Row& row : detail::kRowTable) add(maps[t], row, static_cast<Target>(t));
   return maps;
 }
 
 } // namespace
 
-const OpcodeMap& opcode_map(Target target) {
-  static const std::array<OpcodeMap, kNumTargets> maps = build();
-  return maps[static_cast<unsigned>(target)];
-}
+constinit const std::array<OpcodeMap, kNumTargets> kOpcodeMaps = build();
 
 } // namespace lanewise::isa

@@ -1,4 +1,4 @@
-// Opcode to Op, per target and format: built from the tables at first use, read by the decoder.
+// Opcode to Op, per target and format: computed from the tables at compile time, read by the decoder.
 #pragma once
 
 #include "isa/op.hpp"
@@ -7,14 +7,21 @@
 
 namespace lanewise::isa {
 
-/// What an opcode of one format means.
+/// What an opcode of one format means, and what its decoding needs to know about its operands at a glance.
 struct OpcodeEntry {
   static constexpr u16 kNone = 0xffff;
   u16 op = kNone;
   Form form = Form::Base;
-  bool has_sdwa = false, has_dpp = false;
+  bool has_sdwa : 1 = false;
+  bool has_dpp : 1 = false;
+  bool plain : 1 = false;     ///< vector ALU: dst[0] is V or a compare's mask, every source VS or V, nothing else
+  u8 num_sources : 2 = 0;     ///< of a plain instruction
+  u8 float_sources : 4 = 0;   ///< bit per source that takes neg and abs
+  u8 sext_sources : 4 = 0;    ///< bit per integer source beside float ones: LLVM calls its neg bit sext
 
-  [[nodiscard]] bool present() const { return op != kNone; }
+  u64 vop3_modifiers = 0;     ///< VOP3: the bits of neg, abs, clamp, omod and op_sel that the instruction takes
+
+  [[nodiscard]] constexpr bool present() const { return op != kNone; }
 };
 
 /// All opcodes of one target. Each array is indexed by the opcode field and covers its whole range.
@@ -30,6 +37,7 @@ struct OpcodeMap {
   OpcodeEntry exp;
 };
 
-const OpcodeMap& opcode_map(Target target);
+extern const std::array<OpcodeMap, kNumTargets> kOpcodeMaps;
+inline const OpcodeMap& opcode_map(Target target) { return kOpcodeMaps[static_cast<unsigned>(target)]; }
 
 } // namespace lanewise::isa

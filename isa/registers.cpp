@@ -1,41 +1,75 @@
 #include "isa/registers.hpp"
 
 #include "isa/encoding.hpp"
+#include "isa/source_codes.hpp"
+
+#include <algorithm>
 
 namespace lanewise::isa {
 namespace {
 
-/// 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi): codes 240 to 248, at each width. The f64 value of 248 is the one LLVM and
-/// the hardware use, which is 1/(2 pi) rounded down.
+/// 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi): codes 240 to 248, at each width. 1/(2 pi) is truncated at 32 and 64 bits
+/// (7nm guide 6.2.1 gives the f32; LLVM and hardware agree on the others).
 constexpr u16 kHalf[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 constexpr u32 kSingle[9] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                             0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
 constexpr u64 kDouble[9] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x4000000000000000,
                             0xc000000000000000, 0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
-enum class Width : u8 { Half, PackedHalf, Single, Double };
+constexpr bool is_integer_code(unsigned code) { return code >= enc::kSrcInlineZero && code <= enc::kSrcInlineMinus16; }
 
-constexpr Width width_of(OperandType type) {
-  switch (type) {
-  case OperandType::B16: case OperandType::U16: case OperandType::I16: case OperandType::F16: return Width::Half;
-  case OperandType::V2F16: return Width::PackedHalf;
-  case OperandType::B64: case OperandType::U64: case OperandType::I64: case OperandType::F64: case OperandType::Mask:
-  case OperandType::B128: return Width::Double;
-  default: return Width::Single;
+constexpr InlineValue inline_value(unsigned code) {
+  if (code >= enc::kSrcHalf && code <= enc::kSrcInvTwoPi) {
+    const unsigned i = code - enc::kSrcHalf;
+    return {{kHalf[i], kHalf[i], kSingle[i], kDouble[i]}};
   }
+  if (!is_integer_code(code)) return {};
+  const i64 value = code <= 192 ? static_cast<i64>(code) - 128 : 192 - static_cast<i64>(code);
+  const auto bits = static_cast<u64>(value);
+  return {{bits & 0xffff, bits & 0xffffffff, bits & 0xffffffff, bits}};
+}
+
+constexpr std::array<InlineValue, 128> build_inline_values() {
+  std::array<InlineValue, 128> values{};
+  for (unsigned code = 128; code < 256; ++code) values[code - 128] = inline_value(code);
+  return values;
+}
+
+constexpr SourceCode source_code(Target target, unsigned code) {
+  const bool gfx8 = target >= Target::gfx803, gfx9 = target >= Target::gfx900;
+  constexpr u8 kAny = 255;
+  const auto index = static_cast<u16>(code);
+  if (code >= enc::kSrcVgpr0)
+    return {OperandKind::Vgpr, static_cast<u8>(std::min(512 - code, 255u)), 0, 0xff, static_cast<u16>(code - enc::kSrcVgpr0), 0};
+  if (code < enc::kSrcInlineZero) return {OperandKind::Sgpr, static_cast<u8>(sgpr_run(target, code)), 3, 0xff, index, 0};
+  const bool aperture = gfx9 && code >= kSharedBase && code <= kPopsExitingWaveId;
+  if (aperture || (code >= kVccz && code <= kScc)) return {OperandKind::Special, kAny, 0, 0xff, index, 0};
+  const bool number = code >= enc::kSrcHalf && code < enc::kSrcInvTwoPi + gfx8;
+  if (is_integer_code(code) || number) return {OperandKind::Inline, kAny, 0, 0, index, static_cast<u16>(code - 128)};
+  return {};
+}
+
+constexpr std::array<std::array<SourceCode, 512>, kNumTargets> build_source_codes() {
+  std::array<std::array<SourceCode, 512>, kNumTargets> all{};
+  for (unsigned t = 0; t < kNumTargets; ++t)
+    for (unsigned code = 0; code < 512; ++code) all[t][code] = source_code(static_cast<Target>(t), code);
+  return all;
+}
+
+constexpr std::array<u8, 64> build_inline_widths() {
+  std::array<u8, 64> widths{};
+  for (unsigned type = 0; type < widths.size(); ++type) widths[type] = static_cast<u8>(inline_width(static_cast<OperandType>(type)));
+  return widths;
 }
 
 } // namespace
 
+constinit const std::array<std::array<SourceCode, 512>, kNumTargets> kSourceCodes = build_source_codes();
+constinit const std::array<InlineValue, 128> kInlineValues = build_inline_values();
+constinit const std::array<u8, 64> kInlineWidths = build_inline_widths();
+
 u64 inline_constant(unsigned code, OperandType type) {
-  const Width width = width_of(type);
-  if (code >= enc::kSrcHalf) {
-    const unsigned i = code - enc::kSrcHalf;
-    return width == Width::Double ? kDouble[i] : width == Width::Single ? kSingle[i] : kHalf[i];
-  }
-  const i64 value = code <= 192 ? static_cast<i64>(code) - 128 : 192 - static_cast<i64>(code);
-  const auto bits = static_cast<u64>(value);
-  return width == Width::Double ? bits : width == Width::Half ? bits & 0xffff : bits & 0xffffffff;
+  return kInlineValues[code - 128].at_width[static_cast<unsigned>(inline_width(type))];
 }
 
 u64 literal_constant(u32 dword, OperandType type) {

@@ -1,0 +1,276 @@
+// Decoding VOP1, VOP2, VOPC, VOP3, VOP3P and VINTRP.
+#include "isa/decoding.hpp"
+
+namespace lanewise::isa::detail {
+
+// ---------------------------------------------------------------- modifiers
+
+/// neg and abs of source `i`. Fields that the operand does not take stay untaken, so they have to be zero.
+void Decoding::negate(unsigned i, const OpcodeEntry& entry, enc::Field neg, enc::Field abs) {
+  if (entry.float_sources >> i & 1) {
+    out_.src[i].neg = take_flag(neg);
+    out_.src[i].abs = take(abs);
+  } else if (entry.sext_sources >> i & 1 && out_.form != Form::Sdwa) {
+    // LLVM's syntax calls the neg bit of an integer operand beside float ones sext; on whole registers it does nothing.
+    out_.src[i].sext = take_flag(neg);
+  }
+}
+
+void Decoding::selector(unsigned i, enc::Field sel_field, enc::Field sext) {
+  const u32 sel = take(sel_field);
+  if (sel > static_cast<u32>(SdwaSel::Dword)) return fail(ReservedControl);
+  out_.src[i].sel = static_cast<SdwaSel>(sel);
+  const OperandSpec& spec = row_->src[i];
+  if (!is_float(spec.type) && spec.mods != SourceMods::NegAbs) out_.src[i].sext = take_flag(sext);
+}
+
+void Decoding::sdwa(const OpcodeEntry& entry) {
+  using F = enc::Sdwa;
+  out_.form = Form::Sdwa;
+  const auto pick = [this](unsigned i, enc::Field code, enc::Field scalar) {
+    const bool is_scalar = gfx9_ && take_flag(scalar);
+    vector_source(out_.src[i], take(code) + (is_scalar ? 0 : enc::kSrcVgpr0), row_->src[i], false, false);
+  };
+  if (!row_->src[0].present()) return; // v_nop
+  pick(0, F::kSrc0, F::kS0);
+  negate(0, entry, F::kSrc0Neg, F::kSrc0Abs);
+  selector(0, F::kSrc0Sel, F::kSrc0Sext);
+  if (row_->src[1].present()) {
+    pick(1, enc::kVsrc1, F::kS1);
+    negate(1, entry, F::kSrc1Neg, F::kSrc1Abs);
+    selector(1, F::kSrc1Sel, F::kSrc1Sext);
+  }
+  if (gfx9_ && row_->encoding == Encoding::Vopc) return mask(out_.dst[0], take_flag(F::kSd) ? take(F::kSdst) : kVccLo);
+  out_.mods.clamp = take_flag(F::kClamp);
+  if (row_->encoding == Encoding::Vopc) return;
+  if (gfx9_ && row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
+  const u32 sel = take(F::kDstSel), unused = take(F::kDstUnused);
+  if (sel > static_cast<u32>(SdwaSel::Dword) || unused > 2) return fail(ReservedControl);
+  out_.mods.dst_sel = static_cast<SdwaSel>(sel);
+  out_.mods.dst_unused = static_cast<u8>(unused);
+}
+
+/// True for the values of dpp_ctrl that 7nm guide table 13.3.9 defines.
+static bool is_dpp_ctrl(unsigned ctrl) {
+  if (ctrl <= 0xff) return true;                        // quad_perm
+  if (ctrl >= 0x101 && ctrl <= 0x12f) return ctrl % 16; // row_shl, row_shr, row_ror
+  switch (ctrl) {
+  case 0x130: case 0x134: case 0x138: case 0x13c: // wave_shl, rol, shr, ror
+  case 0x140: case 0x141: case 0x142: case 0x143: // row_mirror, row_half_mirror, row_bcast15, row_bcast31
+    return true;
+  default: return false;
+  }
+}
+
+void Decoding::dpp(const OpcodeEntry& entry) {
+  using F = enc::Dpp;
+  out_.form = Form::Dpp;
+  if (row_->src[0].present()) {
+    vgpr(out_.src[0], take(F::kSrc0), row_->src[0]);
+    negate(0, entry, F::kSrc0Neg, F::kSrc0Abs);
+  }
+  if (row_->src[1].present()) {
+    vgpr(out_.src[1], take(enc::kVsrc1), row_->src[1]);
+    negate(1, entry, F::kSrc1Neg, F::kSrc1Abs);
+  }
+  const u32 ctrl = take(F::kCtrl);
+  if (!is_dpp_ctrl(ctrl)) return fail(ReservedControl);
+  out_.mods.dpp_ctrl = static_cast<u16>(ctrl);
+  out_.mods.bound_ctrl = take_flag(F::kBoundCtrl);
+  out_.mods.bank_mask = static_cast<u8>(take(F::kBankMask));
+  out_.mods.row_mask = static_cast<u8>(take(F::kRowMask));
+}
+
+// ---------------------------------------------------------------- 32 bits
+
+/// The 32-bit form of instructions with anything but vector registers and plain sources: lane selects, K, implicit VCC.
+void Decoding::odd_e32_operands(Encoding encoding) {
+  const bool reads_src0 = row_->src[0].present() || row_->dst[1].cls == OperandClass::V;
+  const unsigned src0 = reads_src0 ? take(enc::kSrc0) : 0;
+  if (row_->dst[1].cls == OperandClass::V) operand(out_.dst[1], src0, row_->dst[1], kVgprOnly); // v_swap_b32
+  for (unsigned i = 0; i < 3; ++i) {
+    const OperandSpec& spec = row_->src[i];
+    switch (spec.cls) {
+    case OperandClass::VS: vector_source(out_.src[i], src0, spec, true, true); break;
+    case OperandClass::VO:
+      if (src0 == kLdsDirect) lds_direct(out_.src[i], spec, true);
+      else operand(out_.src[i], src0, spec, kVgprOnly);
+      break;
+    case OperandClass::V: operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec, kVgprOnly); break;
+    case OperandClass::VL: operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, kScalarSource); break;
+    case OperandClass::K: literal(out_.src[i], spec); break;
+    default: break;
+    }
+  }
+}
+
+template <Encoding encoding>
+void Decoding::vector_e32(const OpcodeEntry& entry) {
+  constexpr u64 fixed = encoding == Encoding::Vop2   ? enc::bits_of(enc::kVop2Prefix, enc::kVop2Op, enc::kSrc0)
+                        : encoding == Encoding::Vop1 ? enc::bits_of(enc::kVop1Prefix, enc::kVop1Op)
+                                                     : enc::bits_of(enc::kVopcPrefix, enc::kVopcOp, enc::kSrc0);
+  constexpr u64 plain = enc::kSrc0.mask() | (encoding == Encoding::Vopc ? 0 : enc::kVdst.mask()) |
+                        (encoding == Encoding::Vop1 ? 0 : enc::kVsrc1.mask());
+  if (!begin(entry, encoding, 1, fixed)) return;
+  const unsigned src0 = at(enc::kSrc0);
+  const bool extended = src0 - enc::kSrcSdwa <= 1 && gfx8_ && (entry.has_dpp || row_->src[0].present());
+  if (entry.plain && !extended) [[likely]] {
+    used_ = fixed | plain;
+    if constexpr (encoding == Encoding::Vopc) implicit_vcc(out_.dst[0]);
+    else vgpr(out_.dst[0], at(enc::kVdst), row_->dst[0]);
+    vector_source(out_.src[0], src0, row_->src[0], true, true);
+    if constexpr (encoding != Encoding::Vop1) vgpr(out_.src[1], at(enc::kVsrc1), row_->src[1]);
+    return;
+  }
+  const OperandSpec& dst = row_->dst[0];
+  if (dst.cls == OperandClass::V) vgpr(out_.dst[0], take(enc::kVdst), dst);
+  else if (dst.cls == OperandClass::S) operand(out_.dst[0], take(enc::kVdst), dst, kScalarResult);
+  else if (dst.cls == OperandClass::M) implicit_vcc(out_.dst[0]);
+  if (row_->dst[1].cls == OperandClass::M) implicit_vcc(out_.dst[1]);
+  if (row_->src[2].cls == OperandClass::M) implicit_vcc(out_.src[2]);
+  if (!extended) return odd_e32_operands(encoding);
+  if (src0 == enc::kSrcSdwa ? !entry.has_sdwa : !entry.has_dpp) return fail(UnknownForm);
+  dwords_ = 2;
+  used_ |= enc::kSrc0.mask();
+  if (code_.size() < 2) return fail(Truncated);
+  return src0 == enc::kSrcSdwa ? sdwa(entry) : dpp(entry);
+}
+
+void Decoding::vop1() { vector_e32<Encoding::Vop1>(map_.vop1[at(enc::kVop1Op)]); }
+void Decoding::vop2() { vector_e32<Encoding::Vop2>(map_.vop2[at(enc::kVop2Op)]); }
+void Decoding::vopc() { vector_e32<Encoding::Vopc>(map_.vopc[at(enc::kVopcOp)]); }
+
+// ---------------------------------------------------------------- 64 bits
+
+static constexpr enc::Field kVop3Src[3] = {enc::Vop3::kSrc0, enc::Vop3::kSrc1, enc::Vop3::kSrc2};
+
+/// The operands of VOP3 instructions that are not vector registers and plain sources throughout.
+void Decoding::odd_vop3_operands() {
+  const OperandSpec& dst = row_->dst[0];
+  const unsigned vdst = enc::Vop3::kVdst.get(word_);
+  if (dst.present()) used_ |= enc::Vop3::kVdst.mask();
+  if (dst.cls == OperandClass::V) vgpr(out_.dst[0], vdst, dst);
+  else if (dst.present()) operand(out_.dst[0], vdst, dst, kScalarResult);
+  if (row_->dst[1].cls == OperandClass::M) mask(out_.dst[1], take(enc::Vop3::kSdst));
+  if (row_->dst[1].cls == OperandClass::V) operand(out_.dst[1], take(kVop3Src[0]), row_->dst[1], kVgprOnly); // v_swap_b32
+  for (unsigned i = 0; i < 3; ++i) {
+    const OperandSpec& spec = row_->src[i];
+    if (!spec.present()) continue;
+    const unsigned code = take(kVop3Src[i]);
+    switch (spec.cls) {
+    case OperandClass::M: mask(out_.src[i], code); break;
+    case OperandClass::VL: operand(out_.src[i], code, spec, kScalarSource); break;
+    case OperandClass::VO:
+      if (code == kLdsDirect) lds_direct(out_.src[i], spec, true);
+      else operand(out_.src[i], code, spec, kVgprOnly);
+      break;
+    default: vector_source(out_.src[i], code, spec, false, i == 0);
+    }
+  }
+}
+
+void Decoding::vop3_modifiers(const OpcodeEntry& entry, bool vop3b) {
+  using F = enc::Vop3;
+  const u64 word = word_ & entry.vop3_modifiers;
+  used_ |= entry.vop3_modifiers;
+  const unsigned neg = F::kNeg.get(word), abs = vop3b ? 0 : F::kAbs.get(word);
+  const unsigned floats = neg & entry.float_sources, sext = neg & entry.sext_sources;
+  for (unsigned i = 0; i < 3; ++i) {
+    out_.src[i].neg = floats >> i & 1;
+    out_.src[i].abs = abs >> i & 1;
+    out_.src[i].sext = sext >> i & 1;
+  }
+  out_.mods.omod = static_cast<u8>(F::kOmod.get(word));
+  if (gfx8_) {
+    out_.mods.clamp = F::kClampGfx8.get(word);
+    out_.mods.op_sel = static_cast<u8>(row_->has(kOpSel) ? F::kOpSel.get(word) : 0);
+  } else if (!vop3b) {
+    out_.mods.clamp = F::kClampGfx6.get(word);
+  }
+}
+
+void Decoding::interpolation_e64(const OpcodeEntry& entry) {
+  using F = enc::Vop3;
+  out_.mods.attr = static_cast<u8>(take(F::kAttr));
+  out_.mods.attr_chan = static_cast<u8>(take(F::kAttrChan));
+  out_.mods.high = row_->encoding == Encoding::Vop3 && take_flag(F::kHigh);
+  vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);
+  // The sources sit one field higher than their slots.
+  const unsigned code = take(F::kSrc1);
+  if (row_->src[0].cls != OperandClass::Imm) operand(out_.src[0], code, row_->src[0], kVgprOnly);
+  else if (code > 2) return fail(ReservedSource);
+  else immediate(out_.src[0], code, row_->src[0]);
+  if (row_->src[1].present()) vector_source(out_.src[1], take(F::kSrc2), row_->src[1], false, false);
+  for (u8 i = 0; i < 2; ++i)
+    negate(i, entry, enc::bit(F::kNeg, static_cast<u8>(i + 1)), enc::bit(F::kAbs, static_cast<u8>(i + 1)));
+  if (row_->has(kClamp)) out_.mods.clamp = take_flag(F::kClampGfx8);
+  if (row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
+}
+
+void Decoding::vop3() {
+  using F = enc::Vop3;
+  const enc::Field op = gfx8_ ? F::kOpGfx8 : F::kOpGfx6;
+  const OpcodeEntry& entry = map_.vop3[at(op)];
+  if (!begin(entry, Encoding::Vop3, 2, enc::bits_of(F::kPrefix, op))) return;
+  if (!entry.plain) {
+    if (row_->has(kInterp)) return interpolation_e64(entry);
+    odd_vop3_operands();
+    return vop3_modifiers(entry, row_->dst[1].cls == OperandClass::M);
+  }
+  constexpr u64 fields[4] = {0, F::kSrc0.mask(), F::kSrc0.mask() | F::kSrc1.mask(), F::kSrc0.mask() | F::kSrc1.mask() | F::kSrc2.mask()};
+  used_ |= F::kVdst.mask() | fields[entry.num_sources];
+  const bool compare = row_->dst[0].cls == OperandClass::M;
+  operand(out_.dst[0], at(F::kVdst) + (compare ? 0 : enc::kSrcVgpr0), row_->dst[0], compare ? kScalarResult : kVgprOnly);
+  vector_source(out_.src[0], at(F::kSrc0), row_->src[0], false, true);
+  if (entry.num_sources > 1) vector_source(out_.src[1], at(F::kSrc1), row_->src[1], false, false);
+  if (entry.num_sources > 2) vector_source(out_.src[2], at(F::kSrc2), row_->src[2], false, false);
+  vop3_modifiers(entry, false);
+}
+
+/// A source of v_mad_mix / v_fma_mix is f16 or f32 as op_sel_hi says, and so are its constants.
+void Decoding::mixed_source(unsigned i, unsigned code) {
+  OperandSpec spec = row_->src[i];
+  if (out_.mods.op_sel_hi >> i & 1) spec.type = OperandType::F16;
+  Operand& out = out_.src[i];
+  vector_source(out, code, spec, false, i == 0);
+  out.neg = take_flag(enc::bit(enc::Vop3p::kNeg, static_cast<u8>(i)));
+  out.abs = take_flag(enc::bit(enc::Vop3p::kNegHi, static_cast<u8>(i)));
+}
+
+void Decoding::vop3p() {
+  using F = enc::Vop3p;
+  if (!begin(map_.vop3p[at(F::kOp)], Encoding::Vop3p, 2, enc::bits_of(F::kPrefix, F::kOp))) return;
+  const u8 count = row_->src[2].present() ? 3 : 2;
+  const auto list = [&](enc::Field field) { return static_cast<u8>(take(enc::Field{field.lo, count})); };
+  out_.mods.op_sel = list(F::kOpSel);
+  // Assemblers set the third bit of op_sel_hi even where there is no third source.
+  out_.mods.op_sel_hi = static_cast<u8>((take(F::kOpSelHi) | take(F::kOpSelHi2) << 2) & ((1u << count) - 1));
+  out_.mods.clamp = take_flag(F::kClamp);
+  vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);
+  const bool mixed = row_->has(kMixed);
+  const u32 neg = list(F::kNeg), neg_hi = list(F::kNegHi);
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned code = take(kVop3Src[i]);
+    if (mixed) {
+      mixed_source(i, code);
+    } else {
+      vector_source(out_.src[i], code, row_->src[i], false, i == 0);
+      out_.src[i].neg = neg >> i & 1;
+    }
+  }
+  if (!mixed) out_.mods.neg_hi = static_cast<u8>(neg_hi);
+}
+
+void Decoding::vintrp() {
+  using F = enc::Vintrp;
+  if (!begin(map_.vintrp[at(F::kOp)], Encoding::Vintrp, 1, enc::bits_of(F::kPrefixGfx6, F::kOp))) return;
+  out_.mods.attr = static_cast<u8>(take(F::kAttr));
+  out_.mods.attr_chan = static_cast<u8>(take(F::kAttrChan));
+  vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);
+  const unsigned vsrc = take(F::kVsrc);
+  if (row_->src[0].cls != OperandClass::Imm) return vgpr(out_.src[0], vsrc, row_->src[0]);
+  if (vsrc > 2) return fail(ReservedSource);
+  immediate(out_.src[0], vsrc, row_->src[0]);
+}
+
+} // namespace lanewise::isa::detail
