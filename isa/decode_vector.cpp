@@ -83,21 +83,26 @@ void Decoding::dpp(const OpcodeEntry& entry) {
 
 // ---------------------------------------------------------------- 32 bits
 
-/// The 32-bit form of instructions with anything but vector registers and plain sources: lane selects, K, implicit VCC.
-void Decoding::odd_e32_operands(Encoding encoding) {
-  const bool reads_src0 = row_->src[0].present() || row_->dst[1].cls == OperandClass::V;
-  const unsigned src0 = reads_src0 ? take(enc::kSrc0) : 0;
-  if (row_->dst[1].cls == OperandClass::V) operand(out_.dst[1], src0, row_->dst[1], kVgprOnly); // v_swap_b32
+/// The 32-bit form of instructions with operands out of the ordinary: lane selects, K, scalar results, none at all.
+void Decoding::odd_e32(Encoding encoding, const OpcodeEntry& entry) {
+  const OperandSpec& dst = row_->dst[0];
+  if (entry.scalar_dst) operand(out_.dst[0], take(enc::kVdst), dst, OperandSet::ScalarResult);
+  else if (dst.present()) vgpr(out_.dst[0], take(enc::kVdst), dst);
+  const bool swap = row_->dst[1].cls == OperandClass::V;
+  const unsigned src0 = swap || row_->src[0].present() ? take(enc::kSrc0) : 0;
+  if (swap) operand(out_.dst[1], src0, row_->dst[1], OperandSet::Vgpr);
   for (unsigned i = 0; i < 3; ++i) {
     const OperandSpec& spec = row_->src[i];
     switch (spec.cls) {
     case OperandClass::VS: vector_source(out_.src[i], src0, spec, true, true); break;
     case OperandClass::VO:
       if (src0 == kLdsDirect) lds_direct(out_.src[i], spec, true);
-      else operand(out_.src[i], src0, spec, kVgprOnly);
+      else operand(out_.src[i], src0, spec, OperandSet::Vgpr);
       break;
-    case OperandClass::V: operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec, kVgprOnly); break;
-    case OperandClass::VL: operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, kScalarSource); break;
+    case OperandClass::V:
+      operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec, OperandSet::Vgpr);
+      break;
+    case OperandClass::VL: operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, OperandSet::ScalarSource); break;
     case OperandClass::K: literal(out_.src[i], spec); break;
     default: break;
     }
@@ -106,29 +111,27 @@ void Decoding::odd_e32_operands(Encoding encoding) {
 
 template <Encoding encoding>
 void Decoding::vector_e32(const OpcodeEntry& entry) {
-  constexpr u64 fixed = encoding == Encoding::Vop2   ? enc::bits_of(enc::kVop2Prefix, enc::kVop2Op, enc::kSrc0)
-                        : encoding == Encoding::Vop1 ? enc::bits_of(enc::kVop1Prefix, enc::kVop1Op)
-                                                     : enc::bits_of(enc::kVopcPrefix, enc::kVopcOp, enc::kSrc0);
-  constexpr u64 plain = enc::kSrc0.mask() | (encoding == Encoding::Vopc ? 0 : enc::kVdst.mask()) |
+  constexpr u64 opcode = encoding == Encoding::Vop2   ? enc::bits_of(enc::kVop2Prefix, enc::kVop2Op)
+                         : encoding == Encoding::Vop1 ? enc::bits_of(enc::kVop1Prefix, enc::kVop1Op)
+                                                      : enc::bits_of(enc::kVopcPrefix, enc::kVopcOp);
+  constexpr u64 plain = opcode | enc::kSrc0.mask() | (encoding == Encoding::Vopc ? 0 : enc::kVdst.mask()) |
                         (encoding == Encoding::Vop1 ? 0 : enc::kVsrc1.mask());
-  if (!begin(entry, encoding, 1, fixed)) return;
+  if (!begin(entry, encoding, 1, opcode)) return;
   const unsigned src0 = at(enc::kSrc0);
   const bool extended = src0 - enc::kSrcSdwa <= 1 && gfx8_ && (entry.has_dpp || row_->src[0].present());
-  if (entry.plain && !extended) [[likely]] {
-    used_ = fixed | plain;
+  if (!entry.plain && !extended) return odd_e32(encoding, entry);
+  if (entry.plain) [[likely]] {
+    used_ = plain;
     if constexpr (encoding == Encoding::Vopc) implicit_vcc(out_.dst[0]);
     else vgpr(out_.dst[0], at(enc::kVdst), row_->dst[0]);
-    vector_source(out_.src[0], src0, row_->src[0], true, true);
-    if constexpr (encoding != Encoding::Vop1) vgpr(out_.src[1], at(enc::kVsrc1), row_->src[1]);
-    return;
+    if (entry.vcc_out) implicit_vcc(out_.dst[1]);
+    if (entry.vcc_in) implicit_vcc(out_.src[2]);
+    if (!extended) {
+      vector_source(out_.src[0], src0, row_->src[0], true, true);
+      if constexpr (encoding != Encoding::Vop1) vgpr(out_.src[1], at(enc::kVsrc1), row_->src[1]);
+      return;
+    }
   }
-  const OperandSpec& dst = row_->dst[0];
-  if (dst.cls == OperandClass::V) vgpr(out_.dst[0], take(enc::kVdst), dst);
-  else if (dst.cls == OperandClass::S) operand(out_.dst[0], take(enc::kVdst), dst, kScalarResult);
-  else if (dst.cls == OperandClass::M) implicit_vcc(out_.dst[0]);
-  if (row_->dst[1].cls == OperandClass::M) implicit_vcc(out_.dst[1]);
-  if (row_->src[2].cls == OperandClass::M) implicit_vcc(out_.src[2]);
-  if (!extended) return odd_e32_operands(encoding);
   if (src0 == enc::kSrcSdwa ? !entry.has_sdwa : !entry.has_dpp) return fail(UnknownForm);
   dwords_ = 2;
   used_ |= enc::kSrc0.mask();
@@ -142,37 +145,13 @@ void Decoding::vopc() { vector_e32<Encoding::Vopc>(map_.vopc[at(enc::kVopcOp)]);
 
 // ---------------------------------------------------------------- 64 bits
 
-static constexpr enc::Field kVop3Src[3] = {enc::Vop3::kSrc0, enc::Vop3::kSrc1, enc::Vop3::kSrc2};
-
-/// The operands of VOP3 instructions that are not vector registers and plain sources throughout.
-void Decoding::odd_vop3_operands() {
-  const OperandSpec& dst = row_->dst[0];
-  const unsigned vdst = enc::Vop3::kVdst.get(word_);
-  if (dst.present()) used_ |= enc::Vop3::kVdst.mask();
-  if (dst.cls == OperandClass::V) vgpr(out_.dst[0], vdst, dst);
-  else if (dst.present()) operand(out_.dst[0], vdst, dst, kScalarResult);
-  if (row_->dst[1].cls == OperandClass::M) mask(out_.dst[1], take(enc::Vop3::kSdst));
-  if (row_->dst[1].cls == OperandClass::V) operand(out_.dst[1], take(kVop3Src[0]), row_->dst[1], kVgprOnly); // v_swap_b32
-  for (unsigned i = 0; i < 3; ++i) {
-    const OperandSpec& spec = row_->src[i];
-    if (!spec.present()) continue;
-    const unsigned code = take(kVop3Src[i]);
-    switch (spec.cls) {
-    case OperandClass::M: mask(out_.src[i], code); break;
-    case OperandClass::VL: operand(out_.src[i], code, spec, kScalarSource); break;
-    case OperandClass::VO:
-      if (code == kLdsDirect) lds_direct(out_.src[i], spec, true);
-      else operand(out_.src[i], code, spec, kVgprOnly);
-      break;
-    default: vector_source(out_.src[i], code, spec, false, i == 0);
-    }
-  }
-}
+constexpr enc::Field kVop3Src[3] = {enc::Vop3::kSrc0, enc::Vop3::kSrc1, enc::Vop3::kSrc2};
 
 void Decoding::vop3_modifiers(const OpcodeEntry& entry, bool vop3b) {
   using F = enc::Vop3;
   const u64 word = word_ & entry.vop3_modifiers;
   used_ |= entry.vop3_modifiers;
+  if (word == 0) return;
   const unsigned neg = F::kNeg.get(word), abs = vop3b ? 0 : F::kAbs.get(word);
   const unsigned floats = neg & entry.float_sources, sext = neg & entry.sext_sources;
   for (unsigned i = 0; i < 3; ++i) {
@@ -197,7 +176,7 @@ void Decoding::interpolation_e64(const OpcodeEntry& entry) {
   vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);
   // The sources sit one field higher than their slots.
   const unsigned code = take(F::kSrc1);
-  if (row_->src[0].cls != OperandClass::Imm) operand(out_.src[0], code, row_->src[0], kVgprOnly);
+  if (row_->src[0].cls != OperandClass::Imm) operand(out_.src[0], code, row_->src[0], OperandSet::Vgpr);
   else if (code > 2) return fail(ReservedSource);
   else immediate(out_.src[0], code, row_->src[0]);
   if (row_->src[1].present()) vector_source(out_.src[1], take(F::kSrc2), row_->src[1], false, false);
@@ -207,24 +186,32 @@ void Decoding::interpolation_e64(const OpcodeEntry& entry) {
   if (row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
 }
 
+void Decoding::swap_e64() {
+  vgpr(out_.dst[0], take(enc::Vop3::kVdst), row_->dst[0]);
+  operand(out_.dst[1], take(enc::Vop3::kSrc0), row_->dst[1], OperandSet::Vgpr);
+}
+
 void Decoding::vop3() {
   using F = enc::Vop3;
   const enc::Field op = gfx8_ ? F::kOpGfx8 : F::kOpGfx6;
   const OpcodeEntry& entry = map_.vop3[at(op)];
   if (!begin(entry, Encoding::Vop3, 2, enc::bits_of(F::kPrefix, op))) return;
-  if (!entry.plain) {
-    if (row_->has(kInterp)) return interpolation_e64(entry);
-    odd_vop3_operands();
-    return vop3_modifiers(entry, row_->dst[1].cls == OperandClass::M);
-  }
+  if (entry.num_sources == 0) return row_->dst[1].present() ? swap_e64() : void(); // v_nop, v_clrexcp
+  if (row_->has(kInterp)) return interpolation_e64(entry);
   constexpr u64 fields[4] = {0, F::kSrc0.mask(), F::kSrc0.mask() | F::kSrc1.mask(), F::kSrc0.mask() | F::kSrc1.mask() | F::kSrc2.mask()};
-  used_ |= F::kVdst.mask() | fields[entry.num_sources];
-  const bool compare = row_->dst[0].cls == OperandClass::M;
-  operand(out_.dst[0], at(F::kVdst) + (compare ? 0 : enc::kSrcVgpr0), row_->dst[0], compare ? kScalarResult : kVgprOnly);
-  vector_source(out_.src[0], at(F::kSrc0), row_->src[0], false, true);
-  if (entry.num_sources > 1) vector_source(out_.src[1], at(F::kSrc1), row_->src[1], false, false);
-  if (entry.num_sources > 2) vector_source(out_.src[2], at(F::kSrc2), row_->src[2], false, false);
-  vop3_modifiers(entry, false);
+  used_ |= fields[entry.num_sources];
+  if (row_->dst[0].present()) {
+    used_ |= F::kVdst.mask();
+    if (entry.scalar_dst) operand(out_.dst[0], at(F::kVdst), row_->dst[0], OperandSet::ScalarResult);
+    else vgpr(out_.dst[0], at(F::kVdst), row_->dst[0]);
+  }
+  if (entry.vcc_out) mask(out_.dst[1], take(F::kSdst));
+  const unsigned src0 = at(F::kSrc0);
+  if (src0 == kLdsDirect) [[unlikely]] lds_direct(out_.src[0], row_->src[0], row_->src[0].cls != OperandClass::VL);
+  else operand(out_.src[0], src0, row_->src[0], entry.vop3_sets[0]);
+  if (entry.num_sources > 1) operand(out_.src[1], at(F::kSrc1), row_->src[1], entry.vop3_sets[1]);
+  if (entry.num_sources > 2) operand(out_.src[2], at(F::kSrc2), row_->src[2], entry.vop3_sets[2]);
+  vop3_modifiers(entry, entry.vcc_out);
 }
 
 /// A source of v_mad_mix / v_fma_mix is f16 or f32 as op_sel_hi says, and so are its constants.

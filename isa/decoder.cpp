@@ -53,9 +53,10 @@ constexpr auto kFormats = [] {
 
 DecodeStatus Decoding::why_refused(unsigned code, const OperandSpec& spec) const {
   const SourceCode& info = codes_[code & 511];
-  if (info.run == 0) return code < enc::kSrcInlineZero ? ReservedRegister : code == enc::kSrcLiteral ? LiteralNotAllowed : ReservedSource;
-  if (code & info.align_mask & kTupleAlignment[spec.dwords]) return MisalignedScalar;
-  return info.run < spec.dwords ? RegisterRange : ReservedSource;
+  if (info.kind == OperandKind::None)
+    return code < enc::kSrcInlineZero ? ReservedRegister : code == enc::kSrcLiteral ? LiteralNotAllowed : ReservedSource;
+  if (info.allows & allow_dwords(spec.dwords)) return ReservedSource;
+  return info.kind == OperandKind::Sgpr && (code & tuple_alignment(spec.dwords)) ? MisalignedScalar : RegisterRange;
 }
 
 void Decoding::lds_direct(Operand& out, const OperandSpec& spec, bool allowed) {
@@ -78,13 +79,7 @@ void Decoding::literal(Operand& out, const OperandSpec& spec) {
   out.value = literal_constant(code_[dwords_ - 1], spec.type);
 }
 
-void Decoding::check_reserved() {
-  const unsigned dwords = dwords_ - has_literal_;
-  const u64 present = dwords == 1 ? word_ & 0xffffffff : word_;
-  if (present & ~used_) [[unlikely]] fail(ReservedBits);
-}
-
-DecodeStatus Decoding::run() {
+[[gnu::flatten]] DecodeStatus Decoding::run() {
   if (code_.empty()) return Truncated;
   const u32 first = code_[0];
   word_ = code_.size() > 1 ? first | u64{code_[1]} << 32 : first;

@@ -7,20 +7,22 @@
 #include "isa/registers.hpp"
 #include "isa/source_codes.hpp"
 
+#include <bit>
+#include <cstddef>
+#include <cstring>
+
 namespace lanewise::isa::detail {
 
 using enum DecodeStatus;
 
-/// Operand kinds that a field may name, one bit per OperandKind.
-using Kinds = u8;
-constexpr Kinds kind_bit(OperandKind kind) { return static_cast<Kinds>(1u << static_cast<unsigned>(kind)); }
-inline constexpr Kinds kVgprOnly = kind_bit(OperandKind::Vgpr);
-inline constexpr Kinds kSgprOnly = kind_bit(OperandKind::Sgpr);
-/// What the scalar results of vector instructions may name: a register, or a read-only value, which drops the write
-/// (7nm guide 3.6.1).
-inline constexpr Kinds kScalarResult = kSgprOnly | kind_bit(OperandKind::Special);
-inline constexpr Kinds kScalarSource = kScalarResult | kind_bit(OperandKind::Inline);
-inline constexpr Kinds kAnySource = kScalarSource | kVgprOnly;
+/// The first eight bytes of an Operand, written at once: kind, type, dwords, no modifiers, sel = DWORD.
+struct OperandHead {
+  u64 bits;
+  constexpr explicit OperandHead(const OperandSpec& spec)
+      : bits(u64{static_cast<u8>(spec.type)} << 8 | u64{spec.dwords} << 16 | u64{static_cast<u8>(SdwaSel::Dword)} << 48) {}
+};
+static_assert(offsetof(Operand, kind) == 0 && offsetof(Operand, type) == 1 && offsetof(Operand, dwords) == 2 &&
+              offsetof(Operand, sel) == 6 && offsetof(Operand, index) == 8 && std::endian::native == std::endian::little);
 
 /// The words, and the instruction being filled in. Every step reports through `status_`; the first failure stays.
 class Decoding {
@@ -75,11 +77,11 @@ private:
   void check_reserved();
 
   // Operands. `code` is a value of the 9-bit source field; VGPR fields of 8 bits go through vgpr().
-  void operand(Operand& out, unsigned code, const OperandSpec& spec, Kinds kinds);
-  void vgpr(Operand& out, unsigned index, const OperandSpec& spec) { operand(out, index + enc::kSrcVgpr0, spec, kVgprOnly); }
-  void sgpr(Operand& out, unsigned code, const OperandSpec& spec) { operand(out, code, spec, kSgprOnly); }
-  void mask(Operand& out, unsigned code) { operand(out, code, kMaskSpec, kScalarResult); }
-  void implicit_vcc(Operand& out) { mask(out, kVccLo); }
+  void operand(Operand& out, unsigned code, const OperandSpec& spec, OperandSet set);
+  void vgpr(Operand& out, unsigned index, const OperandSpec& spec) { operand(out, index + enc::kSrcVgpr0, spec, OperandSet::Vgpr); }
+  void sgpr(Operand& out, unsigned code, const OperandSpec& spec) { operand(out, code, spec, OperandSet::Sgpr); }
+  void mask(Operand& out, unsigned code) { operand(out, code, kMaskSpec, OperandSet::ScalarResult); }
+  void implicit_vcc(Operand& out) { out = kVccOperand; }
   /// A source of the scalar ALU, or of a vector instruction that has no room for a literal.
   void scalar_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed);
   /// A source of a vector instruction; only the first may be lds_direct.
@@ -93,8 +95,8 @@ private:
   // Shared pieces of the vector ALU.
   template <Encoding encoding>
   void vector_e32(const OpcodeEntry& entry);
-  void odd_e32_operands(Encoding encoding);
-  void odd_vop3_operands();
+  void odd_e32(Encoding encoding, const OpcodeEntry& entry);
+  void swap_e64();
   void sdwa(const OpcodeEntry& entry);
   void dpp(const OpcodeEntry& entry);
   void selector(unsigned i, enc::Field sel, enc::Field sext);
@@ -110,6 +112,7 @@ private:
   /// Whether an atomic or load writes its result register.
   bool returns() const { return row_->memory.atomic == Atomic::None || out_.mods.glc; }
 
+  static constexpr Operand kVccOperand{.kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
   static constexpr OperandSpec kMaskSpec{.cls = OperandClass::M, .type = OperandType::Mask, .dwords = 2};
 
   const Target target_;
@@ -126,24 +129,19 @@ private:
   unsigned dwords_ = 1; ///< consumed so far
 };
 
-/// The alignment that a tuple of `dwords` scalar registers needs, as a mask of code bits (7nm guide 3.6.3).
-inline constexpr std::array<u8, 17> kTupleAlignment = {0, 0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
-
-inline void Decoding::operand(Operand& out, unsigned code, const OperandSpec& spec, Kinds kinds) {
+inline void Decoding::operand(Operand& out, unsigned code, const OperandSpec& spec, OperandSet set) {
   const SourceCode& info = codes_[code & 511];
-  out.kind = info.kind;
-  out.type = spec.type;
-  out.dwords = spec.dwords & info.width_mask;
+  const u64 head = (OperandHead(spec).bits & info.head_mask) | static_cast<u64>(info.kind);
+  std::memcpy(static_cast<void*>(&out), &head, sizeof head);
   out.index = info.index;
   out.value = kInlineValues[info.constant].at_width[kInlineWidths[static_cast<u8>(spec.type)]];
-  const bool refused = (info.run < spec.dwords) | (info.run == 0) | ((code & info.align_mask & kTupleAlignment[spec.dwords]) != 0) |
-                       !(kinds >> static_cast<unsigned>(info.kind) & 1);
-  if (refused) [[unlikely]] fail(why_refused(code, spec));
+  const u32 needed = allow_dwords(spec.dwords) | allow_set(set);
+  if ((info.allows & needed) != needed) [[unlikely]] fail(why_refused(code, spec));
 }
 
 inline void Decoding::scalar_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed) {
   if (code == enc::kSrcLiteral) [[unlikely]] return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
-  operand(out, code, spec, kScalarSource);
+  operand(out, code, spec, OperandSet::ScalarSource);
 }
 
 inline void Decoding::vector_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first) {
@@ -151,7 +149,7 @@ inline void Decoding::vector_source(Operand& out, unsigned code, const OperandSp
     if (code == kLdsDirect) return lds_direct(out, spec, first);
     return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
   }
-  operand(out, code, spec, kAnySource);
+  operand(out, code, spec, OperandSet::Any);
 }
 
 inline bool Decoding::begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords, u64 fixed) {
@@ -170,6 +168,12 @@ inline bool Decoding::begin(const OpcodeEntry& entry, Encoding encoding, unsigne
   out_.encoding = encoding;
   out_.form = entry.form;
   return true;
+}
+
+inline void Decoding::check_reserved() {
+  const unsigned dwords = dwords_ - has_literal_;
+  const u64 present = dwords == 1 ? word_ & 0xffffffff : word_;
+  if (present & ~used_) [[unlikely]] fail(ReservedBits);
 }
 
 inline void Decoding::immediate(Operand& out, i64 value, const OperandSpec& spec) {

@@ -54,19 +54,39 @@ constexpr u64 vop3_modifiers(const OpcodeEntry& entry, const Row& row, Target ta
   return bits;
 }
 
+constexpr OperandSet vop3_set(OperandClass cls) {
+  switch (cls) {
+  case OperandClass::M: return OperandSet::ScalarResult;
+  case OperandClass::VL: return OperandSet::ScalarSource;
+  case OperandClass::VO: return OperandSet::Vgpr;
+  default: return OperandSet::Any;
+  }
+}
+
+/// dst[0] VGPR or compare mask, src[0] VS, src[1] V where the format has one, and at most implicit VCC.
+constexpr bool is_plain(const Row& row) {
+  if (row.src[0].cls != OperandClass::VS) return false;
+  if (row.dst[0].cls != OperandClass::V && !row.has(kCompare)) return false;
+  if (row.dst[1].cls == OperandClass::V) return false;
+  const OperandClass second = row.encoding == Encoding::Vop1 ? OperandClass::None : OperandClass::V;
+  return row.src[1].cls == second && (!row.src[2].present() || row.src[2].cls == OperandClass::M);
+}
+
 /// The columns that decoding looks at in every vector instruction, boiled down.
 constexpr void summarise(OpcodeEntry& entry, const Row& row, Target target) {
-  entry.plain = (row.dst[0].cls == OperandClass::V || row.has(kCompare)) && !row.dst[1].present() && row.src[0].cls == OperandClass::VS;
-  unsigned sources = 0, floats = 0, sext = 0;
+  unsigned floats = 0, sext = 0;
   for (unsigned i = 0; i < 3; ++i) {
     const OperandSpec& spec = row.src[i];
     if (!spec.present()) continue;
-    ++sources;
-    if (spec.cls != OperandClass::V && spec.cls != OperandClass::VS) entry.plain = false;
+    ++entry.num_sources;
+    entry.vop3_sets[i] = vop3_set(spec.cls);
     if (takes_neg(spec)) floats |= 1u << i;
     else if (i > 0 && is_float(row.src[0].type) && spec.cls != OperandClass::M && !row.has(kClassTest)) sext |= 1u << i;
   }
-  entry.num_sources = sources & 3;
+  entry.plain = is_plain(row);
+  entry.vcc_out = row.dst[1].cls == OperandClass::M;
+  entry.vcc_in = row.src[2].cls == OperandClass::M;
+  entry.scalar_dst = row.dst[0].cls == OperandClass::M || row.dst[0].cls == OperandClass::S;
   entry.float_sources = floats & 7;
   entry.sext_sources = sext & 7;
   entry.vop3_modifiers = vop3_modifiers(entry, row, target);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isa/op.hpp"
+#include "isa/source_codes.hpp"
 
 #include <array>
 
@@ -14,11 +15,14 @@ struct OpcodeEntry {
   Form form = Form::Base;
   bool has_sdwa : 1 = false;
   bool has_dpp : 1 = false;
-  bool plain : 1 = false;     ///< vector ALU: dst[0] is V or a compare's mask, every source VS or V, nothing else
-  u8 num_sources : 2 = 0;     ///< of a plain instruction
-  u8 float_sources : 4 = 0;   ///< bit per source that takes neg and abs
-  u8 sext_sources : 4 = 0;    ///< bit per integer source beside float ones: LLVM calls its neg bit sext
-
+  bool plain : 1 = false;       ///< 32-bit form: dst[0] and sources are in their fields, at most VCC besides
+  bool vcc_out : 1 = false;     ///< dst[1] is a mask: VCC in the 32-bit form, bits 14:8 in VOP3
+  bool vcc_in : 1 = false;      ///< src[2] is a mask
+  bool scalar_dst : 1 = false;  ///< dst[0] is a mask or an SGPR
+  u8 num_sources = 0;
+  u8 float_sources : 4 = 0;     ///< bit per source that takes neg and abs
+  u8 sext_sources : 4 = 0;      ///< bit per integer source beside float ones: LLVM calls its neg bit sext
+  std::array<OperandSet, 3> vop3_sets{}; ///< what the source fields of the VOP3 form may name
   u64 vop3_modifiers = 0;     ///< VOP3: the bits of neg, abs, clamp, omod and op_sel that the instruction takes
 
   [[nodiscard]] constexpr bool present() const { return op != kNone; }

@@ -3,8 +3,6 @@
 #include "isa/encoding.hpp"
 #include "isa/source_codes.hpp"
 
-#include <algorithm>
-
 namespace lanewise::isa {
 namespace {
 
@@ -35,18 +33,45 @@ constexpr std::array<InlineValue, 128> build_inline_values() {
   return values;
 }
 
+/// The kind of register or value that a code names, None for reserved codes and those that stand for something else.
+constexpr OperandKind kind_of(Target target, unsigned code) {
+  if (code >= enc::kSrcVgpr0) return OperandKind::Vgpr;
+  if (code < enc::kSrcInlineZero) return sgpr_run(target, code) ? OperandKind::Sgpr : OperandKind::None;
+  const bool aperture = target >= Target::gfx900 && code >= kSharedBase && code <= kPopsExitingWaveId;
+  if (aperture || (code >= kVccz && code <= kScc)) return OperandKind::Special;
+  const bool number = code >= enc::kSrcHalf && code < enc::kSrcInvTwoPi + (target >= Target::gfx803);
+  return is_integer_code(code) || number ? OperandKind::Inline : OperandKind::None;
+}
+
+constexpr u32 sets_with(OperandKind kind) {
+  using enum OperandSet;
+  switch (kind) {
+  case OperandKind::Vgpr: return allow_set(Vgpr) | allow_set(Any);
+  case OperandKind::Sgpr: return allow_set(Sgpr) | allow_set(ScalarResult) | allow_set(ScalarSource) | allow_set(Any);
+  case OperandKind::Special: return allow_set(ScalarResult) | allow_set(ScalarSource) | allow_set(Any);
+  case OperandKind::Inline: return allow_set(ScalarSource) | allow_set(Any);
+  default: return 0;
+  }
+}
+
+constexpr bool may_start(Target target, unsigned code, OperandKind kind, unsigned dwords) {
+  if (kind == OperandKind::Vgpr) return code + dwords <= 512;
+  if (kind != OperandKind::Sgpr) return true;
+  return sgpr_run(target, code) >= dwords && (code & tuple_alignment(dwords)) == 0;
+}
+
 constexpr SourceCode source_code(Target target, unsigned code) {
-  const bool gfx8 = target >= Target::gfx803, gfx9 = target >= Target::gfx900;
-  constexpr u8 kAny = 255;
-  const auto index = static_cast<u16>(code);
-  if (code >= enc::kSrcVgpr0)
-    return {OperandKind::Vgpr, static_cast<u8>(std::min(512 - code, 255u)), 0, 0xff, static_cast<u16>(code - enc::kSrcVgpr0), 0};
-  if (code < enc::kSrcInlineZero) return {OperandKind::Sgpr, static_cast<u8>(sgpr_run(target, code)), 3, 0xff, index, 0};
-  const bool aperture = gfx9 && code >= kSharedBase && code <= kPopsExitingWaveId;
-  if (aperture || (code >= kVccz && code <= kScc)) return {OperandKind::Special, kAny, 0, 0xff, index, 0};
-  const bool number = code >= enc::kSrcHalf && code < enc::kSrcInvTwoPi + gfx8;
-  if (is_integer_code(code) || number) return {OperandKind::Inline, kAny, 0, 0, index, static_cast<u16>(code - 128)};
-  return {};
+  SourceCode result;
+  result.kind = kind_of(target, code);
+  if (result.kind == OperandKind::None) return result;
+  const bool constant = result.kind == OperandKind::Inline;
+  result.head_mask = constant ? ~u64{0xff0000} : ~u64{0};
+  result.index = static_cast<u16>(result.kind == OperandKind::Vgpr ? code - enc::kSrcVgpr0 : code);
+  result.constant = static_cast<u8>(constant ? code - 128 : 0);
+  result.allows = sets_with(result.kind);
+  for (unsigned dwords = 0; dwords <= kMaxOperandDwords; ++dwords)
+    if (may_start(target, code, result.kind, dwords)) result.allows |= allow_dwords(dwords);
+  return result;
 }
 
 constexpr std::array<std::array<SourceCode, 512>, kNumTargets> build_source_codes() {

@@ -33,6 +33,9 @@ constexpr unsigned sgpr_run(Target target, unsigned code) {
   return 0;
 }
 
+/// The alignment of a tuple of `dwords` scalar registers, as a mask of the code's low bits (7nm guide 3.6.3).
+constexpr unsigned tuple_alignment(unsigned dwords) { return dwords <= 1 ? 0 : dwords == 2 ? 1 : 3; }
+
 /// The bits of the integer or float inline constant `code` (128..208, 240..248) as an operand of `type`. Integers are
 /// sign-extended whatever the type; floats take the operand's width, 16-bit ones in the low half of a packed operand.
 u64 inline_constant(unsigned code, OperandType type);

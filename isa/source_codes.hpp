@@ -7,16 +7,30 @@
 
 namespace lanewise::isa {
 
-/// One source code. `run` is the widest operand that may start here, 0 for a reserved code. Codes that need more than a
-/// look-up (literal, lds_direct, SDWA, DPP) have run 0 too.
-struct SourceCode {
-  OperandKind kind = OperandKind::None;
-  u8 run = 0;
-  u8 align_mask = 0;     ///< 3 for registers whose tuples are aligned
-  u8 width_mask = 0;     ///< 0xff where an operand covers registers, 0 for constants
-  u16 index = 0;         ///< Operand::index
-  u16 constant = 0;      ///< row of kInlineValues: 0 for what is not a constant
+/// What may stand in an operand field. Literals and lds_direct are the caller's business.
+enum class OperandSet : u8 {
+  Vgpr,         ///< vector registers only
+  Sgpr,         ///< scalar registers only
+  ScalarResult, ///< a scalar register, or a read-only value, which drops the write (7nm guide 3.6.1)
+  ScalarSource, ///< the scalar registers, values and inline constants
+  Any,
 };
+
+/// One source code, resolved. Codes that need more than a look-up (literal, lds_direct, SDWA, DPP) allow nothing, like
+/// reserved ones.
+struct SourceCode {
+  u64 head_mask = 0;   ///< which bits of an operand's head (see OperandHead) stay: all, or all but dwords for constants
+  u32 allows = 0;      ///< bit n: an operand of n dwords may start here, alignment included; bit 24 + s: OperandSet s
+  u16 index = 0;       ///< Operand::index
+  u8 constant = 0;     ///< row of kInlineValues, 0 for what is not a constant
+  OperandKind kind = OperandKind::None;
+};
+
+inline constexpr u32 allow_dwords(unsigned dwords) { return 1u << dwords; }
+inline constexpr u32 allow_set(OperandSet set) { return 1u << (24 + static_cast<unsigned>(set)); }
+
+/// The widest operand: 16 scalar registers. Bit 17 is free for a vector tuple with the extra register of tfe.
+inline constexpr unsigned kMaxOperandDwords = 17;
 
 /// Inline constants at each width, indexed by InlineWidth. Entry 0 is zero.
 struct InlineValue {
