@@ -53,8 +53,9 @@ constexpr auto kFormats = [] {
 
 DecodeStatus Decoding::why_refused(unsigned code, const OperandSpec& spec) const {
   const SourceCode& info = codes_[code & 511];
-  if (info.kind == OperandKind::None)
-    return code < enc::kSrcInlineZero ? ReservedRegister : code == enc::kSrcLiteral ? LiteralNotAllowed : ReservedSource;
+  if (code == enc::kSrcLiteral) return LiteralNotAllowed;
+  if (code == kLdsDirect) return LdsDirectMisplaced;
+  if (info.kind == OperandKind::None) return code < enc::kSrcInlineZero ? ReservedRegister : ReservedSource;
   if (info.allows & allow_dwords(spec.dwords)) return ReservedSource;
   return info.kind == OperandKind::Sgpr && (code & tuple_alignment(spec.dwords)) ? MisalignedScalar : RegisterRange;
 }

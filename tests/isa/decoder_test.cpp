@@ -52,7 +52,7 @@ TEST(Decoder, ScalarLoadOffsetsAreBytes) {
   EXPECT_EQ(decoded(gfx700, {0xc00000ff, 0x100}).src[1].value, 0x400u);          // literal, in dwords
   EXPECT_EQ(decoded(gfx803, {0xc0020000, 0x00000001}).src[1].value, 1u);
   EXPECT_EQ(static_cast<i64>(decoded(gfx900, {0xc0020000, 0x001ffffc}).src[1].value), -4);
-  EXPECT_EQ(refused(gfx600, {0xc00000ff, 0x100}), DecodeStatus::ReservedRegister); // no literal before gfx700
+  EXPECT_EQ(refused(gfx600, {0xc00000ff, 0x100}), DecodeStatus::LiteralNotAllowed); // before gfx700
 }
 
 TEST(Decoder, BranchDisplacementsAreSigned) {
