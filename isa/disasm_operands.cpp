@@ -121,10 +121,6 @@ void append_message(std::string& out, unsigned imm, Target target) {
 /// Counters at their maximum are not waited for and not printed, unless all are.
 void append_waitcnt(std::string& out, unsigned imm, Target target) {
   const WaitCounts counts = unpack_waitcnt(target, imm), none = unpack_waitcnt(target, 0xffff);
-  if (pack_waitcnt(target, counts) != imm) { // Bits outside the counters: only the number reads back.
-    fmt::format_to(into(out), "{:#x}", imm);
-    return;
-  }
   const bool all = counts.vm == none.vm && counts.exp == none.exp && counts.lgkm == none.lgkm;
   std::string_view separator;
   const auto counter = [&](std::string_view name, unsigned value, unsigned maximum) {

@@ -50,7 +50,7 @@ constexpr u64 vop3_modifiers(const OpcodeEntry& entry, const Row& row, Target ta
   if (row.has(clamps) && gfx8) bits |= F::kClampGfx8.mask();
   if (row.has(clamps) && !gfx8 && !vop3b) bits |= F::kClampGfx6.mask();
   if (row.has(kOmod)) bits |= F::kOmod.mask();
-  if (row.has(kOpSel) && gfx9) bits |= F::kOpSel.mask();
+  if (row.has(kOpSel) && gfx9) bits |= F::kOpSel.put(((1u << entry.num_sources) - 1) | 8); // bit 3 is the destination's
   return bits;
 }
 
