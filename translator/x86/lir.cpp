@@ -1,7 +1,9 @@
 #include "translator/x86/lir.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace lanewise::x86 {
 
@@ -74,7 +76,7 @@ void Builder::set_pc(u64 pc) {
 }
 
 LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {
-  assert(!terminated());
+  assert(!terminated() || next_.remat);
   LInst inst = next_;
   inst.id = static_cast<u16>(id);
   inst.first_operand = static_cast<u32>(part_.operands.size());
@@ -184,43 +186,85 @@ static u32 kmov_of(unsigned bits) {
 VReg Builder::load_k(const Operand& m, unsigned bits) { return op_k(kmov_of(bits), m); }
 void Builder::store_k(const Operand& m, VReg v, unsigned bits) { emit(kmov_of(bits), {m, k(v)}); }
 
-VReg Builder::const32(u32 value) { return remat().op_r32(Inst::kIdMov, imm(static_cast<i32>(value))); }
+template <class Make>
+VReg Builder::constant(std::string key, Make make) {
+  auto [it, fresh] = constants_.try_emplace(std::move(key), VReg{});
+  if (!fresh) return it->second;
+  assert(!part_.blocks.empty() && "constants need the entry block");
+  // Modifiers already given are meant for the instruction that will use the constant.
+  const LInst next = next_;
+  const VReg mask = std::exchange(next_mask_, VReg{}), old = std::exchange(next_old_, VReg{});
+  const bool early = std::exchange(next_early_, false);
+  const BlockId block = std::exchange(block_, BlockId(0));
+  next_ = LInst{};
+  next_.remat = true;
+  it->second = make();
+  auto& insts = part_.blocks[0].insts;
+  std::rotate(insts.begin() + part_.num_constants++, insts.end() - 1, insts.end());
+  next_ = next;
+  next_mask_ = mask;
+  next_old_ = old;
+  next_early_ = early;
+  block_ = block;
+  return it->second;
+}
+
+namespace {
+
+std::string constant_key(char kind, const void* bytes, std::size_t size) {
+  std::string key(1, kind);
+  key.append(static_cast<const char*>(bytes), size);
+  return key;
+}
+
+} // namespace
+
+VReg Builder::const32(u32 value) {
+  return constant(constant_key('g', &value, 4),
+                  [&] { return op_r32(Inst::kIdMov, imm(static_cast<i32>(value))); });
+}
 
 VReg Builder::const64(u64 value) {
   if (value >> 32 == 0) return const32(static_cast<u32>(value));
-  return remat().op_r64(Inst::kIdMov, imm(static_cast<i64>(value)));
+  return constant(constant_key('g', &value, 8),
+                  [&] { return op_r64(Inst::kIdMov, imm(static_cast<i64>(value))); });
 }
 
 VReg Builder::splat32(u32 value) {
-  if (value == 0 || value == ~0u) {
-    next_.pseudo = value ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
-    return remat().op(0);
-  }
-  auto bytes = repeat(value);
-  Operand m = module_.constant(std::span(bytes).first(4), View::R32);
-  return remat().op(Inst::kIdVpbroadcastd, m);
+  return constant(constant_key('v', &value, 4), [&] {
+    if (value == 0 || value == ~0u) {
+      next_.pseudo = value ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
+      return op(0);
+    }
+    auto bytes = repeat(value);
+    return op(Inst::kIdVpbroadcastd, module_.constant(std::span(bytes).first(4), View::R32));
+  });
 }
 
 VReg Builder::splat64(u64 value) {
   if (static_cast<u32>(value) == value >> 32) return splat32(static_cast<u32>(value));
-  auto bytes = repeat(value);
-  Operand m = module_.constant(std::span(bytes).first(8), View::R64);
-  return remat().op(Inst::kIdVpbroadcastq, m);
+  return constant(constant_key('v', &value, 8), [&] {
+    auto bytes = repeat(value);
+    return op(Inst::kIdVpbroadcastq, module_.constant(std::span(bytes).first(8), View::R64));
+  });
 }
 
 VReg Builder::vec_const(std::span<const u8> bytes) {
   assert(bytes.size() == module_.vec_bytes());
-  return remat().load_vec(module_.constant(bytes, View::Full));
+  return constant(constant_key('v', bytes.data(), bytes.size()),
+                  [&] { return load_vec(module_.constant(bytes, View::Full)); });
 }
 
 VReg Builder::mask_const(u64 bits) {
-  if (bits == 0 || bits == ~u64{0}) {
-    next_.pseudo = bits ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
-    return remat().op_k(0);
-  }
-  u8 bytes[8];
-  std::memcpy(bytes, &bits, 8);
-  return remat().load_k(module_.constant(bytes, View::R64), 64);
+  return constant(constant_key('k', &bits, 8), [&] {
+    if (bits == 0 || bits == ~u64{0}) {
+      next_.pseudo = bits ? LInst::Pseudo::Ones : LInst::Pseudo::Zero;
+      return op_k(0);
+    }
+    u8 bytes[8];
+    std::memcpy(bytes, &bits, 8);
+    return load_k(module_.constant(bytes, View::R64), 64);
+  });
 }
 
 Operand Builder::splat32_mem(u32 value) {

@@ -252,7 +252,7 @@ struct Part {
   std::vector<VReg> args;
   std::vector<RegClass> classes; ///< per VReg index; the first kNumFixed are Gpr
   std::vector<FaultSite> fault_sites;
-  bool emitted = false;
+  u32 num_constants = 0; ///< remat definitions of constants that lead the entry block
 
   [[nodiscard]] std::span<const Operand> ops(const LInst& i) const {
     return {&operands[i.first_operand], i.num_operands};
@@ -400,6 +400,9 @@ public:
   void ret(runtime::StopReason reason); ///< stop_detail, stop_pc and resume have been stored
 
 private:
+  /// The constant that `make` defines by its one instruction, made once per `key`.
+  template <class Make>
+  VReg constant(std::string key, Make make);
   LInst& append(u32 id, const Operand* dest, std::initializer_list<Operand> ops);
   Terminator& terminate(Terminator::Kind kind);
   u32 add_args(std::span<const VReg> args);
@@ -407,6 +410,7 @@ private:
   Module& module_;
   Part& part_;
   BlockId block_;
+  std::unordered_map<std::string, VReg> constants_;
   LInst next_; ///< modifiers collected for the next instruction
   VReg next_mask_, next_old_;
   bool next_early_ = false;

@@ -52,6 +52,7 @@ private:
   void collect_uses(const LInst& inst);
   void bring_in_uses(const LInst& inst);
   bool fold(const LInst& inst, const Use& use);
+  [[nodiscard]] bool made_in_place(const Use& use) const;
   void assign_tied(u32 operand);
   void assign_def(u32 operand);
   void release_dead_uses();
@@ -255,11 +256,14 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
     const std::size_t through = candidates.size() - used;
     const std::size_t inside = std::max<std::size_t>(
         live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
+    // Under pressure a constant would only be thrown out again, and brought back at every back edge.
+    const bool tight = inside > registers;
     std::size_t room = registers > inside ? registers - inside : 0;
     auto end = std::remove_if(outside, candidates.end(), [&](const Candidate& x) {
       return preferred_[x.value.index] == kNone || room == 0 || (--room, false);
     });
     candidates.erase(end, candidates.end());
+    if (tight) std::erase_if(candidates, [&](const Candidate& x) { return remat_[x.value.index] != 0; });
   } else {
     // Values in registers on all ways, then those on some; the others wait for their use.
     std::stable_partition(candidates.begin(), candidates.end(),
@@ -449,7 +453,7 @@ void Allocator::bring_in_uses(const LInst& inst) {
     if (u8 r = reg_[u.value.index]; r != kNone) locked_[cls(u.value)] |= 1u << r;
   for (const Use& u : uses_) {
     if (reg_[u.value.index] == kNone) {
-      if (fold(inst, u)) continue;
+      if (fold(inst, u) || made_in_place(u)) continue;
       const unsigned c = cls(u.value);
       u8 r = take_reg(c, u.value);
       if (r == kNone) return;
@@ -482,6 +486,14 @@ bool Allocator::fold(const LInst& inst, const Use& use) {
   return true;
 }
 
+// A constant that only serves as the initial value of a tied operand is made in that operand's register.
+bool Allocator::made_in_place(const Use& use) const {
+  if (!remat_[use.value.index] || !use.second || !part_.operands[use.operand].is_tied()) return false;
+  for (const Use& other : uses_)
+    if (other.operand != use.operand && other.value == use.value) return false;
+  return true;
+}
+
 void Allocator::assign_tied(u32 operand) {
   const Operand& o = part_.operands[operand];
   Assigned& a = out_.operands[operand];
@@ -495,8 +507,8 @@ void Allocator::assign_tied(u32 operand) {
       shared |= o.is_early();
       handed |= u.second && part_.operands[u.operand].is_tied();
     }
-  const bool bound =
-      o.tied.is_virtual() && reg_[o.tied.index] == from; // not yet given to an earlier tied operand
+  const bool bound = from != kNone && o.tied.is_virtual() &&
+                     reg_[o.tied.index] == from; // not yet given to an earlier tied operand
   const bool dies = bound && next_[o.tied.index] == kNever && !shared && !handed;
   if (dies) {
     unbind(c, from);
@@ -518,7 +530,10 @@ void Allocator::assign_tied(u32 operand) {
   }
   const u8 r = take_reg(c, o.reg);
   if (r == kNone) return;
-  step(Step::Kind::Move, c, r, from, 0);
+  if (from == kNone)
+    bring(c, r, o.tied);
+  else
+    step(Step::Kind::Move, c, r, from, 0);
   occupied_[c] |= 1u << r;
   locked_[c] |= 1u << r;
   a.reg = r;
