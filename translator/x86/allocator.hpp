@@ -1,0 +1,117 @@
+// The allocator at work; regalloc.hpp explains the method. Its parts: regalloc.cpp (the pass and its result),
+// regalloc_borders.cpp (what blocks start and end with), regalloc_insts.cpp (instructions),
+// regalloc_registers.cpp (who has which register, who goes).
+#pragma once
+
+#include "translator/x86/liveness.hpp"
+#include "translator/x86/parallel_copy.hpp"
+#include "translator/x86/regalloc.hpp"
+
+namespace lanewise::x86 {
+
+inline constexpr u8 kNone = 0xff;
+
+/// Where a live value is at a block's border. Without a register it is in its slot, or to be rematerialised.
+struct ValueAt {
+  VReg value;
+  u8 reg;
+  bool stored; ///< its slot holds it
+};
+
+class Allocator {
+public:
+  Allocator(const Module& module, const Part& part, const AllocOptions& options);
+  Result<Allocation> run();
+
+private:
+  struct Use {
+    u32 operand;
+    bool second; ///< Operand::tied instead of Operand::reg
+    VReg value;
+    u32 next;
+  };
+  struct Candidate {
+    VReg value;
+    u32 distance;
+    bool everywhere; ///< in a register at the end of every predecessor, or a parameter
+  };
+
+  // Borders of blocks.
+  void enter_block(u32 b);
+  void merge_predecessors(u32 b);
+  void select_entry_values(u32 b, unsigned c, bool loop_entry, std::vector<Candidate>& candidates);
+  void place_entry_values(u32 b, unsigned c, std::span<const Candidate> chosen);
+  void settle_unplaced(u32 b);
+  void leave_block(u32 b);
+  void hint_successors(u32 b);
+  void resolve_edge(u32 from, u32 n);
+
+  // Inside a block.
+  void process(const LInst& inst, u32 index);
+  void collect_uses(const LInst& inst);
+  void bring_in_uses(const LInst& inst);
+  bool fold(const LInst& inst, const Use& use);
+  [[nodiscard]] bool made_in_place(const Use& use) const;
+  void assign_tied(u32 operand);
+  void assign_def(u32 operand);
+  void release_dead_uses();
+  void finish_defs(const LInst& inst);
+
+  // Registers.
+  u8 take_reg(unsigned c, VReg v);
+  u8 pick(u32 set, VReg v);
+  u8 victim(unsigned c, u32 candidates);
+  void evict(unsigned c, u8 r);
+  bool store_before_loop(VReg v);
+  [[nodiscard]] bool stored_around(VReg v, u32 b) const {
+    return stored_in_loop_[v.index] != kNever && in_loop(b, stored_in_loop_[v.index]);
+  }
+  [[nodiscard]] bool in_loop(u32 b, u32 header) const;
+  [[nodiscard]] u32 entry_weight(u32 b) const;
+  void bind(unsigned c, u8 r, VReg v);
+  void unbind(unsigned c, u8 r);
+  void hint(VReg v, u8 r);
+  u32 weight(u32 b) const { return part_.blocks[b].cold ? 0 : 1 + live_.depth[b]; }
+  unsigned cls(VReg v) const { return static_cast<unsigned>(part_.class_of(v)); }
+  u32 random() {
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<u32>(random_ >> 33);
+  }
+
+  // Result.
+  void step(Step::Kind kind, unsigned c, u8 dst, u8 src, u32 index, u32 index2 = 0) {
+    raw_.push_back({kind, static_cast<RegClass>(c), dst, src, index, index2});
+  }
+  void bring(unsigned c, u8 r, VReg v); ///< reload or rematerialise v into r
+  void finalize();
+
+  const Module& module_;
+  const Part& part_;
+  const AllocOptions& options_;
+  Liveness live_;
+  Allocation out_;
+  std::string error_;
+  u64 random_;
+
+  // Per value.
+  std::vector<u8> reg_, hint_, stored_, at_def_, has_slot_, remat_;
+  std::vector<u32> next_;
+  std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
+  // Merging of predecessors, valid for values with seen_ == block.
+  std::vector<u32> seen_;
+  std::vector<u8> count_, preferred_, all_stored_;
+
+  // Register files.
+  u32 allowed_[kNumClasses], occupied_[kNumClasses] = {}, locked_[kNumClasses] = {};
+  VReg occupant_[kNumClasses][32];
+
+  u32 block_ = 0, position_ = 0;
+  std::vector<Use> uses_;
+  std::vector<std::vector<ValueAt>> entry_, exit_;
+  std::vector<Transfer> transfers_;
+  std::vector<Step>
+      raw_; ///< steps with slots named by value; a Store with index2 = 1 is redundant for at_def_ values
+  std::vector<StepRange> raw_blocks_, raw_edges_[2];
+};
+
+} // namespace lanewise::x86

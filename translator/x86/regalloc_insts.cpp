@@ -1,0 +1,177 @@
+// Inside a block: one instruction after the other.
+#include "translator/x86/allocator.hpp"
+
+namespace lanewise::x86 {
+
+// --------------------------------------------------------------------------------------------------------
+
+void Allocator::process(const LInst& inst, u32 index) {
+  position_ = index;
+  if (inst.remat) {
+    // Made where it is first wanted, not here. Only fixed registers can be its sources.
+    collect_uses(inst);
+    const Operand& o = part_.operands[inst.first_operand];
+    next_[o.reg.index] = live_.next_use[inst.first_operand];
+    return;
+  }
+  collect_uses(inst);
+  bring_in_uses(inst);
+  const u32 first = inst.first_operand, last = first + inst.num_operands;
+  for (u32 i = first; i < last; ++i)
+    if (part_.operands[i].is_tied()) assign_tied(i);
+  for (u32 i = first; i < last; ++i)
+    if (part_.operands[i].role == Role::EarlyDef) assign_def(i);
+  release_dead_uses();
+  for (u32 i = first; i < last; ++i)
+    if (part_.operands[i].role == Role::Def) assign_def(i);
+  step(Step::Kind::Inst, 0, 0, 0, index);
+  finish_defs(inst);
+}
+
+void Allocator::collect_uses(const LInst& inst) {
+  uses_.clear();
+  for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i) {
+    const Operand& o = part_.operands[i];
+    if (o.reg.is_fixed()) out_.operands[i].reg = static_cast<u8>(o.reg.index);
+    if (o.tied.is_fixed()) out_.operands[i].reg2 = static_cast<u8>(o.tied.index);
+    if (o.reg.is_virtual() && !o.is_def()) uses_.push_back({i, false, o.reg, live_.next_use[i]});
+    if (o.tied.is_virtual()) uses_.push_back({i, true, o.tied, live_.next_use2[i]});
+  }
+}
+
+void Allocator::bring_in_uses(const LInst& inst) {
+  for (const Use& u : uses_)
+    if (u8 r = reg_[u.value.index]; r != kNone) locked_[cls(u.value)] |= 1u << r;
+  for (const Use& u : uses_) {
+    if (reg_[u.value.index] == kNone) {
+      if (fold(inst, u) || made_in_place(u)) continue;
+      const unsigned c = cls(u.value);
+      u8 r = take_reg(c, u.value);
+      if (r == kNone) return;
+      bring(c, r, u.value);
+      bind(c, r, u.value);
+      locked_[c] |= 1u << r;
+    }
+    Assigned& a = out_.operands[u.operand];
+    (u.second ? a.reg2 : a.reg) = reg_[u.value.index];
+  }
+  for (const Use& u : uses_) next_[u.value.index] = u.next;
+}
+
+// Reads a spilled value straight from its slot when loading it would push something else out or serve this
+// use alone.
+bool Allocator::fold(const LInst& inst, const Use& use) {
+  const Operand& o = part_.operands[use.operand];
+  if (!o.may_be_memory || remat_[use.value.index]) return false;
+  const unsigned c = cls(use.value);
+  const bool soon = use.next != kNever && use.next - position_ < 16;
+  if (soon && (allowed_[c] & ~occupied_[c])) return false;
+  for (const Operand& other : part_.ops(inst)) {
+    if (other.kind == OperandKind::Mem) return false;
+    if (&other != &o && (other.reg == use.value || other.tied == use.value)) return false;
+    if (out_.operands[static_cast<u32>(&other - part_.operands.data())].folded) return false;
+  }
+  out_.operands[use.operand].folded = true;
+  out_.operands[use.operand].slot = use.value.index;
+  ++out_.stats.folded;
+  return true;
+}
+
+// A constant that only serves as the initial value of a tied operand is made in that operand's register.
+bool Allocator::made_in_place(const Use& use) const {
+  if (!remat_[use.value.index] || !use.second || !part_.operands[use.operand].is_tied()) return false;
+  for (const Use& other : uses_)
+    if (other.operand != use.operand && other.value == use.value) return false;
+  return true;
+}
+
+void Allocator::assign_tied(u32 operand) {
+  const Operand& o = part_.operands[operand];
+  Assigned& a = out_.operands[operand];
+  if (o.reg.is_fixed()) return;
+  const unsigned c = cls(o.reg);
+  const u8 from = a.reg2;
+  bool shared = false; // another operand reads the same value, and must not see it overwritten
+  bool handed = false;
+  for (const Use& u : uses_)
+    if (u.operand != operand && u.value == o.tied) {
+      shared |= o.is_early();
+      handed |= u.second && part_.operands[u.operand].is_tied();
+    }
+  const bool bound = from != kNone && o.tied.is_virtual() &&
+                     reg_[o.tied.index] == from; // not yet given to an earlier tied operand
+  const bool dies = bound && next_[o.tied.index] == kNever && !shared && !handed;
+  if (dies) {
+    unbind(c, from);
+    occupied_[c] |= 1u << from; // stays taken for the definition
+    a.reg = from;
+    return;
+  }
+  const u32 free = allowed_[c] & ~occupied_[c];
+  if (!free && bound && !shared && !handed) {
+    // The value itself may be the one to go.
+    const u32 others = occupied_[c] & ~locked_[c];
+    const u8 v = victim(c, others | 1u << from);
+    if (v == from) {
+      evict(c, from);
+      occupied_[c] |= 1u << from;
+      a.reg = from;
+      return;
+    }
+  }
+  const u8 r = take_reg(c, o.reg);
+  if (r == kNone) return;
+  if (from == kNone)
+    bring(c, r, o.tied);
+  else
+    step(Step::Kind::Move, c, r, from, 0);
+  occupied_[c] |= 1u << r;
+  locked_[c] |= 1u << r;
+  a.reg = r;
+  if (bound && !shared && !handed && hint_[o.reg.index] == from) {
+    // The definition is wanted where the value is: the value moves aside instead.
+    VReg v = o.tied;
+    unbind(c, from);
+    occupied_[c] |= 1u << from;
+    bind(c, r, v);
+    a.reg = from;
+  }
+  a.reg2 = a.reg;
+}
+
+void Allocator::assign_def(u32 operand) {
+  const Operand& o = part_.operands[operand];
+  if (!o.reg.is_virtual()) return;
+  const unsigned c = cls(o.reg);
+  const u8 r = take_reg(c, o.reg);
+  if (r == kNone) return;
+  out_.operands[operand].reg = r;
+  occupied_[c] |= 1u << r;
+  locked_[c] |= 1u << r;
+}
+
+// From here on only registers of definitions are locked: a value that lives on may be stored and overwritten
+// after its use.
+void Allocator::release_dead_uses() {
+  for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
+  for (const Use& u : uses_) {
+    const u8 r = reg_[u.value.index];
+    if (r != kNone && next_[u.value.index] == kNever) unbind(cls(u.value), r);
+  }
+}
+
+void Allocator::finish_defs(const LInst& inst) {
+  for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i) {
+    const Operand& o = part_.operands[i];
+    if (!o.is_def() || !o.reg.is_virtual()) continue;
+    const unsigned c = cls(o.reg);
+    const u8 r = out_.operands[i].reg;
+    next_[o.reg.index] = live_.next_use[i];
+    stored_[o.reg.index] = 0;
+    occupied_[c] &= ~(1u << r);
+    if (next_[o.reg.index] != kNever) bind(c, r, o.reg);
+  }
+  for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
+}
+
+} // namespace lanewise::x86
