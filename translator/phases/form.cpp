@@ -38,6 +38,7 @@ bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
     return row && gang_lanes >= 16;
   }
   if (inst.op == Op::DsSwizzle) {
+    if (inst.imm >= 0xc000) return false;      // gfx9's FFT and rotate modes
     if ((inst.imm & 0x8000) != 0) return true; // quad mode
     const u64 reach = (~inst.imm & 0x1f) | ((inst.imm >> 5) & 0x1f) |
                       ((inst.imm >> 10) & 0x1f); // lane bits that may change
