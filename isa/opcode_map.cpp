@@ -98,6 +98,7 @@ constexpr void add(OpcodeMap& map, const Row& row, Target target) {
   if (opcode != kAbsent) {
     OpcodeEntry& entry = *slot(map, row, opcode);
     if (entry.present()) throw "two rows share an opcode"; // Ends the compilation.
+    entry.known = true;
     entry.op = op;
     entry.form = row.forms & kE32 ? Form::E32 : Form::Base;
     entry.has_sdwa = (row.forms & sdwa_bit(target)) != 0;
@@ -108,6 +109,7 @@ constexpr void add(OpcodeMap& map, const Row& row, Target target) {
   if (wide != kAbsent && row.encoding != Encoding::Vop3) {
     OpcodeEntry& entry = map.vop3[static_cast<unsigned>(wide)];
     if (entry.present()) throw "two rows share a VOP3 opcode";
+    entry.known = true;
     entry.op = op;
     entry.form = opcode == kAbsent ? Form::Base : Form::E64;
     summarise(entry, row, target);

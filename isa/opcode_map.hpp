@@ -10,9 +10,10 @@ namespace lanewise::isa {
 
 /// What an opcode of one format means, and what its decoding needs to know about its operands at a glance.
 struct OpcodeEntry {
-  static constexpr u16 kNone = 0xffff;
-  u16 op = kNone;
+  // Absence is all zero bits: GCC 12 zeroes the default elements of large constexpr arrays whatever their initialisers say.
+  bool known = false;
   Form form = Form::Base;
+  u16 op = 0;
   bool has_sdwa : 1 = false;
   bool has_dpp : 1 = false;
   bool plain : 1 = false;       ///< 32-bit form: dst[0] and sources are in their fields, at most VCC besides
@@ -25,7 +26,7 @@ struct OpcodeEntry {
   std::array<OperandSet, 3> vop3_sets{}; ///< what the source fields of the VOP3 form may name
   u64 vop3_modifiers = 0;     ///< VOP3: the bits of neg, abs, clamp, omod and op_sel that the instruction takes
 
-  [[nodiscard]] constexpr bool present() const { return op != kNone; }
+  [[nodiscard]] constexpr bool present() const { return known; }
 };
 
 /// All opcodes of one target. Each array is indexed by the opcode field and covers its whole range.

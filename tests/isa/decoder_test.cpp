@@ -1,6 +1,7 @@
 // Operands as consumers see them, and what is refused.
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
+#include "isa/opcode_map.hpp"
 
 #include <gtest/gtest.h>
 
@@ -97,6 +98,26 @@ TEST(Decoder, Refusals) {
   EXPECT_EQ(refused(gfx906, {0xd1010000, 0x0001fd00}), DecodeStatus::LdsDirectMisplaced);
   EXPECT_EQ(refused(gfx906, {0x7e0002fa, 0xff010000}), DecodeStatus::ReservedControl);  // row_shl:0
   EXPECT_EQ(refused(gfx906, {0xda6c0000, 0x00000000}), DecodeStatus::ReservedBits);     // bit 25 of DS
+}
+
+/// Every opcode value of every format decodes to an instruction that has it, or to none.
+TEST(Decoder, OpcodesAreThoseOfTheTables) {
+  for (unsigned t = 0; t < kNumTargets; ++t) {
+    const OpcodeMap& map = opcode_map(static_cast<Target>(t));
+    std::size_t entries = 0, expected = 0;
+    const auto count = [&entries](const auto& array) {
+      for (std::size_t opcode = 0; opcode < array.size(); ++opcode) entries += array[opcode].present();
+    };
+    count(map.sop2), count(map.sop1), count(map.sopk), count(map.sopc), count(map.sopp), count(map.smem), count(map.vop2);
+    count(map.vop1), count(map.vopc), count(map.vop3), count(map.vop3p), count(map.vintrp), count(map.ds), count(map.mubuf);
+    count(map.mtbuf), count(map.mimg), count(map.flat[0]), count(map.flat[1]), count(map.flat[2]);
+    entries += map.exp.present();
+    for (const Row& row : rows()) {
+      expected += row.opcode.on(static_cast<Target>(t)) != kAbsent;
+      expected += row.encoding != Encoding::Vop3 && vop3_opcode(row, static_cast<Target>(t)) != kAbsent;
+    }
+    EXPECT_EQ(entries, expected) << target_name(static_cast<Target>(t));
+  }
 }
 
 TEST(Decoder, ErrorsNameTheWordsTheTargetAndTheReason) {
