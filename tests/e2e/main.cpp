@@ -113,9 +113,7 @@ void run_all(std::vector<Cell>& cells, const Options& options) {
   for (std::size_t i = 0; i < results.size(); ++i) read_outcomes(results[i], *of_job[i]);
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   Options options;
   if (const char* source = std::getenv("LANEWISE_SOURCE_DIR")) options.source = source;
   CLI::App app("Runs the kernels of tests/kernels on every target, level and engine, and prints the table of "
@@ -139,4 +137,15 @@ int main(int argc, char** argv) {
   run_all(cells, options);
   fmt::print("{}", render(cells));
   return all_passed(cells) ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_command_line(argc, argv);
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 2;
+  }
 }

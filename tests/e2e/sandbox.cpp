@@ -67,6 +67,7 @@ std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, unsigned parallel,
     for (; running.size() < parallel && next < jobs.size(); ++next)
       running.push_back(start(jobs[next], next, timeout_s));
     std::vector<pollfd> waits;
+    waits.reserve(running.size());
     for (const Child& child : running) waits.push_back({child.pipe, POLLIN, 0});
     poll(waits.data(), waits.size(), 200);
     for (std::size_t i = running.size(); i-- > 0;) {
