@@ -1,33 +1,15 @@
 // Every kernel of tests/kernels/bin lifts completely into valid IR.
-#include "abi/code_object.hpp"
-#include "abi/loaded_image.hpp"
 #include "isa/op.hpp"
-#include "lanewise/kernel_source.hpp"
+#include "tests/lift/kernel_files.hpp"
 #include "translator/ir/verify.hpp"
 #include "translator/lift/lift.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 namespace lanewise {
 namespace {
-
-std::filesystem::path source_dir() {
-  const char* dir = std::getenv("LANEWISE_SOURCE_DIR");
-  return dir != nullptr ? dir : ".";
-}
-
-abi::CodeObject load_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  auto object = abi::load(std::as_bytes(std::span(bytes)), path.string());
-  EXPECT_TRUE(object.ok()) << object.error().message;
-  return std::move(*object);
-}
 
 /// What the interpreter is left with.
 bool is_expected(const std::string& text) {
@@ -39,8 +21,7 @@ class Kernels : public testing::TestWithParam<const char*> {};
 TEST_P(Kernels, LiftCompletely) {
   std::map<std::string, int> missing;
   unsigned kernels = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(source_dir() / "tests/kernels/bin" / GetParam())) {
+  for (const auto& entry : std::filesystem::directory_iterator(kernel_folder() / GetParam())) {
     if (entry.path().extension() != ".co") continue;
     const abi::CodeObject object = load_file(entry.path());
     auto image = abi::LoadedImage::create(object);
