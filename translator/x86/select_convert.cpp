@@ -22,6 +22,23 @@ VReg Selector::narrow(Regs wide, bool high) {
   return b_->op(Inst::kIdVpermq, mixed, imm(0xd8));
 }
 
+/// Dwords interleaved: the qwords of both halves.
+Regs Selector::join_parts(VReg lo, VReg hi) {
+  Regs out;
+  if (avx512()) {
+    for (u32 p = 0; p < 2; ++p) {
+      std::array<u32, 16> index{};
+      for (u32 l = 0; l < 16; ++l) index[l] = (l & 1) * 16 + 8 * p + l / 2;
+      out.r[p] = b_->op_tied(Inst::kIdVpermt2d, lo, table(index.data()), hi);
+    }
+    return out;
+  }
+  const VReg outer = b_->op(Inst::kIdVpunpckldq, lo, hi), inner = b_->op(Inst::kIdVpunpckhdq, lo, hi);
+  out.r[0] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x20));
+  out.r[1] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x31));
+  return out;
+}
+
 bool Selector::width_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.num_results != 1 || !ir::is_vector(type(f_.result(i)))) return false;
@@ -29,21 +46,7 @@ bool Selector::width_inst(InstId i) {
   const auto operands = f_.operands(i);
   Regs out;
   switch (inst.op) {
-  case Op::Join: {
-    const VReg lo = reg1(operands[0]), hi = reg1(operands[1]);
-    if (avx512()) {
-      for (u32 p = 0; p < 2; ++p) {
-        std::array<u32, 16> index{};
-        for (u32 l = 0; l < 16; ++l) index[l] = (l & 1) * 16 + 8 * p + l / 2;
-        out.r[p] = b_->op_tied(Inst::kIdVpermt2d, lo, table(index.data()), hi);
-      }
-      break;
-    }
-    const VReg outer = b_->op(Inst::kIdVpunpckldq, lo, hi), inner = b_->op(Inst::kIdVpunpckhdq, lo, hi);
-    out.r[0] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x20));
-    out.r[1] = b_->op(Inst::kIdVperm2i128, outer, inner, imm(0x31));
-    break;
-  }
+  case Op::Join: out = join_parts(reg1(operands[0]), reg1(operands[1])); break;
   case Op::Lo:
   case Op::Hi: out.r[0] = narrow(regs(operands[0]), inst.op == Op::Hi); break;
   case Op::ZExt:

@@ -107,26 +107,32 @@ VReg Selector::first_address(const Access& a) {
   return b_->op_r64_tied(Inst::kIdAdd, b_->op_r64(Inst::kIdMovsxd, r32(low)), r64(a.base));
 }
 
-/// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride. That
-/// formula is all that counts, so it does not matter whether lane 0 takes part.
-void Selector::branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no) {
-  std::array<u32, 16> steps{};
+/// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride (and, if
+/// wanted, all lanes take part). That formula is all that counts, so it does not matter whether lane 0 takes
+/// part.
+void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no) {
+  const auto strided = [&](unsigned p, auto* steps,
+                           unsigned count) { // Lanes of part p that follow the formula.
+    const bool wide = a.wide;
+    for (unsigned l = 0; l < count; ++l) steps[l] = stride * (p * count + l);
+    VReg expected = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
+    if (stride != 0)
+      expected = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, expected, or_mem(table(steps)));
+    return compare(ir::IntPred::Eq, expected, a.index.r[p], wide);
+  };
   VReg equal;
   if (a.wide) {
-    const VReg first = b_->op(Inst::kIdVpbroadcastq, xmm(a.index.r[0]));
-    VReg half_equal[2];
-    for (unsigned p = 0; p < 2; ++p) {
-      std::array<u64, 8> wide_steps{};
-      for (unsigned l = 0; l < lanes() / 2; ++l) wide_steps[l] = u64{stride} * (p * lanes() / 2 + l);
-      const VReg expected = b_->op(Inst::kIdVpaddq, first, or_mem(table(wide_steps.data())));
-      half_equal[p] = compare(ir::IntPred::Eq, expected, a.index.r[p], true);
-    }
-    equal = narrow_masks(half_equal[0], half_equal[1]);
+    std::array<u64, 8> steps{};
+    const VReg lo = strided(0, steps.data(), lanes() / 2);
+    equal = narrow_masks(lo, strided(1, steps.data(), lanes() / 2));
   } else {
-    for (unsigned l = 0; l < lanes(); ++l) steps[l] = stride * l;
-    const VReg first = b_->op(Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
-    const VReg expected = b_->op(Inst::kIdVpaddd, first, or_mem(table(steps.data())));
-    equal = compare(ir::IntPred::Eq, expected, a.index.r[0], false);
+    std::array<u32, 16> steps{};
+    equal = strided(0, steps.data(), lanes());
+  }
+  if (all_lanes) {
+    const VReg bits = mask_to_bits(mask_and(equal, a.mask));
+    b_->emit(Inst::kIdCmp, {r32(bits), imm(avx512() ? 0xffff : 0xff)});
+    return b_->branch(CondCode::kEqual, yes, no);
   }
   if (avx512()) {
     const VReg wrong = b_->op_k(Inst::kIdKandnw, equal, a.mask);
@@ -142,16 +148,29 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   if (a.contiguous) return load_contiguous(i, a, out);
   if (a.uniform()) return load_uniform(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
-  const bool can_be_contiguous = bytes == 4 || (rows ? bytes > 4 : bytes == 8 || (bytes < 4 && avx512()));
-  if (!can_be_contiguous) return load_scattered(i, a, out);
-  const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
+  if (rows && bytes < 4) return load_scattered(i, a, out);
+  const BlockId join = b_->add_block();
   std::array<VReg, 4> params{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
-  branch_if_contiguous(a, a.dword_stride == 4 ? bytes : 4, yes, no);
-  b_->at(yes);
-  load_contiguous(i, a, out);
-  b_->jump(join, out);
-  b_->at(no);
+  const auto try_stride = [&](unsigned stride, bool all_lanes, bool cold, auto perform) {
+    const BlockId yes = b_->add_block(), no = b_->add_block(cold);
+    branch_if_strided(a, stride, all_lanes, yes, no);
+    b_->at(yes);
+    perform();
+    b_->jump(join, out);
+    b_->at(no);
+  };
+  if (rows || bytes != 12) {
+    const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
+    try_stride(rows ? 4 : bytes, all_lanes, rows, [&] { load_contiguous(i, a, out); });
+  }
+  if (!rows)
+    try_stride(0, false, true, [&] {
+      Access same = a;
+      same.base = first_address(a);
+      same.index = {};
+      load_uniform(i, same, out);
+    });
   load_scattered(i, a, out);
   b_->jump(join, out);
   b_->at(join);
@@ -207,10 +226,13 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     const bool byte = inst.mem.bytes == 1;
     const u32 id = byte ? (inst.mem.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
                         : (inst.mem.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
-    b_->faults(site(inst.mem.bytes, 0)).zero_masked(a.mask);
-    out[0] = b_->op(id, mem(address, a.disp, byte ? View::Xmm : View::Half));
+    b_->faults(site(inst.mem.bytes, 0));
+    if (avx512()) b_->zero_masked(a.mask); // AVX2 comes here with all lanes.
+    const View narrow_view = !byte ? View::Half : avx512() ? View::Xmm : View::R64;
+    out[0] = b_->op(id, mem(address, a.disp, narrow_view));
     return;
   }
+  if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(address, a.disp, out);
   if (inst.mem.bytes == 8 && a.dword_stride == 4) {
     Regs wide;
     for (unsigned p = 0; p < 2; ++p) {
@@ -332,12 +354,13 @@ void Selector::store(InstId i, const Access& a) {
   for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[1 + d]);
   const std::span<const VReg> data(values.data(), count);
   if (a.contiguous) return store_contiguous(i, a, data);
-  const bool can_be_contiguous = inst.mem.bytes == 4 ||
-                                 (inst.mem.bytes < 4 && avx512() && a.dword_stride == 4) ||
-                                 (inst.mem.bytes > 4 && a.dword_stride != 4);
+  const bool rows = a.dword_stride != 4;
+  const bool can_be_contiguous = rows                  ? inst.mem.bytes >= 4
+                                 : inst.mem.bytes >= 4 ? inst.mem.bytes != 12
+                                                       : avx512();
   if (a.uniform() || !can_be_contiguous) return store_scattered(i, a, data);
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
-  branch_if_contiguous(a, a.dword_stride == 4 ? inst.mem.bytes : 4, yes, no);
+  branch_if_strided(a, rows ? 4 : inst.mem.bytes, !rows && inst.mem.bytes == 16, yes, no);
   b_->at(yes);
   store_contiguous(i, a, data);
   b_->jump(join);
@@ -361,6 +384,8 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
         {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
     return;
   }
+  if (inst.mem.bytes == 8 && a.dword_stride == 4) return store_pairs(a, address, data);
+  if (inst.mem.bytes == 16 && a.dword_stride == 4) return store_quads(address, a.disp, data);
   for (unsigned d = 0; d < data.size(); ++d) {
     const Operand at = mem(address, a.disp + d * a.dword_stride);
     b_->faults(site);

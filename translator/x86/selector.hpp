@@ -155,8 +155,9 @@ private:
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
   VReg widen(VReg v, unsigned p, bool is_signed); ///< dwords of half p to qwords
-  VReg narrow(Regs wide, bool high);              ///< low or high dwords
-  VReg half_of(VReg v, unsigned p);               ///< half p as a Half register
+  Regs join_parts(VReg lo, VReg hi);
+  VReg narrow(Regs wide, bool high); ///< low or high dwords
+  VReg half_of(VReg v, unsigned p);  ///< half p as a Half register
 
   // ---- select_float.cpp, select_half.cpp, select_fp_convert.cpp
   bool float_inst(InstId i);
@@ -223,10 +224,17 @@ private:
   VReg new_float(const ir::Inst& inst, VReg old, VReg data, VReg second);
   VReg load_part(const ir::MemAttr& attr, VReg address, const Access& a);
   void store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data);
+  // select_quads.cpp
+  void split_quads(std::array<VReg, 4>& r);
+  void join_quads(std::array<VReg, 4>& d);
+  void interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg, 4>& out);
+  void load_quads(VReg address, i64 disp, std::span<VReg> out);
+  void store_quads(VReg address, i64 disp, std::span<const VReg> data);
+  void store_pairs(const Access& a, VReg address, std::span<const VReg> data);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
-  void branch_if_contiguous(const Access& a, unsigned stride, BlockId yes, BlockId no);
+  void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);

@@ -1,0 +1,104 @@
+// Consecutive elements of several dwords: full-width loads and stores, and the transposition to one register
+// per dword.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+/// Four registers of consecutive 16-byte elements to one register per dword.
+void Selector::split_quads(std::array<VReg, 4>& r) {
+  if (avx512()) {
+    std::array<VReg, 4> pick{};
+    for (u32 pair = 0; pair < 2; ++pair) { // Dwords 0 and 1, then 2 and 3.
+      std::array<u32, 16> index{};
+      for (u32 l = 0; l < 16; ++l) index[l] = l / 4 % 2 * 16 + l % 4 * 4 + l / 8 + 2 * pair;
+      pick[2 * pair] = b_->op_tied(Inst::kIdVpermt2d, r[0], table(index.data()), r[1]);
+      pick[2 * pair + 1] = b_->op_tied(Inst::kIdVpermt2d, r[2], table(index.data()), r[3]);
+    }
+    for (u32 pair = 0; pair < 2; ++pair) {
+      r[2 * pair] = b_->op(Inst::kIdVshufi64x2, pick[2 * pair], pick[2 * pair + 1], imm(0x44));
+      r[2 * pair + 1] = b_->op(Inst::kIdVshufi64x2, pick[2 * pair], pick[2 * pair + 1], imm(0xee));
+    }
+    return;
+  }
+  const auto halves = [&](VReg a, VReg b, int which) {
+    return b_->op(Inst::kIdVperm2i128, a, b, imm(which));
+  };
+  interleave_dwords({halves(r[0], r[2], 0x20), halves(r[0], r[2], 0x31), halves(r[1], r[3], 0x20),
+                     halves(r[1], r[3], 0x31)},
+                    r);
+}
+
+/// The 4x4 transposition within every 128 bits; its own inverse.
+void Selector::interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg, 4>& out) {
+  const VReg low01 = b_->op(Inst::kIdVpunpckldq, in[0], in[1]),
+             low23 = b_->op(Inst::kIdVpunpckldq, in[2], in[3]);
+  const VReg high01 = b_->op(Inst::kIdVpunpckhdq, in[0], in[1]),
+             high23 = b_->op(Inst::kIdVpunpckhdq, in[2], in[3]);
+  out[0] = b_->op(Inst::kIdVpunpcklqdq, low01, low23);
+  out[1] = b_->op(Inst::kIdVpunpckhqdq, low01, low23);
+  out[2] = b_->op(Inst::kIdVpunpcklqdq, high01, high23);
+  out[3] = b_->op(Inst::kIdVpunpckhqdq, high01, high23);
+}
+
+/// The inverse of split_quads().
+void Selector::join_quads(std::array<VReg, 4>& d) {
+  std::array<VReg, 4> m{};
+  interleave_dwords(d, m); // m[i]: elements i, i + 4, ..
+  if (avx512()) {
+    const auto pick = [&](VReg a, VReg b, int which) {
+      return b_->op(Inst::kIdVshufi32x4, a, b, imm(which));
+    };
+    const VReg low01 = pick(m[0], m[1], 0x44), low23 = pick(m[2], m[3], 0x44);
+    const VReg high01 = pick(m[0], m[1], 0xee), high23 = pick(m[2], m[3], 0xee);
+    d = {pick(low01, low23, 0x88), pick(low01, low23, 0xdd), pick(high01, high23, 0x88),
+         pick(high01, high23, 0xdd)};
+    return;
+  }
+  const auto halves = [&](VReg a, VReg b, int which) {
+    return b_->op(Inst::kIdVperm2i128, a, b, imm(which));
+  };
+  d = {halves(m[0], m[1], 0x20), halves(m[2], m[3], 0x20), halves(m[0], m[1], 0x31),
+       halves(m[2], m[3], 0x31)};
+}
+
+/// All lanes take part.
+void Selector::load_quads(VReg address, i64 disp, std::span<VReg> out) {
+  std::array<VReg, 4> rows{};
+  for (unsigned n = 0; n < 4; ++n) {
+    b_->faults(
+        {.kind = FaultSite::Kind::Contiguous, .bytes = 16, .lane_offset = static_cast<u8>(n * lanes() / 4)});
+    rows[n] = b_->load_vec(mem(address, disp + n * module_.vec_bytes()));
+  }
+  split_quads(rows);
+  std::copy_n(rows.begin(), 4, out.begin());
+}
+
+void Selector::store_quads(VReg address, i64 disp, std::span<const VReg> data) {
+  std::array<VReg, 4> rows{data[0], data[1], data[2], data[3]};
+  join_quads(rows);
+  for (unsigned n = 0; n < 4; ++n) {
+    b_->faults({.kind = FaultSite::Kind::Contiguous,
+                .bytes = 16,
+                .lane_offset = static_cast<u8>(n * lanes() / 4),
+                .is_write = true});
+    b_->store_vec(mem(address, disp + n * module_.vec_bytes()), rows[n]);
+  }
+}
+
+void Selector::store_pairs(const Access& a, VReg address, std::span<const VReg> data) {
+  const Regs wide = join_parts(data[0], data[1]);
+  for (unsigned p = 0; p < 2; ++p) {
+    const Operand at = mem(address, a.disp + p * module_.vec_bytes());
+    const VReg mask = wide_mask(a.mask, p);
+    b_->faults({.kind = FaultSite::Kind::Contiguous,
+                .bytes = 8,
+                .lane_offset = static_cast<u8>(p * lanes() / 2),
+                .is_write = true});
+    if (avx512())
+      b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(wide.r[p])});
+    else
+      b_->emit(Inst::kIdVpmaskmovq, {at, vec(mask), vec(wide.r[p])});
+  }
+}
+
+} // namespace lanewise::x86
