@@ -75,7 +75,8 @@ Scaled<F> div_scale(F s0, F s1, F s2) {
   if (is_denormal(s1)) return {scale(s0, K::kScale), false};
   const bool reciprocal = finite_nonzero(s1) && quotient_is_denormal(F(1), s1);
   const bool quotient = proper && quotient_is_denormal(s2, s1);
-  if (reciprocal && quotient) return {denominator ? scale(s0, K::kScale) : s0, true};
+  // Down, not up as the guide says: |s1| > 2^126 times 2^64 would overflow.
+  if (reciprocal && quotient) return {denominator ? scale(s0, -K::kScale) : s0, true};
   if (reciprocal) return {scale(s0, -K::kScale), false};
   if (quotient) return {numerator ? scale(s0, K::kScale) : s0, true};
   if (biased_exponent(s2) <= K::kTiny) return {scale(s0, K::kScale), false};
@@ -106,41 +107,61 @@ const Code* div_scale_lanes(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// 2^n * (a * b + c) with one rounding, for the power that v_div_fmas scales by.
-float scaled_fma(float a, float b, float c, i32 n) {
-  // The exact sum fits neither float nor double: rounding to odd in double keeps what the final rounding must know.
-  const double product = double{a} * double{b};
-  const double sum = product + double{c};
-  const double t = sum - product;
-  const double error = (product - (sum - t)) + (double{c} - t);
-  u64 u = raw(sum);
-  if (error != 0.0 && (u & kInf64) != kInf64 && (u & 1) == 0)
-    u += (error > 0.0) == (sum > 0.0) ? 1 : ~u64{0};
-  return static_cast<float>(from_raw<double>(u) * from_raw<double>(static_cast<u64>(n + 1023) << 52));
+__extension__ using Quad = __float128;
+__extension__ using u128 = unsigned __int128;
+
+/// A format that holds any product of two F exactly, and so many bits more that rounding to odd first does no harm.
+template <class F>
+using Wide = std::conditional_t<std::is_same_v<F, double>, Quad, double>;
+
+/// a * b + c rounded to odd: the last bit of an inexact result is 1. The host must round to nearest.
+template <class F>
+Wide<F> odd_sum(F a, F b, F c) {
+  using W = Wide<F>;
+  using Bits = std::conditional_t<std::is_same_v<F, double>, u128, u64>;
+  const W product = W{a} * W{b}, sum = product + W{c};
+  const W t = sum - product;
+  const W error = (product - (sum - t)) + (W{c} - t);
+  Bits u = std::bit_cast<Bits>(sum);
+  if (error != 0 && (u & 1) == 0) u += (error > 0) == (sum > 0) ? Bits{1} : ~Bits{0};
+  return std::bit_cast<W>(u);
 }
 
-// In f64 the fma is scaled before it rounds: scaling an operand of the product and the addend is exact unless they are
-// denormal or overflow, in which case the long way round is taken.
-double scaled_fma(double a, double b, double c, i32 n) {
-  const double power = from_raw<double>(static_cast<u64>(n + 1023) << 52);
-  const Parts<double> pa(a), pb(b);
-  const double larger = pa.exponent > pb.exponent ? a : b, smaller = pa.exponent > pb.exponent ? b : a;
-  return __builtin_fma(smaller * power, larger, c * power);
+/// 2^k * (a * b + c) with one rounding, by the mode in `mxcsr`.
+template <class F>
+F scaled_fma(Wave& w, u32 mxcsr, bool flush, F a, F b, F c) {
+  const int step = sizeof(F) == 8 ? 128 : 64;
+  const int k = biased_exponent(c) > FloatBits<F>::kBias ? step : -step;
+  w.use_mxcsr(w.mxcsr_formats);
+  const Wide<F> sum = odd_sum(a, b, c) * Wide<F>{from_raw<double>(static_cast<u64>(k + 1023) << 52)};
+  w.use_mxcsr(mxcsr);
+  const F r = static_cast<F>(sum);
+  return flush ? flushed(r) : r; // software conversion does not know FTZ
+}
+
+template <class F>
+F fused(F a, F b, F c) {
+  if constexpr (std::is_same_v<F, double>)
+    return __builtin_fma(a, b, c);
+  else
+    return __builtin_fmaf(a, b, c);
 }
 
 template <class F>
 const Code* div_fmas(Wave& w, const Code& c) {
-  constexpr i32 kPower = sizeof(F) == 8 ? 64 : 32;
   constexpr u32 kDaz = 0x40;
   Inputs<std::tuple<F, F, F>> in;
   Rows<kDwords<F>> out;
   in.fetch_all(w, c);
   const u64 scaled = w.vcc();
-  w.use_mxcsr((sizeof(F) == 8 ? w.mxcsr_f64 : w.mxcsr_f32) & ~kDaz);
+  const u32 mxcsr = (sizeof(F) == 8 ? w.mxcsr_f64 : w.mxcsr_f32) & ~kDaz;
+  const bool flush = sizeof(F) == 8 ? w.fp.flush_out_f64 : w.fp.flush_out_f32;
+  w.use_mxcsr(mxcsr);
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const F a = get_lane<F>(in.rows[0], l), b = get_lane<F>(in.rows[1], l), d = get_lane<F>(in.rows[2], l);
-    F r = sizeof(F) == 8 ? static_cast<F>(__builtin_fma(a, b, d)) : static_cast<F>(__builtin_fmaf(static_cast<float>(a), static_cast<float>(b), static_cast<float>(d)));
-    if ((scaled >> l & 1) != 0 && !is_nan(r) && !(is_inf(a) || is_inf(b) || is_inf(d))) r = scaled_fma(a, b, d, kPower);
+    F r = fused(a, b, d);
+    const bool finite = !is_nan(r) && !is_inf(a) && !is_inf(b) && !is_inf(d);
+    if ((scaled >> l & 1) != 0 && finite) r = scaled_fma(w, mxcsr, flush, a, b, d);
     set_lane<F>(out.lane, l, r);
   }
   if (any_nan<F>(out.lane)) choose_nans<F, NanRule::FirstSource>(in, out.lane);
