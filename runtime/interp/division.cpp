@@ -133,9 +133,10 @@ F scaled_fma(Wave& w, u32 mxcsr, bool flush, F a, F b, F c) {
   const int step = sizeof(F) == 8 ? 128 : 64;
   const int k = biased_exponent(c) > FloatBits<F>::kBias ? step : -step;
   w.use_mxcsr(w.mxcsr_formats);
-  const Wide<F> sum = odd_sum(a, b, c) * Wide<F>{from_raw<double>(static_cast<u64>(k + 1023) << 52)};
+  const Wide<F> power = from_raw<double>(static_cast<u64>(k + 1023) << 52);
+  const Wide<F> sum = pinned(odd_sum(a, b, c) * power);
   w.use_mxcsr(mxcsr);
-  const F r = static_cast<F>(sum);
+  const F r = pinned(static_cast<F>(pinned(sum)));
   return flush ? flushed(r) : r; // software conversion does not know FTZ
 }
 

@@ -144,6 +144,13 @@ constexpr I to_integer(F x) {
 float scale(float x, i32 n);
 double scale(double x, i32 n);
 
+/// Keeps x's computation on this side of a change of the round mode, which the compiler does not see.
+template <class F>
+F pinned(F x) {
+  asm volatile("" : "+x"(x));
+  return x;
+}
+
 /// Half precision values as floats, 64 lanes: exact, signalling NaNs quieted.
 void halves_to_floats(const u32* halves, float* floats);
 /// The reverse, rounded by MXCSR; upper halves of the result are zero.

@@ -122,20 +122,19 @@ enum class Result { Single, Half };
 template <bool Fused, Result Kind>
 const Code* mixed(Wave& w, const Code& c) {
   const PackedInputs<3> in(w, c);
+  HalfRow single;
   Rows<1> out;
+  w.use_mxcsr(Fused ? w.mxcsr_f32 : w.mxcsr_mad);
   for (unsigned l = 0; l < kWaveSize; ++l) {
-    w.use_mxcsr(Fused ? w.mxcsr_f32 : w.mxcsr_mad);
-    const float a = mixed_source(w, *c.inst, 0, in.rows[0][l]), b = mixed_source(w, *c.inst, 1, in.rows[1][l]),
-                d = mixed_source(w, *c.inst, 2, in.rows[2][l]);
-    float r = Fused ? __builtin_fmaf(a, b, d) : a * b + d;
-    if (is_nan(r)) r = half_nan(a, b, d);
-    if (Kind == Result::Single) {
-      out.lane[l] = raw(adjust(r, 0, c.inst->mods.clamp, false, w.fp.dx10_clamp));
-      continue;
-    }
-    w.use_mxcsr(w.mxcsr_keep);
-    out.lane[l] = clamped_half(w, c, rounded_half(w.fp, r));
+    const auto source = [&](unsigned slot) { return mixed_source(w, *c.inst, slot, in.rows[slot][l]); };
+    const float a = source(0), b = source(1), d = source(2);
+    const float r = Fused ? __builtin_fmaf(a, b, d) : a * b + d;
+    single.lane[l] = pinned(is_nan(r) ? half_nan(a, b, d) : r);
   }
+  if (Kind == Result::Half) w.use_mxcsr(w.mxcsr_keep);
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    out.lane[l] = Kind == Result::Half ? clamped_half(w, c, rounded_half(w.fp, single.lane[l]))
+                                       : raw(adjust(single.lane[l], 0, c.inst->mods.clamp, false, w.fp.dx10_clamp));
   write_dst<1>(w, c, out.lane, active(w, c));
   return next(c);
 }
