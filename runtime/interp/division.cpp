@@ -183,6 +183,7 @@ F div_fixup(F s0, F s1, F s2) {
   if (is_zero(s1) || is_inf(s2)) return signed_inf<F>(minus);
   if (is_inf(s1) || is_zero(s2)) return signed_zero<F>(minus);
   if (biased_exponent(s2) - biased_exponent(s1) < kUnderflow) return signed_zero<F>(minus);
+  if (is_nan(s0)) return signed_inf<F>(minus); // the iteration overflowed: inf - inf
   const auto magnitude = raw(s0) & ~FloatBits<F>::kSign;
   return from_raw<F>(magnitude | (minus ? FloatBits<F>::kSign : 0));
 }

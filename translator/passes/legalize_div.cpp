@@ -96,7 +96,7 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
   value = r.select(reciprocal_denormal, down, value);
   const ValueId both = r.mask_and(reciprocal_denormal, quotient_denormal);
   const ValueId denominator_up = r.select(is_denominator, up, s0);
-  value = r.select(both, denominator_up, value);
+  value = r.select(both, r.select(is_denominator, down, s0), value); // up, as the guide says, would overflow
   value = r.select(denormal, up, value);
   value = r.select(huge, denominator_up, value);
   value = r.select(any_zero, r.constant(f.type, f.default_nan()), value);
