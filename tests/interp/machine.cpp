@@ -47,9 +47,9 @@ void Machine::sopc(Op op, u32 a, u32 b) { raw({0xbf00'0000 | opcode_of(op, targe
 void Machine::sopk(Op op, u32 sdst, u32 imm) { raw({0xb000'0000 | opcode_of(op, target_) << 23 | sdst << 16 | (imm & 0xffff)}); }
 void Machine::sopp(Op op, u32 imm) { raw({0xbf80'0000 | opcode_of(op, target_) << 16 | (imm & 0xffff)}); }
 
-void Machine::ds(Op op, u32 vdst, u32 addr, u32 data0, u32 data1, u32 offset, bool gds) {
+void Machine::ds(Op op, u32 vdst, u32 addr, u32 data0, u32 data1, u32 offset, bool to_gds) {
   const bool gfx8 = target_ >= Target::gfx803;
-  const u32 first = 0xd800'0000 | offset | opcode_of(op, target_) << (gfx8 ? 17 : 18) | (gds ? 1u << (gfx8 ? 16 : 17) : 0);
+  const u32 first = 0xd800'0000 | offset | opcode_of(op, target_) << (gfx8 ? 17 : 18) | (to_gds ? 1u << (gfx8 ? 16 : 17) : 0);
   raw({first, addr | data0 << 8 | data1 << 16 | vdst << 24});
 }
 

@@ -53,7 +53,7 @@ public:
   void sopk(Op op, u32 sdst, u32 imm);
   void sopp(Op op, u32 imm = 0);
   void literal(u32 value) { code_.push_back(value); }
-  void ds(Op op, u32 vdst, u32 addr, u32 data0 = 0, u32 data1 = 0, u32 offset = 0, bool gds = false);
+  void ds(Op op, u32 vdst, u32 addr, u32 data0 = 0, u32 data1 = 0, u32 offset = 0, bool to_gds = false);
   /// MUBUF with soffset 0.
   struct Buffer {
     u32 offset = 0;
