@@ -51,9 +51,9 @@ TEST(Half, ArithmeticIsCorrectlyRounded) {
       if (is_nan16(a[l]) || is_nan16(b[l]) || is_nan16(c[l])) continue;
       const long double x = value_of(a[l]), y = value_of(b[l]), z = value_of(c[l]);
       const auto check = [&](u32 got, long double exact) {
-        if (std::isnan(exact)) EXPECT_EQ(got, 0xfe00u);
-        else if (std::isinf(exact)) EXPECT_EQ(got, exact < 0 ? 0xfc00u : 0x7c00u);
-        else if (exact != 0) EXPECT_EQ(got, nearest(exact)) << std::hex << a[l] << " " << b[l] << " " << c[l];
+        if (exact == 0) return; // the sign of zero is not the reference's business
+        const u32 expected = std::isnan(exact) ? 0xfe00u : std::isinf(exact) ? (exact < 0 ? 0xfc00u : 0x7c00u) : nearest(exact);
+        EXPECT_EQ(got, expected) << std::hex << a[l] << " " << b[l] << " " << c[l];
       };
       check(m.v(8, l), x + y);
       check(m.v(9, l), x * y);
