@@ -155,6 +155,29 @@ TEST(SelectFloat, MinMax) {
                       });
 }
 
+TEST(SelectFloat, MinMaxOfQuietOperands) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const bool max : {false, true}) {
+      const FpAttr fp{.kind = kind, .ieee = true};
+      const Type t = type_of(kind);
+      OpCase c{"quiet min/max", {.op = max ? Op::FMax : Op::FMin, .fp = fp}, t, {t, t}, {}};
+      c.before = ir::Inst{.op = Op::FCanonical, .fp = fp};
+      c.expected = [=](const u64* in) -> u64 {
+        const Format f = format_of(kind);
+        const u64 x = f.is_nan(in[0]) ? in[0] | f.quiet() : in[0],
+                  y = f.is_nan(in[1]) ? in[1] | f.quiet() : in[1];
+        if (f.is_nan(x)) return y;
+        if (f.is_nan(y)) return x;
+        const auto key = [&](u64 v) {
+          return (v & f.sign()) != 0 ? -1 - static_cast<i64>(v & (f.sign() - 1)) : static_cast<i64>(v);
+        };
+        return (key(x) < key(y)) != max ? x : y;
+      };
+      c.pool = interesting(kind);
+      check(c);
+    }
+}
+
 TEST(SelectFloat, Clamp) {
   for (const FloatKind kind : kKinds)
     for (const bool dx10 : {false, true})

@@ -65,7 +65,10 @@ void check(const OpCase& c) {
     ValueId v;
     for (const auto& [position, bits] : c.constants)
       if (position == n) v = p.b.constant(c.operands[n], bits);
-    operands.push_back(v.valid() ? v : p.operand(n, c.operands[n]));
+    if (!v.valid()) v = p.operand(n, c.operands[n]);
+    if (c.before)
+      v = p.f.result(p.f.append(p.b.block(), *c.before, std::span(&v, 1), std::span(&c.operands[n], 1)));
+    operands.push_back(v);
   }
   const ir::InstId inst = p.f.append(p.b.block(), c.proto, operands, std::span(&c.result, 1));
   p.store(p.f.result(inst), 5);

@@ -4,6 +4,7 @@
 #include "tests/select/harness.hpp"
 
 #include <functional>
+#include <optional>
 
 namespace lanewise::x86::test {
 
@@ -20,6 +21,8 @@ struct OpCase {
   std::function<bool(u64 got, u64 wanted)> equal = {};
   /// Interesting values to draw operands from, beside random bits.
   std::vector<u64> pool = {};
+  /// Applied to each operand before the op, a unary op of the operand's type.
+  std::optional<ir::Inst> before = {};
 };
 
 /// Runs the case per lane (vector types) or per wave (uniform types) on edge values and random ones, on every

@@ -114,7 +114,10 @@ bool Selector::float_inst(InstId i) {
     switch (inst.op) {
     case Op::FLdexp: out.r[p] = ldexp(inst.fp, part(operands[0], p), reg1(operands[1]), p); continue;
     case Op::FMin:
-    case Op::FMax: out.r[p] = min_max(inst.fp, inst.op == Op::FMax, in[0], in[1]); continue;
+    case Op::FMax:
+      out.r[p] =
+          min_max(inst.fp, inst.op == Op::FMax, in[0], in[1], is_quiet(operands[0]) && is_quiet(operands[1]));
+      continue;
     default: break;
     }
     out.r[p] = float_part(inst, {in, operands.size()});
@@ -171,12 +174,29 @@ VReg Selector::quieted(VReg x, bool wide) {
   return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
 }
 
+/// Whether `v` is never a signalling NaN: arithmetic quiets.
+bool Selector::is_quiet(ValueId v) const {
+  const ir::Inst* def = f_.def(v);
+  if (def == nullptr) return false;
+  if (def->op == Op::Const) {
+    const u64 magnitude =
+        type(v) == Type::V64 ? def->imm << 1 : static_cast<u64>(static_cast<u32>(def->imm)) << 33;
+    const u64 infinity = type(v) == Type::V64 ? u64{0x7ff} << 53 : u64{0xff} << 56;
+    return magnitude <= infinity;
+  }
+  const bool same_format = def->op != Op::FpToFp && def->fp.kind != FloatKind::F16;
+  const bool as_is = def->op == Op::FMin || def->op == Op::FMax || !ir::info(def->op).is(ir::kFloat);
+  return same_format && !as_is && def->op != Op::FpToSI && def->op != Op::FpToUI;
+}
+
 /// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
 /// operand as is. -0 < +0.
-VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
+VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
   const bool wide = fp.kind == FloatKind::F64;
   set_mxcsr(fp, kMxcsrDaz);
   VReg r;
+  if (avx512() && quiet) // vrange takes the other operand for a quiet NaN, the first for two.
+    return b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, b, a, imm(max ? 5 : 4));
   if (avx512()) {
     r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, a, b, imm(max ? 5 : 4));
   } else { // Either order gives the second of two zeros: combine their signs.
@@ -197,7 +217,7 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
   }
   r = blend(b_nan, a_flushed, r, wide);
   r = blend(a_nan, b_flushed, r, wide);
-  if (!fp.ieee) return r;
+  if (!fp.ieee || quiet) return r;
   const auto signalling = [&](VReg x, VReg x_nan) {
     if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
     const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.

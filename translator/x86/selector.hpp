@@ -173,7 +173,8 @@ private:
   VReg splat_float(bool wide, double value);
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
-  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
+  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool quiet = false);
+  [[nodiscard]] bool is_quiet(ValueId v) const;
   void float_compare(InstId i);
   VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
   VReg flush_half(VReg v);                      ///< denormals to zeros, on the bits
