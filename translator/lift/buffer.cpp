@@ -1,5 +1,8 @@
-// MUBUF and MTBUF (7nm guide 8.1, 12.14, 12.15). Lifted as they are; lower_buffers.cpp does the addressing.
+// MUBUF and MTBUF (7nm guide 8.1, 12.14, 12.15). Accesses of plain data are lifted as they are, and
+// lower_buffers.cpp does the addressing; formatted ones are taken apart here.
+#include "translator/lift/buffer_address.hpp"
 #include "translator/lift/memory.hpp"
+#include "translator/lift/typed.hpp"
 
 namespace lanewise::lift {
 
@@ -31,12 +34,116 @@ void access(Lifter& l) {
   perform(l, a, l.in->src[3], m.glc);
 }
 
+// ---- formatted access
+
+/// The accesses that together move an element of 1, 2, 4, 8, 12 or 16 bytes, the size perhaps known at run
+/// time only.
+struct Part {
+  u32 offset, bytes;
+  ValueId wanted; ///< u1
+};
+std::vector<Part> parts_of(Emit& b, ValueId size) {
+  const auto is = [&](IntPred p, u32 n) { return b.icmp(p, size, n); };
+  const Part all[] = {{0, 1, is(IntPred::Eq, 1)},   {0, 2, is(IntPred::Eq, 2)},
+                      {0, 4, is(IntPred::UGe, 4)},  {4, 4, is(IntPred::UGe, 8)},
+                      {8, 4, is(IntPred::UGe, 12)}, {12, 4, is(IntPred::UGe, 16)}};
+  std::vector<Part> parts;
+  for (const Part& p : all)
+    if (!b.is_const_equal(p.wanted, 0)) parts.push_back(p);
+  return parts;
+}
+
+/// Formats and component selects: of the V# for buffer_*_format, of the instruction for tbuffer_*.
+struct Format {
+  ValueId data, number;
+  std::array<ValueId, 4> select; ///< u32: 0, 1, or 4 + component
+};
+Format format_of(Lifter& l) {
+  Emit& b = l.b;
+  Format f;
+  const bool typed = l.in->encoding == isa::Encoding::Mtbuf;
+  const ValueId w3 = l.sgpr(l.in->src[1].index + 3u);
+  f.data = typed ? b.u32c(l.in->mods.dfmt) : b.field(w3, 15, 4);
+  f.number = typed ? b.u32c(l.in->mods.nfmt) : b.field(w3, 12, 3);
+  for (unsigned k = 0; k < 4; ++k) f.select[k] = typed ? b.u32c(4 + k) : b.field(w3, 3 * k, 3);
+  return f;
+}
+
+void load_format(Lifter& l, BufferAddress& address, const Format& format) {
+  Emit& b = l.b;
+  TypedElement element(b, format.data, format.number);
+  const ValueId lanes = b.and_(l.exec(), address.in_range(0, element.bytes()));
+  std::array<ValueId, 4> dwords;
+  dwords.fill(b.v32c(0));
+  for (const Part& p : parts_of(b, element.bytes())) {
+    Access a;
+    a.attr.space = ir::Space::Global;
+    a.attr.bytes = static_cast<u8>(p.bytes);
+    a.address = {address.at(p.offset)};
+    a.lanes = b.and_(lanes, b.splat(p.wanted));
+    dwords[p.offset / 4] = b.or_(dwords[p.offset / 4], load(l, a)[0]);
+  }
+  std::array<ValueId, 4> components;
+  for (u32 k = 0; k < 4; ++k) components[k] = element.unpack(k, dwords);
+  std::vector<ValueId> results;
+  for (u32 k = 0; k < l.row->memory.components; ++k) {
+    ValueId value = b.select(b.icmp(IntPred::Eq, format.select[k], 1), element.one(), b.v32c(0));
+    for (u32 c = 0; c < 4; ++c)
+      value = b.select(b.icmp(IntPred::Eq, format.select[k], 4 + c), components[c], value);
+    results.push_back(value);
+  }
+  set_loaded(l, results);
+  if (l.in->mods.tfe) l.set_vgpr(l.in->dst[0].index + l.row->memory.components, b.v32c(0), l.exec());
+}
+
+void store_format(Lifter& l, BufferAddress& address, const Format& format) {
+  Emit& b = l.b;
+  TypedElement element(b, format.data, format.number);
+  const auto data = registers(l, l.in->src[3], l.row->memory.components);
+  std::array<ValueId, 4> components;
+  components.fill(b.v32c(0));
+  for (u32 c = 0; c < 4; ++c)
+    for (u32 k = l.row->memory.components; k-- > 0;)
+      components[c] = b.select(b.icmp(IntPred::Eq, format.select[k], 4 + c), data[k], components[c]);
+  const auto dwords = element.pack(components);
+  const ValueId lanes = b.and_(l.exec(), address.in_range(0, element.bytes()));
+  for (const Part& p : parts_of(b, element.bytes())) {
+    Access a;
+    a.attr.space = ir::Space::Global;
+    a.attr.bytes = static_cast<u8>(p.bytes);
+    a.address = {address.at(p.offset)};
+    a.lanes = b.and_(lanes, b.splat(p.wanted));
+    const ValueId value[] = {dwords[p.offset / 4]};
+    store(l, a, value);
+  }
+}
+
+void access_format(Lifter& l) {
+  const isa::Modifiers& m = l.in->mods;
+  if (m.lds) return l.untranslated("load to LDS");
+  if (m.addr64) return l.untranslated("addr64 with a format");
+  const unsigned v = l.in->src[1].index;
+  BufferAddress::Operands o;
+  o.index = m.idxen ? l.vgpr_of(l.in->src[0], 0) : l.b.v32c(0);
+  o.offset = m.offen ? l.vgpr_of(l.in->src[0], m.idxen ? 1 : 0) : l.b.v32c(0);
+  o.words = {l.sgpr(v), l.sgpr(v + 1), l.sgpr(v + 2), l.sgpr(v + 3)};
+  o.soffset = l.s32(2);
+  o.inst_offset = static_cast<u32>(m.offset);
+  o.idxen = m.idxen;
+  o.format = true;
+  BufferAddress address(l.b, l.target, o);
+  if (l.row->memory.store)
+    store_format(l, address, format_of(l));
+  else
+    load_format(l, address, format_of(l));
+}
+
 } // namespace
 
 void add_buffer_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
-    if (row.memory.space != isa::Space::Buffer || row.has(isa::kFormat | isa::kTiesLds)) continue;
-    rules[static_cast<unsigned>(row.op)] = access;
+    if (row.memory.space != isa::Space::Buffer || row.has(isa::kD16 | isa::kTiesLds)) continue;
+    rules[static_cast<unsigned>(row.op)] = row.has(isa::kFormat) ? access_format : access;
   }
 }
 

@@ -1,13 +1,8 @@
-// The addressing of buffers (7nm guide 8.1.5; docs/SEMANTICS.md "Buffer address" and the rows after it) in
-// IR.
-//
-// Whatever is constant in a V# folds away: usual code has constant words 2 and 3, so that little more remains
-// than an addition and, for a real size, a compare. The private segment buffer is recognised by its constant
-// words and by its base coming from the initial SGPRs; missing it costs speed only, as its V# means the same
-// memory by the general formula.
+// The private segment buffer is recognised by its constant words and by its base coming from the initial
+// SGPRs; missing it costs speed only, as its V# means the same memory by the general formula.
 #include "translator/lift/lower_buffers.hpp"
 
-#include "translator/lift/emit.hpp"
+#include "translator/lift/buffer_address.hpp"
 
 #include <algorithm>
 
@@ -17,15 +12,6 @@ using ir::Op;
 using ir::Space;
 
 namespace {
-
-struct Descriptor {
-  ValueId base;                       ///< u64, 48 bits
-  ValueId stride;                     ///< u32, bytes
-  ValueId swizzle;                    ///< u1
-  ValueId records;                    ///< u32
-  ValueId add_tid;                    ///< u1
-  ValueId index_shift, element_shift; ///< u32: log2 of index stride and element size
-};
 
 class Lowering {
 public:
@@ -49,7 +35,6 @@ private:
   std::vector<ValueId> operands_;
   std::vector<std::pair<ValueId, ValueId>> replaced_; ///< results of loads that were split
 
-  [[nodiscard]] bool gfx8() const { return f_.target == isa::Target::gfx803; }
   [[nodiscard]] bool gfx9() const { return f_.target >= isa::Target::gfx900; }
   ValueId word(unsigned i) { return operands_[2 + i]; }
   ValueId soffset() { return operands_[6]; }
@@ -94,10 +79,8 @@ private:
     f_[b_.block()].insts.push_back(id_);
   }
 
-  ValueId base() { return b_.join(word(0), b_.and_(word(1), 0xffff)); }
-
   void lower_addr64() {
-    const ValueId uniform = b_.add(base(), b_.zext(soffset()));
+    const ValueId uniform = b_.add(BufferAddress::base(b_, word(0), word(1)), b_.zext(soffset()));
     const ValueId address = b_.add(b_.splat(uniform), b_.join(operands_[0], operands_[1]));
     finish(Space::Global, address, lanes(), inst_.imm);
   }
@@ -155,89 +138,28 @@ private:
 
   // ---- any V#
 
-  Descriptor descriptor() {
-    Descriptor d;
-    const ValueId w1 = word(1), w3 = word(3);
-    d.base = base();
-    d.add_tid = b_.icmp(IntPred::Ne, b_.and_(w3, 1u << 23), 0);
-    d.stride = b_.field(w1, 16, 14);
-    if (gfx8() || gfx9()) // ADD_TID_ENABLE makes the data format the stride's upper bits.
-      d.stride = b_.or_(d.stride, b_.select(d.add_tid, b_.shl(b_.field(w3, 15, 4), 14), b_.u32c(0)));
-    d.swizzle = b_.icmp(IntPred::SLt, w1, 0);
-    d.records = word(2);
-    d.index_shift = b_.add(b_.field(w3, 21, 2), 3);
-    d.element_shift = gfx9() ? b_.u32c(2) : b_.add(b_.field(w3, 19, 2), 1);
-    return d;
-  }
-
-  /// Offset in the buffer of byte `offset` (v32) of element `index` (v32), as v64.
-  ValueId buffer_offset(const Descriptor& d, ValueId index, ValueId offset) {
-    const ValueId linear = b_.add(scaled(index, d.stride), b_.zext(offset));
-    if (b_.is_const_equal(d.swizzle, 0)) return linear;
-    const ValueId index_shift = b_.splat(d.index_shift), element_shift = b_.splat(d.element_shift);
-    const ValueId one = b_.v32c(1);
-    const ValueId index_low = b_.and_(index, b_.sub(b_.shl(one, index_shift), one));
-    const ValueId low = b_.and_(offset, b_.sub(b_.shl(one, element_shift), one));
-    const ValueId high = b_.zext(b_.sub(offset, low));
-    const ValueId row = b_.add(scaled(b_.lshr(index, index_shift), d.stride), high);
-    const ValueId within = b_.add(b_.zext(b_.shl(index_low, element_shift)), b_.zext(low));
-    const ValueId swizzled = b_.add(b_.shl(row, index_shift), within);
-    return b_.select(d.swizzle, swizzled, linear);
-  }
-  ValueId scaled(ValueId index, ValueId stride) {
-    if (b_.is_const_equal(index, 0) || b_.is_const_equal(stride, 0)) return b_.v64c(0);
-    return b_.op(Op::UMulWide, Type::V64, {index, b_.splat(stride)});
-  }
-
-  /// Lanes whose `size` bytes at `offset` of element `index` are inside the buffer.
-  ValueId in_range(const Descriptor& d, ValueId index, ValueId offset, u32 size) {
-    const ValueId bytes = in_range_bytes(d, index, offset, size);
-    const ValueId structured = b_.icmp(IntPred::Ne, d.stride, 0);
-    ValueId by_records = structured;
-    if (gfx8()) by_records = b_.and_(structured, d.swizzle);
-    if (gfx9() && !inst_.mem.idxen) by_records = b_.u1(false);
-    ValueId in = bytes;
-    if (!b_.is_const_equal(by_records, 0))
-      in = b_.select(by_records, b_.icmp(IntPred::ULt, index, b_.splat(d.records)), bytes);
-    return inst_.mem.idxen ? in : b_.or_(in, b_.splat(d.add_tid));
-  }
-  ValueId in_range_bytes(const Descriptor& d, ValueId index, ValueId offset, u32 size) {
-    if (gfx8() && inst_.mem.idxen) {
-      const ValueId end = b_.add(b_.add(scaled(index, d.stride), b_.zext(offset)), u64{size});
-      return b_.icmp(IntPred::ULe, end, b_.splat(b_.zext(d.records)));
-    }
-    const ValueId fits = b_.icmp(IntPred::UGe, d.records, size);
-    const ValueId room = b_.select(fits, b_.add(d.records, u64{0} - (size - 1)), b_.u32c(0));
-    return b_.icmp(IntPred::ULt, offset, b_.splat(room));
-  }
-
   void lower_general() {
-    const Descriptor d = descriptor();
-    ValueId index = operands_[0];
-    if (!b_.is_const_equal(d.add_tid, 0)) {
-      const ValueId lane = b_.op(Op::LaneId, Type::V32, {});
-      index = b_.add(index, b_.select(d.add_tid, lane, b_.v32c(0)));
-    }
-    const ValueId offset = b_.add(operands_[1], inst_.imm);
+    BufferAddress address(b_, f_.target,
+                          {operands_[0],
+                           operands_[1],
+                           {word(0), word(1), word(2), word(3)},
+                           soffset(),
+                           static_cast<u32>(inst_.imm),
+                           inst_.mem.idxen});
     const u32 bytes = inst_.mem.bytes;
     const bool atomic = inst_.op == Op::Atomic;
     // Dwords are checked and swizzled one by one.
-    const ValueId first = in_range(d, index, offset, atomic || bytes <= 4 ? bytes : 4);
+    const ValueId first = address.in_range(0, atomic || bytes <= 4 ? bytes : 4u);
     const bool whole = atomic || bytes <= 4 ||
-                       (b_.is_const_equal(d.swizzle, 0) && b_.is_const_equal(first, kAllLanes) &&
-                        b_.is_const_equal(in_range(d, index, offset, bytes), kAllLanes));
-    if (whole) return finish(Space::Global, address(d, index, offset), b_.and_(lanes(), first), 0);
-    split(d, index, offset);
-  }
-  ValueId address(const Descriptor& d, ValueId index, ValueId offset) {
-    const ValueId uniform = b_.add(d.base, b_.zext(soffset()));
-    return b_.add(b_.splat(uniform), buffer_offset(d, index, offset));
+                       (!address.swizzled() && b_.is_const_equal(first, kAllLanes) &&
+                        b_.is_const_equal(address.in_range(0, u32{bytes}), kAllLanes));
+    if (whole) return finish(Space::Global, address.at(0), b_.and_(lanes(), first), 0);
+    split(address);
   }
 
   /// One access per dword. The results of a load take the places of the old ones.
-  void split(const Descriptor& d, ValueId index, ValueId offset) {
+  void split(BufferAddress& address) {
     for (u32 n = 0; n < inst_.mem.bytes / 4u; ++n) {
-      const ValueId at = b_.add(offset, u64{4} * n);
       ir::Inst proto;
       proto.op = inst_.op;
       proto.pc = inst_.pc;
@@ -245,9 +167,9 @@ private:
       proto.mem.space = Space::Global;
       proto.mem.bytes = 4;
       proto.mem.idxen = proto.mem.offen = false;
-      std::vector<ValueId> operands = {address(d, index, at)};
+      std::vector<ValueId> operands = {address.at(4 * n)};
       if (inst_.op == Op::Store) operands.push_back(operands_[7 + n]);
-      operands.push_back(b_.and_(lanes(), in_range(d, index, at, 4)));
+      operands.push_back(b_.and_(lanes(), address.in_range(4 * n, 4u)));
       const std::vector<Type> types(inst_.op == Op::Load ? 1 : 0, Type::V32);
       const ir::InstId part = f_.append(b_.block(), proto, operands, types);
       if (inst_.op == Op::Load)

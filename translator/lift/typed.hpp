@@ -1,0 +1,39 @@
+// Texel and buffer formats: components of 1 to 32 bits as the numbers that shaders see (7nm
+// guide 8.1.4, 12.15).
+#pragma once
+
+#include "translator/lift/emit.hpp"
+
+#include <array>
+
+namespace lanewise::lift {
+
+/// A data format and a number format, each a u32 that is usually constant. What is not is decided at run
+/// time.
+class TypedElement {
+public:
+  TypedElement(Emit& b, ValueId data_format, ValueId number_format);
+
+  ValueId bytes() { return lookup(0); } ///< u32; 0 for formats that do not exist
+  ValueId has(u32 component) { return b_.icmp(IntPred::Ne, width(component), 0); } ///< u1
+  /// 1 as a component that is not in memory shows it: a float or an integer (v32).
+  ValueId one();
+  /// Component k of the element in `dwords` as 32 bits; 0 if the format has none.
+  ValueId unpack(u32 k, const std::array<ValueId, 4>& dwords);
+  /// The dwords of an element made of four components (v32).
+  std::array<ValueId, 4> pack(const std::array<ValueId, 4>& components);
+
+private:
+  enum Number : u32 { Unorm, Snorm, Uscaled, Sscaled, Uint, Sint, Reserved, Float };
+  ValueId is(Number n) { return b_.icmp(IntPred::Eq, number_format_, n); }
+  ValueId lookup(unsigned column);
+  ValueId width(u32 k) { return lookup(1 + 2 * k); }
+  ValueId offset(u32 k) { return lookup(2 + 2 * k); }
+  ValueId small_float(ValueId bits, ValueId width, bool to_float);
+  ValueId to_bits(ValueId value, ValueId width);
+
+  Emit& b_;
+  ValueId data_format_, number_format_;
+};
+
+} // namespace lanewise::lift
