@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace lanewise::isa {
@@ -112,6 +113,8 @@ private:
   ExpressionPtr unary(std::string_view op, ExpressionPtr operand, SourceLocation at) {
     if (operand->is_constant()) return constant(*apply_unary(op, operand->value), at);
     Expression e;
+    e.depth = operand->depth + 1;
+    if (e.depth > kMaxTerms) return fail(at, "the expression is too long");
     e.kind = Expression::Kind::Unary;
     e.op = op;
     e.lhs = std::move(operand);
@@ -147,6 +150,8 @@ private:
       return value ? constant(*value, lhs->at) : fail(at, "division by zero");
     }
     Expression e;
+    e.depth = std::max(lhs->depth, rhs->depth) + 1;
+    if (e.depth > kMaxTerms) return fail(at, "the expression is too long");
     e.kind = Expression::Kind::Binary;
     e.op = op;
     e.at = lhs->at;

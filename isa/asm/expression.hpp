@@ -26,6 +26,7 @@ struct Expression {
   std::string_view op; ///< static text
   ExpressionPtr lhs, rhs;
   SourceLocation at;
+  u32 depth = 1; ///< levels of operators; limited, so that recursion over expressions is safe
 
   [[nodiscard]] bool is_constant() const { return kind == Kind::Constant; }
 };

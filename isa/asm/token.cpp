@@ -1,5 +1,6 @@
 #include "isa/asm/token.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 
@@ -47,6 +48,8 @@ private:
       new_line();
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
       ++at_;
+    } else if (c == '#' && is_section_flag()) {
+      add(TokenKind::Punctuation, 1);
     } else if (c == ';' || c == '#' || (c == '/' && peek(1) == '/')) {
       while (at_ < source_.size() && peek() != '\n') ++at_;
     } else if (c == '/' && peek(1) == '*') {
@@ -62,6 +65,14 @@ private:
     } else {
       punctuation();
     }
+  }
+
+  /// `.section name,#alloc`: the only place where # begins no comment.
+  bool is_section_flag() const {
+    if (tokens_.empty() || !tokens_.back().is(",")) return false;
+    for (std::string_view flag : {"alloc", "write", "execinstr", "tls"})
+      if (source_.substr(at_ + 1, flag.size()) == flag) return true;
+    return false;
   }
 
   void block_comment() {
