@@ -159,7 +159,7 @@ void Cfg::lift_all(Lifter& lifter) {
     too_large_ |= guest_instructions_ > limit;
     if (too_large_) return;
     if (work_.empty())
-      for (Dispatch& d : dispatches_) extend(d);
+      for (std::size_t d = 0; d < dispatches_.size(); ++d) extend(dispatches_[d]);
   }
   for (const Dispatch& d : dispatches_) {
     enter(d.tail);
@@ -275,10 +275,18 @@ Cfg::ContextId Cfg::callee_context(u64 address, u64 return_address) {
   const std::pair<u64, u64> id =
       plan_.share_functions ? std::pair{u64{0}, address} : std::pair{u64{context_}, return_address};
   const auto [it, inserted] = context_ids_.try_emplace(id, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, depth});
-  auto& sites = contexts_[it->second].sites;
-  if (std::find(sites.begin(), sites.end(), site) == sites.end()) sites.push_back(site);
+  if (inserted) contexts_.push_back({{}, {}, {}, depth});
+  add_site(it->second, site);
   return it->second;
+}
+
+/// Records a call of `context`; functions that it ends by jumping to return there too.
+void Cfg::add_site(ContextId context, const Site& site) {
+  auto& sites = contexts_[context].sites;
+  if (std::find(sites.begin(), sites.end(), site) != sites.end()) return;
+  sites.push_back(site);
+  const std::vector<ContextId> tails = contexts_[context].tail_callees;
+  for (const ContextId callee : tails) add_site(callee, site);
 }
 
 /// Ends the current block with a jump into the function at `address`.
@@ -344,6 +352,12 @@ void Cfg::jump_indirect(ValueId target) {
   const BlockId back = block_at(sites[0].return_address, sites[0].caller), no = continuation();
   l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, sites[0].return_address), back, no);
   enter(no);
+  const std::vector<u64> callees = contexts_[context_].addresses;
+  for (const u64 callee : callees) { // a tail call
+    const BlockId to = block_at(callee), next = continuation();
+    l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, callee), to, next);
+    enter(next);
+  }
   l_->b.raw().bad_jump(target);
 }
 
@@ -373,6 +387,34 @@ void Cfg::extend(Dispatch& d) {
     l_->b.raw().branch(here, back, next);
     d.tail = next;
   }
+  while (d.tails < contexts_[d.context].addresses.size()) {
+    const u64 address = contexts_[d.context].addresses[d.tails++];
+    const ContextId callee = tail_context(d.context, address);
+    enter(d.tail);
+    l_->known = d.known;
+    l_->b.set_pc(f_[d.tail].pc);
+    const ValueId here = l_->b.icmp(IntPred::Eq, return_target(), address);
+    const BlockId to = block_at(address, callee), next = continuation();
+    l_->b.raw().branch(here, to, next);
+    d.tail = next;
+  }
+}
+
+/// The shared function at `address`, which returns to where `caller` was called from.
+Cfg::ContextId Cfg::tail_context(ContextId caller, u64 address) {
+  const auto [it, inserted] = context_ids_.try_emplace({0, address}, static_cast<u32>(contexts_.size()));
+  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1});
+  contexts_[caller].tail_callees.push_back(it->second);
+  const std::vector<Site> sites = contexts_[caller].sites;
+  for (const Site& site : sites) add_site(it->second, site);
+  return it->second;
+}
+
+void Cfg::note_address(u64 address) {
+  auto& known = contexts_[context_].addresses;
+  const bool function = std::any_of(source_.symbols.begin(), source_.symbols.end(),
+                                    [&](const auto& s) { return !s.is_kernel && s.address == address; });
+  if (function && std::find(known.begin(), known.end(), address) == known.end()) known.push_back(address);
 }
 
 std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {

@@ -47,6 +47,8 @@ public:
   void jump(u64 address);
   void branch(ValueId taken, u64 address);
   void call(ValueId target, u64 return_address);
+  /// The current instruction computed this address.
+  void note_address(u64 address);
   /// s_setpc: a return, a jump to a known place, or a BadJump.
   void jump_indirect(ValueId target);
   /// Continues after the current instruction in the state of the first case that holds; one of them does.
@@ -67,7 +69,9 @@ private:
     friend auto operator<=>(const Site&, const Site&) = default;
   };
   struct Context {
-    std::vector<Site> sites; ///< where it is called from: one, unless functions are shared
+    std::vector<Site> sites;    ///< where it is called from: one, unless functions are shared
+    std::vector<u64> addresses; ///< of functions, as its code computes them: it may end by jumping to one
+    std::vector<ContextId> tail_callees; ///< shared functions that return in its stead
     u32 depth = 0;
   };
   /// The end of a shared function: a chain of compares that grows as calls of the function are found.
@@ -76,6 +80,7 @@ private:
     Static known;
     BlockId head, tail; ///< the tail has no end yet
     u32 sites = 0;      ///< of the context, compared with so far
+    u32 tails = 0;      ///< of the context's addresses, compared with so far
   };
   struct Key {
     ContextId context = 0;
@@ -114,7 +119,9 @@ private:
   void call_one(u64 address, u64 return_address);
   void call_unknown(ValueId target, u64 return_address);
   ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
+  void add_site(ContextId context, const Site& site);
   BlockId dispatch();
+  ContextId tail_context(ContextId caller, u64 address);
   void extend(Dispatch& d);
   ValueId return_target();
   void take_hints(Node& node, BlockId from);

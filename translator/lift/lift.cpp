@@ -66,9 +66,23 @@ void Lifter::lift(const isa::Inst& inst, u32 offset) {
   row = &isa::row_of(inst.op);
   pc = offset;
   active_ = dpp_valid_ = {};
-  if (const Rule rule = rule_of(inst.op)) return rule(*this);
+  if (const Rule rule = rule_of(inst.op)) {
+    rule(*this);
+    // How code makes the address of a function: pc-relative, or from a table.
+    if (inst.op == isa::Op::s_addc_u32 || inst.op == isa::Op::s_load_dwordx2) note_address();
+    return;
+  }
   untranslated();
   if (row->has(isa::kTerminator)) cfg.end_program();
+}
+
+void Lifter::note_address() {
+  const isa::Operand& d = in->dst[0];
+  if (!d.is(isa::OperandKind::Sgpr)) return;
+  u64 lo = 0, hi = 0;
+  if (d.index == 0 && d.dwords != 2) return;
+  const unsigned first = d.dwords == 2 ? d.index : d.index - 1u;
+  if (b.is_const(sgpr(first), &lo) && b.is_const(sgpr(first + 1), &hi)) cfg.note_address(hi << 32 | lo);
 }
 
 void Lifter::untranslated(std::string why) {

@@ -47,6 +47,8 @@ public:
   void lift(const isa::Inst& inst, u32 offset);
   /// Records that the current instruction cannot be lifted. Its results keep their old values.
   void untranslated(std::string why = {});
+  /// Tells the control flow if the scalar pair just written holds a known address.
+  void note_address();
 
   // ---- scalar registers, by hardware code
   ValueId sgpr(unsigned code);
