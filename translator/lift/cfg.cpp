@@ -414,7 +414,10 @@ void Cfg::note_address(u64 address) {
   auto& known = contexts_[context_].addresses;
   const bool function = std::any_of(source_.symbols.begin(), source_.symbols.end(),
                                     [&](const auto& s) { return !s.is_kernel && s.address == address; });
-  if (function && std::find(known.begin(), known.end(), address) == known.end()) known.push_back(address);
+  if (!function || !in_code(address) || std::find(known.begin(), known.end(), address) != known.end()) return;
+  known.push_back(address);
+  // Any number of ends may jump there.
+  add_edge(static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data())), true, 2);
 }
 
 std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {
