@@ -17,10 +17,11 @@ enum class Verdict : std::uint8_t {
   NotRun,
   Pass,
   Fail,  ///< wrong result, or different bits than the first engine that ran
-  Error, ///< refused, faulted
+  Error, ///< refused, faulted, or passed although gaps.hpp says that it would be refused
   Crash, ///< took the process down
   Timeout,
-  Skipped, ///< cannot run here; the message says why
+  Skipped,     ///< cannot run here; the message says why
+  Unsupported, ///< refused, as gaps.hpp says; the message is the reason given there
 };
 
 struct Outcome {

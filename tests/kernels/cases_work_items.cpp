@@ -47,6 +47,8 @@ KernelCase grid3d(std::string_view name, Dim3 global, Dim3 block, Dim3 box) {
       });
 }
 
+/// ROCm's device library computes get_local_linear_id from the enqueued local size, in a ragged workgroup
+/// too; the OpenCL specification would have the actual one.
 KernelCase work_item_functions(std::string_view name, Dim3 global, Dim3 block, Dim3 offset) {
   uint32_t count = global[0] * global[1] * global[2];
   return Builder(name)
@@ -64,7 +66,7 @@ KernelCase work_item_functions(std::string_view name, Dim3 global, Dim3 block, D
           }
           row[21] = block[0];
           row[22] = linear(at, global);
-          row[23] = linear(p.local, p.size);
+          row[23] = linear(p.local, block);
         });
       });
 }
