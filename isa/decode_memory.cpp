@@ -116,7 +116,9 @@ void Decoding::flat() {
   if (segment == 3) return fail(ReservedControl);
   // What gfx9 added.
   constexpr u64 added = F::kSeg.mask() | F::kLds.mask() | F::kSaddr.mask();
-  if (!begin(map_.flat[segment][at(F::kOp)], Encoding::Flat, 2, enc::bits_of(F::kPrefix, F::kOp, F::kGlc, F::kSlc) | (gfx9_ ? added : 0))) return;
+  // Data and destination are don't-cares where the instruction has none.
+  constexpr u64 always = enc::bits_of(F::kPrefix, F::kOp, F::kGlc, F::kSlc, F::kAddr, F::kData, F::kVdst);
+  if (!begin(map_.flat[segment][at(F::kOp)], Encoding::Flat, 2, always | (gfx9_ ? added : 0))) return;
   Modifiers& m = out_.mods;
   m.glc = at(F::kGlc);
   m.slc = at(F::kSlc);
@@ -133,12 +135,12 @@ void Decoding::flat() {
     address.type = OperandType::U32;
     address.dwords = 1;
   }
-  if (!(has_saddr && row_->memory.space == Space::Scratch)) vgpr(out_.src[0], take(F::kAddr), address);
-  if (row_->src[2].present()) vgpr(out_.src[2], take(F::kData), row_->src[2]);
+  if (!(has_saddr && row_->memory.space == Space::Scratch)) vgpr(out_.src[0], at(F::kAddr), address);
+  if (row_->src[2].present()) vgpr(out_.src[2], at(F::kData), row_->src[2]);
   if (!row_->dst[0].present() || m.lds || !returns()) return;
   OperandSpec dst = row_->dst[0];
   dst.dwords = static_cast<u8>(dst.dwords + m.tfe);
-  vgpr(out_.dst[0], take(F::kVdst), dst);
+  vgpr(out_.dst[0], at(F::kVdst), dst);
 }
 
 void Decoding::exp() {

@@ -141,7 +141,6 @@ enum Flag : u64 {
   kOpSel = 1ull << 4,          ///< gfx9 VOP3 op_sel; a 16-bit destination keeps its other half
   kPacked = 1ull << 5,         ///< VOP3P: op_sel and op_sel_hi choose the halves of packed sources
   kMixed = 1ull << 6,          ///< v_mad_mix, v_fma_mix: op_sel_hi chooses f16 or f32 per source, op_sel the half
-  kNoOpSelHi = 1ull << 7,      ///< VOP3P dot products: op_sel bits have no effect on the operands
   // Control flow.
   kTerminator = 1ull << 8,     ///< nothing after it runs by falling through
   kScalarBranch = 1ull << 9,   ///< src[0] (or src[1] of s_call, s_cbranch_i_fork) is a displacement in dwords
@@ -209,7 +208,6 @@ enum Hazard : u32 {
   kHzLaneSelect = 1 << 6,    ///< v_readlane, v_writelane
   kHzDivFmas = 1 << 7,
   kHzStoreX3 = 1 << 8,       ///< store or atomic of more than 64 bits: 1 state before its data may be overwritten
-  kHzGpr2Idx = 1 << 9,       ///< VALU reading registers by index: 1 state after M0 or gpr_idx changes
   kHzM0User = 1 << 10,       ///< s_sendmsg, s_ttracedata, GDS, LDS add-TID, interpolation, s_movrel: 1 state after SALU writes M0
   kHzRfe = 1 << 11,          ///< s_rfe*: 1 state after s_setreg of TRAPSTS
   kHzVmem = 1 << 12,
