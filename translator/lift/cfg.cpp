@@ -304,8 +304,15 @@ void Cfg::call_one(u64 address, u64 return_address) {
 void Cfg::call(ValueId target, u64 return_address) {
   u64 address = 0;
   if (l_->b.is_const(target, &address)) return call_one(address, return_address);
-  if (plan_.unknown_calls.contains(l_->pc) || !hint(target, &address) || !in_code(address))
-    return call_unknown(target, return_address);
+  const bool unknown = plan_.unknown_calls.contains(l_->pc);
+  if (const auto callees = addresses_spilled(target); !unknown && !callees.empty()) {
+    LaneCall assumption = {l_->pc, {}, {}, 0};
+    spilled_to(target, &assumption.low, &assumption.high);
+    assumption.writes = writes_to(assumption.low) + writes_to(assumption.high);
+    lane_calls_.push_back(assumption);
+    return call_among(target, callees, return_address);
+  }
+  if (unknown || !hint(target, &address) || !in_code(address)) return call_unknown(target, return_address);
   // Lifted for the value of the first path; unproved_calls() looks again when all paths are known.
   const BlockId yes = continuation(), no = continuation();
   l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, address), yes, no);
@@ -324,6 +331,10 @@ void Cfg::call_unknown(ValueId target, u64 return_address) {
     l_->untranslated("indirect call among too many functions");
     callees.clear();
   }
+  call_among(target, callees, return_address);
+}
+
+void Cfg::call_among(ValueId target, const std::set<u64>& callees, u64 return_address) {
   for (const u64 address : callees) {
     const BlockId yes = continuation(), no = continuation();
     l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, address), yes, no);
@@ -332,6 +343,47 @@ void Cfg::call_unknown(ValueId target, u64 return_address) {
     enter(no);
   }
   bad_jump(target);
+}
+
+// ---- addresses in lanes
+
+void Cfg::note_lane_write(unsigned vgpr, unsigned lane, ValueId value) {
+  lane_writes_[{context_, vgpr, lane}].push_back(value);
+}
+
+void Cfg::note_lane_read(unsigned vgpr, unsigned lane, ValueId result) {
+  lane_reads_[result.index] = {context_, vgpr, lane};
+}
+
+std::size_t Cfg::writes_to(const Lane& lane) const {
+  const auto it = lane_writes_.find(lane);
+  return it == lane_writes_.end() ? 0 : it->second.size();
+}
+
+/// Whether both halves of `target` were read from lanes, and which.
+bool Cfg::spilled_to(ValueId target, Lane* low, Lane* high) const {
+  if (l_->b.def(target, ir::Op::Join) == nullptr) return false;
+  const auto lo = lane_reads_.find(l_->b.operand(target, 0).index);
+  const auto hi = lane_reads_.find(l_->b.operand(target, 1).index);
+  if (lo == lane_reads_.end() || hi == lane_reads_.end()) return false;
+  *low = lo->second;
+  *high = hi->second;
+  return true;
+}
+
+/// The code addresses that `target` can be if nothing but what this function wrote to these lanes is in them;
+/// none if something unknown was.
+std::set<u64> Cfg::addresses_spilled(ValueId target) const {
+  Lane low, high;
+  if (!spilled_to(target, &low, &high) || writes_to(low) == 0 || writes_to(high) == 0) return {};
+  std::set<u64> addresses;
+  for (const ValueId lo : lane_writes_.at(low))
+    for (const ValueId hi : lane_writes_.at(high)) {
+      u64 l = 0, h = 0;
+      if (!f_.is_const(lo, &l) || !f_.is_const(hi, &h)) return {};
+      if (in_code(l | h << 32)) addresses.insert(l | h << 32);
+    }
+  return addresses;
 }
 
 void Cfg::jump_indirect(ValueId target) {
@@ -343,6 +395,12 @@ void Cfg::jump_indirect(ValueId target) {
       std::find_if(sites.begin(), sites.end(), [&](const Site& s) { return s.return_address == address; });
   if (known && site == sites.end()) return jump(address);
   if (known) return l_->b.raw().jump(block_at(address, site->caller));
+  // Not only returns: a tail call may be through an address that was spilled.
+  for (const u64 callee : addresses_spilled(target)) {
+    const BlockId yes = block_at(callee), no = continuation();
+    l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, callee), yes, no);
+    enter(no);
+  }
   if (sites.empty()) return bad_jump(target);
   if (plan_.share_functions) {
     l_->ssa.write(kReturnLo, l_->b.lo(target));
@@ -430,6 +488,8 @@ std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {
     if (!join || !f.is_const(f.operands(f.def_id(target))[0]) || !f.is_const(f.operands(f.def_id(target))[1]))
       pcs.insert(pc);
   }
+  for (const LaneCall& call : lane_calls_)
+    if (writes_to(call.low) + writes_to(call.high) != call.writes) pcs.insert(call.pc);
   return pcs;
 }
 

@@ -57,6 +57,10 @@ public:
   void end_program();
   void trap(u32 id);
 
+  // ---- scalars spilled to lanes of VGPRs: where function addresses go at -O0
+  void note_lane_write(unsigned vgpr, unsigned lane, ValueId value);
+  void note_lane_read(unsigned vgpr, unsigned lane, ValueId result);
+
   [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
   /// Calls lifted for one target that the value may differ from, once the function is complete.
   [[nodiscard]] std::set<u32> unproved_calls(const ir::Function& f) const;
@@ -104,6 +108,19 @@ private:
     u8 predecessors = 0; ///< saturates at 2
   };
 
+  /// A lane of a VGPR in one context.
+  struct Lane {
+    ContextId context = 0;
+    unsigned vgpr = 0, lane = 0;
+    friend auto operator<=>(const Lane&, const Lane&) = default;
+  };
+  /// A call lifted for the addresses written to two lanes so far.
+  struct LaneCall {
+    u32 pc = 0;
+    Lane low, high;
+    std::size_t writes = 0;
+  };
+
   Decoded& decoded(u32 offset);
   void scan(u32 offset);
   void add_edge(u32 offset, bool leader, unsigned count = 1);
@@ -118,6 +135,10 @@ private:
   void bad_jump(ValueId target);
   void call_one(u64 address, u64 return_address);
   void call_unknown(ValueId target, u64 return_address);
+  void call_among(ValueId target, const std::set<u64>& callees, u64 return_address);
+  bool spilled_to(ValueId target, Lane* low, Lane* high) const;
+  std::set<u64> addresses_spilled(ValueId target) const;
+  [[nodiscard]] std::size_t writes_to(const Lane& lane) const;
   ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
   void add_site(ContextId context, const Site& site);
   BlockId dispatch();
@@ -140,6 +161,9 @@ private:
   Plan plan_;
   std::vector<std::pair<u32, ir::InstId>>
       assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
+  std::map<Lane, std::vector<ValueId>> lane_writes_;
+  std::unordered_map<u32, Lane> lane_reads_; ///< by value
+  std::vector<LaneCall> lane_calls_;
   ContextId context_ = 0;
   bool ended_ = false, too_large_ = false;
   bool indirect_ = false; ///< there are branches to registers: hints are worth their while

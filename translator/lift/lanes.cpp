@@ -1,5 +1,5 @@
 // Moves between lanes and registers: v_readlane and friends, v_movrel.
-#include "translator/lift/lifter.hpp"
+#include "translator/lift/cfg.hpp"
 
 namespace lanewise::lift {
 
@@ -8,7 +8,11 @@ using ir::Op;
 void add_lane_rules(Rules& rules) {
   RULE(v_readlane_b32) {
     const ValueId v = l.raw(0);
-    l.set_s32(l.b.read_lane(v, l.b.and_(l.s32(1), kWaveSize - 1)));
+    const ValueId lane = l.b.and_(l.s32(1), kWaveSize - 1), value = l.b.read_lane(v, lane);
+    u64 n = 0;
+    if (l.b.is_const(lane, &n) && l.b.def(value, Op::ReadLane) != nullptr)
+      l.cfg.note_lane_read(l.in->src[0].index, static_cast<unsigned>(n), value);
+    l.set_s32(value);
   };
   RULE(v_readfirstlane_b32) {
     const ValueId v = l.raw(0);
@@ -20,6 +24,8 @@ void add_lane_rules(Rules& rules) {
   RULE(v_writelane_b32) {
     const ValueId value = l.s32(0), lane = l.b.and_(l.s32(1), kWaveSize - 1);
     const unsigned d = l.in->dst[0].index;
+    u64 n = 0;
+    if (l.b.is_const(lane, &n)) l.cfg.note_lane_write(d, static_cast<unsigned>(n), value);
     l.ssa.write(vgpr_var(d), l.b.op(Op::WriteLane, Type::V32, {l.vgpr(d), value, lane}));
   };
   RULE(v_movrels_b32) { l.set_v(l.v32(0)); };
