@@ -158,8 +158,11 @@ void Cfg::lift_all(Lifter& lifter) {
     lift_block(b);
     too_large_ |= guest_instructions_ > limit;
     if (too_large_) return;
-    if (work_.empty())
-      for (std::size_t d = 0; d < dispatches_.size(); ++d) extend(dispatches_[d]);
+    // A tail call found in one function can add return addresses to another: again until nothing is new.
+    for (bool changed = true; changed && work_.empty();) {
+      changed = false;
+      for (std::size_t d = 0; d < dispatches_.size(); ++d) changed |= extend(dispatches_[d]);
+    }
   }
   for (const Dispatch& d : dispatches_) {
     enter(d.tail);
@@ -393,7 +396,12 @@ void Cfg::jump_indirect(ValueId target) {
   const std::vector<Site> sites = contexts_[context_].sites;
   const auto site =
       std::find_if(sites.begin(), sites.end(), [&](const Site& s) { return s.return_address == address; });
-  if (known && site == sites.end()) return jump(address);
+  if (known && site == sites.end()) {
+    // A function has one copy when functions are shared: with two, returns could not tell whose caller is
+    // meant.
+    if (!plan_.share_functions || !is_function(address)) return jump(address);
+    return l_->b.raw().jump(block_at(address, tail_context(context_, address)));
+  }
   if (known) return l_->b.raw().jump(block_at(address, site->caller));
   // Not only returns: a tail call may be through an address that was spilled.
   for (const u64 callee : addresses_spilled(target)) {
@@ -433,8 +441,10 @@ BlockId Cfg::dispatch() {
 
 ValueId Cfg::return_target() { return l_->b.join(l_->ssa.read(kReturnLo), l_->ssa.read(kReturnHi)); }
 
-/// Compares with the return addresses found since the last time.
-void Cfg::extend(Dispatch& d) {
+/// Compares with the return addresses found since the last time, and with functions it may jump to. True if
+/// there were any.
+bool Cfg::extend(Dispatch& d) {
+  const u32 before = d.sites + d.tails;
   while (d.sites < contexts_[d.context].sites.size()) {
     const Site site = contexts_[d.context].sites[d.sites++];
     enter(d.tail);
@@ -456,6 +466,7 @@ void Cfg::extend(Dispatch& d) {
     l_->b.raw().branch(here, to, next);
     d.tail = next;
   }
+  return d.sites + d.tails != before;
 }
 
 /// The shared function at `address`, which returns to where `caller` was called from.
@@ -468,11 +479,16 @@ Cfg::ContextId Cfg::tail_context(ContextId caller, u64 address) {
   return it->second;
 }
 
+bool Cfg::is_function(u64 address) const {
+  return std::any_of(source_.symbols.begin(), source_.symbols.end(),
+                     [&](const auto& s) { return !s.is_kernel && s.address == address; });
+}
+
 void Cfg::note_address(u64 address) {
   auto& known = contexts_[context_].addresses;
-  const bool function = std::any_of(source_.symbols.begin(), source_.symbols.end(),
-                                    [&](const auto& s) { return !s.is_kernel && s.address == address; });
-  if (!function || !in_code(address) || std::find(known.begin(), known.end(), address) != known.end()) return;
+  if (!is_function(address) || !in_code(address) ||
+      std::find(known.begin(), known.end(), address) != known.end())
+    return;
   known.push_back(address);
   // Any number of ends may jump there.
   add_edge(static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data())), true, 2);

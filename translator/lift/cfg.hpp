@@ -142,8 +142,9 @@ private:
   ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
   void add_site(ContextId context, const Site& site);
   BlockId dispatch();
+  [[nodiscard]] bool is_function(u64 address) const;
   ContextId tail_context(ContextId caller, u64 address);
-  void extend(Dispatch& d);
+  bool extend(Dispatch& d);
   ValueId return_target();
   void take_hints(Node& node, BlockId from);
   bool hint(ValueId value, u64* bits) const;
