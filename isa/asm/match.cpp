@@ -380,7 +380,7 @@ Attempted Attempt::run() {
 
 constexpr std::size_t kAllModifiers = ~std::size_t{0};
 
-bool further(SourceLocation a, SourceLocation b) { return a.line != b.line ? a.line > b.line : a.column >= b.column; }
+bool further(SourceLocation a, SourceLocation b, bool strictly) { return strictly ? a.column > b.column : a.column >= b.column; }
 
 std::string offset_range(const Row& row, Target target) {
   switch (row.encoding) {
@@ -437,7 +437,9 @@ std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::s
         return std::move(*done);
       }
       Diagnostic failure = blame(written, op, choice, target, std::get<Diagnostic>(std::move(attempted)));
-      if (!best || further(failure.at, best->at)) best = std::move(failure);
+      // Where all fail at one place, the 64-bit form's reason is the most telling: it takes the most.
+      const bool extended = choice.form == Form::Sdwa || choice.form == Form::Dpp;
+      if (!best || further(failure.at, best->at, extended)) best = std::move(failure);
     }
   if (!best) return Diagnostic{written.at, fmt::format("'{}': {} has no such encoding of the instruction", written.mnemonic, target_name(target))};
   return *std::move(best);

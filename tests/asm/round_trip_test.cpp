@@ -3,22 +3,13 @@
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 #include "random_words.hpp"
+#include "same_but_literals.hpp"
 #include "tests/isa/vectors.hpp"
 
 #include <gtest/gtest.h>
 
 namespace lanewise::isa::testing {
 namespace {
-
-/// A literal whose value is an inline constant too looks like that one, and is assembled as it.
-Inst without_literals(Inst inst) {
-  for (Operand& src : inst.src) {
-    const bool short_offset = inst.encoding == Encoding::Smem && (src.is(OperandKind::Literal) || src.is(OperandKind::Imm));
-    if (src.is_constant() || short_offset) src.kind = OperandKind::Inline, src.index = 0;
-  }
-  inst.size = 0;
-  return inst;
-}
 
 TEST(RoundTrip, RandomInstructionsReadBack) {
   RandomWords random(11);

@@ -1,0 +1,87 @@
+// Sources that several tests assemble.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lanewise::testing {
+
+/// out[i] = a[i] + b[i], i the global id of a one-dimensional grid; four kernel arguments: a, b, out, n. With what every target has.
+inline std::string vector_add(std::string_view target) {
+  const bool gfx9 = target >= "gfx900", gfx8 = target >= "gfx803", flat = target >= "gfx700";
+  std::string text = "\t.amdgcn_target \"amdgcn-amd-amdhsa--" + std::string(target) + "\"\n";
+  text += gfx8 ? ".set UNIT, 1\n" : ".set UNIT, 4 // offsets of scalar loads count dwords\n";
+  const auto add = [&](std::string_view operands) {
+    return std::string(gfx9 ? "  v_add_co_u32 " : gfx8 ? "  v_add_u32 " : "  v_add_i32 ") + std::string(operands) + "\n";
+  };
+  const auto addc = [&](std::string_view operands) {
+    return std::string(gfx9 ? "  v_addc_co_u32 " : "  v_addc_u32 ") + std::string(operands) + "\n";
+  };
+  text += R"(
+        .macro pointer base, low, high     ; v[low:high] = base + v0 * 4
+          v_mov_b32 v\high, s\base+1
+)";
+  text.replace(text.find("s\\base+1"), 8, "s[\\base+1]");
+  text += add("v\\low, vcc, s[\\base], v1") + addc("v\\high, vcc, 0, v\\high, vcc");
+  text += R"(        .endm
+        .globl  vector_add
+        .p2align 8
+        .type   vector_add,@function
+vector_add:
+        s_load_dwordx4 s[4:7], s[0:1], 0
+        s_load_dwordx2 s[8:9], s[0:1], 16/UNIT
+        s_load_dword s10, s[0:1], 24/UNIT
+        s_lshl_b32 s2, s2, 6               // workgroups of 64
+)";
+  text += add("v0, vcc, s2, v0");
+  text += R"(        s_waitcnt lgkmcnt(0)
+        v_cmp_gt_u32 vcc, s10, v0
+        s_and_saveexec_b64 s[12:13], vcc
+        s_cbranch_execz .Lend
+        v_lshlrev_b32 v1, 2, v0
+        pointer 4, 2, 3
+        pointer 6, 4, 5
+        pointer 8, 6, 7
+)";
+  if (flat) {
+    text += "  flat_load_dword v8, v[2:3]\n  flat_load_dword v9, v[4:5]\n  s_waitcnt vmcnt(0) & lgkmcnt(0)\n  v_add_f32 v8, v8, v9\n"
+            "  flat_store_dword v[6:7], v8\n";
+  } else {
+    text += "  s_mov_b64 s[16:17], 0\n  s_mov_b32 s18, -1\n  s_mov_b32 s19, 0x27fac\n"
+            "  buffer_load_dword v8, v[2:3], s[16:19], 0 addr64\n  buffer_load_dword v9, v[4:5], s[16:19], 0 addr64\n"
+            "  s_waitcnt vmcnt(0)\n  v_add_f32 v8, v8, v9\n  buffer_store_dword v8, v[6:7], s[16:19], 0 addr64\n";
+  }
+  text += R"(.Lend:
+        s_endpgm
+.Lsize: .size vector_add, .Lsize-vector_add
+        .rodata
+        .p2align 6
+        .amdhsa_kernel vector_add
+          .amdhsa_kernarg_size 28
+          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
+          .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [ 1, 1 ]
+amdhsa.kernels:
+  - .name: vector_add
+    .symbol: vector_add.kd
+    .kernarg_segment_size: 28
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 26
+    .vgpr_count: 10
+    .max_flat_workgroup_size: 64
+    .args:
+)";
+  for (int i = 0; i < 3; ++i)
+    text += "      - .size: 8\n        .offset: " + std::to_string(8 * i) + "\n        .value_kind: global_buffer\n        .address_space: global\n";
+  text += "      - .size: 4\n        .offset: 24\n        .value_kind: by_value\n...\n        .end_amdgpu_metadata\n";
+  return text;
+}
+
+} // namespace lanewise::testing
