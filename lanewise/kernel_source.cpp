@@ -30,7 +30,10 @@ std::vector<translator::ConstantRange> constant_ranges(const abi::CodeObject& ob
         0x6474e552; // Linux Standard Base, "Program Header": read-only after relocation
     const bool read_only = segment.type == abi::elf::kSegmentLoad && !(segment.flags & abi::elf::kFlagWrite);
     if (!read_only && segment.type != kSegmentGnuRelro) continue;
-    ranges.push_back({reinterpret_cast<const u8*>(image.address_of(segment.address)), segment.file_size});
+    const u64 begin = image.address_of(segment.address);
+    const u64 room =
+        image.contains(begin) ? image.begin() + image.size() - begin : 0; // RELRO is not checked on loading
+    ranges.push_back({reinterpret_cast<const u8*>(begin), std::min(segment.file_size, room)});
   }
   return ranges;
 }
