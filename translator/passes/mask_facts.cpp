@@ -55,12 +55,12 @@ bool MaskFacts::implies(ValueId a, ValueId b, unsigned depth) const {
   // A parameter: assume it holds and prove it for every argument. `b` must be the same mask on every way in,
   // so it is defined before the block and not inside the cycle: its block dominates the parameter's and is
   // another one.
-  if (std::find(assumed_.begin(), assumed_.end(), a) != assumed_.end()) return true;
+  if (std::find(assumed_.begin(), assumed_.end(), std::pair{a, b}) != assumed_.end()) return true;
   const BlockId block = f_.def_block(a), other = f_.def_block(b);
   if (!const_b && (other == block || cfg_.rpo_index[other.index] >= cfg_.rpo_index[block.index]))
     return false;
   const std::size_t mark = assumed_.size();
-  assumed_.push_back(a);
+  assumed_.emplace_back(a, b);
   const u32 index = f_[a].index;
   bool proved = true;
   for (const BlockId p : cfg_.preds[block.index])

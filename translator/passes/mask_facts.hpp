@@ -23,7 +23,7 @@ public:
 private:
   const ir::Function& f_;
   const ir::Cfg& cfg_;
-  mutable std::vector<ir::ValueId> assumed_; ///< parameters under induction
+  mutable std::vector<std::pair<ir::ValueId, ir::ValueId>> assumed_; ///< (parameter, mask) under induction
   mutable unsigned budget_ = 0;
   mutable std::unordered_map<u64, bool> known_;
 
