@@ -1,80 +1,158 @@
 #include "tools/listing.hpp"
 
+#include "isa/asm/instruction.hpp"
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace lanewise::tools {
 namespace {
 
-std::string encoding(std::span<const u8> bytes) {
-  std::string text;
-  for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4)
-    text += fmt::format(" {:08X}", load_le<u32>(bytes.data() + at));
-  return text;
-}
+using isa::Target;
 
-/// " <saxpy+0x40>" if the instruction at `address` is a branch, as llvm-objdump marks it.
-std::string branch_target(const abi::CodeObject& object, const isa::Inst& inst, u64 address) {
-  for (const isa::Operand& source : inst.src) {
-    if (source.type != isa::OperandType::Label) continue;
-    const u64 target = address + inst.size + 4 * source.value;
-    const abi::Symbol* nearest = nullptr;
-    for (const abi::Symbol& symbol : object.symbols)
-      if (symbol.kind == abi::Symbol::Kind::Function && symbol.address <= target) nearest = &symbol;
-    if (nearest) return fmt::format(" <{}+{:#x}>", nearest->name, target - nearest->address);
+/// One stretch of code being listed.
+class Listing {
+public:
+  Listing(Target target, std::span<const u8> code, u64 address, const ListingOptions& options, unsigned& labels, std::string& out)
+      : target_(target), code_(code), address_(address), options_(options), next_label_(labels), out_(out) {}
+
+  void name(u64 address, std::string_view symbol) { names_[address].push_back(symbol); }
+
+  void run() {
+    find_labels();
+    for (u64 at = 0; at < code_.size();) at += line(at);
   }
-  return {};
-}
 
-void list_range(const abi::CodeObject& object, std::span<const u8> code, u64 address, std::string& out) {
-  const isa::Target target = object.target.isa;
-  while (code.size() >= 4) {
-    auto inst = isa::decode(target, code);
-    const std::size_t size = inst ? inst->size : 4;
-    const std::string text =
-        inst ? isa::text(*inst, target) : fmt::format(".long {:#010x}", load_le<u32>(code.data()));
-    fmt::format_to(std::back_inserter(out), "\t{:<58} // {:012X}:{}{}\n", text, address,
-                   encoding(code.first(size)),
-                   inst ? branch_target(object, *inst, address) : " " + inst.error().message);
-    code = code.subspan(size);
-    address += size;
+private:
+  static const isa::Operand* branch_operand(const isa::Inst& inst) {
+    for (const isa::Operand& source : inst.src)
+      if (source.type == isa::OperandType::Label) return &source;
+    return nullptr;
   }
+
+  /// Addresses inside the stretch at which instructions begin and to which branches go.
+  void find_labels() {
+    std::vector<u64> starts, targets;
+    for (u64 at = 0; at < code_.size();) {
+      starts.push_back(at);
+      const auto inst = isa::decode(target_, code_.subspan(at));
+      if (const isa::Operand* branch = inst ? branch_operand(*inst) : nullptr) targets.push_back(at + inst->size + 4 * branch->value);
+      at += inst ? inst->size : step(at);
+    }
+    for (u64 target : targets)
+      if (std::binary_search(starts.begin(), starts.end(), target)) labels_[target];
+    for (auto& [target, label] : labels_) label = fmt::format(".L{}", next_label_++);
+  }
+
+  u64 step(u64 at) const { return std::min<u64>(4, code_.size() - at); }
+
+  u64 line(u64 at) {
+    for (std::string_view symbol : names_[address_ + at])
+      fmt::format_to(std::back_inserter(out_), "\n\t.globl\t{0}\n\t.type\t{0},@function\n{0}:\n", symbol);
+    if (const auto label = labels_.find(at); label != labels_.end()) out_ += label->second + ":\n";
+    const auto rest = code_.subspan(at);
+    if (rest.size() < 4) {
+      for (u8 byte : rest) fmt::format_to(std::back_inserter(out_), "\t.byte {:#04x}\n", byte);
+      return rest.size();
+    }
+    const auto inst = isa::decode(target_, rest);
+    if (!inst) {
+      emit(at, 4, fmt::format(".long {:#010x}", load_le<u32>(rest.data())), inst.error().message);
+      return 4;
+    }
+    const isa::Operand* branch = branch_operand(*inst);
+    const auto label = branch ? labels_.find(at + inst->size + 4 * branch->value) : labels_.end();
+    const std::string text = isa::text(*inst, target_, {.label = label != labels_.end() ? std::string_view(label->second) : ""});
+    if (reads_back(*inst, text, rest)) emit(at, inst->size, text, "");
+    else emit(at, inst->size, as_data(rest.first(inst->size)), text);
+    return inst->size;
+  }
+
+  /// Whether `text` assembles to the bytes it came from. Most instructions need no look: their encoding is determined by what
+  /// they do. Literals that could have been inline constants, bits that are ignored, and scalar values that the hardware cannot
+  /// read together are the exceptions.
+  bool reads_back(const isa::Inst& inst, const std::string& text, std::span<const u8> bytes) const {
+    const auto same = [&](const isa::EncodedInst& words) {
+      return 4u * words.count == inst.size && std::memcmp(words.words.data(), bytes.data(), inst.size) == 0;
+    };
+    const auto packed = isa::pack(inst, target_);
+    if (!packed || !same(*packed)) return false;
+    unsigned scalars = 0;
+    for (const isa::Operand& src : inst.src) {
+      if (src.is(isa::OperandKind::Literal)) scalars = 2;
+      scalars += src.is(isa::OperandKind::Sgpr) || src.is(isa::OperandKind::Special);
+    }
+    if (scalars < 2 || branch_operand(inst)) return true;
+    const auto assembled = isa::assemble(text, target_);
+    return assembled && same(assembled->words);
+  }
+
+  static std::string as_data(std::span<const u8> bytes) {
+    std::string text = ".long ";
+    for (std::size_t i = 0; i < bytes.size(); i += 4) text += fmt::format("{}{:#010x}", i ? ", " : "", load_le<u32>(bytes.data() + i));
+    return text;
+  }
+
+  void emit(u64 at, u64 size, const std::string& text, const std::string& remark) {
+    std::string comment;
+    if (options_.addresses) comment += fmt::format(" {:012X}{}", address_ + at, options_.bytes ? ":" : "");
+    for (u64 i = 0; options_.bytes && i < size; i += 4) comment += fmt::format(" {:08X}", load_le<u32>(code_.data() + at + i));
+    if (!remark.empty()) comment += " " + remark;
+    if (comment.empty()) fmt::format_to(std::back_inserter(out_), "\t{}\n", text);
+    else fmt::format_to(std::back_inserter(out_), "\t{:<58} //{}\n", text, comment);
+  }
+
+  const Target target_;
+  const std::span<const u8> code_;
+  const u64 address_;
+  const ListingOptions& options_;
+  unsigned& next_label_; ///< counted over all stretches of a file
+  std::string& out_;
+  std::map<u64, std::vector<std::string_view>> names_;
+  std::map<u64, std::string> labels_; ///< by offset
+};
+
+/// Whether the assembler takes the name as it is.
+bool is_plain(std::string_view name) {
+  const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) && std::all_of(name.begin(), name.end(), good);
 }
 
-void list_function(const abi::CodeObject& object, std::string_view name, u64 address, u64 size,
-                   std::string& out) {
+void list_range(const abi::CodeObject& object, u64 address, u64 size, const ListingOptions& options, unsigned& labels, std::string& out) {
   const auto bytes = object.elf.at_address(address, size);
-  fmt::format_to(std::back_inserter(out), "\n{:016x} <{}>:\n", address, name);
-  if (bytes) list_range(object, {reinterpret_cast<const u8*>(bytes->data()), bytes->size()}, address, out);
+  if (!bytes) return;
+  Listing listing(object.target.isa, {reinterpret_cast<const u8*>(bytes->data()), bytes->size()}, address, options, labels, out);
+  for (const abi::Symbol& symbol : object.symbols)
+    if (symbol.kind == abi::Symbol::Kind::Function && symbol.address >= address && symbol.address - address < size && is_plain(symbol.name))
+      listing.name(symbol.address, symbol.name);
+  listing.run();
 }
 
 } // namespace
 
-std::string list_code(const abi::CodeObject& object, const abi::Kernel* only) {
-  std::string out = fmt::format("{}: {}\n", object.name, object.target.to_string());
+std::string list_code(const abi::CodeObject& object, const abi::Kernel* only, const ListingOptions& options) {
+  std::string out = fmt::format("// {}\n\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.text\n\t.p2align 8\n", object.name, object.target.to_string());
+  unsigned labels = 0;
   if (only) {
-    list_function(object, only->name, only->entry_address, only->code_size, out);
+    list_range(object, only->entry_address, only->code_size, options, labels, out);
     return out;
   }
-  // Kernels say how long they are even where the symbol does not.
-  std::vector<const abi::Symbol*> functions;
-  for (const abi::Symbol& symbol : object.symbols)
-    if (symbol.kind == abi::Symbol::Kind::Function) functions.push_back(&symbol);
-  for (const abi::Symbol* function : functions) {
-    const abi::Kernel* kernel = object.find_kernel(function->name);
-    list_function(object, function->name, function->address,
-                  function->size || !kernel ? function->size : kernel->code_size, out);
-  }
-  for (const abi::Kernel& kernel : object.kernels) {
-    const bool listed = std::any_of(functions.begin(), functions.end(), [&](const abi::Symbol* symbol) {
-      return symbol->address == kernel.entry_address;
-    });
-    if (!listed) list_function(object, kernel.name, kernel.entry_address, kernel.code_size, out);
-  }
+  for (const abi::elf::Segment& segment : object.elf.segments)
+    if (segment.type == abi::elf::kSegmentLoad && segment.flags & abi::elf::kFlagExecute)
+      list_range(object, segment.address, segment.file_size, options, labels, out);
+  return out;
+}
+
+std::string list_words(std::span<const u32> words, Target target, const ListingOptions& options) {
+  std::string out;
+  unsigned labels = 0;
+  const auto bytes = std::as_bytes(words);
+  Listing(target, {reinterpret_cast<const u8*>(bytes.data()), bytes.size()}, 0, options, labels, out).run();
   return out;
 }
 

@@ -1,12 +1,20 @@
-// Machine code as a listing in LLVM's syntax, with addresses and encodings as comments.
+// Machine code as assembly source that `lanewise asm` and llvm-mc read back.
 #pragma once
 
 #include "abi/code_object.hpp"
 
 namespace lanewise::tools {
 
-/// The functions of a code object, each under its name, in order of address; or of one kernel only. What does
-/// not decode is shown as `.long` with the reason.
-std::string list_code(const abi::CodeObject& object, const abi::Kernel* only = nullptr);
+/// What a listing shows in comments beside the instructions.
+struct ListingOptions {
+  bool addresses = false, bytes = false;
+};
+
+/// All executable bytes of a code object, with its functions' names and labels at branch targets; or one kernel only. What does
+/// not decode, or would not assemble to its bytes again, is shown as `.long` with the reason or the instruction beside it.
+std::string list_code(const abi::CodeObject& object, const abi::Kernel* only, const ListingOptions& options);
+
+/// Machine code without a file around it.
+std::string list_words(std::span<const u32> words, isa::Target target, const ListingOptions& options);
 
 } // namespace lanewise::tools

@@ -61,7 +61,7 @@ void expect_refusal(const std::string& arguments, int status, const std::string&
 TEST(Command, HelpTeaches) {
   const Output top = lanewise("--help");
   EXPECT_EQ(top.status, 0);
-  for (const char* part : {"run", "inspect", "disasm", "translate", "lanewise run saxpy.co", "Exit status"})
+  for (const char* part : {"run", "inspect", "disasm", "asm", "translate", "lanewise run saxpy.co", "Exit status"})
     EXPECT_NE(top.out.find(part), std::string::npos) << part;
   const Output run = lanewise("run --help");
   EXPECT_EQ(run.status, 0);
@@ -242,6 +242,45 @@ TEST(Command, DisasmIsLlvmSyntax) {
   EXPECT_NE(output.out.find("s_endpgm"), std::string::npos);
   EXPECT_NE(output.out.find("s_load_dword"), std::string::npos);
   expect_refusal("disasm " + kernel_file("saxpy") + " --kernel nothing", 2, "saxpy");
+}
+
+TEST(Command, DisasmTakesWords) {
+  const Output output = lanewise("disasm --target gfx906 --raw BE802000 0x7e0002ff 00000001 --bytes");
+  EXPECT_EQ(output.status, 0) << output.err;
+  // The literal could be an inline constant: as text it would assemble to other words.
+  EXPECT_EQ(output.out, "\ts_and_saveexec_b64 s[0:1], s[0:1]                          // BE802000\n"
+                        "\t.long 0x7e0002ff, 0x00000001                               // 7E0002FF 00000001 v_mov_b32_e32 v0, 1\n");
+  expect_refusal("disasm --raw BE802000", 2, "--target");
+  expect_refusal("disasm --target gfx906 --raw nonsense", 2, "nonsense");
+}
+
+TEST(Command, DisassemblyAssemblesToTheSameCode) {
+  const std::string source = scratch("listing.s"), object = scratch("assembled.co");
+  for (const char* target : {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"})
+    for (const char* name : {"saxpy", "calls", "reduction"}) {
+      const Output listing = lanewise("disasm --bytes " + kernel_file(name, target));
+      ASSERT_EQ(listing.status, 0) << listing.err;
+      std::ofstream(source) << listing.out;
+      const Output assembled = lanewise("asm " + source + " -o " + object);
+      ASSERT_EQ(assembled.status, 0) << assembled.err;
+      const Output again = lanewise("disasm --bytes " + object);
+      EXPECT_EQ(again.out.substr(again.out.find('\n')), listing.out.substr(listing.out.find('\n'))) << target << ' ' << name;
+    }
+  std::remove(source.c_str());
+  std::remove(object.c_str());
+}
+
+TEST(Command, AsmReportsEveryError) {
+  const std::string source = scratch("bad.s"), object = scratch("bad.co");
+  std::ofstream(source) << "s_nop 0\nv_mov_b32 v0, v256\nnonsense\n";
+  const Output output = lanewise("asm " + source + " -o " + object + " --target gfx906");
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(output.err, source + ":2:15: error: register 256 does not exist on gfx906: the last one is 255\nv_mov_b32 v0, v256\n              ^\n" +
+                            source + ":3:1: error: unknown instruction 'nonsense'\nnonsense\n^\n");
+  EXPECT_FALSE(std::ifstream(object).good());
+  expect_refusal("asm " + source + " -o " + object + " --target gfx1030", 2, "gfx1030");
+  expect_refusal("asm /nonexistent.s -o " + object, 2, "nonexistent");
+  std::remove(source.c_str());
 }
 
 } // namespace
