@@ -86,15 +86,19 @@ std::optional<TargetId> target_from_name(std::string_view name) {
 
 Result<TargetId> parse_target_id(std::string_view text) {
   const std::string whole(text);
-  const auto bad = [&](std::string_view why) { return Error{ErrorCode::BadInput, fmt::format("'{}': {}", whole, why)}; };
-  for (std::string_view triple : {"amdgcn-amd-amdhsa--", "amdgcn-amd-amdhsa-", "amdgcn--amdhsa--", "amdgcn-amd-unknown--"})
+  const auto bad = [&](std::string_view why) {
+    return Error{ErrorCode::BadInput, fmt::format("'{}': {}", whole, why)};
+  };
+  for (std::string_view triple :
+       {"amdgcn-amd-amdhsa--", "amdgcn-amd-amdhsa-", "amdgcn--amdhsa--", "amdgcn-amd-unknown--"})
     if (text.starts_with(triple)) {
       text.remove_prefix(triple.size());
       break;
     }
   const auto colon = std::min(text.find(':'), text.size());
   std::optional<TargetId> id = target_from_name(text.substr(0, colon));
-  if (!id) return bad("not a processor that Lanewise knows; its targets are gfx600, gfx700, gfx803, gfx900, gfx906");
+  if (!id)
+    return bad("not a processor that Lanewise knows; its targets are gfx600, gfx700, gfx803, gfx900, gfx906");
   // AMDGPUUsage, "AMDGPU Processors": which processors have the features.
   const bool has_xnack = id->isa >= Target::gfx900 || id->processor == "gfx801" || id->processor == "gfx810";
   const bool has_sramecc = id->processor == "gfx906";
@@ -109,8 +113,11 @@ Result<TargetId> parse_target_id(std::string_view text) {
     const char sign = feature.empty() ? '\0' : feature.back();
     if (sign != '+' && sign != '-') return bad("a feature ends in + or -");
     const std::string_view name = feature.substr(0, feature.size() - 1);
-    Feature* which = name == "xnack" ? &id->xnack : name == "sramecc" || name == "sram-ecc" ? &id->sramecc : nullptr;
-    if (!which || *which == Feature::Unsupported) return bad(fmt::format("{} has no feature '{}'", id->processor, name));
+    Feature* which = name == "xnack"                           ? &id->xnack
+                     : name == "sramecc" || name == "sram-ecc" ? &id->sramecc
+                                                               : nullptr;
+    if (!which || *which == Feature::Unsupported)
+      return bad(fmt::format("{} has no feature '{}'", id->processor, name));
     *which = sign == '+' ? Feature::On : Feature::Off;
   }
   return *id;
@@ -121,7 +128,8 @@ u32 flags_of(const TargetId& target, unsigned version) {
   for (const auto& processor : kProcessors)
     if (processor.name == target.processor) flags = processor.mach;
   const auto on_or_any = [](Feature feature) { return feature == Feature::On || feature == Feature::Any; };
-  if (version == 3) return flags | (on_or_any(target.xnack) ? 0x100 : 0) | (on_or_any(target.sramecc) ? 0x200 : 0);
+  if (version == 3)
+    return flags | (on_or_any(target.xnack) ? 0x100 : 0) | (on_or_any(target.sramecc) ? 0x200 : 0);
   return flags | static_cast<u32>(target.xnack) << 8 | static_cast<u32>(target.sramecc) << 10;
 }
 

@@ -35,8 +35,8 @@ Result<TargetId> target_from_flags(u32 e_flags, unsigned version);
 /// The processor called `name`, features unspecified; nothing if no target executes it.
 std::optional<TargetId> target_from_name(std::string_view name);
 
-/// Parses a target ID, with or without the triple in front: "gfx906:sramecc-:xnack+", "amdgcn-amd-amdhsa--gfx900". Features that the
-/// text does not name are Any where the processor has them.
+/// Parses a target ID, with or without the triple in front: "gfx906:sramecc-:xnack+",
+/// "amdgcn-amd-amdhsa--gfx900". Features that the text does not name are Any where the processor has them.
 Result<TargetId> parse_target_id(std::string_view text);
 
 /// e_flags of a code object of `version` 3 to 6: the inverse of target_from_flags.

@@ -1,5 +1,5 @@
-// Decoder and disassembler speed over a realistic mix: vectors of the operations that compiled kernels use most, in random order.
-// Items per second are instructions per second.
+// Decoder and disassembler speed over a realistic mix: vectors of the operations that compiled kernels use
+// most, in random order. Items per second are instructions per second.
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 #include "vectors.hpp"
@@ -12,12 +12,16 @@
 namespace lanewise::isa {
 namespace {
 
-/// What compiled kernels consist of, roughly in their proportions (the share of each in a sparse linear algebra library).
+/// What compiled kernels consist of, roughly in their proportions (the share of each in a sparse linear
+/// algebra library).
 constexpr Op kMix[] = {
-    Op::v_mov_b32, Op::v_mov_b32, Op::v_mov_b32, Op::s_waitcnt, Op::s_waitcnt, Op::v_fma_f64, Op::v_fma_f64, Op::v_add_co_u32,
-    Op::v_addc_co_u32, Op::v_lshlrev_b64, Op::s_or_b64, Op::s_cbranch_execz, Op::s_and_saveexec_b64, Op::v_mul_lo_u32,
-    Op::v_cmp_lt_i32, Op::v_cndmask_b32, Op::ds_read_b32, Op::ds_write_b32, Op::s_load_dwordx2, Op::v_add_f32, Op::v_mac_f32,
-    Op::v_and_b32, Op::v_lshlrev_b32, Op::buffer_load_dword, Op::buffer_store_dword, Op::s_mov_b32, Op::s_add_u32, Op::s_barrier,
+    Op::v_mov_b32,          Op::v_mov_b32,     Op::v_mov_b32,      Op::s_waitcnt,
+    Op::s_waitcnt,          Op::v_fma_f64,     Op::v_fma_f64,      Op::v_add_co_u32,
+    Op::v_addc_co_u32,      Op::v_lshlrev_b64, Op::s_or_b64,       Op::s_cbranch_execz,
+    Op::s_and_saveexec_b64, Op::v_mul_lo_u32,  Op::v_cmp_lt_i32,   Op::v_cndmask_b32,
+    Op::ds_read_b32,        Op::ds_write_b32,  Op::s_load_dwordx2, Op::v_add_f32,
+    Op::v_mac_f32,          Op::v_and_b32,     Op::v_lshlrev_b32,  Op::buffer_load_dword,
+    Op::buffer_store_dword, Op::s_mov_b32,     Op::s_add_u32,      Op::s_barrier,
 };
 
 /// A stream of `count` instructions drawn from the vectors of the operations above.
@@ -26,7 +30,8 @@ std::vector<u32> stream(Target target, std::size_t count) {
   for (const Op op : kMix)
     for (const testing::Vector& vector : testing::vectors()) {
       Inst inst;
-      if (vector.target == target && decode(target, vector.dwords, inst) == DecodeStatus::Ok && inst.op == op) pool.push_back(&vector);
+      if (vector.target == target && decode(target, vector.dwords, inst) == DecodeStatus::Ok && inst.op == op)
+        pool.push_back(&vector);
     }
   std::mt19937 random(1);
   std::vector<u32> out;
@@ -46,7 +51,8 @@ void decode_stream(benchmark::State& state) {
     std::span<const u32> rest = code;
     Inst inst;
     while (!rest.empty()) {
-      if (decode(target, rest, inst) != DecodeStatus::Ok) return state.SkipWithError("a vector does not decode");
+      if (decode(target, rest, inst) != DecodeStatus::Ok)
+        return state.SkipWithError("a vector does not decode");
       benchmark::DoNotOptimize(inst);
       rest = rest.subspan(inst.size / 4);
     }
@@ -63,7 +69,8 @@ void disassemble_stream(benchmark::State& state) {
     std::span<const u32> rest = code;
     Inst inst;
     while (!rest.empty()) {
-      if (decode(target, rest, inst) != DecodeStatus::Ok) return state.SkipWithError("a vector does not decode");
+      if (decode(target, rest, inst) != DecodeStatus::Ok)
+        return state.SkipWithError("a vector does not decode");
       append_text(out, inst, target);
       rest = rest.subspan(inst.size / 4);
     }

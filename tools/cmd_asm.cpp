@@ -48,22 +48,25 @@ int run(const Options& options) {
     return kBadInput;
   }
   std::ofstream file(options.output, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(assembly.code_object.data()), static_cast<std::streamsize>(assembly.code_object.size()));
+  file.write(reinterpret_cast<const char*>(assembly.code_object.data()),
+             static_cast<std::streamsize>(assembly.code_object.size()));
   if (!file.flush()) return fail(kName, {ErrorCode::NotFound, options.output + ": cannot be written"});
   return kSuccess;
 }
 
-const Subcommand registration = {35, [](CLI::App& app, Action& action) {
-                                   auto options = std::make_shared<Options>();
-                                   CLI::App* sub = app.add_subcommand(kName, "assemble a code object from LLVM's syntax");
-                                   sub->add_option("FILE", options->source, "assembly source, - for standard input")->required();
-                                   sub->add_option("-o,--output", options->output, "the code object to write")->required();
-                                   sub->add_option("--target", options->target, "gfx906, gfx900:xnack-...; what .amdgcn_target says must agree");
-                                   sub->add_flag("--permissive", options->permissive,
-                                                 "accept instructions that read more scalar values than the hardware can");
-                                   sub->footer(kFooter);
-                                   sub->callback([=, &action] { action = [=] { return run(*options); }; });
-                                 }};
+const Subcommand registration = {
+    35, [](CLI::App& app, Action& action) {
+      auto options = std::make_shared<Options>();
+      CLI::App* sub = app.add_subcommand(kName, "assemble a code object from LLVM's syntax");
+      sub->add_option("FILE", options->source, "assembly source, - for standard input")->required();
+      sub->add_option("-o,--output", options->output, "the code object to write")->required();
+      sub->add_option("--target", options->target,
+                      "gfx906, gfx900:xnack-...; what .amdgcn_target says must agree");
+      sub->add_flag("--permissive", options->permissive,
+                    "accept instructions that read more scalar values than the hardware can");
+      sub->footer(kFooter);
+      sub->callback([=, &action] { action = [=] { return run(*options); }; });
+    }};
 
 } // namespace
 } // namespace lanewise::tools

@@ -37,8 +37,11 @@ std::string without_suffix(std::string name) {
 Result<std::vector<isa::Target>> chosen_targets(const std::string& name) {
   std::vector<isa::Target> targets;
   for (unsigned t = 0; t < isa::kNumTargets; ++t)
-    if (name.empty() || isa::target_name(static_cast<isa::Target>(t)) == name) targets.push_back(static_cast<isa::Target>(t));
-  if (targets.empty()) return Error{ErrorCode::Usage, fmt::format("unknown target '{}': gfx600, gfx700, gfx803, gfx900 or gfx906", name)};
+    if (name.empty() || isa::target_name(static_cast<isa::Target>(t)) == name)
+      targets.push_back(static_cast<isa::Target>(t));
+  if (targets.empty())
+    return Error{ErrorCode::Usage,
+                 fmt::format("unknown target '{}': gfx600, gfx700, gfx803, gfx900 or gfx906", name)};
   return targets;
 }
 
@@ -85,7 +88,9 @@ Result<std::string> report(const Options& options) {
   if (options.mnemonic.empty() && !options.json) return isa::summary();
   const std::string name = without_suffix(options.mnemonic);
   const auto rows = chosen_rows(name, *targets);
-  if (rows.empty()) return Error{ErrorCode::NotFound, fmt::format("no instruction '{}'{}", name, options.target.empty() ? "" : " on " + options.target)};
+  if (rows.empty())
+    return Error{ErrorCode::NotFound, fmt::format("no instruction '{}'{}", name,
+                                                  options.target.empty() ? "" : " on " + options.target)};
   if (options.json) {
     nlohmann::json all = nlohmann::json::array();
     for (const isa::Row* row : rows) all.push_back(to_json(*row, *targets));

@@ -1,5 +1,5 @@
-// Golden tests of the IR passes. A file under cases/ holds one function, the passes to run on it and the text that must come
-// out; LANEWISE_BLESS=1 rewrites the expectation. Read the diffs as code.
+// Golden tests of the IR passes. A file under cases/ holds one function, the passes to run on it and the text
+// that must come out; LANEWISE_BLESS=1 rewrites the expectation. Read the diffs as code.
 //
 //   ; passes: fold eliminate_dead_code
 //   func "name" gfx900 { ... }

@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
     return failed("a file that is not there must be an error");
   lanewise_module* module = lanewise_module_load_file(device, argv[1], NULL);
   if (!module) return failed("module");
-  if (lanewise_module_kernel_count(module) != 1 || strcmp(lanewise_module_kernel_name(module, 0), "saxpy") != 0) return 1;
+  if (lanewise_module_kernel_count(module) != 1 ||
+      strcmp(lanewise_module_kernel_name(module, 0), "saxpy") != 0)
+    return 1;
   lanewise_kernel* kernel = lanewise_module_kernel(module, "saxpy");
   if (!kernel) return failed("kernel");
   lanewise_device_free(device); /* the kernel keeps what it needs */
@@ -27,13 +29,16 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 100; ++i) x[i] = (float)i, y[i] = 1;
   const unsigned n = 100;
   const float a = 2;
-  const lanewise_argument arguments[] = {
-      {LANEWISE_VALUE, &n, sizeof n}, {LANEWISE_VALUE, &a, sizeof a}, {LANEWISE_POINTER, x, 0}, {LANEWISE_POINTER, y, 0}};
+  const lanewise_argument arguments[] = {{LANEWISE_VALUE, &n, sizeof n},
+                                         {LANEWISE_VALUE, &a, sizeof a},
+                                         {LANEWISE_POINTER, x, 0},
+                                         {LANEWISE_POINTER, y, 0}};
   const uint32_t grid[3] = {100, 1, 1}, block[3] = {64, 1, 1};
   lanewise_times times;
   if (lanewise_kernel_launch(kernel, grid, block, arguments, 3, &times) != LANEWISE_USAGE)
     return failed("a missing argument must be an error");
-  if (lanewise_kernel_launch(kernel, grid, block, arguments, 4, &times) != LANEWISE_SUCCESS) return failed("launch");
+  if (lanewise_kernel_launch(kernel, grid, block, arguments, 4, &times) != LANEWISE_SUCCESS)
+    return failed("launch");
   for (int i = 0; i < 100; ++i)
     if (y[i] != 2 * (float)i + 1) return printf("y[%d] = %g\n", i, (double)y[i]), 1;
   lanewise_kernel_free(kernel);
