@@ -2,7 +2,7 @@
 
 # What building and testing takes, by its Debian 12 names. No GPU software among it.
 readonly packages=(g++ cmake ninja-build libasmjit-dev libxbyak-dev libtbb-dev libcli11-dev libfmt-dev
-                   nlohmann-json3-dev libzydis-dev libgtest-dev libbenchmark-dev libpng-dev)
+                   nlohmann-json3-dev libzydis-dev libgtest-dev libbenchmark-dev libpng-dev zlib1g-dev)
 
 die() { echo "${0##*/}: $*" >&2; exit 2; }
 
