@@ -53,6 +53,8 @@ public:
   void sopk(Op op, u32 sdst, u32 imm);
   void sopp(Op op, u32 imm = 0);
   void literal(u32 value) { code_.push_back(value); }
+  /// s_cbranch_scc1 to the second instruction: closes a loop over all but the first.
+  void back() { sopp(Op::s_cbranch_scc1, static_cast<u32>(-static_cast<i32>(code_.size()))); }
   void ds(Op op, u32 vdst, u32 addr, u32 data0 = 0, u32 data1 = 0, u32 offset = 0, bool to_gds = false);
   /// MUBUF with soffset 0.
   struct Buffer {
