@@ -165,7 +165,7 @@ const Code* div_fmas(Wave& w, const Code& c) {
     if ((scaled >> l & 1) != 0 && finite) r = scaled_fma(w, mxcsr, flush, a, b, d);
     set_lane<F>(out.lane, l, r);
   }
-  if (any_nan<F>(out.lane)) choose_nans<F, NanRule::FirstSource>(in, out.lane);
+  choose_nans<F, NanRule::FirstSource>(in, out.lane);
   if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
   write_dst<kDwords<F>>(w, c, out.lane, w.exec());
   return next(c);

@@ -39,25 +39,43 @@ u32 address_of(const Wave& w, const Code& c, unsigned lane) {
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
 u32 offset_of(const Code& c) { return static_cast<u32>(c.inst->mods.offset); }
 
-const Code* read(Wave& w, const Code& c) {
-  const Store s = store_of(w, c);
+/// Writes a loaded element per lane; halves merge with what is there.
+template <unsigned Dwords>
+void write_back(Wave& w, const Code& c, const u32* rows) {
   const ElementShape shape = shape_of(c);
-  Element out[kWaveSize];
+  if (shape.half == isa::Half::None) return write_vgprs<Dwords>(w, c.dst, rows, w.exec());
   for_each_lane(w.exec(), [&](unsigned lane) {
-    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset_of(c)), shape.bytes))
-      copy_bytes(&out[lane], from, shape.bytes);
-    widen(out[lane], shape);
+    Element e;
+    e.dword[0] = rows[lane];
+    put_element(w, c.dst, lane, e, shape);
   });
-  for_each_lane(w.exec(), [&](unsigned lane) { put_element(w, c.dst, lane, out[lane], shape); });
+}
+
+template <unsigned Bytes>
+const Code* read(Wave& w, const Code& c) {
+  constexpr unsigned kCount = Bytes < 4 ? 1 : Bytes / 4;
+  const Store s = store_of(w, c);
+  const u32 offset = offset_of(c);
+  const bool sign = c.row->memory.sign;
+  Rows<kCount> out;
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    Element e;
+    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset), Bytes)) std::memcpy(e.dword, from, Bytes);
+    if (Bytes < 4) widen(e, {Bytes, sign, isa::Half::None});
+    for (unsigned d = 0; d < kCount; ++d) out.lane[d * kWaveSize + lane] = e.dword[d];
+  });
+  write_back<kCount>(w, c, out.lane);
   return next(c);
 }
 
+template <unsigned Bytes>
 const Code* write(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
-  const ElementShape shape = shape_of(c);
+  const u32 offset = offset_of(c);
+  const ElementShape shape = {Bytes, false, c.row->memory.half};
   for_each_lane(w.exec(), [&](unsigned lane) {
     const Element e = get_element(w, c.src[1].index, lane, shape);
-    if (u8* to = element(s, sum(w, address_of(w, c, lane), offset_of(c)), shape.bytes)) copy_bytes(to, &e, shape.bytes);
+    if (u8* to = element(s, sum(w, address_of(w, c, lane), offset), Bytes)) std::memcpy(to, e.dword, Bytes);
   });
   return next(c);
 }
@@ -203,7 +221,14 @@ Handler sized_handler(const isa::MemorySpec& memory) {
   if (memory.pair != 0 && memory.atomic != Atomic::None) return exchange2<T>;
   if (memory.pair != 0) return memory.load ? read2<T> : write2<T>;
   if (memory.atomic != Atomic::None) return atomic<T>;
-  return memory.load ? read : write;
+  switch (memory.bytes) {
+  case 1: return memory.load ? read<1> : write<1>;
+  case 2: return memory.load ? read<2> : write<2>;
+  case 4: return memory.load ? read<4> : write<4>;
+  case 8: return memory.load ? read<8> : write<8>;
+  case 12: return memory.load ? read<12> : write<12>;
+  default: return memory.load ? read<16> : write<16>;
+  }
 }
 
 // ds_condxchg32_rtn_b128 is known to CLRX only, the global wave sync and ordered counts to graphics.

@@ -28,12 +28,25 @@ Base base_of(Wave& w, const Code& c) {
   return base;
 }
 
+/// The addresses of all lanes, active or not.
+struct alignas(64) Addresses {
+  u64 at[kWaveSize];
+};
+
 template <Space Where>
-u64 address_of(const Wave& w, const Base& base, unsigned lane) {
-  u64 address = base.uniform;
-  if (base.has_vgpr) address += base.wide ? lane_value<u64>(w, base.vgpr, lane) : w.vgpr[base.vgpr][lane];
+void compute_addresses(const Wave& w, const Base& base, Addresses& out) {
+  const u32* low = w.vgpr[base.vgpr];
+  const u32* high = w.vgpr[base.vgpr + 1];
+  if (!base.has_vgpr) {
+    for (u64& a : out.at) a = base.uniform;
+  } else if (base.wide) {
+    for (unsigned l = 0; l < kWaveSize; ++l) out.at[l] = base.uniform + (u64{low[l]} | u64{high[l]} << 32);
+  } else {
+    for (unsigned l = 0; l < kWaveSize; ++l) out.at[l] = base.uniform + low[l];
+  }
   // Scratch addresses are 32-bit sums.
-  return Where == Space::Scratch ? address & 0xffff'ffff : address;
+  if (Where == Space::Scratch)
+    for (u64& a : out.at) a &= 0xffff'ffff;
 }
 
 enum class Memory { Host, Lds, Private };
@@ -51,14 +64,58 @@ bool in_lds(const Wave& w, u64 address, unsigned bytes) { return (address & 0xff
 
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
 
+/// Whether all active lanes address host memory: then nothing has to be decided per lane.
 template <Space Where>
-const Code* load(Wave& w, const Code& c) {
-  const ElementShape shape = shape_of(c);
-  const Base base = base_of<Where>(w, c);
-  const unsigned dwords = shape.dwords();
-  alignas(64) u32 rows[4 * kWaveSize];
+bool all_host(const Addresses& a, u64 exec) {
+  if (Where != Space::Flat) return Where == Space::Global;
+  u64 others = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const u64 high = a.at[l] >> 32;
+    const bool host = high != runtime::kSharedAperture >> 32 && high != runtime::kPrivateAperture >> 32;
+    others |= u64{host ? 0u : 1u} << l;
+  }
+  return (others & exec) == 0;
+}
+
+/// Where a load lands before it goes to its registers, which may hold the addresses.
+struct alignas(64) Landing {
+  u32 row[4][kWaveSize];
+  void put(unsigned lane, const Element& e, unsigned dwords) {
+    for (unsigned d = 0; d < dwords; ++d) row[d][lane] = e.dword[d];
+  }
+};
+
+void write_landing(Wave& w, const Code& c, const Landing& in, ElementShape shape) {
+  switch (shape.half != isa::Half::None ? 0 : shape.dwords()) {
+  case 1: return write_vgprs<1>(w, c.dst, in.row[0], w.exec());
+  case 2: return write_vgprs<2>(w, c.dst, in.row[0], w.exec());
+  case 3: return write_vgprs<3>(w, c.dst, in.row[0], w.exec());
+  case 4: return write_vgprs<4>(w, c.dst, in.row[0], w.exec());
+  default: break;
+  }
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 address = address_of<Where>(w, base, lane);
+    Element e;
+    e.dword[0] = in.row[0][lane];
+    put_element(w, c.dst, lane, e, shape);
+  });
+}
+
+template <unsigned Bytes>
+void load_host(Wave& w, const Addresses& a, Landing& out, bool sign) {
+  w.accessing(a.at, false);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    Element e;
+    w.fault_lane = static_cast<int>(lane);
+    std::memcpy(e.dword, reinterpret_cast<const void*>(a.at[lane]), Bytes);
+    if (Bytes < 4) widen(e, {Bytes, sign, isa::Half::None});
+    out.put(lane, e, Bytes < 4 ? 1 : Bytes / 4);
+  });
+}
+
+template <Space Where>
+void load_anywhere(Wave& w, const Addresses& a, Landing& out, ElementShape shape) {
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const u64 address = a.at[lane];
     Element e;
     switch (memory_at<Where>(address)) {
     case Memory::Host: read_host(w, static_cast<int>(lane), address, &e, shape.bytes); break;
@@ -68,23 +125,45 @@ const Code* load(Wave& w, const Code& c) {
       break;
     }
     widen(e, shape);
-    for (unsigned d = 0; d < dwords; ++d) rows[d * kWaveSize + lane] = e.dword[d];
+    out.put(lane, e, shape.dwords());
   });
-  // Only now: the destination may overlap the address.
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    Element e;
-    for (unsigned d = 0; d < dwords; ++d) e.dword[d] = rows[d * kWaveSize + lane];
-    put_element(w, c.dst, lane, e, shape);
-  });
+}
+
+template <Space Where, unsigned Bytes>
+const Code* load(Wave& w, const Code& c) {
+  const ElementShape shape = shape_of(c);
+  Addresses a;
+  Landing landing;
+  compute_addresses<Where>(w, base_of<Where>(w, c), a);
+  if (all_host<Where>(a, w.exec()))
+    load_host<Bytes>(w, a, landing, shape.sign);
+  else
+    load_anywhere<Where>(w, a, landing, shape);
+  write_landing(w, c, landing, shape);
   return next(c);
 }
 
-template <Space Where>
+template <unsigned Bytes>
+void store_host(Wave& w, const Addresses& a, unsigned data, ElementShape shape) {
+  w.accessing(a.at, true);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    const Element e = get_element(w, data, lane, {Bytes, false, shape.half});
+    w.fault_lane = static_cast<int>(lane);
+    std::memcpy(reinterpret_cast<void*>(a.at[lane]), &e, Bytes);
+  });
+}
+
+template <Space Where, unsigned Bytes>
 const Code* store(Wave& w, const Code& c) {
   const ElementShape shape = shape_of(c);
-  const Base base = base_of<Where>(w, c);
+  Addresses a;
+  compute_addresses<Where>(w, base_of<Where>(w, c), a);
+  if (all_host<Where>(a, w.exec())) {
+    store_host<Bytes>(w, a, c.src[2].index, shape);
+    return next(c);
+  }
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 address = address_of<Where>(w, base, lane);
+    const u64 address = a.at[lane];
     const Element e = get_element(w, c.src[2].index, lane, shape);
     switch (memory_at<Where>(address)) {
     case Memory::Host: write_host(w, static_cast<int>(lane), address, &e, shape.bytes); break;
@@ -100,12 +179,13 @@ const Code* store(Wave& w, const Code& c) {
 template <Space Where, class T>
 const Code* atomic(Wave& w, const Code& c) {
   const isa::Atomic kind = c.row->memory.atomic;
-  const Base base = base_of<Where>(w, c);
+  Addresses a;
+  compute_addresses<Where>(w, base_of<Where>(w, c), a);
   const unsigned data = c.src[2].index;
   alignas(64) T old[kWaveSize] = {};
   prepare_atomic(w);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 address = address_of<Where>(w, base, lane);
+    const u64 address = a.at[lane];
     const T d = lane_value<T>(w, data, lane);
     const T e = compares(kind) ? lane_value<T>(w, data + sizeof(T) / 4, lane) : 0;
     switch (memory_at<Where>(address)) {
@@ -130,10 +210,22 @@ const Code* atomic(Wave& w, const Code& c) {
   return next(c);
 }
 
+template <Space Where, unsigned Bytes>
+Handler move_handler(const isa::MemorySpec& memory) {
+  return memory.load ? load<Where, Bytes> : store<Where, Bytes>;
+}
+
 template <Space Where>
 Handler handler_for(const isa::MemorySpec& memory) {
   if (memory.atomic != isa::Atomic::None) return memory.bytes == 8 ? atomic<Where, u64> : atomic<Where, u32>;
-  return memory.load ? load<Where> : store<Where>;
+  switch (memory.bytes) {
+  case 1: return move_handler<Where, 1>(memory);
+  case 2: return move_handler<Where, 2>(memory);
+  case 4: return move_handler<Where, 4>(memory);
+  case 8: return move_handler<Where, 8>(memory);
+  case 12: return move_handler<Where, 12>(memory);
+  default: return move_handler<Where, 16>(memory);
+  }
 }
 
 } // namespace

@@ -39,6 +39,7 @@ public:
     w.scratch = group.scratch + wave_in_group * group.scratch_wave_bytes;
     w.scratch_lane_bytes = group.scratch_wave_bytes / kWaveSize;
     w.fault_lane = -1;
+    w.fault_addresses = nullptr;
     w.fault_address = 0;
     w.fault_is_write = false;
   }
@@ -60,7 +61,10 @@ public:
 
   FaultLocation locate_fault(void* frame, const void*, u64) const override {
     const Wave& w = *static_cast<const Wave*>(frame);
-    return {w.current ? w.current->pc : 0, w.fault_lane, w.fault_address, w.fault_is_write};
+    const int lane = w.fault_lane;
+    const u64* by_lane = w.fault_addresses; // in the stack frame of the handler that faulted
+    const u64 address = by_lane && lane >= 0 ? by_lane[lane] : w.fault_address;
+    return {w.current ? w.current->pc : 0, lane, address, w.fault_is_write};
   }
 
 private:

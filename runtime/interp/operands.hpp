@@ -61,6 +61,28 @@ inline void write_dst(Wave& w, const Code& c, const u32* rows, u64 mask) {
   write_vgprs<N>(w, c.dst, rows, mask);
 }
 
+/// The two rows of a 64-bit operand as 64 numbers, and back.
+inline void join(const u32* rows, u64* out) {
+  for (unsigned l = 0; l < kWaveSize; l += 4) {
+    const auto half = [&](unsigned at) {
+      return _mm256_cvtepu32_epi64(_mm_load_si128(reinterpret_cast<const __m128i*>(rows + at)));
+    };
+    const __m256i wide = _mm256_or_si256(half(l), _mm256_slli_epi64(half(kWaveSize + l), 32));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(out + l), wide);
+  }
+}
+inline void split(const u64* in, u32* rows) {
+  for (unsigned l = 0; l < kWaveSize; l += 8) {
+    const auto quad = [&](unsigned at) { return _mm256_load_ps(reinterpret_cast<const float*>(in + at)); };
+    const __m256 a = quad(l), b = quad(l + 4);
+    const auto store = [&](unsigned at, __m256 mixed) {
+      _mm256_store_si256(reinterpret_cast<__m256i*>(rows + at), _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8));
+    };
+    store(l, _mm256_shuffle_ps(a, b, 0x88));
+    store(kWaveSize + l, _mm256_shuffle_ps(a, b, 0xdd));
+  }
+}
+
 /// One bit per lane that is not zero.
 inline u64 mask_of(const u32* row) {
   u64 mask = 0;

@@ -75,7 +75,7 @@ struct FpMode {
 
 /// One wave: its registers, and what it knows about its surroundings.
 struct alignas(64) Wave {
-  u32 vgpr[256][kWaveSize];
+  u32 vgpr[256 + 4][kWaveSize]; ///< 4 more, so that indexing past the last one harms nothing
   union {
     u32 sgpr[132]; ///< by hardware code; writes to what is no register go to kNoRegister
     u64 sgpr64[66];
@@ -111,6 +111,7 @@ struct alignas(64) Wave {
 
   // The access under way, for fault reports.
   volatile int fault_lane;
+  const u64* volatile fault_addresses; ///< by lane, or null: then fault_address
   volatile u64 fault_address;
   volatile bool fault_is_write;
 
@@ -123,7 +124,13 @@ struct alignas(64) Wave {
   /// Notes what is about to be accessed.
   void accessing(int lane, u64 address, bool is_write) {
     fault_lane = lane;
+    fault_addresses = nullptr;
     fault_address = address;
+    fault_is_write = is_write;
+  }
+  /// The same for many lanes at once; each lane then sets fault_lane.
+  void accessing(const u64* addresses, bool is_write) {
+    fault_addresses = addresses;
     fault_is_write = is_write;
   }
 

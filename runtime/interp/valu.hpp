@@ -55,12 +55,27 @@ struct SignatureOf<R (*)(const FpMode&, A...)> {
 template <auto F>
 using Signature = SignatureOf<decltype(+F)>;
 
-/// The sources of an instruction as rows of lanes.
+/// A source in a form that a loop over lanes reads: rows as they are, or 64-bit numbers joined from two rows.
+template <class T, bool IsWide = sizeof(T) == 8>
+struct Lanes {
+  const u32* row;
+  void take(const u32* rows) { row = rows; }
+  [[nodiscard]] T operator[](unsigned l) const { return get_lane<T>(row, l); }
+};
+template <class T>
+struct Lanes<T, true> {
+  alignas(64) u64 joined[kWaveSize];
+  void take(const u32* rows) { join(rows, joined); }
+  [[nodiscard]] T operator[](unsigned l) const { return std::bit_cast<T>(joined[l]); }
+};
+
+/// The sources of an instruction.
 template <class Args>
 struct Inputs;
 template <class... A>
 struct Inputs<std::tuple<A...>> {
   std::tuple<Rows<kDwords<A>>...> spare;
+  std::tuple<Lanes<A>...> lanes;
   const u32* rows[sizeof...(A) + 1];
 
   void fetch_all(Wave& w, const Code& c) { fetch_each(w, c, std::index_sequence_for<A...>{}); }
@@ -68,27 +83,39 @@ struct Inputs<std::tuple<A...>> {
   template <auto F, bool WithMode, std::size_t... I>
   auto compute(const FpMode& mode, unsigned l, std::index_sequence<I...>) const {
     if constexpr (WithMode)
-      return F(mode, get_lane<A>(rows[I], l)...);
+      return F(mode, std::get<I>(lanes)[l]...);
     else
-      return F(get_lane<A>(rows[I], l)...);
+      return F(std::get<I>(lanes)[l]...);
   }
 
 private:
   template <std::size_t... I>
   void fetch_each(Wave& w, const Code& c, std::index_sequence<I...>) {
     ((rows[I] = interp::fetch(w, c, I, std::get<I>(spare))), ...);
+    (std::get<I>(lanes).take(rows[I]), ...);
   }
 };
 
-/// result[l] = F(sources[l]...) for all lanes, active or not.
+/// result[l] = F(sources[l]...) for all lanes, active or not. Says whether a float result is NaN in any lane.
 template <auto F, class In>
-inline void for_lanes(const Wave& w, const In& in, u32* out) {
+inline bool for_lanes(const Wave& w, const In& in, u32* out) {
   using S = Signature<F>;
+  using R = typename S::Result;
+  using Bits = std::conditional_t<sizeof(R) == 8, u64, u32>;
+  constexpr auto kSlots = std::make_index_sequence<std::tuple_size_v<typename S::Args>>{};
   const FpMode mode = w.fp;
-  for (unsigned l = 0; l < kWaveSize; ++l)
-    set_lane<typename S::Result>(out, l,
-                                 in.template compute<F, S::kWithMode>(
-                                     mode, l, std::make_index_sequence<std::tuple_size_v<typename S::Args>>{}));
+  alignas(64) u64 wide[sizeof(R) == 8 ? kWaveSize : 1];
+  Bits nan = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const R r = in.template compute<F, S::kWithMode>(mode, l, kSlots);
+    if constexpr (std::is_floating_point_v<R>) nan |= r != r ? 1 : 0;
+    if constexpr (sizeof(R) == 8)
+      wide[l] = std::bit_cast<u64>(r);
+    else
+      set_lane<R>(out, l, r);
+  }
+  if constexpr (sizeof(R) == 8) split(wide, out);
+  return nan != 0;
 }
 
 /// An operation that does not look at the round mode or at host denormal handling.
@@ -101,14 +128,6 @@ const Code* lanes(Wave& w, const Code& c) {
   for_lanes<F>(w, in, out.lane);
   write_dst<kDwords<typename S::Result>>(w, c, out.lane, active(w, c));
   return next(c);
-}
-
-/// Whether any lane holds a NaN of type F.
-template <class F>
-inline bool any_nan(const u32* rows) {
-  u32 any = 0;
-  for (unsigned l = 0; l < kWaveSize; ++l) any |= is_nan(get_lane<F>(rows, l)) ? 1 : 0;
-  return any != 0;
 }
 
 /// The first NaN among the sources of type F, in order or in reverse; quieted. The default NaN if there is none.
@@ -157,10 +176,11 @@ const Code* float_lanes(Wave& w, const Code& c) {
   Rows<kOut> out;
   in.fetch_all(w, c);
   w.use_mxcsr(w.*Mxcsr);
-  for_lanes<Function>(w, in, out.lane);
+  const bool nan = for_lanes<Function>(w, in, out.lane);
+  static_cast<void>(nan);
   if constexpr (std::is_same_v<typename S::Result, F>) {
     if constexpr (Rule != NanRule::AsComputed)
-      if (any_nan<F>(out.lane)) choose_nans<F, Rule>(in, out.lane);
+      if (nan) choose_nans<F, Rule>(in, out.lane);
     if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
   }
   write_dst<kOut>(w, c, out.lane, active(w, c));
@@ -188,6 +208,38 @@ template <auto F>
 constexpr Handler f64 = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::FirstSource>;
 template <auto F>
 constexpr Handler f64_as_is = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::AsComputed>;
+
+/// v_min and v_max. Without NaNs they need no branches: equal operands differ in the sign of zero only, and then the
+/// bits' union is the lesser, their intersection the greater.
+template <class F, bool Max>
+const Code* min_max(Wave& w, const Code& c) {
+  using Bits = typename FloatBits<F>::Bits;
+  Inputs<std::tuple<F, F>> in;
+  Rows<kDwords<F>> out;
+  in.fetch_all(w, c);
+  const bool flush = sizeof(F) == 8 ? w.fp.min_max_flush_f64 : w.fp.min_max_flush_f32, ieee = w.fp.ieee;
+  w.use_mxcsr(w.mxcsr_keep);
+  alignas(64) Bits result[kWaveSize];
+  Bits unordered = flush ? 1 : 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const F a = std::get<0>(in.lanes)[l], b = std::get<1>(in.lanes)[l];
+    const Bits both = Max ? raw(a) & raw(b) : raw(a) | raw(b);
+    const Bits chosen = (Max ? a > b : a < b) ? raw(a) : raw(b);
+    result[l] = a == b ? both : chosen;
+    unordered |= a != a ? 1 : 0;
+    unordered |= b != b ? 1 : 0;
+  }
+  if (unordered != 0)
+    for (unsigned l = 0; l < kWaveSize; ++l) {
+      const auto source = [&](F x) { return flush ? flushed(x) : x; };
+      const F a = source(std::get<0>(in.lanes)[l]), b = source(std::get<1>(in.lanes)[l]);
+      result[l] = raw(Max ? max_of(a, b, ieee) : min_of(a, b, ieee));
+    }
+  for (unsigned l = 0; l < kWaveSize; ++l) set_lane<F>(out.lane, l, from_raw<F>(result[l]));
+  if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
+  write_dst<kDwords<F>>(w, c, out.lane, active(w, c));
+  return next(c);
+}
 
 /// Integer arithmetic that saturates with clamp. F computes exactly in i64; T is the result's type.
 template <class T, auto F>

@@ -104,12 +104,8 @@ void register_arithmetic(HandlerTable& t) {
 }
 
 void register_selection(HandlerTable& t) {
-  t.set(Op::v_min_f32, f32_select<[](const FpMode& m, float a, float b) {
-          return min_of(prepared(m, a), prepared(m, b), m.ieee);
-        }>);
-  t.set(Op::v_max_f32, f32_select<[](const FpMode& m, float a, float b) {
-          return max_of(prepared(m, a), prepared(m, b), m.ieee);
-        }>);
+  t.set(Op::v_min_f32, min_max<float, false>);
+  t.set(Op::v_max_f32, min_max<float, true>);
   t.set(Op::v_min3_f32, f32_select<[](const FpMode& m, float a, float b, float c) {
           return min_of(min_of(prepared(m, a), prepared(m, b), m.ieee), prepared(m, c), m.ieee);
         }>);

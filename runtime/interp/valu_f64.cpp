@@ -9,8 +9,6 @@ namespace {
 
 using isa::Op;
 
-double prepared(const FpMode& m, double x) { return m.min_max_flush_f64 ? flushed(x) : x; }
-
 double fract(double x) {
   const double r = x - __builtin_floor(x);
   return r >= 1.0 ? 0x1.fffffffffffffp-1 : r;
@@ -46,12 +44,8 @@ void register_valu_f64(HandlerTable& t) {
   t.set(Op::v_mul_f64, f64<[](double a, double b) { return a * b; }>);
   t.set(Op::v_fma_f64, f64<[](double a, double b, double c) { return __builtin_fma(a, b, c); }>);
   t.set(Op::v_ldexp_f64, f64<[](double a, i32 n) { return scale(a, n); }>);
-  t.set(Op::v_min_f64, f64_select<[](const FpMode& m, double a, double b) {
-          return min_of(prepared(m, a), prepared(m, b), m.ieee);
-        }>);
-  t.set(Op::v_max_f64, f64_select<[](const FpMode& m, double a, double b) {
-          return max_of(prepared(m, a), prepared(m, b), m.ieee);
-        }>);
+  t.set(Op::v_min_f64, min_max<double, false>);
+  t.set(Op::v_max_f64, min_max<double, true>);
   t.set(Op::v_trunc_f64, f64<[](double a) { return __builtin_trunc(a); }>);
   t.set(Op::v_ceil_f64, f64<[](double a) { return __builtin_ceil(a); }>);
   t.set(Op::v_floor_f64, f64<[](double a) { return __builtin_floor(a); }>);

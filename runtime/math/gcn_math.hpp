@@ -28,8 +28,22 @@ inline float flushed(float x) {
   return float_of((u & kInfF32) == 0 ? u & 0x8000'0000 : u);
 }
 
-// roundps with its own round mode (nearest even): independent of MODE.
-inline float round_even(float x) { return __builtin_roundevenf(x); }
+/// condition ? yes : no on bits, without a branch that would keep loops over lanes from being vectorised.
+inline u32 select(bool condition, u32 yes, u32 no) {
+  const u32 mask = 0u - static_cast<u32>(condition);
+  return (yes & mask) | (no & ~mask);
+}
+
+/// To the nearest integer, ties to even, whatever the round mode: what roundps with its own mode gives, but
+/// for the sign of zero, which no sequence below looks at. For |x| < 2^22. (gcc does not vectorise
+/// roundeven.)
+inline float round_even(float x) {
+  const float below = __builtin_floorf(x);
+  const float over = x - below;
+  const float odd = below - 2.0f * __builtin_floorf(below * 0.5f);
+  const bool up = (over > 0.5f) | ((over == 0.5f) & (odd != 0.0f));
+  return below + float_of(select(up, 0x3f80'0000, 0));
+}
 
 namespace coefficients {
 // 2^f = 1 + f*(E0 + f*(E1 + ...)), |f| <= 1/2, relative error 5e-9.
@@ -48,11 +62,12 @@ inline constexpr float kCos[4] = {-0x1.3bd3ccp+4f, 0x1.03c1eap+6f, -0x1.55cb98p+
 } // namespace coefficients
 
 /// c[0] + x*(c[1] + x*(... c[N-1])), innermost first, each step one fma.
-template <std::size_t N>
+template <std::size_t N, std::size_t I = 0>
 inline float horner(float x, const float (&c)[N]) {
-  float p = c[N - 1];
-  for (std::size_t i = N - 1; i-- > 0;) p = __builtin_fmaf(x, p, c[i]);
-  return p;
+  if constexpr (I + 1 == N)
+    return c[I];
+  else
+    return __builtin_fmaf(x, horner<N, I + 1>(x, c), c[I]);
 }
 
 /// v_exp_f32: 2^x. Denormal operands and results are flushed.
@@ -63,9 +78,9 @@ inline float exp2_f32(float x) {
   const float f = t - n;
   const float p = __builtin_fmaf(f, horner(f, coefficients::kExp), 1.0f);
   const u32 scaled = bits_of(p) + (static_cast<u32>(static_cast<i32>(n)) << 23);
-  u32 r = x < -126.0f ? 0u : scaled;
-  r = x >= 128.0f ? kInfF32 : r;
-  return is_nan(x) ? quieted(x) : float_of(r);
+  u32 r = select(x < -126.0f, 0, scaled);
+  r = select(x >= 128.0f, kInfF32, r);
+  return float_of(select(is_nan(x), bits_of(quieted(x)), r));
 }
 
 /// v_log_f32: log2(x). Denormal operands count as zero.
@@ -83,10 +98,10 @@ inline float log2_f32(float x) {
   const float l = s - (h - e);
   const float y = h + (l + tail);
   u32 r = bits_of(y);
-  r = bits_of(x) == kInfF32 ? kInfF32 : r;
-  r = x < 0.0f ? kDefaultNanF32 : r;
-  r = x == 0.0f ? kInfF32 | 0x8000'0000 : r;
-  return is_nan(x) ? quieted(x) : float_of(r);
+  r = select(bits_of(x) == kInfF32, kInfF32, r);
+  r = select(x < 0.0f, kDefaultNanF32, r);
+  r = select(x == 0.0f, kInfF32 | 0x8000'0000, r);
+  return float_of(select(is_nan(x), bits_of(quieted(x)), r));
 }
 
 /// sin(2 pi x) for Quarter = 0, cos(2 pi x) for Quarter = 1. The domain is |x| <= 256; finite operands beyond
@@ -94,8 +109,9 @@ inline float log2_f32(float x) {
 template <int Quarter>
 inline float sine_f32(float x) {
   const float reduced = x - round_even(x);
-  const float turns = __builtin_fabsf(x) < 0.5f ? x : reduced; // keeps a small operand exactly as it is
-  const float f = __builtin_fabsf(x) <= 256.0f ? turns : 0.0f;
+  const u32 turns =
+      select(__builtin_fabsf(x) < 0.5f, bits_of(x), bits_of(reduced)); // a small operand stays as it is
+  const float f = float_of(select(__builtin_fabsf(x) <= 256.0f, turns, 0));
   const float q = round_even(f * 4.0f);
   const float g = __builtin_fmaf(q, -0.25f, f);
   const float g2 = g * g;
@@ -105,11 +121,11 @@ inline float sine_f32(float x) {
   const float sine = p + __builtin_fmaf(g, low, error);
   const float cosine = __builtin_fmaf(g2, horner(g2, coefficients::kCos), 1.0f);
   const u32 quadrant = static_cast<u32>(static_cast<i32>(q)) + Quarter;
-  u32 r = bits_of((quadrant & 1) != 0 ? cosine : sine) ^ ((quadrant & 2) << 30);
-  r = (r & 0x7fff'ffff) == 0 ? 0u : r;
-  if (Quarter == 0) r = x == 0.0f ? bits_of(x) : r;
-  r = (bits_of(x) & 0x7fff'ffff) == kInfF32 ? kDefaultNanF32 : r;
-  return is_nan(x) ? quieted(x) : float_of(r);
+  u32 r = select((quadrant & 1) != 0, bits_of(cosine), bits_of(sine)) ^ ((quadrant & 2) << 30);
+  r = select((r & 0x7fff'ffff) == 0, 0, r);
+  if (Quarter == 0) r = select(x == 0.0f, bits_of(x), r);
+  r = select((bits_of(x) & 0x7fff'ffff) == kInfF32, kDefaultNanF32, r);
+  return float_of(select(is_nan(x), bits_of(quieted(x)), r));
 }
 
 /// v_sin_f32: sin(2 pi x). Denormals as the current mode treats them.
