@@ -314,7 +314,9 @@ void Printer::buffer() {
 
 void Printer::image() {
   const Operand& value = inst_.src[3].is(OperandKind::None) ? inst_.dst[0] : inst_.src[3];
-  tuple(value, value.dwords + unsigned{mods_.tfe && &value == &inst_.src[3]});
+  // LLVM counts the register of tfe for stores too, which do not have it; there may be none left.
+  const bool extra = mods_.tfe && &value == &inst_.src[3] && value.index + value.dwords < 256;
+  tuple(value, value.dwords + unsigned{extra});
   operand(inst_.src[0]);
   // LLVM names eight registers even with r128, if there are as many.
   tuple(inst_.src[1], sgpr_run(target_, inst_.src[1].index) >= 8 ? 8 : inst_.src[1].dwords);

@@ -220,9 +220,8 @@ void Statements::append(const void* bytes, std::size_t size) {
   if (total_bytes_ > kMaxBytes) return fail(cursor_.peek().at, "the program is larger than 256 MiB");
   auto& out = section().bytes;
   const std::size_t at = out.size();
-  out.resize(at + size);
-  if (bytes) std::memcpy(out.data() + at, bytes, size);
-  else std::memset(out.data() + at, 0, size);
+  out.resize(at + size); // with zeros
+  if (bytes && size) std::memcpy(out.data() + at, bytes, size);
 }
 
 /// Pads code with s_nop, anything else with zeros, unless told otherwise.
