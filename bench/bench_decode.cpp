@@ -1,86 +1,96 @@
-// Decoder and disassembler speed over a realistic mix: vectors of the operations that compiled kernels use
-// most, in random order. Items per second are instructions per second.
+// Decoder and disassembler speed. Items per second are instructions per second.
+//   code     the functions of tests/kernels/bin as they stand: what clang makes of real kernels
+//   vectors  the test vectors in random order: every instruction and form alike, no pattern for the branch predictor
+#include "device_code.hpp"
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 #include "vectors.hpp"
 
+#include <algorithm>
 #include <benchmark/benchmark.h>
-
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
-#include <vector>
 
 namespace lanewise::isa {
 namespace {
 
-/// What compiled kernels consist of, roughly in their proportions (the share of each in a sparse linear
-/// algebra library).
-constexpr Op kMix[] = {
-    Op::v_mov_b32,          Op::v_mov_b32,     Op::v_mov_b32,      Op::s_waitcnt,
-    Op::s_waitcnt,          Op::v_fma_f64,     Op::v_fma_f64,      Op::v_add_co_u32,
-    Op::v_addc_co_u32,      Op::v_lshlrev_b64, Op::s_or_b64,       Op::s_cbranch_execz,
-    Op::s_and_saveexec_b64, Op::v_mul_lo_u32,  Op::v_cmp_lt_i32,   Op::v_cndmask_b32,
-    Op::ds_read_b32,        Op::ds_write_b32,  Op::s_load_dwordx2, Op::v_add_f32,
-    Op::v_mac_f32,          Op::v_and_b32,     Op::v_lshlrev_b32,  Op::buffer_load_dword,
-    Op::buffer_store_dword, Op::s_mov_b32,     Op::s_add_u32,      Op::s_barrier,
-};
+using Code = std::vector<u32>;
 
-/// A stream of `count` instructions drawn from the vectors of the operations above.
-std::vector<u32> stream(Target target, std::size_t count) {
-  std::vector<const testing::Vector*> pool;
-  for (const Op op : kMix)
-    for (const testing::Vector& vector : testing::vectors()) {
-      Inst inst;
-      if (vector.target == target && decode(target, vector.dwords, inst) == DecodeStatus::Ok && inst.op == op)
-        pool.push_back(&vector);
-    }
-  std::mt19937 random(1);
-  std::vector<u32> out;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& dwords = pool[random() % pool.size()]->dwords;
-    out.insert(out.end(), dwords.begin(), dwords.end());
-  }
-  return out;
+std::size_t count_instructions(Target target, std::span<const u32> code) {
+  std::size_t count = 0;
+  for (Inst inst; !code.empty() && decode(target, code, inst) == DecodeStatus::Ok; ++count) code = code.subspan(inst.size / 4);
+  return code.empty() ? count : 0;
 }
 
-constexpr std::size_t kStreamLength = 20000;
+/// All functions of the kernels compiled for `target`, one after the other.
+Code kernel_code(Target target) {
+  std::vector<std::filesystem::path> files;
+  const auto folder = std::filesystem::path(LANEWISE_KERNEL_BIN) / target_name(target);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  Code code;
+  for (const auto& path : files) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    for (const testing::Function& function : testing::functions(std::as_bytes(std::span(bytes))))
+      code.insert(code.end(), function.code.begin(), function.code.end());
+  }
+  return code;
+}
 
-void decode_stream(benchmark::State& state) {
+Code shuffled_vectors(Target target) {
+  std::vector<const testing::Vector*> chosen;
+  for (const testing::Vector& vector : testing::vectors())
+    if (vector.target == target) chosen.push_back(&vector);
+  std::shuffle(chosen.begin(), chosen.end(), std::mt19937(1));
+  Code code;
+  for (const testing::Vector* vector : chosen) code.insert(code.end(), vector->dwords.begin(), vector->dwords.end());
+  return code;
+}
+
+template <Code (*Make)(Target)>
+void decode_all(benchmark::State& state) {
   const auto target = static_cast<Target>(state.range(0));
-  const std::vector<u32> code = stream(target, kStreamLength);
-  for (auto _ : state) {
-    std::span<const u32> rest = code;
-    Inst inst;
-    while (!rest.empty()) {
-      if (decode(target, rest, inst) != DecodeStatus::Ok)
-        return state.SkipWithError("a vector does not decode");
+  const Code code = Make(target);
+  const std::size_t count = count_instructions(target, code);
+  if (count == 0) return state.SkipWithError("nothing to decode");
+  Inst inst;
+  for (auto _ : state)
+    for (std::span<const u32> rest = code; !rest.empty(); rest = rest.subspan(inst.size / 4)) {
+      decode(target, rest, inst);
       benchmark::DoNotOptimize(inst);
-      rest = rest.subspan(inst.size / 4);
     }
-  }
-  state.SetItemsProcessed(static_cast<i64>(state.iterations() * kStreamLength));
+  state.SetItemsProcessed(static_cast<i64>(state.iterations() * count));
 }
 
-void disassemble_stream(benchmark::State& state) {
+template <Code (*Make)(Target)>
+void disassemble_all(benchmark::State& state) {
   const auto target = static_cast<Target>(state.range(0));
-  const std::vector<u32> code = stream(target, kStreamLength);
+  const Code code = Make(target);
+  const std::size_t count = count_instructions(target, code);
+  if (count == 0) return state.SkipWithError("nothing to disassemble");
   std::string out;
+  Inst inst;
   for (auto _ : state) {
     out.clear();
-    std::span<const u32> rest = code;
-    Inst inst;
-    while (!rest.empty()) {
-      if (decode(target, rest, inst) != DecodeStatus::Ok)
-        return state.SkipWithError("a vector does not decode");
+    for (std::span<const u32> rest = code; !rest.empty(); rest = rest.subspan(inst.size / 4)) {
+      decode(target, rest, inst);
       append_text(out, inst, target);
-      rest = rest.subspan(inst.size / 4);
     }
     benchmark::DoNotOptimize(out.data());
   }
-  state.SetItemsProcessed(static_cast<i64>(state.iterations() * kStreamLength));
+  state.SetItemsProcessed(static_cast<i64>(state.iterations() * count));
 }
 
-BENCHMARK(decode_stream)->Name("decode")->DenseRange(0, kNumTargets - 1);
-BENCHMARK(disassemble_stream)->Name("disassemble")->DenseRange(0, kNumTargets - 1);
+void each_target(benchmark::internal::Benchmark* b) { b->ArgName("target")->DenseRange(0, kNumTargets - 1); }
+
+BENCHMARK(decode_all<kernel_code>)->Name("decode/code")->Apply(each_target);
+BENCHMARK(decode_all<shuffled_vectors>)->Name("decode/vectors")->Apply(each_target);
+BENCHMARK(disassemble_all<kernel_code>)->Name("disassemble/code")->Apply(each_target);
+BENCHMARK(disassemble_all<shuffled_vectors>)->Name("disassemble/vectors")->Apply(each_target);
 
 } // namespace
 } // namespace lanewise::isa

@@ -80,7 +80,7 @@ void Decoding::literal(Operand& out, const OperandSpec& spec) {
   out.value = literal_constant(code_[dwords_ - 1], spec.type);
 }
 
-[[gnu::flatten]] DecodeStatus Decoding::run() {
+inline DecodeStatus Decoding::run() {
   if (code_.empty()) return Truncated;
   const u32 first = code_[0];
   word_ = code_.size() > 1 ? first | u64{code_[1]} << 32 : first;
@@ -133,7 +133,7 @@ void reset(Inst& out) {
 
 } // namespace
 
-DecodeStatus decode(Target target, std::span<const u32> code, Inst& out) {
+[[gnu::flatten]] DecodeStatus decode(Target target, std::span<const u32> code, Inst& out) {
   reset(out);
   return detail::Decoding(target, code, out).run();
 }

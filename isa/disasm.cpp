@@ -26,7 +26,9 @@ private:
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
   }
   void flag(bool on, std::string_view name) {
-    if (on) print(" {}", name);
+    if (!on) return;
+    out_ += ' ';
+    out_ += name;
   }
   void separator() { out_ += std::exchange(first_, false) ? " " : ", "; }
   void operand(const Operand& operand) {
@@ -274,7 +276,10 @@ void Printer::ds() {
 // ---------------------------------------------------------------- vector memory
 
 void Printer::offset() {
-  if (mods_.offset) print(" offset:{}", mods_.offset);
+  if (!mods_.offset) return;
+  out_ += " offset:";
+  const fmt::format_int digits(mods_.offset);
+  out_.append(digits.data(), digits.size());
 }
 
 void Printer::cache_bits() {

@@ -13,6 +13,22 @@ namespace {
 
 auto into(std::string& out) { return std::back_inserter(out); }
 
+void append_decimal(std::string& out, i64 value) {
+  const fmt::format_int digits(value);
+  out.append(digits.data(), digits.size());
+}
+
+/// `v5` or `v[4:5]`.
+void append_tuple(std::string& out, std::string_view file, unsigned index, unsigned dwords) {
+  out += file;
+  if (dwords <= 1) return append_decimal(out, index);
+  out += '[';
+  append_decimal(out, index);
+  out += ':';
+  append_decimal(out, index + dwords - 1);
+  out += ']';
+}
+
 /// A pair with a name of its own, or an empty view. `code` is the lower half's.
 std::string_view pair_name(unsigned code, Target target) {
   if (code == kVccLo) return "vcc";
@@ -52,7 +68,7 @@ void append_inline(std::string& out, const Operand& operand) {
   const unsigned code = operand.index;
   if (code == enc::kSrcInvTwoPi) out += is_double_width(operand) ? "0.15915494309189532" : "0.15915494";
   else if (code >= enc::kSrcHalf) out += kFloats[code - enc::kSrcHalf];
-  else fmt::format_to(into(out), "{}", code <= 192 ? static_cast<int>(code) - 128 : 192 - static_cast<int>(code));
+  else append_decimal(out, code <= 192 ? static_cast<int>(code) - 128 : 192 - static_cast<int>(code));
 }
 
 /// The text of a literal is that of the constant it stands for: what an inline constant could say is printed like one.
@@ -151,8 +167,7 @@ void append_gpr_idx(std::string& out, unsigned imm) {
 } // namespace
 
 void append_vgpr(std::string& out, unsigned index, unsigned dwords) {
-  if (dwords <= 1) fmt::format_to(into(out), "v{}", index);
-  else fmt::format_to(into(out), "v[{}:{}]", index, index + dwords - 1);
+  append_tuple(out, "v", index, dwords);
 }
 
 void append_sgpr(std::string& out, unsigned code, unsigned dwords, Target target) {
@@ -169,8 +184,7 @@ void append_sgpr(std::string& out, unsigned code, unsigned dwords, Target target
     if (dwords == 1) out += code & 1 ? "_hi" : "_lo";
     return;
   }
-  if (dwords <= 1) fmt::format_to(into(out), "{}{}", file, index);
-  else fmt::format_to(into(out), "{}[{}:{}]", file, index, index + dwords - 1);
+  append_tuple(out, file, index, dwords);
 }
 
 void append_immediate(std::string& out, const Operand& operand, Target target) {
@@ -186,7 +200,7 @@ void append_immediate(std::string& out, const Operand& operand, Target target) {
   case OperandType::Simm16: fmt::format_to(into(out), "{:#x}", imm); return;
   default: break;
   }
-  if (value >= -16 && value <= 64) fmt::format_to(into(out), "{}", value);
+  if (value >= -16 && value <= 64) append_decimal(out, value);
   else fmt::format_to(into(out), "{:#x}", value);
 }
 

@@ -4,10 +4,10 @@
 //   LANEWISE_ROCM_STRIDE  look at every n-th code object only (default 1)
 //   LANEWISE_OBJDUMP      an llvm-objdump of LLVM 15 whose text is compared; unset: that part is left out
 #include "abi/bundle.hpp"
-#include "abi/elf.hpp"
 #include "isa/asm/instruction.hpp"
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
+#include "tests/isa/device_code.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -66,29 +65,6 @@ std::optional<Target> target_of(const std::string& processor) {
   for (unsigned t = 0; t < kNumTargets; ++t)
     if (target_name(static_cast<Target>(t)) == processor) return static_cast<Target>(t);
   return std::nullopt;
-}
-
-struct Function {
-  std::string name;
-  u64 address = 0;
-  std::vector<u32> code;
-};
-
-/// The functions of a code object; what lies between them is padding.
-std::vector<Function> functions(abi::Bytes code_object) {
-  constexpr u8 kFunction = 2; // STT_FUNC
-  std::vector<Function> result;
-  const auto file = abi::elf::parse(code_object);
-  if (!file) return result;
-  std::set<u64> seen; // .symtab and .dynsym both name kernels
-  for (const abi::elf::Symbol& symbol : file->symbols) {
-    if (symbol.type != kFunction || symbol.section == 0 || !seen.insert(symbol.address).second) continue;
-    const auto bytes = file->at_address(symbol.address, symbol.size);
-    if (!bytes) continue;
-    Function& function = result.emplace_back(Function{std::string(symbol.name), symbol.address, {}});
-    for (std::size_t i = 0; i + 4 <= bytes->size(); i += 4) function.code.push_back(load_le<u32>(bytes->data() + i));
-  }
-  return result;
 }
 
 /// What llvm-objdump prints for a code object, by address.
