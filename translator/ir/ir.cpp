@@ -35,10 +35,10 @@ ValueId Function::add_param(BlockId block, Type type) {
   return v;
 }
 
-void Function::remove_param(BlockId block, u32 index) {
+void Function::keep_params(BlockId block, const std::vector<bool>& live) {
   auto& params = blocks[block.index].params;
-  params.erase(params.begin() + index);
-  for (u32 i = index; i < params.size(); ++i) values_[params[i].index].index = i;
+  std::erase_if(params, [&](ValueId v) { return !live[v.index]; });
+  for (u32 i = 0; i < params.size(); ++i) values_[params[i].index].index = i;
 }
 
 InstId Function::make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results) {

@@ -129,8 +129,8 @@ public:
 
   BlockId add_block(u32 pc = 0);
   ValueId add_param(BlockId block, Type type);
-  /// Removes parameter `index` of `block`; the caller removes the matching arguments of all predecessors.
-  void remove_param(BlockId block, u32 index);
+  /// Keeps the parameters of `block` that are set in `live` (by value); the caller drops the others' arguments.
+  void keep_params(BlockId block, const std::vector<bool>& live);
   /// Makes an instruction that is in no block yet.
   InstId make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results);
   /// make() and append to `block`.

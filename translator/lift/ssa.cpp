@@ -126,11 +126,11 @@ void Ssa::pass_arguments() {
   std::vector<std::vector<u32>> kept(f_->num_blocks());
   for (u32 i = 0; i < phis_.size(); ++i)
     if (!is_copy(phis_[i].value)) kept[phis_[i].block.index].push_back(i);
+  std::vector<bool> live(f_->num_values(), true);
+  for (const Phi& phi : phis_) live[phi.value.index] = !is_copy(phi.value);
   for (u32 b = 0; b < f_->num_blocks(); ++b) {
-    auto& params = f_->blocks[b].params;
-    for (u32 p = static_cast<u32>(params.size()); p-- > 0;)
-      if (is_copy(params[p])) f_->remove_param(BlockId{b}, p);
-    assert(params.size() == kept[b].size());
+    f_->keep_params(BlockId{b}, live);
+    assert(f_->blocks[b].params.size() == kept[b].size());
     for (u32 e = 0; e < predecessors_[b].size(); ++e) {
       const Edge edge = predecessors_[b][e];
       auto& args = f_->blocks[edge.from.index].successors[edge.successor].args;

@@ -77,9 +77,7 @@ private:
       }
     }
     // Parameters last: the arguments above are matched against the full lists.
-    for (const BlockId b : cfg_.rpo)
-      for (u32 p = static_cast<u32>(f_[b].params.size()); p-- > 0;)
-        if (!live_value_[f_[b].params[p].index]) f_.remove_param(b, p);
+    for (const BlockId b : cfg_.rpo) f_.keep_params(b, live_value_);
   }
 };
 
