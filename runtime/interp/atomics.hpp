@@ -6,8 +6,8 @@
 
 namespace lanewise::interp {
 
-/// The new value for old value `m`, with data `d` and, where there is one, second operand `e`: the value to compare
-/// with (cmpswap), the bits to set (mskor), the limit's distance (wrap).
+/// The new value for old value `m`, with data `d` and, where there is one, second operand `e`: the value to
+/// compare with (cmpswap), the bits to set (mskor), the limit's distance (wrap).
 template <class T>
 T atomic_result(isa::Atomic kind, T m, T d, T e) {
   using S = std::make_signed_t<T>;
@@ -75,7 +75,8 @@ T atomic_shared(isa::Atomic kind, u64 address, T d, T e) {
   default: break;
   }
   T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, atomic_result(kind, old, d, e), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(p, &old, atomic_result(kind, old, d, e), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {
   }
   return old;
 }

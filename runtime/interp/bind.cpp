@@ -13,7 +13,8 @@ using isa::OperandKind;
 using isa::OperandType;
 
 bool is_half(OperandType type) {
-  return type == OperandType::B16 || type == OperandType::U16 || type == OperandType::I16 || type == OperandType::F16;
+  return type == OperandType::B16 || type == OperandType::U16 || type == OperandType::I16 ||
+         type == OperandType::F16;
 }
 
 bool is_valu(Encoding e) {
@@ -50,7 +51,8 @@ void bind_source(const isa::Inst& inst, const isa::Row& row, unsigned slot, Sour
 Writeback half_writeback(const isa::Inst& inst, const isa::Row& row, Target target) {
   if (inst.op == Op::v_mad_mixlo_f16 || inst.op == Op::v_fma_mixlo_f16) return Writeback::KeepHigh;
   if (inst.op == Op::v_mad_mixhi_f16 || inst.op == Op::v_fma_mixhi_f16) return Writeback::KeepLow;
-  if (target < Target::gfx900 || !is_half(row.dst[0].type) || inst.encoding == Encoding::Vop3p) return Writeback::Dwords;
+  if (target < Target::gfx900 || !is_half(row.dst[0].type) || inst.encoding == Encoding::Vop3p)
+    return Writeback::Dwords;
   if (row.has(isa::kOpSel) && (inst.mods.op_sel & 8) != 0) return Writeback::KeepLow;
   switch (inst.op) {
   case Op::v_mac_f16:
@@ -67,7 +69,8 @@ Writeback half_writeback(const isa::Inst& inst, const isa::Row& row, Target targ
 }
 
 Writeback writeback_of(const isa::Inst& inst, const isa::Row& row, Target target) {
-  if (inst.form == Form::Sdwa && inst.dst[0].kind == OperandKind::Vgpr && inst.mods.dst_sel != isa::SdwaSel::Dword)
+  if (inst.form == Form::Sdwa && inst.dst[0].kind == OperandKind::Vgpr &&
+      inst.mods.dst_sel != isa::SdwaSel::Dword)
     return Writeback::Sdwa;
   return half_writeback(inst, row, target);
 }
@@ -81,7 +84,9 @@ void bind(const isa::Inst& inst, u64 pc, Target target, Code& code) {
   code.row = &row;
   code.size = inst.size;
   for (unsigned slot = 0; slot < 4; ++slot) bind_source(inst, row, slot, code.src[slot]);
-  const auto register_of = [](const isa::Operand& o) { return o.kind == OperandKind::Special ? kNoRegister : o.index; };
+  const auto register_of = [](const isa::Operand& o) {
+    return o.kind == OperandKind::Special ? kNoRegister : o.index;
+  };
   code.dst = register_of(inst.dst[0]);
   code.dst2 = register_of(inst.dst[1]);
   code.dst_dwords = inst.dst[0].dwords;
@@ -90,7 +95,8 @@ void bind(const isa::Inst& inst, u64 pc, Target target, Code& code) {
   code.dpp = inst.form == Form::Dpp;
   code.adjusts = inst.mods.clamp || inst.mods.omod != 0;
   if (code.valu) code.writeback = writeback_of(inst, row, target);
-  if (code.valu && row.dst[0].also_read && code.src[2].kind == Source::None && inst.dst[0].kind == OperandKind::Vgpr) {
+  if (code.valu && row.dst[0].also_read && code.src[2].kind == Source::None &&
+      inst.dst[0].kind == OperandKind::Vgpr) {
     code.src[2] = {.index = code.dst, .kind = Source::Vgpr, .dwords = code.dst_dwords};
     code.reads_dst = true;
   }

@@ -94,7 +94,8 @@ const Code* atomic(Wave& w, const Code& c) {
     old[lane] = atomic_shared<T>(kind, p.address, lane_value<T>(w, data, lane),
                                  compares(kind) ? lane_value<T>(w, data + sizeof(T) / 4, lane) : 0);
   });
-  if (c.inst->mods.glc) for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
+  if (c.inst->mods.glc)
+    for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
   return next(c);
 }
 
@@ -112,7 +113,8 @@ Handler handler_for(const isa::Row& row) {
 
 void register_buffer(HandlerTable& t) {
   for (const isa::Row& row : isa::rows())
-    if (row.encoding == isa::Encoding::Mubuf || row.encoding == isa::Encoding::Mtbuf) t.set(row.op, handler_for(row));
+    if (row.encoding == isa::Encoding::Mubuf || row.encoding == isa::Encoding::Mtbuf)
+      t.set(row.op, handler_for(row));
 }
 
 } // namespace lanewise::interp

@@ -7,11 +7,13 @@ namespace {
 
 using Check = BufferAddressing::Check;
 
-// What num_records counts differs between generations (radeonsi: "The NUM_RECORDS field has a different meaning").
+// What num_records counts differs between generations (radeonsi: "The NUM_RECORDS field has a different
+// meaning").
 Check check_of(const Wave& w, const BufferAddressing& a) {
   if (a.addr64 || (a.add_tid && !a.idxen)) return Check::None;
   if (w.target >= Target::gfx900) return a.stride == 0 || !a.idxen ? Check::Bytes : Check::Index;
-  if (w.target >= Target::gfx803) return a.stride == 0 ? Check::Bytes : !a.swizzle ? Check::LinearBytes : Check::Index;
+  if (w.target >= Target::gfx803)
+    return a.stride == 0 ? Check::Bytes : !a.swizzle ? Check::LinearBytes : Check::Index;
   return a.stride == 0 ? Check::Bytes : Check::Index;
 }
 
@@ -20,7 +22,8 @@ u64 linear_offset(const BufferAddressing& a, u32 index, u32 offset) { return u64
 u64 swizzled_offset(const BufferAddressing& a, u32 index, u32 offset) {
   const u64 index_msb = index / a.index_stride, index_lsb = index % a.index_stride;
   const u64 offset_msb = offset / a.element_size, offset_lsb = offset % a.element_size;
-  return (index_msb * a.stride + offset_msb * a.element_size) * a.index_stride + index_lsb * a.element_size + offset_lsb;
+  return (index_msb * a.stride + offset_msb * a.element_size) * a.index_stride + index_lsb * a.element_size +
+         offset_lsb;
 }
 
 struct Coordinates {
@@ -49,7 +52,8 @@ BufferAddressing addressing_of(Wave& w, const Code& c) {
   a.index_stride = 8u << (v[3] >> 21 & 3);
   a.element_size = w.target >= Target::gfx900 ? 4 : 2u << (v[3] >> 19 & 3);
   a.null = (v[0] | v[1] | v[2] | v[3]) == 0;
-  if (a.add_tid && w.target >= Target::gfx803 && !c.row->has(isa::kFormat)) a.stride |= (v[3] >> 15 & 15) << 14;
+  if (a.add_tid && w.target >= Target::gfx803 && !c.row->has(isa::kFormat))
+    a.stride |= (v[3] >> 15 & 15) << 14;
   a.idxen = mods.idxen;
   a.offen = mods.offen;
   a.addr64 = mods.addr64;
@@ -66,13 +70,15 @@ BufferPlace place_of(const Wave& w, const BufferAddressing& a, unsigned lane) {
     return p;
   }
   const Coordinates at = coordinates_of(w, a, lane);
-  p.address = a.base + (a.swizzle ? swizzled_offset(a, at.index, at.offset) : linear_offset(a, at.index, at.offset));
+  p.address =
+      a.base + (a.swizzle ? swizzled_offset(a, at.index, at.offset) : linear_offset(a, at.index, at.offset));
   p.checked = a.check == Check::LinearBytes ? linear_offset(a, at.index, at.offset) : at.offset;
   p.in_range = !a.null && (a.check != Check::Index || at.index < a.num_records);
   return p;
 }
 
-u64 component_address(const Wave& w, const BufferAddressing& a, unsigned lane, const BufferPlace& p, unsigned at) {
+u64 component_address(const Wave& w, const BufferAddressing& a, unsigned lane, const BufferPlace& p,
+                      unsigned at) {
   if (at == 0 || !a.swizzle || a.addr64) return p.address + at;
   const Coordinates place = coordinates_of(w, a, lane);
   return a.base + swizzled_offset(a, place.index, place.offset + at);

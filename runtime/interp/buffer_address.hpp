@@ -38,8 +38,9 @@ inline bool in_range(const BufferAddressing& a, const BufferPlace& p, unsigned a
   return true;
 }
 
-/// Address of the byte `at` bytes into a swizzled or linear element whose offset is known only per dword: swizzled
-/// elements of several dwords may be spread.
-u64 component_address(const Wave& w, const BufferAddressing& a, unsigned lane, const BufferPlace& p, unsigned at);
+/// Address of the byte `at` bytes into a swizzled or linear element whose offset is known only per dword:
+/// swizzled elements of several dwords may be spread.
+u64 component_address(const Wave& w, const BufferAddressing& a, unsigned lane, const BufferPlace& p,
+                      unsigned at);
 
 } // namespace lanewise::interp

@@ -19,9 +19,22 @@ struct DataFormat {
   [[nodiscard]] unsigned bytes() const { return (bits[0] + bits[1] + bits[2] + bits[3]) / 8u; }
 };
 constexpr DataFormat kDataFormats[16] = {
-    {},           {{8}},          {{16}},          {{8, 8}},       {{32}},     {{16, 16}},
-    {{11, 11, 10}}, {{10, 11, 11}}, {{2, 10, 10, 10}}, {{10, 10, 10, 2}}, {{8, 8, 8, 8}}, {{32, 32}},
-    {{16, 16, 16, 16}}, {{32, 32, 32}}, {{32, 32, 32, 32}}, {},
+    {},
+    {{8}},
+    {{16}},
+    {{8, 8}},
+    {{32}},
+    {{16, 16}},
+    {{11, 11, 10}},
+    {{10, 11, 11}},
+    {{2, 10, 10, 10}},
+    {{10, 10, 10, 2}},
+    {{8, 8, 8, 8}},
+    {{32, 32}},
+    {{16, 16, 16, 16}},
+    {{32, 32, 32}},
+    {{32, 32, 32, 32}},
+    {},
 };
 
 struct Format {
@@ -31,7 +44,8 @@ struct Format {
 
 Format format_of(const Code& c, const BufferAddressing& a) {
   const isa::Modifiers& mods = c.inst->mods;
-  if (c.inst->encoding == isa::Encoding::Mtbuf) return {kDataFormats[mods.dfmt & 15], static_cast<NumFormat>(mods.nfmt & 7)};
+  if (c.inst->encoding == isa::Encoding::Mtbuf)
+    return {kDataFormats[mods.dfmt & 15], static_cast<NumFormat>(mods.nfmt & 7)};
   return {kDataFormats[a.word3 >> 15 & 15], static_cast<NumFormat>(a.word3 >> 12 & 7)};
 }
 
@@ -77,7 +91,8 @@ u32 encode(u32 x, unsigned bits, NumFormat format) {
   const u32 mask = bits == 32 ? ~0u : (1u << bits) - 1;
   const auto normalised = [&](double low, double max) {
     if (is_nan(f)) return 0u;
-    return static_cast<u32>(static_cast<i64>(__builtin_roundeven(std::clamp(static_cast<double>(f), low, 1.0) * max)));
+    return static_cast<u32>(
+        static_cast<i64>(__builtin_roundeven(std::clamp(static_cast<double>(f), low, 1.0) * max)));
   };
   switch (format) {
   case kUnorm: return normalised(0.0, unsigned_max);
@@ -135,7 +150,8 @@ struct LoadedComponents {
   u32 value[4] = {};
 };
 
-LoadedComponents load_components(Wave& w, const Code& c, const BufferAddressing& a, const Format& format, unsigned lane) {
+LoadedComponents load_components(Wave& w, const Code& c, const BufferAddressing& a, const Format& format,
+                                 unsigned lane) {
   const BufferPlace p = place_of(w, a, lane);
   const unsigned bytes = format.data.bytes();
   u32 decoded[4] = {};
@@ -160,7 +176,9 @@ LoadedComponents load_components(Wave& w, const Code& c, const BufferAddressing&
   return out;
 }
 
-u32 to_16_bits(u32 x, NumFormat format) { return is_integer(format) ? x & 0xffff : float_to_half(from_raw<float>(x)); }
+u32 to_16_bits(u32 x, NumFormat format) {
+  return is_integer(format) ? x & 0xffff : float_to_half(from_raw<float>(x));
+}
 u32 from_16_bits(u32 x, NumFormat format) {
   if (format == kSint) return static_cast<u32>(sign_extend(x & 0xffff, 16));
   return format == kUint ? x & 0xffff : raw(half_to_float(x));

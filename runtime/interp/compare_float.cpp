@@ -40,40 +40,41 @@ const Code* compare_class(Wave& w, const Code& c) {
   Rows<1> out;
   in.fetch_all(w, c);
   for (unsigned l = 0; l < kWaveSize; ++l)
-    out.lane[l] = in.rows[1][l] >> class_of<u64>(get_lane<Bits>(in.rows[0], l), Mantissa, sizeof(Bits) * 8) & 1;
+    out.lane[l] =
+        in.rows[1][l] >> class_of<u64>(get_lane<Bits>(in.rows[0], l), Mantissa, sizeof(Bits) * 8) & 1;
   return finish_compare<WritesExec>(w, c, out.lane);
 }
 
 } // namespace
 
 // The sixteen conditions: ordered ones, their unordered complements, and the constants.
-#define FOR_CONDITIONS(X, type, T)                                                                               \
-  X(f, type, T, (void(a), void(b), false))                                                                       \
-  X(lt, type, T, a < b)                                                                                          \
-  X(eq, type, T, a == b)                                                                                         \
-  X(le, type, T, a <= b)                                                                                         \
-  X(gt, type, T, a > b)                                                                                          \
-  X(lg, type, T, a < b || a > b)                                                                                 \
-  X(ge, type, T, a >= b)                                                                                         \
-  X(o, type, T, !is_nan(a) && !is_nan(b))                                                                        \
-  X(u, type, T, is_nan(a) || is_nan(b))                                                                          \
-  X(nge, type, T, !(a >= b))                                                                                     \
-  X(nlg, type, T, !(a < b || a > b))                                                                             \
-  X(ngt, type, T, !(a > b))                                                                                      \
-  X(nle, type, T, !(a <= b))                                                                                     \
-  X(neq, type, T, !(a == b))                                                                                     \
-  X(nlt, type, T, !(a < b))                                                                                      \
+#define FOR_CONDITIONS(X, type, T)                                                                           \
+  X(f, type, T, (void(a), void(b), false))                                                                   \
+  X(lt, type, T, a < b)                                                                                      \
+  X(eq, type, T, a == b)                                                                                     \
+  X(le, type, T, a <= b)                                                                                     \
+  X(gt, type, T, a > b)                                                                                      \
+  X(lg, type, T, a<b || a> b)                                                                                \
+  X(ge, type, T, a >= b)                                                                                     \
+  X(o, type, T, !is_nan(a) && !is_nan(b))                                                                    \
+  X(u, type, T, is_nan(a) || is_nan(b))                                                                      \
+  X(nge, type, T, !(a >= b))                                                                                 \
+  X(nlg, type, T, !(a < b || a > b))                                                                         \
+  X(ngt, type, T, !(a > b))                                                                                  \
+  X(nle, type, T, !(a <= b))                                                                                 \
+  X(neq, type, T, !(a == b))                                                                                 \
+  X(nlt, type, T, !(a < b))                                                                                  \
   X(tru, type, T, (void(a), void(b), true))
 
-#define COMPARE(condition, type, T, expression)                                                                  \
-  t.set(Op::v_cmp_##condition##_##type, compare_float<false, T, [](T a, T b) { return (expression); }>);           \
+#define COMPARE(condition, type, T, expression)                                                              \
+  t.set(Op::v_cmp_##condition##_##type, compare_float<false, T, [](T a, T b) { return (expression); }>);     \
   t.set(Op::v_cmpx_##condition##_##type, compare_float<true, T, [](T a, T b) { return (expression); }>);
 // gfx6 and gfx7: the signalling variants differ in exceptions only.
-#define COMPARE_SIGNALLING(condition, type, T, expression)                                                       \
-  t.set(Op::v_cmps_##condition##_##type, compare_float<false, T, [](T a, T b) { return (expression); }>);          \
+#define COMPARE_SIGNALLING(condition, type, T, expression)                                                   \
+  t.set(Op::v_cmps_##condition##_##type, compare_float<false, T, [](T a, T b) { return (expression); }>);    \
   t.set(Op::v_cmpsx_##condition##_##type, compare_float<true, T, [](T a, T b) { return (expression); }>);
-#define COMPARE_HALF(condition, type, T, expression)                                                             \
-  t.set(Op::v_cmp_##condition##_##type, compare_half<false, [](T a, T b) { return (expression); }>);               \
+#define COMPARE_HALF(condition, type, T, expression)                                                         \
+  t.set(Op::v_cmp_##condition##_##type, compare_half<false, [](T a, T b) { return (expression); }>);         \
   t.set(Op::v_cmpx_##condition##_##type, compare_half<true, [](T a, T b) { return (expression); }>);
 
 void register_compare_float(HandlerTable& t) {

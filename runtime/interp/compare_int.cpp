@@ -5,17 +5,17 @@ namespace lanewise::interp {
 using isa::Op;
 
 // The eight conditions on one type, with and without EXEC.
-#define COMPARE(condition, type, T, expression)                                                                  \
-  t.set(Op::v_cmp_##condition##_##type, compare_int<false, T, [](T a, T b) { return (expression); }>);             \
+#define COMPARE(condition, type, T, expression)                                                              \
+  t.set(Op::v_cmp_##condition##_##type, compare_int<false, T, [](T a, T b) { return (expression); }>);       \
   t.set(Op::v_cmpx_##condition##_##type, compare_int<true, T, [](T a, T b) { return (expression); }>);
-#define COMPARE_ALL(type, T)                                                                                     \
-  COMPARE(f, type, T, (void(a), void(b), false))                                                                 \
-  COMPARE(lt, type, T, a < b)                                                                                    \
-  COMPARE(eq, type, T, a == b)                                                                                   \
-  COMPARE(le, type, T, a <= b)                                                                                   \
-  COMPARE(gt, type, T, a > b)                                                                                    \
-  COMPARE(ne, type, T, a != b)                                                                                   \
-  COMPARE(ge, type, T, a >= b)                                                                                   \
+#define COMPARE_ALL(type, T)                                                                                 \
+  COMPARE(f, type, T, (void(a), void(b), false))                                                             \
+  COMPARE(lt, type, T, a < b)                                                                                \
+  COMPARE(eq, type, T, a == b)                                                                               \
+  COMPARE(le, type, T, a <= b)                                                                               \
+  COMPARE(gt, type, T, a > b)                                                                                \
+  COMPARE(ne, type, T, a != b)                                                                               \
+  COMPARE(ge, type, T, a >= b)                                                                               \
   COMPARE(t, type, T, (void(a), void(b), true))
 
 void register_compare_int(HandlerTable& t) {

@@ -87,7 +87,9 @@ const Code* barrier(Wave& w, const Code& c) {
   return stop_at(w, c, StopReason::Barrier);
 }
 
-const Code* trap(Wave& w, const Code& c) { return stop_at(w, c, StopReason::Trap, static_cast<u32>(c.src[0].value & 0xff)); }
+const Code* trap(Wave& w, const Code& c) {
+  return stop_at(w, c, StopReason::Trap, static_cast<u32>(c.src[0].value & 0xff));
+}
 
 const Code* getpc(Wave& w, const Code& c) {
   set_sgpr_pair(w, c.dst, next_pc(c));
@@ -104,7 +106,8 @@ const Code* call(Wave& w, const Code& c) {
   return branch_if(w, c, true);
 }
 
-// Fork and join keep a stack of {EXEC, PC} in SGPRs, its depth in MODE.CSP (7nm guide 4.6). gfx6 and gfx7 likewise.
+// Fork and join keep a stack of {EXEC, PC} in SGPRs, its depth in MODE.CSP (7nm guide 4.6). gfx6 and gfx7
+// likewise.
 u32 csp(const Wave& w) { return w.mode >> 29; }
 void set_csp(Wave& w, u32 value) { w.mode = (w.mode & 0x1fff'ffff) | value << 29; }
 
@@ -160,7 +163,8 @@ const Code* getreg(Wave& w, const Code& c) {
 const Code* setreg(Wave& w, const Code& c) {
   const RegisterField field(c.src[1].value);
   const u32 mask = field.mask << field.offset;
-  const u32 value = (read_hwreg(w, field.id) & ~mask) | (static_cast<u32>(scalar(w, c, 0)) << field.offset & mask);
+  const u32 value =
+      (read_hwreg(w, field.id) & ~mask) | (static_cast<u32>(scalar(w, c, 0)) << field.offset & mask);
   if (field.id == kHwMode) w.set_mode(value);
   if (field.id == kHwStatus) w.scc = (value & 1) != 0;
   if (field.id == kHwTrapSts) w.trapsts = value;
@@ -194,10 +198,11 @@ const Code* set_gpr_idx_idx(Wave& w, const Code& c) {
 } // namespace
 
 void register_control(HandlerTable& t) {
-  for (const Op op : {Op::s_nop, Op::s_wakeup, Op::s_setkill, Op::s_waitcnt, Op::s_sethalt, Op::s_sleep, Op::s_setprio,
-                      Op::s_sendmsg, Op::s_sendmsghalt, Op::s_icache_inv, Op::s_incperflevel, Op::s_decperflevel,
-                      Op::s_ttracedata, Op::s_cbranch_cdbgsys, Op::s_cbranch_cdbguser, Op::s_cbranch_cdbgsys_or_user,
-                      Op::s_cbranch_cdbgsys_and_user, Op::v_nop, Op::v_clrexcp})
+  for (const Op op :
+       {Op::s_nop, Op::s_wakeup, Op::s_setkill, Op::s_waitcnt, Op::s_sethalt, Op::s_sleep, Op::s_setprio,
+        Op::s_sendmsg, Op::s_sendmsghalt, Op::s_icache_inv, Op::s_incperflevel, Op::s_decperflevel,
+        Op::s_ttracedata, Op::s_cbranch_cdbgsys, Op::s_cbranch_cdbguser, Op::s_cbranch_cdbgsys_or_user,
+        Op::s_cbranch_cdbgsys_and_user, Op::v_nop, Op::v_clrexcp})
     t.set(op, nothing); // the debug conditions are false
   for (const Op op : {Op::s_endpgm, Op::s_endpgm_saved, Op::s_endpgm_ordered_ps_done}) t.set(op, end_program);
   t.set(Op::s_branch, conditional<[](Wave&) { return true; }>);

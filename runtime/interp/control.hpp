@@ -17,8 +17,8 @@ const Code* unsupported(Wave& w, const Code& c);
 /// Goes to an address computed by the program.
 const Code* jump_to(Wave& w, u64 pc);
 
-/// Runs from `c` on while MODE has VGPR indexing or VSKIP on; returns where normal running continues. Whoever turns
-/// one of them on returns this.
+/// Runs from `c` on while MODE has VGPR indexing or VSKIP on; returns where normal running continues. Whoever
+/// turns one of them on returns this.
 const Code* run_modal(Wave& w, const Code* c);
 /// The same if MODE asks for it.
 const Code* continue_at(Wave& w, const Code* c);

@@ -90,9 +90,7 @@ const Code* permute(Wave& w, const Code& c) {
   return next(c);
 }
 
-unsigned reverse5(unsigned x) {
-  return (x & 1) << 4 | (x & 2) << 2 | (x & 4) | (x & 8) >> 2 | (x & 16) >> 4;
-}
+unsigned reverse5(unsigned x) { return (x & 1) << 4 | (x & 2) << 2 | (x & 4) | (x & 8) >> 2 | (x & 16) >> 4; }
 
 /// 7nm guide 12.13.1. The FFT and rotate modes exist from gfx9 on.
 unsigned swizzle_source(unsigned offset, unsigned i, bool gfx9) {

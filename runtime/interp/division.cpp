@@ -1,4 +1,5 @@
-// The steps of IEEE division: scale, fused multiply-add with scaling, fix-up; and the table of 2/pi (7nm guide 12.12).
+// The steps of IEEE division: scale, fused multiply-add with scaling, fix-up; and the table of 2/pi (7nm
+// guide 12.12).
 #include "runtime/interp/half.hpp"
 #include "runtime/interp/valu.hpp"
 
@@ -39,14 +40,16 @@ struct Parts {
     if (biased_exponent(x) != 0) {
       significand |= Bits{1} << B::kMantissa;
     } else if (significand != 0) {
-      const int shift = std::countl_zero(significand) - (static_cast<int>(sizeof(Bits)) * 8 - 1 - static_cast<int>(B::kMantissa));
+      const int shift = std::countl_zero(significand) -
+                        (static_cast<int>(sizeof(Bits)) * 8 - 1 - static_cast<int>(B::kMantissa));
       significand <<= shift;
       exponent = 1 - B::kBias - shift;
     }
   }
 };
 
-/// Whether the exact |n / d| lies between 0 and the least normal number; n and d are neither 0 nor inf nor NaN.
+/// Whether the exact |n / d| lies between 0 and the least normal number; n and d are neither 0 nor inf nor
+/// NaN.
 template <class F>
 bool quotient_is_denormal(F n, F d) {
   const Parts<F> a(n), b(d);
@@ -71,7 +74,8 @@ Scaled<F> div_scale(F s0, F s1, F s2) {
   if (is_zero(s2) || is_zero(s1)) return {default_nan<F>(), false};
   const bool denominator = raw(s0) == raw(s1), numerator = raw(s0) == raw(s2);
   const bool proper = finite_nonzero(s1) && finite_nonzero(s2);
-  if (biased_exponent(s2) - biased_exponent(s1) >= K::kFar) return {denominator ? scale(s0, K::kScale) : s0, true};
+  if (biased_exponent(s2) - biased_exponent(s1) >= K::kFar)
+    return {denominator ? scale(s0, K::kScale) : s0, true};
   if (is_denormal(s1)) return {scale(s0, K::kScale), false};
   const bool reciprocal = finite_nonzero(s1) && quotient_is_denormal(F(1), s1);
   const bool quotient = proper && quotient_is_denormal(s2, s1);
@@ -110,7 +114,8 @@ const Code* div_scale_lanes(Wave& w, const Code& c) {
 __extension__ using Quad = __float128;
 __extension__ using u128 = unsigned __int128;
 
-/// A format that holds any product of two F exactly, and so many bits more that rounding to odd first does no harm.
+/// A format that holds any product of two F exactly, and so many bits more that rounding to odd first does no
+/// harm.
 template <class F>
 using Wide = std::conditional_t<std::is_same_v<F, double>, Quad, double>;
 

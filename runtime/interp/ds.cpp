@@ -60,7 +60,8 @@ const Code* read(Wave& w, const Code& c) {
   Rows<kCount> out;
   for_each_lane(w.exec(), [&](unsigned lane) {
     Element e;
-    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset), Bytes)) std::memcpy(e.dword, from, Bytes);
+    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset), Bytes))
+      std::memcpy(e.dword, from, Bytes);
     if (Bytes < 4) widen(e, {Bytes, sign, isa::Half::None});
     for (unsigned d = 0; d < kCount; ++d) out.lane[d * kWaveSize + lane] = e.dword[d];
   });
@@ -111,7 +112,8 @@ const Code* write2(Wave& w, const Code& c) {
   for_each_lane(w.exec(), [&](unsigned lane) {
     const Pair p = pair_of(w, c, lane);
     for (unsigned i = 0; i < 2; ++i)
-      if (u8* to = element(s, p.address[i], sizeof(T))) store_le<T>(to, lane_value<T>(w, c.src[1 + i].index, lane));
+      if (u8* to = element(s, p.address[i], sizeof(T)))
+        store_le<T>(to, lane_value<T>(w, c.src[1 + i].index, lane));
   });
   return next(c);
 }
@@ -155,11 +157,13 @@ const Code* atomic(Wave& w, const Code& c) {
     if (compares(kind)) std::swap(d, e); // DS compares with DATA and stores DATA2, other memories the reverse
     old[lane] = rmw<T>(s, at, kind, d, e);
   });
-  if (c.row->memory.load) for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
+  if (c.row->memory.load)
+    for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
   return next(c);
 }
 
-/// ds_*_src2: the second operand lies in memory too, at a distance that the offset field or the address gives.
+/// ds_*_src2: the second operand lies in memory too, at a distance that the offset field or the address
+/// gives.
 u64 second_address(const Code& c, u32 a) {
   const u32 offset = offset_of(c);
   const i64 distance = (offset >> 15 & 1) != 0 ? sign_extend(a >> 17, 15) : sign_extend(offset & 0x7fff, 15);

@@ -1,5 +1,5 @@
-// FLAT, GLOBAL and SCRATCH (7nm guide chapter 9, 12.18). One handler per address space and kind of access; width and
-// operation come from the row.
+// FLAT, GLOBAL and SCRATCH (7nm guide chapter 9, 12.18). One handler per address space and kind of access;
+// width and operation come from the row.
 #include "runtime/interp/memory.hpp"
 #include "runtime/interp/special.hpp"
 #include "runtime/interp/table.hpp"
@@ -60,7 +60,9 @@ Memory memory_at(u64 address) {
   return aperture == runtime::kPrivateAperture ? Memory::Private : Memory::Host;
 }
 
-bool in_lds(const Wave& w, u64 address, unsigned bytes) { return (address & 0xffff'ffff) + bytes <= w.lds_bytes; }
+bool in_lds(const Wave& w, u64 address, unsigned bytes) {
+  return (address & 0xffff'ffff) + bytes <= w.lds_bytes;
+}
 
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
 
@@ -194,7 +196,8 @@ const Code* atomic(Wave& w, const Code& c) {
       old[lane] = atomic_shared<T>(kind, address, d, e);
       break;
     case Memory::Lds:
-      if (in_lds(w, address, sizeof(T))) old[lane] = atomic_local<T>(kind, w.lds + (address & 0xffff'ffff), d, e);
+      if (in_lds(w, address, sizeof(T)))
+        old[lane] = atomic_local<T>(kind, w.lds + (address & 0xffff'ffff), d, e);
       break;
     case Memory::Private: {
       T value = 0;
@@ -206,7 +209,8 @@ const Code* atomic(Wave& w, const Code& c) {
     }
     }
   });
-  if (c.inst->mods.glc) for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
+  if (c.inst->mods.glc)
+    for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
   return next(c);
 }
 

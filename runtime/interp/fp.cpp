@@ -51,7 +51,9 @@ void floats_to_halves(const float* floats, u32* halves) {
   }
 }
 
-float half_to_float(u32 half) { return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(half & 0xffff)))); }
+float half_to_float(u32 half) {
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(half & 0xffff))));
+}
 
 u32 float_to_half(float x) {
   return static_cast<u32>(_mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_CUR_DIRECTION), 0));

@@ -31,7 +31,8 @@ void write_halves(Wave& w, const Code& c, const HalfRow& in) {
   if (c.adjusts) {
     const isa::Modifiers& mods = c.inst->mods;
     for (u32& h : out.lane)
-      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, !mode.ieee && mode.flush_out_f64, mode.dx10_clamp));
+      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, !mode.ieee && mode.flush_out_f64,
+                                    mode.dx10_clamp));
   }
   write_dst<1>(w, c, out.lane, active(w, c));
 }

@@ -1,5 +1,5 @@
-// The shapes of half precision instructions: lanes are computed as floats, which hold every half and every product of
-// two exactly, and rounded once to half.
+// The shapes of half precision instructions: lanes are computed as floats, which hold every half and every
+// product of two exactly, and rounded once to half.
 #pragma once
 
 #include "runtime/interp/valu.hpp"
@@ -41,8 +41,7 @@ const Code* half(Wave& w, const Code& c) {
   for (unsigned slot = 0; slot < kCount; ++slot) fetch_halves(w, c, slot, in[slot]);
   w.use_mxcsr(w.mxcsr_keep);
   const FpMode mode = w.fp;
-  for (unsigned l = 0; l < kWaveSize; ++l)
-    out.lane[l] = [&]<std::size_t... I>(std::index_sequence<I...>) {
+  for (unsigned l = 0; l < kWaveSize; ++l) out.lane[l] = [&]<std::size_t... I>(std::index_sequence<I...>) {
       float r = 0;
       if constexpr (S::kWithMode)
         r = F(mode, in[I].lane[l]...);
@@ -50,12 +49,14 @@ const Code* half(Wave& w, const Code& c) {
         r = F(in[I].lane[l]...);
       if (is_nan(r)) r = Reverse ? half_nan(in[kCount - 1 - I].lane[l]...) : half_nan(in[I].lane[l]...);
       return r;
-    }(std::make_index_sequence<kCount>{});
+    }
+  (std::make_index_sequence<kCount>{});
   write_halves(w, c, out);
   return next(c);
 }
 
-/// Selections: F takes and gives floats that keep signalling NaNs; denormals are flushed at most as v_min and v_max are.
+/// Selections: F takes and gives floats that keep signalling NaNs; denormals are flushed at most as v_min and
+/// v_max are.
 template <auto F, bool Flushes = true>
 const Code* half_select(Wave& w, const Code& c) {
   using S = Signature<F>;

@@ -21,7 +21,8 @@ public:
 
   [[nodiscard]] std::size_t frame_bytes() const override { return sizeof(Wave); }
 
-  void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& group, u32 wave_in_group) const override {
+  void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& group,
+             u32 wave_in_group) const override {
     Wave& w = *static_cast<Wave*>(frame);
     w.target = program_.target();
     w.program = &program_;

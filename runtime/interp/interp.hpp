@@ -1,5 +1,6 @@
-// The reference interpreter: executes wavefronts lane by lane, straight from the decoded instructions. It is what all
-// other engines are tested against. How it answers the architecture's open questions: docs/SEMANTICS.md.
+// The reference interpreter: executes wavefronts lane by lane, straight from the decoded instructions. It is
+// what all other engines are tested against. How it answers the architecture's open questions:
+// docs/SEMANTICS.md.
 #pragma once
 
 #include "isa/inst.hpp"
@@ -20,13 +21,15 @@ struct InterpreterCode {
 /// What the interpreter must know about a kernel.
 struct InterpreterKernel {
   isa::Target target = isa::Target::gfx900;
-  std::span<const InterpreterCode> code; ///< all that control may reach; must stay mapped as long as the engine lives
-  u64 entry = 0;                         ///< address of the first instruction
-  u32 vgprs = 256;                       ///< registers that are zeroed when a wave starts; all 256 exist
+  std::span<const InterpreterCode>
+      code;        ///< all that control may reach; must stay mapped as long as the engine lives
+  u64 entry = 0;   ///< address of the first instruction
+  u32 vgprs = 256; ///< registers that are zeroed when a wave starts; all 256 exist
 };
 
-/// An engine that interprets. Instructions are decoded when they are first reached; one that the interpreter does not
-/// know stops its wave with StopReason::Illegal. Errors: an entry outside the code; a host without AVX2, FMA and F16C.
+/// An engine that interprets. Instructions are decoded when they are first reached; one that the interpreter
+/// does not know stops its wave with StopReason::Illegal. Errors: an entry outside the code; a host without
+/// AVX2, FMA and F16C.
 Result<std::unique_ptr<WaveEngine>> make_interpreter(const InterpreterKernel& kernel);
 
 } // namespace lanewise::runtime

@@ -31,7 +31,8 @@ inline void widen(Element& e, ElementShape shape) {
 inline void put_element(Wave& w, unsigned first, unsigned lane, const Element& e, ElementShape shape) {
   if (shape.half != isa::Half::None) {
     u32& x = w.vgpr[first][lane];
-    x = shape.half == isa::Half::Lo ? (x & 0xffff'0000) | (e.dword[0] & 0xffff) : (x & 0xffff) | e.dword[0] << 16;
+    x = shape.half == isa::Half::Lo ? (x & 0xffff'0000) | (e.dword[0] & 0xffff)
+                                    : (x & 0xffff) | e.dword[0] << 16;
     return;
   }
   for (unsigned d = 0; d < shape.dwords(); ++d) w.vgpr[(first + d) & 255][lane] = e.dword[d];
@@ -78,8 +79,8 @@ inline void write_host(Wave& w, int lane, u64 address, const void* from, unsigne
   copy_bytes(reinterpret_cast<void*>(address), from, bytes);
 }
 
-/// Private memory of a lane, swizzled by dwords: byte a lies at (a/4)*256 + lane*4 + a%4. Beyond the lane's part
-/// the access faults at its guest address.
+/// Private memory of a lane, swizzled by dwords: byte a lies at (a/4)*256 + lane*4 + a%4. Beyond the lane's
+/// part the access faults at its guest address.
 void read_scratch(Wave& w, unsigned lane, u64 address, void* to, unsigned bytes);
 void write_scratch(Wave& w, unsigned lane, u64 address, const void* from, unsigned bytes);
 /// The host address of an element of private memory, or a fault.
@@ -100,6 +101,8 @@ void set_lane_value(Wave& w, unsigned first, unsigned lane, T value) {
 }
 
 /// Whether a memory atomic compares: its data are {new value, value to compare with}.
-inline bool compares(isa::Atomic kind) { return kind == isa::Atomic::CmpSwap || kind == isa::Atomic::FcmpSwap; }
+inline bool compares(isa::Atomic kind) {
+  return kind == isa::Atomic::CmpSwap || kind == isa::Atomic::FcmpSwap;
+}
 
 } // namespace lanewise::interp

@@ -33,20 +33,20 @@ int dpp_source(unsigned control, unsigned lane) {
   const unsigned n = control & 15;
   if (control < 0x100) return static_cast<int>((lane & ~3u) | (control >> (lane & 3) * 2 & 3));
   switch (control & ~15u) {
-  case 0x100: return in_row + n < 16 ? static_cast<int>(lane + n) : -1;     // row_shl
-  case 0x110: return in_row >= n ? static_cast<int>(lane - n) : -1;         // row_shr
-  case 0x120: return static_cast<int>(row | ((in_row - n) & 15));           // row_ror
+  case 0x100: return in_row + n < 16 ? static_cast<int>(lane + n) : -1; // row_shl
+  case 0x110: return in_row >= n ? static_cast<int>(lane - n) : -1;     // row_shr
+  case 0x120: return static_cast<int>(row | ((in_row - n) & 15));       // row_ror
   default: break;
   }
   switch (control) {
-  case 0x130: return lane < 63 ? static_cast<int>(lane + 1) : -1;           // wave_shl:1
-  case 0x134: return static_cast<int>((lane + 1) & 63);                     // wave_rol:1
-  case 0x138: return lane > 0 ? static_cast<int>(lane - 1) : -1;            // wave_shr:1
-  case 0x13c: return static_cast<int>((lane - 1) & 63);                     // wave_ror:1
-  case 0x140: return static_cast<int>(row | (15 - in_row));                 // row_mirror
-  case 0x141: return static_cast<int>(row | (in_row ^ 7));                  // row_half_mirror
-  case 0x142: return row >= 16 ? static_cast<int>(row - 1) : -1;            // row_bcast:15
-  case 0x143: return row >= 32 ? 31 : -1;                                   // row_bcast:31
+  case 0x130: return lane < 63 ? static_cast<int>(lane + 1) : -1; // wave_shl:1
+  case 0x134: return static_cast<int>((lane + 1) & 63);           // wave_rol:1
+  case 0x138: return lane > 0 ? static_cast<int>(lane - 1) : -1;  // wave_shr:1
+  case 0x13c: return static_cast<int>((lane - 1) & 63);           // wave_ror:1
+  case 0x140: return static_cast<int>(row | (15 - in_row));       // row_mirror
+  case 0x141: return static_cast<int>(row | (in_row ^ 7));        // row_half_mirror
+  case 0x142: return row >= 16 ? static_cast<int>(row - 1) : -1;  // row_bcast:15
+  case 0x143: return row >= 32 ? 31 : -1;                         // row_bcast:31
   default: return static_cast<int>(lane);
   }
 }
@@ -86,7 +86,8 @@ void fetch_raw(Wave& w, const Code& c, unsigned slot, u32* out) {
     value = dwords == 1 ? w.sgpr[s.index] : sgpr_pair(w, s.index);
   else if (o.kind == OperandKind::Special)
     value = o.index == isa::kLdsDirect ? lds_direct(w) : read_special(w, o.index);
-  for (unsigned d = 0; d < dwords; ++d) std::fill_n(out + d * kWaveSize, kWaveSize, static_cast<u32>(value >> 32 * d));
+  for (unsigned d = 0; d < dwords; ++d)
+    std::fill_n(out + d * kWaveSize, kWaveSize, static_cast<u32>(value >> 32 * d));
 }
 
 void apply_dpp(Wave& w, const Code& c, u32* out) {
@@ -127,7 +128,8 @@ u64 dpp_lanes(Wave& w, const Code& c) {
   u64 lanes = w.exec();
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const bool enabled = (mods.row_mask >> l / 16 & 1) != 0 && (mods.bank_mask >> l / 4 % 4 & 1) != 0;
-    if (!enabled || (!mods.bound_ctrl && !dpp_valid(w, dpp_source(mods.dpp_ctrl, l)))) lanes &= ~(u64{1} << l);
+    if (!enabled || (!mods.bound_ctrl && !dpp_valid(w, dpp_source(mods.dpp_ctrl, l))))
+      lanes &= ~(u64{1} << l);
   }
   return lanes;
 }

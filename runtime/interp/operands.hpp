@@ -18,7 +18,8 @@ void fetch_slow(Wave& w, const Code& c, unsigned slot, u32* out);
 u64 dpp_lanes(Wave& w, const Code& c);
 inline u64 active(Wave& w, const Code& c) { return c.dpp ? dpp_lanes(w, c) : w.exec(); }
 
-/// Source `slot` as N dwords per lane. The result lies in the register file, among the constants, or in `spare`.
+/// Source `slot` as N dwords per lane. The result lies in the register file, among the constants, or in
+/// `spare`.
 template <unsigned N>
 inline const u32* fetch(Wave& w, const Code& c, unsigned slot, Rows<N>& spare) {
   const Source& s = c.src[slot];
@@ -76,7 +77,8 @@ inline void split(const u64* in, u32* rows) {
     const auto quad = [&](unsigned at) { return _mm256_load_ps(reinterpret_cast<const float*>(in + at)); };
     const __m256 a = quad(l), b = quad(l + 4);
     const auto store = [&](unsigned at, __m256 mixed) {
-      _mm256_store_si256(reinterpret_cast<__m256i*>(rows + at), _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(rows + at),
+                         _mm256_permute4x64_epi64(_mm256_castps_si256(mixed), 0xd8));
     };
     store(l, _mm256_shuffle_ps(a, b, 0x88));
     store(kWaveSize + l, _mm256_shuffle_ps(a, b, 0xdd));
@@ -96,9 +98,7 @@ inline u64 mask_of(const u32* row) {
 }
 
 /// A 64-bit scalar register pair by the hardware code of its first half.
-inline u64 sgpr_pair(const Wave& w, unsigned code) {
-  return w.sgpr[code] | u64{w.sgpr[code + 1]} << 32;
-}
+inline u64 sgpr_pair(const Wave& w, unsigned code) { return w.sgpr[code] | u64{w.sgpr[code + 1]} << 32; }
 inline void set_sgpr_pair(Wave& w, unsigned code, u64 value) {
   w.sgpr[code] = static_cast<u32>(value);
   w.sgpr[code + 1] = static_cast<u32>(value >> 32);

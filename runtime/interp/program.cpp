@@ -62,7 +62,8 @@ private:
   const Code* known(u64 pc) const {
     const Range* range = program_.range_of(pc);
     if (!range) return nullptr;
-    if (const Code* code = range->index[(pc - range->where.address) / 4].load(std::memory_order_relaxed)) return code;
+    if (const Code* code = range->index[(pc - range->where.address) / 4].load(std::memory_order_relaxed))
+      return code;
     const auto found = fresh_.find(pc);
     return found == fresh_.end() ? nullptr : found->second;
   }

@@ -26,7 +26,8 @@ public:
   Program(Target target, std::span<const CodeRange> ranges);
   ~Program();
 
-  /// The instruction at `pc`, decoding what is reachable from there if nobody has yet. nullptr if `pc` is no code.
+  /// The instruction at `pc`, decoding what is reachable from there if nobody has yet. nullptr if `pc` is no
+  /// code.
   [[nodiscard]] const Code* at(u64 pc) const;
 
   [[nodiscard]] Target target() const { return target_; }
@@ -45,7 +46,8 @@ private:
   mutable std::map<std::pair<u64, unsigned>, std::unique_ptr<u32[]>> constants_;
 };
 
-/// Fills in everything but `target` from `inst`, which must outlive `code`. `rows_of` gives constants broadcast to lanes.
+/// Fills in everything but `target` from `inst`, which must outlive `code`. `rows_of` gives constants
+/// broadcast to lanes.
 void bind(const isa::Inst& inst, u64 pc, Target target, Code& code);
 
 } // namespace lanewise::interp

@@ -217,8 +217,8 @@ T extract_i(T x, u32 field) {
 }
 
 // The logical operations, on 32 and on 64 bits.
-#define LOGIC(name, expression)                                                                                  \
-  t.set(Op::s_##name##_b32, nonzero<[](u32 a, u32 b) { return (expression); }>);                                 \
+#define LOGIC(name, expression)                                                                              \
+  t.set(Op::s_##name##_b32, nonzero<[](u32 a, u32 b) { return (expression); }>);                             \
   t.set(Op::s_##name##_b64, nonzero<[](u64 a, u64 b) { return (expression); }>);
 
 void register_logic(HandlerTable& t) {
@@ -350,11 +350,11 @@ void register_exec(HandlerTable& t) {
 }
 
 // A condition between two sources, and between a register and an immediate.
-#define CONDITION(name, op)                                                                                      \
-  t.set(Op::s_cmp_##name##_i32, compare<[](i32 a, i32 b) { return (a op b); }>);                                 \
-  t.set(Op::s_cmp_##name##_u32, compare<[](u32 a, u32 b) { return (a op b); }>);                                 \
-  t.set(Op::s_cmpk_##name##_i32, compare<[](i32 a, i32 b) { return (a op b); }>);                                \
-  t.set(Op::s_cmpk_##name##_u32, compare<[](u32 a, u32 b) { return (a op (b & 0xffff)); }>);
+#define CONDITION(name, op)                                                                                  \
+  t.set(Op::s_cmp_##name##_i32, compare<[](i32 a, i32 b) { return (a op b); }>);                             \
+  t.set(Op::s_cmp_##name##_u32, compare<[](u32 a, u32 b) { return (a op b); }>);                             \
+  t.set(Op::s_cmpk_##name##_i32, compare<[](i32 a, i32 b) { return (a op b); }>);                            \
+  t.set(Op::s_cmpk_##name##_u32, compare<[](u32 a, u32 b) { return (a op(b & 0xffff)); }>);
 
 void register_conditions(HandlerTable& t) {
   CONDITION(eq, ==)

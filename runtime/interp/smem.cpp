@@ -16,7 +16,9 @@ struct Place {
   u64 address = 0;
   u64 offset = 0;
   u64 limit = ~u64{0};
-  [[nodiscard]] bool holds(u64 at, unsigned bytes) const { return offset + at + bytes <= limit && offset + at >= offset; }
+  [[nodiscard]] bool holds(u64 at, unsigned bytes) const {
+    return offset + at + bytes <= limit && offset + at >= offset;
+  }
 };
 
 u64 offset_of(Wave& w, const Code& c) {
@@ -48,7 +50,8 @@ const Code* load(Wave& w, const Code& c) {
   u32 data[16] = {};
   w.accessing(kScalarAccess, place.address, false);
   if (place.limit == ~u64{0}) {
-    for (unsigned i = 0; i < dwords; ++i) data[i] = load_le<u32>(reinterpret_cast<const void*>(place.address + i * 4));
+    for (unsigned i = 0; i < dwords; ++i)
+      data[i] = load_le<u32>(reinterpret_cast<const void*>(place.address + i * 4));
   } else {
     for (unsigned i = 0; i < dwords; ++i)
       if (place.holds(i * 4, 4)) data[i] = load_le<u32>(reinterpret_cast<const void*>(place.address + i * 4));
@@ -60,7 +63,8 @@ const Code* load(Wave& w, const Code& c) {
 const Code* store(Wave& w, const Code& c) {
   const Place place = place_of(w, c);
   for (unsigned i = 0; i < c.row->memory.bytes / 4u; ++i)
-    if (place.holds(i * 4, 4)) write_host(w, kScalarAccess, place.address + i * 4, &w.sgpr[c.src[2].index + i], 4);
+    if (place.holds(i * 4, 4))
+      write_host(w, kScalarAccess, place.address + i * 4, &w.sgpr[c.src[2].index + i], 4);
   return next(c);
 }
 

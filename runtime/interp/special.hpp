@@ -14,7 +14,8 @@ u32 lds_direct(Wave& w);
 /// A scalar source of up to 64 bits.
 inline u64 scalar(Wave& w, const Code& c, unsigned slot) {
   const Source& s = c.src[slot];
-  if (s.kind == Source::Sgpr) return s.dwords == 1 ? w.sgpr[s.index] : w.sgpr[s.index] | u64{w.sgpr[s.index + 1]} << 32;
+  if (s.kind == Source::Sgpr)
+    return s.dwords == 1 ? w.sgpr[s.index] : w.sgpr[s.index] | u64{w.sgpr[s.index + 1]} << 32;
   if (s.kind == Source::Constant) return s.value;
   return read_special(w, s.index);
 }

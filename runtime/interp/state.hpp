@@ -53,16 +53,16 @@ struct Code {
   const isa::Row* row = nullptr;
   i64 imm = 0;
   Source src[4];
-  u16 dst = 0;      ///< VGPR number, or hardware code of an SGPR
-  u16 dst2 = 0;     ///< of the second destination
+  u16 dst = 0;  ///< VGPR number, or hardware code of an SGPR
+  u16 dst2 = 0; ///< of the second destination
   u8 dst_dwords = 0;
-  u8 size = 0;      ///< bytes of the encoding
+  u8 size = 0; ///< bytes of the encoding
   Writeback writeback = Writeback::Dwords;
-  bool vector = false;      ///< skipped under VSKIP, indexed under GPR_IDX_EN
-  bool dpp = false;         ///< lanes may be disabled beyond EXEC
-  bool adjusts = false;     ///< clamp or omod
+  bool vector = false;  ///< skipped under VSKIP, indexed under GPR_IDX_EN
+  bool dpp = false;     ///< lanes may be disabled beyond EXEC
+  bool adjusts = false; ///< clamp or omod
   bool valu = false;
-  bool reads_dst = false;   ///< src[2] repeats dst[0] (v_mac)
+  bool reads_dst = false; ///< src[2] repeats dst[0] (v_mac)
 };
 
 /// The part of MODE that arithmetic looks at, taken apart.
@@ -86,12 +86,12 @@ struct alignas(64) Wave {
   u32 mode;
   u32 trapsts;
   FpMode fp;
-  u32 mxcsr;      ///< what the host register holds
+  u32 mxcsr; ///< what the host register holds
   u32 mxcsr_f32, mxcsr_f64, mxcsr_mad;
   u32 mxcsr_formats; ///< nearest, denormals kept: format conversion is not arithmetic
-  u32 mxcsr_atomic; ///< the f32 round mode, denormals kept
-  u32 mxcsr_keep; ///< the f64 field's round mode, denormals kept: for f16, whose denormals are flushed on the bits,
-                  ///< and for comparisons that must see denormals
+  u32 mxcsr_atomic;  ///< the f32 round mode, denormals kept
+  u32 mxcsr_keep; ///< the f64 field's round mode, denormals kept: for f16, whose denormals are flushed on the
+                  ///< bits, and for comparisons that must see denormals
   Target target;
   const Program* program;
 
@@ -99,7 +99,7 @@ struct alignas(64) Wave {
   const Code* current; ///< the instruction that runs
   u64 resume_pc;       ///< where run() continues
   runtime::Stop stop;
-  bool modal;          ///< run_modal() is at work
+  bool modal; ///< run_modal() is at work
 
   // Memory.
   const runtime::WorkgroupContext* group;

@@ -1,7 +1,8 @@
 // The shapes of vector instructions. A handler is a shape with the arithmetic of one lane as a lambda:
 //   table.set(Op::v_add_f32, f32<[](float a, float b) { return a + b; }>);
-// Operand and result types come from the lambda's signature: u32, i32, float take a register, u64, i64, double two, u16
-// and i16 the low half of one. A first parameter `const FpMode&` gets the floating point mode.
+// Operand and result types come from the lambda's signature: u32, i32, float take a register, u64, i64,
+// double two, u16 and i16 the low half of one. A first parameter `const FpMode&` gets the floating point
+// mode.
 #pragma once
 
 #include "runtime/interp/fp.hpp"
@@ -130,7 +131,8 @@ const Code* lanes(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// The first NaN among the sources of type F, in order or in reverse; quieted. The default NaN if there is none.
+/// The first NaN among the sources of type F, in order or in reverse; quieted. The default NaN if there is
+/// none.
 template <class F, bool Reverse, class... A>
 F chosen_nan(const Inputs<std::tuple<A...>>& in, unsigned l) {
   F result = default_nan<F>();
@@ -141,8 +143,9 @@ F chosen_nan(const Inputs<std::tuple<A...>>& in, unsigned l) {
   constexpr std::size_t kCount = sizeof...(A);
   // The one that is to win is considered last.
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (consider.template operator()<Reverse ? I : kCount - 1 - I>(), ...);
-  }(std::make_index_sequence<kCount>{});
+    (consider.template operator() < Reverse ? I : kCount - 1 - I > (), ...);
+  }
+  (std::make_index_sequence<kCount>{});
   return result;
 }
 
@@ -164,7 +167,8 @@ void adjust_lanes(const Wave& w, const Code& c, u32* out) {
   const isa::Modifiers& mods = c.inst->mods;
   const bool flushes = std::is_same_v<F, double> ? w.fp.flush_out_f64 : w.fp.flush_out_f32;
   for (unsigned l = 0; l < kWaveSize; ++l)
-    set_lane<F>(out, l, adjust(get_lane<F>(out, l), mods.omod, mods.clamp, !w.fp.ieee && flushes, w.fp.dx10_clamp));
+    set_lane<F>(out, l,
+                adjust(get_lane<F>(out, l), mods.omod, mods.clamp, !w.fp.ieee && flushes, w.fp.dx10_clamp));
 }
 
 /// Float arithmetic on F in the mode that `Mxcsr` names.
@@ -209,8 +213,8 @@ constexpr Handler f64 = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::FirstS
 template <auto F>
 constexpr Handler f64_as_is = float_lanes<double, F, &Wave::mxcsr_f64, NanRule::AsComputed>;
 
-/// v_min and v_max. Without NaNs they need no branches: equal operands differ in the sign of zero only, and then the
-/// bits' union is the lesser, their intersection the greater.
+/// v_min and v_max. Without NaNs they need no branches: equal operands differ in the sign of zero only, and
+/// then the bits' union is the lesser, their intersection the greater.
 template <class F, bool Max>
 const Code* min_max(Wave& w, const Code& c) {
   using Bits = typename FloatBits<F>::Bits;
@@ -249,7 +253,7 @@ const Code* saturating(Wave& w, const Code& c) {
   Rows<1> out;
   in.fetch_all(w, c);
   const bool clamp = c.adjusts;
-  const auto lane = [&]<std::size_t... I>(unsigned l, std::index_sequence<I...>) -> i64 {
+  const auto lane = [&]<std::size_t... I>(unsigned l, std::index_sequence<I...>)->i64 {
     return F(get_lane<std::tuple_element_t<I, typename S::Args>>(in.rows[I], l)...);
   };
   constexpr auto kSlots = std::make_index_sequence<std::tuple_size_v<typename S::Args>>{};

@@ -20,7 +20,8 @@ u32 sad4(u32 a, u32 b) {
 
 u32 lerp(u32 a, u32 b, u32 round) {
   u32 result = 0;
-  for (unsigned i = 0; i < 4; ++i) result |= ((byte_of(a, i) + byte_of(b, i) + (round >> i * 8 & 1)) >> 1) << i * 8;
+  for (unsigned i = 0; i < 4; ++i)
+    result |= ((byte_of(a, i) + byte_of(b, i) + (round >> i * 8 & 1)) >> 1) << i * 8;
   return result;
 }
 
@@ -36,7 +37,8 @@ const Code* quad_sad16(Wave& w, const Code& c) {
     const u32 reference = in.rows[1][l];
     u64 result = 0;
     for (unsigned i = 0; i < 4; ++i) {
-      const u32 sum = sad4<Masked>(static_cast<u32>(bytes >> i * 8), reference) + static_cast<u32>(sums >> i * 16 & 0xffff);
+      const u32 sum = sad4<Masked>(static_cast<u32>(bytes >> i * 8), reference) +
+                      static_cast<u32>(sums >> i * 16 & 0xffff);
       result |= u64{clamp && sum > 0xffff ? 0xffff : sum & 0xffff} << i * 16;
     }
     set_lane<u64>(out.lane, l, result);
@@ -104,7 +106,8 @@ void register_valu_bytes(HandlerTable& t) {
   t.set(Op::v_perm_b32, lanes<permute>);
   t.set(Op::v_sad_u8, saturating<u32, [](u32 a, u32 b, u32 c) { return i64{sad4<false>(a, b)} + c; }>);
   t.set(Op::v_msad_u8, saturating<u32, [](u32 a, u32 b, u32 c) { return i64{sad4<true>(a, b)} + c; }>);
-  t.set(Op::v_sad_hi_u8, saturating<u32, [](u32 a, u32 b, u32 c) { return (i64{sad4<false>(a, b)} << 16) + c; }>);
+  t.set(Op::v_sad_hi_u8,
+        saturating<u32, [](u32 a, u32 b, u32 c) { return (i64{sad4<false>(a, b)} << 16) + c; }>);
   t.set(Op::v_sad_u16, saturating<u32, [](u32 a, u32 b, u32 c) {
           return i64{distance(a & 0xffff, b & 0xffff)} + distance(a >> 16, b >> 16) + c;
         }>);

@@ -9,8 +9,11 @@ namespace {
 
 using isa::Op;
 
-/// A fused operation needs f64 for its exact product and sum; rounding to odd keeps the second rounding exact.
-float fused(float a, float b, float c) { return round_to_odd(__builtin_fma(double{a}, double{b}, double{c})); }
+/// A fused operation needs f64 for its exact product and sum; rounding to odd keeps the second rounding
+/// exact.
+float fused(float a, float b, float c) {
+  return round_to_odd(__builtin_fma(double{a}, double{b}, double{c}));
+}
 
 /// v_mad_f16 and its like round twice, and always flush denormals.
 const Code* mad(Wave& w, const Code& c) {
@@ -36,7 +39,8 @@ float fract(float x) {
   return r >= 0x1.ffep-1f ? 0x1.ffcp-1f : r; // the largest half below 1; what would round up to 1 becomes it
 }
 
-/// 16-bit results from a half and an integer, or from halves to integers: F works on the bits or on an exact float.
+/// 16-bit results from a half and an integer, or from halves to integers: F works on the bits or on an exact
+/// float.
 template <auto F>
 constexpr Handler bits16 = lanes<F>;
 
@@ -129,7 +133,8 @@ void register_arithmetic(HandlerTable& t) {
   t.set(Op::v_mul_f16, half<[](float a, float b) { return a * b; }>);
   t.set(Op::v_fma_f16, half<fused>);
   t.set(Op::v_fma_legacy_f16, half<fused>);
-  for (const Op op : {Op::v_mad_f16, Op::v_mad_legacy_f16, Op::v_mac_f16, Op::v_madmk_f16, Op::v_madak_f16}) t.set(op, mad);
+  for (const Op op : {Op::v_mad_f16, Op::v_mad_legacy_f16, Op::v_mac_f16, Op::v_madmk_f16, Op::v_madak_f16})
+    t.set(op, mad);
   t.set(Op::v_ldexp_f16, ldexp);
 }
 
@@ -142,7 +147,8 @@ void register_selection(HandlerTable& t) {
   t.set(Op::v_max3_f16, half_select<[](const FpMode& m, float a, float b, float c) {
           return max_of(max_of(a, b, m.ieee), c, m.ieee);
         }>);
-  t.set(Op::v_med3_f16, half_select<[](const FpMode& m, float a, float b, float c) { return med3_of(a, b, c, m.ieee); }>);
+  t.set(Op::v_med3_f16,
+        half_select<[](const FpMode& m, float a, float b, float c) { return med3_of(a, b, c, m.ieee); }>);
 }
 
 void register_rounding(HandlerTable& t) {

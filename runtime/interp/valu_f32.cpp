@@ -122,7 +122,8 @@ void register_selection(HandlerTable& t) {
   t.set(Op::v_cubetc_f32, f32_as_is<cube_t>);
   t.set(Op::v_cubema_f32, f32_as_is<cube_major>);
   t.set(Op::v_mullit_f32, f32_as_is<[](float a, float b, float c) {
-          // The specular term of fixed-function lighting: nothing where it must not shine (GCN1 manual, V_MULLIT_F32).
+          // The specular term of fixed-function lighting: nothing where it must not shine (GCN1 manual,
+          // V_MULLIT_F32).
           const bool none = b == -FLT_MAX || (is_inf(b) && b < 0) || is_nan(b) || c <= 0.0f || is_nan(c);
           return none ? -FLT_MAX : legacy_product(a, b);
         }>);
@@ -157,8 +158,10 @@ void register_approximations(HandlerTable& t) {
   t.set(Op::v_log_f32, f32<[](float a) { return math::log2_f32(a); }>);
   t.set(Op::v_log_legacy_f32, f32<[](float a) { return math::log2_f32(a); }>);
   t.set(Op::v_log_clamp_f32, f32<[](float a) { return finite(math::log2_f32(a)); }>);
-  t.set(Op::v_sin_f32, f32<[](const FpMode& m, float a) { return math::sin_f32(m.flush_in_f32 ? flushed(a) : a); }>);
-  t.set(Op::v_cos_f32, f32<[](const FpMode& m, float a) { return math::cos_f32(m.flush_in_f32 ? flushed(a) : a); }>);
+  t.set(Op::v_sin_f32,
+        f32<[](const FpMode& m, float a) { return math::sin_f32(m.flush_in_f32 ? flushed(a) : a); }>);
+  t.set(Op::v_cos_f32,
+        f32<[](const FpMode& m, float a) { return math::cos_f32(m.flush_in_f32 ? flushed(a) : a); }>);
 }
 
 } // namespace

@@ -65,12 +65,13 @@ void register_shifts(HandlerTable& t) {
   t.set(Op::v_lshl_b32, lanes<[](u32 x, u32 n) { return x << (n & 31); }>);
   t.set(Op::v_lshr_b32, lanes<[](u32 x, u32 n) { return (x >> (n & 31)); }>);
   t.set(Op::v_ashr_i32, lanes<[](i32 x, u32 n) { return (x >> (n & 31)); }>);
-  t.set(Op::v_bfm_b32, lanes<[](u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }>);
+  t.set(Op::v_bfm_b32,
+        lanes<[](u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }>);
   t.set(Op::v_bfe_u32, lanes<bit_field_u>);
   t.set(Op::v_bfe_i32, lanes<bit_field_i>);
-  t.set(Op::v_alignbit_b32, lanes<[](u32 high, u32 low, u32 n) {
-          return static_cast<u32>((u64{high} << 32 | low) >> (n & 31));
-        }>);
+  t.set(
+      Op::v_alignbit_b32,
+      lanes<[](u32 high, u32 low, u32 n) { return static_cast<u32>((u64{high} << 32 | low) >> (n & 31)); }>);
   t.set(Op::v_alignbyte_b32, lanes<[](u32 high, u32 low, u32 n) {
           return static_cast<u32>((u64{high} << 32 | low) >> (n & 3) * 8);
         }>);
@@ -91,11 +92,16 @@ void register_add(HandlerTable& t) {
 
 void register_multiply(HandlerTable& t) {
   t.set(Op::v_mul_i32_i24, saturating<i32, [](i32 a, i32 b) { return low24_signed(a) * low24_signed(b); }>);
-  t.set(Op::v_mul_u32_u24, saturating<u32, [](u32 a, u32 b) { return static_cast<i64>(low24(a) * low24(b)); }>);
-  t.set(Op::v_mul_hi_i32_i24, lanes<[](i32 a, i32 b) { return static_cast<i32>(low24_signed(a) * low24_signed(b) >> 32); }>);
-  t.set(Op::v_mul_hi_u32_u24, lanes<[](u32 a, u32 b) { return static_cast<u32>(low24(a) * low24(b) >> 32); }>);
-  t.set(Op::v_mad_i32_i24, saturating<i32, [](i32 a, i32 b, i32 c) { return low24_signed(a) * low24_signed(b) + c; }>);
-  t.set(Op::v_mad_u32_u24, saturating<u32, [](u32 a, u32 b, u32 c) { return static_cast<i64>(low24(a) * low24(b) + c); }>);
+  t.set(Op::v_mul_u32_u24,
+        saturating<u32, [](u32 a, u32 b) { return static_cast<i64>(low24(a) * low24(b)); }>);
+  t.set(Op::v_mul_hi_i32_i24,
+        lanes<[](i32 a, i32 b) { return static_cast<i32>(low24_signed(a) * low24_signed(b) >> 32); }>);
+  t.set(Op::v_mul_hi_u32_u24,
+        lanes<[](u32 a, u32 b) { return static_cast<u32>(low24(a) * low24(b) >> 32); }>);
+  t.set(Op::v_mad_i32_i24,
+        saturating<i32, [](i32 a, i32 b, i32 c) { return low24_signed(a) * low24_signed(b) + c; }>);
+  t.set(Op::v_mad_u32_u24,
+        saturating<u32, [](u32 a, u32 b, u32 c) { return static_cast<i64>(low24(a) * low24(b) + c); }>);
   t.set(Op::v_mul_lo_u32, lanes<[](u32 a, u32 b) { return a * b; }>);
   t.set(Op::v_mul_lo_i32, lanes<[](u32 a, u32 b) { return a * b; }>);
   t.set(Op::v_mul_hi_u32, lanes<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>);

@@ -1,6 +1,6 @@
 // Integers of 64 bits, and instructions with a carry or a lane mask among their operands.
-#include "runtime/interp/valu.hpp"
 #include "runtime/interp/special.hpp"
+#include "runtime/interp/valu.hpp"
 
 namespace lanewise::interp {
 namespace {
@@ -46,8 +46,8 @@ const Code* cndmask(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// D = S0 * S1 + S2 in 64 bits; the scalar destination gets the carry out of bit 63 (for i64: of the sum as the guide's
-/// 65-bit concatenation shows it).
+/// D = S0 * S1 + S2 in 64 bits; the scalar destination gets the carry out of bit 63 (for i64: of the sum as
+/// the guide's 65-bit concatenation shows it).
 template <class Narrow>
 const Code* mad_64_32(Wave& w, const Code& c) {
   using Wide = std::conditional_t<std::is_signed_v<Narrow>, i64, u64>;

@@ -8,7 +8,8 @@ namespace {
 
 using isa::Op;
 
-/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg likewise.
+/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg
+/// likewise.
 struct HalfChooser {
   unsigned shift = 0;
   u32 flip = 0;
@@ -44,7 +45,8 @@ const Code* packed_int(Wave& w, const Code& c) {
     for (unsigned l = 0; l < kWaveSize; ++l) {
       const i64 exact = [&]<std::size_t... I>(std::index_sequence<I...>) {
         return F(i64{static_cast<T>(HalfChooser(*c.inst, I, high)(in.rows[I][l]))}...);
-      }(std::make_index_sequence<kCount>{});
+      }
+      (std::make_index_sequence<kCount>{});
       constexpr i64 kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
       const i64 result = !clamp ? exact : exact < kLow ? kLow : exact > kHigh ? kHigh : exact;
       out.lane[l] |= (static_cast<u32>(result) & 0xffff) << (high ? 16 : 0);
@@ -76,7 +78,8 @@ const Code* packed_float(Wave& w, const Code& c) {
       const float r = [&]<std::size_t... I>(std::index_sequence<I...>) {
         const float x = F(source[I]...);
         return is_nan(x) ? half_nan(source[I]...) : x;
-      }(std::make_index_sequence<kCount>{});
+      }
+      (std::make_index_sequence<kCount>{});
       out.lane[l] |= clamped_half(w, c, rounded_half(w.fp, r)) << (high ? 16 : 0);
     }
   write_vgprs<1>(w, c.dst, out.lane, active(w, c));
@@ -133,8 +136,9 @@ const Code* mixed(Wave& w, const Code& c) {
   }
   if (Kind == Result::Half) w.use_mxcsr(w.mxcsr_keep);
   for (unsigned l = 0; l < kWaveSize; ++l)
-    out.lane[l] = Kind == Result::Half ? clamped_half(w, c, rounded_half(w.fp, single.lane[l]))
-                                       : raw(adjust(single.lane[l], 0, c.inst->mods.clamp, false, w.fp.dx10_clamp));
+    out.lane[l] = Kind == Result::Half
+                      ? clamped_half(w, c, rounded_half(w.fp, single.lane[l]))
+                      : raw(adjust(single.lane[l], 0, c.inst->mods.clamp, false, w.fp.dx10_clamp));
   write_dst<1>(w, c, out.lane, active(w, c));
   return next(c);
 }
@@ -177,14 +181,17 @@ const Code* dot_int(Wave& w, const Code& c) {
       };
       sum += part(0) * part(1);
     }
-    if (c.inst->mods.clamp) sum = std::clamp<i64>(sum, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+    if (c.inst->mods.clamp)
+      sum = std::clamp<i64>(sum, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
     out.lane[l] = static_cast<u32>(sum);
   }
   write_dst<1>(w, c, out.lane, active(w, c));
   return next(c);
 }
 
-float fused(float a, float b, float c) { return round_to_odd(__builtin_fma(double{a}, double{b}, double{c})); }
+float fused(float a, float b, float c) {
+  return round_to_odd(__builtin_fma(double{a}, double{b}, double{c}));
+}
 
 void register_packed(HandlerTable& t) {
   t.set(Op::v_pk_mad_i16, packed_int<i16, [](i64 a, i64 b, i64 c) { return a * b + c; }>);

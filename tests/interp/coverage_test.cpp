@@ -1,4 +1,5 @@
-// Which instructions the interpreter executes. What it lacks is listed here, with the reason; the list must be exact.
+// Which instructions the interpreter executes. What it lacks is listed here, with the reason; the list must
+// be exact.
 #include "runtime/interp/table.hpp"
 
 #include <algorithm>
@@ -18,8 +19,10 @@ bool named(const isa::Row& row, std::initializer_list<std::string_view> names) {
 }
 
 constexpr Missing kMissing[] = {
-    {"image instructions need image resources", [](const isa::Row& r) { return r.encoding == isa::Encoding::Mimg; }},
-    {"exports go to a graphics pipeline that does not exist", [](const isa::Row& r) { return r.encoding == isa::Encoding::Exp; }},
+    {"image instructions need image resources",
+     [](const isa::Row& r) { return r.encoding == isa::Encoding::Mimg; }},
+    {"exports go to a graphics pipeline that does not exist",
+     [](const isa::Row& r) { return r.encoding == isa::Encoding::Exp; }},
     {"pixel parameters do not exist in compute",
      [](const isa::Row& r) { return std::string_view(r.name).starts_with("v_interp_"); }},
     {"global wave sync has no meaning without the hardware's counters",
@@ -27,14 +30,17 @@ constexpr Missing kMissing[] = {
     {"ordered append belongs to a graphics pipeline", [](const isa::Row& r) { return r.has(isa::kOrdered); }},
     {"no document says what it does", [](const isa::Row& r) { return named(r, {"ds_condxchg32_rtn_b128"}); }},
     {"returns from a trap handler, which does not exist",
-     [](const isa::Row& r) { return named(r, {"s_rfe_b64", "s_rfe_restore_b64"}); }},
+     [](const isa::Row& r) {
+       return named(r, {"s_rfe_b64", "s_rfe_restore_b64"});
+     }},
 };
 
 TEST(Coverage, NoInstructionIsRegisteredTwice) { EXPECT_EQ(handlers().duplicates(), 0u); }
 
 TEST(Coverage, WhatIsMissingIsListed) {
   for (const isa::Row& row : isa::rows()) {
-    const bool listed = std::any_of(std::begin(kMissing), std::end(kMissing), [&](const Missing& m) { return m.is(row); });
+    const bool listed =
+        std::any_of(std::begin(kMissing), std::end(kMissing), [&](const Missing& m) { return m.is(row); });
     EXPECT_EQ(handlers().of(row.op) == nullptr, listed) << row.name;
   }
 }

@@ -53,15 +53,15 @@ TEST(CrossLane, Dpp) {
   m.exec = ~(u64{1} << 20);
   for (u32 l = 0; l < 64; ++l) m.set_v(0, l, 500 + l);
   for (u32 reg = 1; reg < 16; ++reg) m.set_v(reg, 7);
-  mov_dpp(m, 1, 0x101);                   // row_shl:1
-  mov_dpp(m, 2, 0x111);                   // row_shr:1
-  mov_dpp(m, 3, 0x111, 15, 15, true);     // the same with bound_ctrl
-  mov_dpp(m, 4, 0x121);                   // row_ror:1
-  mov_dpp(m, 5, 0x1b);                    // quad_perm 3,2,1,0
-  mov_dpp(m, 6, 0x140);                   // row_mirror
-  mov_dpp(m, 7, 0x142, 0xa);              // row_bcast:15 into rows 1 and 3
-  mov_dpp(m, 8, 0x138);                   // wave_shr:1
-  mov_dpp(m, 9, 0xe4, 15, 1);             // identity, first bank
+  mov_dpp(m, 1, 0x101);               // row_shl:1
+  mov_dpp(m, 2, 0x111);               // row_shr:1
+  mov_dpp(m, 3, 0x111, 15, 15, true); // the same with bound_ctrl
+  mov_dpp(m, 4, 0x121);               // row_ror:1
+  mov_dpp(m, 5, 0x1b);                // quad_perm 3,2,1,0
+  mov_dpp(m, 6, 0x140);               // row_mirror
+  mov_dpp(m, 7, 0x142, 0xa);          // row_bcast:15 into rows 1 and 3
+  mov_dpp(m, 8, 0x138);               // wave_shr:1
+  mov_dpp(m, 9, 0xe4, 15, 1);         // identity, first bank
   m.run();
   EXPECT_EQ(m.v(1, 0), 501u);
   EXPECT_EQ(m.v(1, 15), 7u);
@@ -88,7 +88,8 @@ TEST(CrossLane, SdwaSelectsAndPlaces) {
   for (u32 reg = 2; reg < 6; ++reg) m.set_v(reg, 0xaaaa'aaaa);
   // v_add_u32 vdst, v0, v1 with SDWA: dst_sel, dst_unused, src0_sel, sext.
   const auto add = [&](u32 vdst, u32 dst_sel, u32 unused, u32 src0_sel, u32 sext) {
-    m.raw({0x34u << 25 | vdst << 17 | 1u << 9 | 0xf9, 0u | dst_sel << 8 | unused << 11 | src0_sel << 16 | sext << 19 | 6u << 24});
+    m.raw({0x34u << 25 | vdst << 17 | 1u << 9 | 0xf9,
+           0u | dst_sel << 8 | unused << 11 | src0_sel << 16 | sext << 19 | 6u << 24});
   };
   add(2, 6, 0, 3, 1); // byte 3 sign-extended
   add(3, 1, 2, 5, 0); // word 1 into byte 1, preserved

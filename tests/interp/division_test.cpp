@@ -14,8 +14,8 @@ struct Ops {
 void emit_division(Machine& m, const Ops& o, bool wide) {
   const u32 n = vgpr(0), d = vgpr(2), one = kOne;
   const auto v = [](u32 reg) { return vgpr(reg); };
-  m.vop3(o.scale, 4, {d, d, n}, {}, 20);       // scaled denominator
-  m.vop3(o.scale, 6, {n, d, n}, {}, kVcc);     // scaled numerator
+  m.vop3(o.scale, 4, {d, d, n}, {}, 20);   // scaled denominator
+  m.vop3(o.scale, 6, {n, d, n}, {}, kVcc); // scaled numerator
   m.vop3(o.rcp, 8, {v(4)});
   m.vop3(o.fma, 10, {v(4), v(8), one}, {.neg = 1});
   m.vop3(o.fma, 8, {v(8), v(10), v(8)});
@@ -33,8 +33,10 @@ void emit_division(Machine& m, const Ops& o, bool wide) {
   m.vop3(o.fixup, 20, {v(16), d, n});
 }
 
-constexpr Ops kF32 = {Op::v_div_scale_f32, Op::v_rcp_f32, Op::v_fma_f32, Op::v_div_fmas_f32, Op::v_div_fixup_f32};
-constexpr Ops kF64 = {Op::v_div_scale_f64, Op::v_rcp_f64, Op::v_fma_f64, Op::v_div_fmas_f64, Op::v_div_fixup_f64};
+constexpr Ops kF32 = {Op::v_div_scale_f32, Op::v_rcp_f32, Op::v_fma_f32, Op::v_div_fmas_f32,
+                      Op::v_div_fixup_f32};
+constexpr Ops kF64 = {Op::v_div_scale_f64, Op::v_rcp_f64, Op::v_fma_f64, Op::v_div_fmas_f64,
+                      Op::v_div_fixup_f64};
 
 TEST(Division, F32IsCorrectlyRounded) {
   std::mt19937 random(1);
@@ -47,8 +49,11 @@ TEST(Division, F32IsCorrectlyRounded) {
       if (l % 8 == 2) b[l] &= 0x80ff'ffff;
       if (l % 8 == 3) a[l] |= 0x7e00'0000; // huge
       if (l % 8 == 4) b[l] |= 0x7e00'0000;
-      if (l % 8 == 5) a[l] = kSpecials[random() % std::size(kSpecials)], b[l] = kSpecials[random() % std::size(kSpecials)];
-      if (l % 8 == 6) a[l] = (a[l] & 0x807f'ffff) | 0x2080'0000, b[l] = (b[l] & 0x807f'ffff) | 0x5f00'0000; // denormal quotients
+      if (l % 8 == 5)
+        a[l] = kSpecials[random() % std::size(kSpecials)], b[l] = kSpecials[random() % std::size(kSpecials)];
+      if (l % 8 == 6)
+        a[l] = (a[l] & 0x807f'ffff) | 0x2080'0000,
+        b[l] = (b[l] & 0x807f'ffff) | 0x5f00'0000; // denormal quotients
       m.set_v(0, l, a[l]);
       m.set_v(2, l, b[l]);
     }
@@ -76,7 +81,9 @@ TEST(Division, F64IsCorrectlyRounded) {
       if (l % 8 == 2) b[l] &= 0x801f'ffff'ffff'ffff;
       if (l % 8 == 3) a[l] |= 0x7fc0'0000'0000'0000;
       if (l % 8 == 4) b[l] |= 0x7fc0'0000'0000'0000;
-      if (l % 8 == 5) a[l] = (a[l] & 0x800f'ffff'ffff'ffff) | 0x1ff0'0000'0000'0000, b[l] = (b[l] & 0x800f'ffff'ffff'ffff) | 0x5ff0'0000'0000'0000 | (random() % 60) << 52;
+      if (l % 8 == 5)
+        a[l] = (a[l] & 0x800f'ffff'ffff'ffff) | 0x1ff0'0000'0000'0000,
+        b[l] = (b[l] & 0x800f'ffff'ffff'ffff) | 0x5ff0'0000'0000'0000 | (random() % 60) << 52;
       m.set_v64(0, l, a[l]);
       m.set_v64(2, l, b[l]);
     }

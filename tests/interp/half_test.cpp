@@ -12,7 +12,8 @@ long double value_of(u32 h) {
   const u32 exponent = h >> 10 & 31, mantissa = h & 0x3ff;
   const long double magnitude = exponent == 31  ? INFINITY
                                 : exponent == 0 ? std::ldexp(static_cast<long double>(mantissa), -24)
-                                                : std::ldexp(static_cast<long double>(mantissa | 0x400), static_cast<int>(exponent) - 25);
+                                                : std::ldexp(static_cast<long double>(mantissa | 0x400),
+                                                             static_cast<int>(exponent) - 25);
   return (h & 0x8000) != 0 ? -magnitude : magnitude;
 }
 bool is_nan16(u32 h) { return (h & 0x7fff) > 0x7c00; }
@@ -24,9 +25,13 @@ u32 nearest(long double x) {
   u32 low = 0, high = 0x7bff; // largest half not above
   while (low < high) {
     const u32 middle = (low + high + 1) / 2;
-    if (value_of(middle) <= magnitude) low = middle; else high = middle - 1;
+    if (value_of(middle) <= magnitude)
+      low = middle;
+    else
+      high = middle - 1;
   }
-  const long double below = magnitude - value_of(low), above = (low == 0x7bff ? 65536 : value_of(low + 1)) - magnitude;
+  const long double below = magnitude - value_of(low),
+                    above = (low == 0x7bff ? 65536 : value_of(low + 1)) - magnitude;
   const u32 h = below < above || (below == above && (low & 1) == 0) ? low : low + 1;
   return x < 0 ? h | 0x8000 : h;
 }
@@ -38,7 +43,9 @@ TEST(Half, ArithmeticIsCorrectlyRounded) {
     u32 a[64], b[64], c[64];
     for (u32 l = 0; l < 64; ++l) {
       a[l] = random() & 0xffff, b[l] = random() & 0xffff, c[l] = random() & 0xffff;
-      if (round % 2) c[l] = (c[l] & 0x83ff) | ((((a[l] >> 10 & 31) + (b[l] >> 10 & 31) + 17 + l % 5 - 2) & 31) << 10); // near the product
+      if (round % 2)
+        c[l] = (c[l] & 0x83ff) |
+               ((((a[l] >> 10 & 31) + (b[l] >> 10 & 31) + 17 + l % 5 - 2) & 31) << 10); // near the product
       m.set_v(0, l, a[l] | 0xabcd'0000);
       m.set_v(1, l, b[l]);
       m.set_v(2, l, c[l]);
@@ -52,7 +59,9 @@ TEST(Half, ArithmeticIsCorrectlyRounded) {
       const long double x = value_of(a[l]), y = value_of(b[l]), z = value_of(c[l]);
       const auto check = [&](u32 got, long double exact) {
         if (exact == 0) return; // the sign of zero is not the reference's business
-        const u32 expected = std::isnan(exact) ? 0xfe00u : std::isinf(exact) ? (exact < 0 ? 0xfc00u : 0x7c00u) : nearest(exact);
+        const u32 expected = std::isnan(exact)   ? 0xfe00u
+                             : std::isinf(exact) ? (exact < 0 ? 0xfc00u : 0x7c00u)
+                                                 : nearest(exact);
         EXPECT_EQ(got, expected) << std::hex << a[l] << " " << b[l] << " " << c[l];
       };
       check(m.v(8, l), x + y);
@@ -80,16 +89,19 @@ TEST(Half, RoundModeIsTheF64Field) {
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f16_f32, {in}), 0x3c00u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f16_f32, {in}, {}, kModeDefault | 1 << 2), 0x3c01u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f16_f32, {in}, {}, kModeDefault | 1), 0x3c00u);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f16_f32, {1}, {}, kModeDefault | 1 << 2), 0x0001u); // a denormal f32, up
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f16_f32, {1}, {}, kModeDefault | 1 << 2),
+            0x0001u); // a denormal f32, up
 }
 
 TEST(Half, FrexpLdexp) {
   for (u32 h : {0x0001u, 0x03ffu, 0x0400u, 0x3c00u, 0xbe00u, 0x7bffu, 0x8010u}) {
     int exponent = 0;
     const long double mantissa = std::frexp(value_of(h), &exponent);
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_exp_i16_f16, {h}), static_cast<u32>(exponent) & 0xffff) << std::hex << h;
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_exp_i16_f16, {h}), static_cast<u32>(exponent) & 0xffff)
+        << std::hex << h;
     EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_mant_f16, {h}), nearest(mantissa)) << std::hex << h;
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ldexp_f16, {h, 0xffff}), nearest(value_of(h) / 2 == 0 ? 1e-9L : value_of(h) / 2));
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ldexp_f16, {h, 0xffff}),
+              nearest(value_of(h) / 2 == 0 ? 1e-9L : value_of(h) / 2));
   }
 }
 
@@ -129,8 +141,8 @@ TEST(Half, Packed) {
   m.set_v(0, 0x4000'3c00);
   m.set_v(1, 0x4400'4200);
   m.vop3p(Op::v_pk_add_f16, 8, {vgpr(0), vgpr(1)});
-  m.vop3p(Op::v_pk_add_f16, 9, {vgpr(0), vgpr(1)}, 1, 2);         // low: hi+lo, high: lo+hi
-  m.vop3p(Op::v_pk_add_f16, 10, {vgpr(0), vgpr(1)}, 0, 3, 1, 2);  // low: -a+b, high: a-b
+  m.vop3p(Op::v_pk_add_f16, 9, {vgpr(0), vgpr(1)}, 1, 2);        // low: hi+lo, high: lo+hi
+  m.vop3p(Op::v_pk_add_f16, 10, {vgpr(0), vgpr(1)}, 0, 3, 1, 2); // low: -a+b, high: a-b
   m.vop3p(Op::v_pk_mul_lo_u16, 11, {vgpr(0), vgpr(1)});
   m.vop3p(Op::v_pk_sub_i16, 12, {inline_int(0), vgpr(1)}, 0, 3, 0, 0, true);
   m.vop3p(Op::v_fma_mix_f32, 13, {vgpr(0), vgpr(1), vgpr(2)}, 1, 3); // 2 * 3 + f32

@@ -26,11 +26,11 @@ void Machine::vop3(Op op, u32 vdst, std::initializer_list<u32> sources, const Mo
   raw({first, second});
 }
 
-void Machine::vop3p(Op op, u32 vdst, std::initializer_list<u32> sources, u32 op_sel, u32 op_sel_hi, u32 neg, u32 neg_hi,
-                    bool clamp) {
+void Machine::vop3p(Op op, u32 vdst, std::initializer_list<u32> sources, u32 op_sel, u32 op_sel_hi, u32 neg,
+                    u32 neg_hi, bool clamp) {
   const u32 opcode = static_cast<u32>(isa::row_of(op).opcode.on(target_));
-  const u32 first = 0xd380'0000 | opcode << 16 | vdst | neg_hi << 8 | op_sel << 11 | (op_sel_hi >> 2 & 1) << 14 |
-                    (clamp ? 1u << 15 : 0);
+  const u32 first = 0xd380'0000 | opcode << 16 | vdst | neg_hi << 8 | op_sel << 11 |
+                    (op_sel_hi >> 2 & 1) << 14 | (clamp ? 1u << 15 : 0);
   u32 second = (op_sel_hi & 3) << 27 | neg << 29;
   unsigned shift = 0;
   for (u32 source : sources) second |= source << shift, shift += 9;
@@ -41,21 +41,29 @@ namespace {
 u32 opcode_of(Op op, Target target) { return static_cast<u32>(isa::row_of(op).opcode.on(target)); }
 } // namespace
 
-void Machine::sop2(Op op, u32 sdst, u32 a, u32 b) { raw({2u << 30 | opcode_of(op, target_) << 23 | sdst << 16 | b << 8 | a}); }
-void Machine::sop1(Op op, u32 sdst, u32 a) { raw({0xbe80'0000 | sdst << 16 | opcode_of(op, target_) << 8 | a}); }
+void Machine::sop2(Op op, u32 sdst, u32 a, u32 b) {
+  raw({2u << 30 | opcode_of(op, target_) << 23 | sdst << 16 | b << 8 | a});
+}
+void Machine::sop1(Op op, u32 sdst, u32 a) {
+  raw({0xbe80'0000 | sdst << 16 | opcode_of(op, target_) << 8 | a});
+}
 void Machine::sopc(Op op, u32 a, u32 b) { raw({0xbf00'0000 | opcode_of(op, target_) << 16 | b << 8 | a}); }
-void Machine::sopk(Op op, u32 sdst, u32 imm) { raw({0xb000'0000 | opcode_of(op, target_) << 23 | sdst << 16 | (imm & 0xffff)}); }
+void Machine::sopk(Op op, u32 sdst, u32 imm) {
+  raw({0xb000'0000 | opcode_of(op, target_) << 23 | sdst << 16 | (imm & 0xffff)});
+}
 void Machine::sopp(Op op, u32 imm) { raw({0xbf80'0000 | opcode_of(op, target_) << 16 | (imm & 0xffff)}); }
 
 void Machine::ds(Op op, u32 vdst, u32 addr, u32 data0, u32 data1, u32 offset, bool to_gds) {
   const bool gfx8 = target_ >= Target::gfx803;
-  const u32 first = 0xd800'0000 | offset | opcode_of(op, target_) << (gfx8 ? 17 : 18) | (to_gds ? 1u << (gfx8 ? 16 : 17) : 0);
+  const u32 first = 0xd800'0000 | offset | opcode_of(op, target_) << (gfx8 ? 17 : 18) |
+                    (to_gds ? 1u << (gfx8 ? 16 : 17) : 0);
   raw({first, addr | data0 << 8 | data1 << 16 | vdst << 24});
 }
 
 void Machine::mubuf(Op op, u32 vdata, u32 vaddr, u32 srsrc, const Buffer& fields) {
-  const u32 first = 0xe000'0000 | opcode_of(op, target_) << 18 | fields.offset | (fields.offen ? 1u << 12 : 0) |
-                    (fields.idxen ? 1u << 13 : 0) | (fields.glc ? 1u << 14 : 0) | (fields.addr64 ? 1u << 15 : 0) |
+  const u32 first = 0xe000'0000 | opcode_of(op, target_) << 18 | fields.offset |
+                    (fields.offen ? 1u << 12 : 0) | (fields.idxen ? 1u << 13 : 0) |
+                    (fields.glc ? 1u << 14 : 0) | (fields.addr64 ? 1u << 15 : 0) |
                     (fields.lds ? 1u << 16 : 0);
   raw({first, vaddr | vdata << 8 | srsrc / 4 << 16 | fields.soffset << 24});
 }
@@ -73,6 +81,11 @@ void Machine::flat(Op op, u32 vdst, u32 addr, u32 data, i32 offset, u32 saddr, b
 }
 
 runtime::Stop Machine::run() {
+  prepare();
+  return resume();
+}
+
+void Machine::prepare() {
   code_.push_back(0xbf81'0000);
   const runtime::InterpreterCode range = {code_address(), code_.size() * 4};
   auto engine = runtime::make_interpreter({.target = target_, .code = {&range, 1}, .entry = code_address()});
@@ -89,11 +102,11 @@ runtime::Stop Machine::run() {
   init.mode = mode;
   init.m0 = ~0u;
   engine_->start(wave_.get(), init, group_, 0);
-  for (u32 reg = 0; reg < initial_.size(); ++reg) std::copy(initial_[reg].begin(), initial_[reg].end(), wave_->vgpr[reg]);
+  for (u32 reg = 0; reg < initial_.size(); ++reg)
+    std::copy(initial_[reg].begin(), initial_[reg].end(), wave_->vgpr[reg]);
   for (u32 reg = 0; reg < sgprs_.size(); ++reg)
     if (reg != kM0 && reg != kExec && reg != kExec + 1) wave_->sgpr[reg] = sgprs_[reg];
   if (sgprs_[kM0] != 0) wave_->sgpr[kM0] = sgprs_[kM0];
-  return engine_->run(wave_.get());
 }
 
 runtime::Stop Machine::resume() { return engine_->run(wave_.get()); }

@@ -42,11 +42,11 @@ public:
 
   // The program. Each call appends one instruction.
   void raw(std::initializer_list<u32> dwords) { code_.insert(code_.end(), dwords); }
-  /// Any VOP1, VOP2, VOPC or VOP3 instruction in its 64-bit encoding. `sdst` is the scalar destination of the forms
-  /// that have one beside vdst.
+  /// Any VOP1, VOP2, VOPC or VOP3 instruction in its 64-bit encoding. `sdst` is the scalar destination of the
+  /// forms that have one beside vdst.
   void vop3(Op op, u32 vdst, std::initializer_list<u32> sources, const Mods& mods = {}, u32 sdst = kVcc);
-  void vop3p(Op op, u32 vdst, std::initializer_list<u32> sources, u32 op_sel = 0, u32 op_sel_hi = 7, u32 neg = 0,
-             u32 neg_hi = 0, bool clamp = false);
+  void vop3p(Op op, u32 vdst, std::initializer_list<u32> sources, u32 op_sel = 0, u32 op_sel_hi = 7,
+             u32 neg = 0, u32 neg_hi = 0, bool clamp = false);
   void sop2(Op op, u32 sdst, u32 a, u32 b);
   void sop1(Op op, u32 sdst, u32 a);
   void sopc(Op op, u32 a, u32 b);
@@ -84,9 +84,12 @@ public:
     set_s(reg + 1, static_cast<u32>(value >> 32));
   }
 
-  /// Runs to the end; s_endpgm is appended.
+  [[nodiscard]] std::size_t size() const { return code_.size(); }
+  /// Appends s_endpgm and puts the wave in its initial state.
+  void prepare();
+  /// prepare(), and runs to the end.
   runtime::Stop run();
-  /// Goes on after a barrier.
+  /// Runs what is prepared, or goes on after a barrier.
   runtime::Stop resume();
 
   // The state afterwards.
@@ -115,14 +118,17 @@ inline float f32_of(u32 x) { return std::bit_cast<float>(x); }
 inline double f64_of(u64 x) { return std::bit_cast<double>(x); }
 
 /// The result of one instruction on lane 0's sources, in every lane alike.
-u32 evaluate(Target target, Op op, std::initializer_list<u32> sources, const Mods& mods = {}, u32 mode = kModeDefault);
-u64 evaluate64(Target target, Op op, std::initializer_list<u64> sources, const Mods& mods = {}, u32 mode = kModeDefault);
+u32 evaluate(Target target, Op op, std::initializer_list<u32> sources, const Mods& mods = {},
+             u32 mode = kModeDefault);
+u64 evaluate64(Target target, Op op, std::initializer_list<u64> sources, const Mods& mods = {},
+               u32 mode = kModeDefault);
 
 /// Values that break arithmetic, as f32 bits.
 inline constexpr u32 kSpecials[] = {
-    0x0000'0000, 0x8000'0000, 0x0000'0001, 0x807f'ffff, 0x0080'0000, 0x8080'0000, 0x3f80'0000, 0xbf80'0000, 0x3f00'0000,
-    0x4000'0000, 0x7f7f'ffff, 0xff7f'ffff, 0x7f80'0000, 0xff80'0000, 0x7fc0'0001, 0xffc0'1234, 0x7f80'0001, 0xffa0'0000,
-    0x3eff'ffff, 0x4b00'0001, 0x4f00'0000, 0xcf00'0000, 0x4f80'0000, 0x0040'0000, 0x7e80'0000, 0x7f00'0000, 0x0010'0000,
+    0x0000'0000, 0x8000'0000, 0x0000'0001, 0x807f'ffff, 0x0080'0000, 0x8080'0000, 0x3f80'0000,
+    0xbf80'0000, 0x3f00'0000, 0x4000'0000, 0x7f7f'ffff, 0xff7f'ffff, 0x7f80'0000, 0xff80'0000,
+    0x7fc0'0001, 0xffc0'1234, 0x7f80'0001, 0xffa0'0000, 0x3eff'ffff, 0x4b00'0001, 0x4f00'0000,
+    0xcf00'0000, 0x4f80'0000, 0x0040'0000, 0x7e80'0000, 0x7f00'0000, 0x0010'0000,
 };
 
 } // namespace lanewise::interp::test

@@ -179,7 +179,8 @@ TEST(Memory, LdsAtomicsAndWideAccess) {
 }
 
 /// A V# for `records` in units the target gives them.
-void set_resource(Machine& m, u32 sgpr_base, const void* base, u32 stride, u32 records, u32 word3 = 0x7 << 12 | 4 << 15 | 0xfac) {
+void set_resource(Machine& m, u32 sgpr_base, const void* base, u32 stride, u32 records,
+                  u32 word3 = 0x7 << 12 | 4 << 15 | 0xfac) {
   m.set_s(sgpr_base, static_cast<u32>(address(base)));
   m.set_s(sgpr_base + 1, static_cast<u32>(address(base) >> 32 & 0xffff) | stride << 16);
   m.set_s(sgpr_base + 2, records);
@@ -264,8 +265,9 @@ TEST(Memory, ScalarLoads) {
   Machine m(Target::gfx900);
   m.set_s64(0, address(data));
   set_resource(m, 8, data, 0, 12);
-  m.raw({0xc000'0000 | 2u << 18 | 20u << 6 | 1u << 17 | 0u, 16});       // s_load_dwordx4 s[20:23], s[0:1], 16
-  m.raw({0xc000'0000 | 0xau << 18 | 24u << 6 | 1u << 17 | 4u, 4});      // s_buffer_load_dwordx4 s[24:27], s[8:11], 4
+  m.raw({0xc000'0000 | 2u << 18 | 20u << 6 | 1u << 17 | 0u, 16}); // s_load_dwordx4 s[20:23], s[0:1], 16
+  m.raw(
+      {0xc000'0000 | 0xau << 18 | 24u << 6 | 1u << 17 | 4u, 4}); // s_buffer_load_dwordx4 s[24:27], s[8:11], 4
   m.run();
   EXPECT_EQ(m.s(20), 54u);
   EXPECT_EQ(m.s(23), 57u);

@@ -28,11 +28,11 @@ Scalar run1(Op op, u64 a, Target target = Target::gfx900) {
   return {m.s64(10), m.scc()};
 }
 
-#define EXPECT_SCALAR(result, expected_value, expected_scc)                                                      \
-  do {                                                                                                           \
-    const Scalar r_ = result;                                                                                    \
-    EXPECT_EQ(r_.value, u64{expected_value});                                                                    \
-    EXPECT_EQ(r_.scc, expected_scc);                                                                             \
+#define EXPECT_SCALAR(result, expected_value, expected_scc)                                                  \
+  do {                                                                                                       \
+    const Scalar r_ = result;                                                                                \
+    EXPECT_EQ(r_.value, u64{expected_value});                                                                \
+    EXPECT_EQ(r_.scc, expected_scc);                                                                         \
   } while (false)
 
 TEST(Salu, Arithmetic) {
@@ -110,14 +110,14 @@ TEST(Control, LoopAndBranches) {
 
 TEST(Control, CallsAndIndirectJumps) {
   Machine m(Target::gfx900);
-  m.sop1(Op::s_getpc_b64, 0, 0);          // s[0:1] = address of the next instruction
+  m.sop1(Op::s_getpc_b64, 0, 0); // s[0:1] = address of the next instruction
   m.sop2(Op::s_add_u32, 2, 0, inline_int(24));
   m.sop2(Op::s_addc_u32, 3, 1, inline_int(0));
-  m.sop1(Op::s_swappc_b64, 4, 2);         // to +24
+  m.sop1(Op::s_swappc_b64, 4, 2); // to +24
   m.sop2(Op::s_add_u32, 10, 10, inline_int(1));
   m.sopp(Op::s_endpgm);
   m.sopp(Op::s_nop);
-  m.sopk(Op::s_movk_i32, 10, 41);         // +24 from the second instruction
+  m.sopk(Op::s_movk_i32, 10, 41); // +24 from the second instruction
   m.sop1(Op::s_setpc_b64, 0, 4);
   EXPECT_EQ(m.run().reason, StopReason::End);
   EXPECT_EQ(m.s(10), 42u);
@@ -217,9 +217,9 @@ TEST(Control, Vskip) {
 
 TEST(Control, ForkAndJoin) {
   Machine m(Target::gfx803);
-  m.set_s64(20, 0x3);               // two of four lanes pass
+  m.set_s64(20, 0x3); // two of four lanes pass
   m.exec = 0xf;
-  m.sopk(Op::s_movk_i32, 22, 0);    // CSP at the fork
+  m.sopk(Op::s_movk_i32, 22, 0); // CSP at the fork
   m.sopk(Op::s_cbranch_i_fork, 20, 2);
   m.vop3(Op::v_mov_b32, 0, {inline_int(1)}); // fail path
   m.vop3(Op::v_mov_b32, 1, {inline_int(2)}); // both

@@ -1,5 +1,5 @@
-// Single and double precision arithmetic: special values, MODE, output modifiers. Expectations are computed from integer
-// and long double arithmetic, not from what the interpreter uses.
+// Single and double precision arithmetic: special values, MODE, output modifiers. Expectations are computed
+// from integer and long double arithmetic, not from what the interpreter uses.
 #include "tests/interp/machine.hpp"
 
 #include <cmath>
@@ -17,7 +17,8 @@ u32 rounded(long double exact) { return bits(static_cast<float>(exact)); }
 TEST(ValuF32, AddMulOverSpecialValues) {
   for (u32 a : kSpecials)
     for (u32 b : kSpecials) {
-      const u32 sum = evaluate(Target::gfx900, Op::v_add_f32, {a, b}), product = evaluate(Target::gfx900, Op::v_mul_f32, {a, b});
+      const u32 sum = evaluate(Target::gfx900, Op::v_add_f32, {a, b}),
+                product = evaluate(Target::gfx900, Op::v_mul_f32, {a, b});
       if (nan32(a) || nan32(b)) {
         const u32 expected = quiet(nan32(a) ? a : b);
         EXPECT_EQ(sum, expected);
@@ -55,9 +56,12 @@ TEST(ValuF32, RoundModes) {
   for (u32 round = 0; round < 4; ++round) {
     const u32 mode = kModeDefault | round;
     EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(1.0f), bits(0x1p-25f)}, {}, mode), third[round]);
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(-1.0f), bits(-0x1p-25f)}, {}, mode), minus[round]);
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(-1.0f), bits(-0x1p-25f)}, {}, mode),
+              minus[round]);
     // The f64 field leaves f32 alone.
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(1.0f), bits(0x1p-25f)}, {}, kModeDefault | round << 2), third[0]);
+    EXPECT_EQ(
+        evaluate(Target::gfx900, Op::v_add_f32, {bits(1.0f), bits(0x1p-25f)}, {}, kModeDefault | round << 2),
+        third[0]);
   }
 }
 
@@ -65,14 +69,17 @@ TEST(ValuF32, DenormalModes) {
   const u32 tiny = 0x0000'0010, least = 0x0080'0000;
   const u32 keep = 0x330, flush_in = 0x320, flush_out = 0x310, flush = 0x300;
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {tiny, 0}, {}, keep), tiny);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {tiny | 0x8000'0000, 0x8000'0000}, {}, flush_in), 0x8000'0000u);
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {tiny | 0x8000'0000, 0x8000'0000}, {}, flush_in),
+            0x8000'0000u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_mul_f32, {least, bits(0.5f)}, {}, flush_in), 0x0040'0000u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_mul_f32, {least, bits(-0.5f)}, {}, flush_out), 0x8000'0000u);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_mul_f32, {tiny, bits(0x1p60f)}, {}, flush_out), bits(f32_of(tiny) * 0x1p60f));
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_mul_f32, {tiny, bits(0x1p60f)}, {}, flush_out),
+            bits(f32_of(tiny) * 0x1p60f));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_mul_f32, {tiny, bits(0x1p60f)}, {}, flush), 0u);
   // v_mad always flushes.
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_mad_f32, {tiny, bits(0x1p60f), 0}, {}, keep), 0u);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_fma_f32, {tiny, bits(0x1p60f), 0}, {}, keep), bits(f32_of(tiny) * 0x1p60f));
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_fma_f32, {tiny, bits(0x1p60f), 0}, {}, keep),
+            bits(f32_of(tiny) * 0x1p60f));
 }
 
 TEST(ValuF32, OmodWorksWithoutIeeeAndDenormalsOnly) {
@@ -96,7 +103,8 @@ TEST(ValuF32, Clamp) {
 }
 
 TEST(ValuF32, SourceModifiersWorkOnBits) {
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(-3.0f), bits(5.0f)}, {.abs = 1, .neg = 2}), bits(-2.0f));
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_add_f32, {bits(-3.0f), bits(5.0f)}, {.abs = 1, .neg = 2}),
+            bits(-2.0f));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_max_f32, {0x7fc0'0001, 0x7fc0'0002}, {.neg = 2}), 0xffc0'0002u);
 }
 
@@ -137,7 +145,8 @@ TEST(ValuF32, LdexpAndFrexp) {
   for (u32 a : kSpecials)
     for (i32 n : {-400, -150, -127, -24, -1, 0, 1, 25, 127, 300}) {
       const u32 expected = nan32(a) ? quiet(a) : bits(std::ldexp(f32_of(a), n));
-      EXPECT_EQ(evaluate(Target::gfx900, Op::v_ldexp_f32, {a, static_cast<u32>(n)}), expected) << std::hex << a << " " << n;
+      EXPECT_EQ(evaluate(Target::gfx900, Op::v_ldexp_f32, {a, static_cast<u32>(n)}), expected)
+          << std::hex << a << " " << n;
     }
   for (u32 a : kSpecials) {
     if (nan32(a) || std::isinf(f32_of(a))) {
@@ -147,34 +156,63 @@ TEST(ValuF32, LdexpAndFrexp) {
     int exponent = 0;
     const float mantissa = std::frexp(f32_of(a), &exponent);
     EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_mant_f32, {a}), bits(mantissa)) << std::hex << a;
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_exp_i32_f32, {a}), static_cast<u32>(exponent)) << std::hex << a;
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_frexp_exp_i32_f32, {a}), static_cast<u32>(exponent))
+        << std::hex << a;
   }
 }
 
 TEST(ValuF32, ExamplesOfTheGuide) {
-  const struct { Op op; u32 in, out; } examples[] = {
-      {Op::v_exp_f32, 0xff80'0000, 0}, {Op::v_exp_f32, 0x8000'0000, 0x3f80'0000}, {Op::v_exp_f32, 0x7f80'0000, 0x7f80'0000},
-      {Op::v_log_f32, 0xff80'0000, kNan}, {Op::v_log_f32, 0xbf80'0000, kNan}, {Op::v_log_f32, 0x8000'0000, 0xff80'0000},
-      {Op::v_log_f32, 0, 0xff80'0000}, {Op::v_log_f32, 0x3f80'0000, 0}, {Op::v_log_f32, 0x7f80'0000, 0x7f80'0000},
-      {Op::v_rcp_f32, 0xff80'0000, 0x8000'0000}, {Op::v_rcp_f32, 0xc000'0000, 0xbf00'0000}, {Op::v_rcp_f32, 0, 0x7f80'0000},
-      {Op::v_rsq_f32, 0xff80'0000, kNan}, {Op::v_rsq_f32, 0x8000'0000, 0xff80'0000}, {Op::v_rsq_f32, 0x4080'0000, 0x3f00'0000},
-      {Op::v_sqrt_f32, 0x8000'0000, 0x8000'0000}, {Op::v_sqrt_f32, 0x4080'0000, 0x4000'0000},
-      {Op::v_sin_f32, 0xff80'0000, kNan}, {Op::v_sin_f32, 0xff7f'ffff, 0}, {Op::v_sin_f32, 0x8000'0000, 0x8000'0000},
-      {Op::v_sin_f32, 0x3e80'0000, 0x3f80'0000}, {Op::v_cos_f32, 0xff7f'ffff, 0x3f80'0000}, {Op::v_cos_f32, 0x3e80'0000, 0},
+  const struct {
+    Op op;
+    u32 in, out;
+  } examples[] = {
+      {Op::v_exp_f32, 0xff80'0000, 0},
+      {Op::v_exp_f32, 0x8000'0000, 0x3f80'0000},
+      {Op::v_exp_f32, 0x7f80'0000, 0x7f80'0000},
+      {Op::v_log_f32, 0xff80'0000, kNan},
+      {Op::v_log_f32, 0xbf80'0000, kNan},
+      {Op::v_log_f32, 0x8000'0000, 0xff80'0000},
+      {Op::v_log_f32, 0, 0xff80'0000},
+      {Op::v_log_f32, 0x3f80'0000, 0},
+      {Op::v_log_f32, 0x7f80'0000, 0x7f80'0000},
+      {Op::v_rcp_f32, 0xff80'0000, 0x8000'0000},
+      {Op::v_rcp_f32, 0xc000'0000, 0xbf00'0000},
+      {Op::v_rcp_f32, 0, 0x7f80'0000},
+      {Op::v_rsq_f32, 0xff80'0000, kNan},
+      {Op::v_rsq_f32, 0x8000'0000, 0xff80'0000},
+      {Op::v_rsq_f32, 0x4080'0000, 0x3f00'0000},
+      {Op::v_sqrt_f32, 0x8000'0000, 0x8000'0000},
+      {Op::v_sqrt_f32, 0x4080'0000, 0x4000'0000},
+      {Op::v_sin_f32, 0xff80'0000, kNan},
+      {Op::v_sin_f32, 0xff7f'ffff, 0},
+      {Op::v_sin_f32, 0x8000'0000, 0x8000'0000},
+      {Op::v_sin_f32, 0x3e80'0000, 0x3f80'0000},
+      {Op::v_cos_f32, 0xff7f'ffff, 0x3f80'0000},
+      {Op::v_cos_f32, 0x3e80'0000, 0},
   };
   for (const auto& e : examples)
-    EXPECT_EQ(evaluate(Target::gfx900, e.op, {e.in}), e.out) << isa::row_of(e.op).name << " " << std::hex << e.in;
+    EXPECT_EQ(evaluate(Target::gfx900, e.op, {e.in}), e.out)
+        << isa::row_of(e.op).name << " " << std::hex << e.in;
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_rcp_f32, {0x0000'0001}), 0x7f80'0000u); // denormals are flushed
 }
 
 TEST(ValuF64, ArithmeticOverSpecialValues) {
-  constexpr u64 kValues[] = {0, 1ull << 63, 1, 0x000f'ffff'ffff'ffff, 0x3ff0'0000'0000'0000, 0xbff8'0000'0000'0001,
-                             0x7fef'ffff'ffff'ffff, 0x7ff0'0000'0000'0000, 0xfff0'0000'0000'0000, 0x7ff8'0000'0000'0005,
+  constexpr u64 kValues[] = {0,
+                             1ull << 63,
+                             1,
+                             0x000f'ffff'ffff'ffff,
+                             0x3ff0'0000'0000'0000,
+                             0xbff8'0000'0000'0001,
+                             0x7fef'ffff'ffff'ffff,
+                             0x7ff0'0000'0000'0000,
+                             0xfff0'0000'0000'0000,
+                             0x7ff8'0000'0000'0005,
                              0x7ff0'0000'0000'0003};
   const auto nan = [](u64 x) { return (x & ~(1ull << 63)) > 0x7ff0'0000'0000'0000; };
   for (u64 a : kValues)
     for (u64 b : kValues) {
-      const u64 sum = evaluate64(Target::gfx900, Op::v_add_f64, {a, b}), product = evaluate64(Target::gfx900, Op::v_mul_f64, {a, b});
+      const u64 sum = evaluate64(Target::gfx900, Op::v_add_f64, {a, b}),
+                product = evaluate64(Target::gfx900, Op::v_mul_f64, {a, b});
       if (nan(a) || nan(b)) {
         EXPECT_EQ(sum, (nan(a) ? a : b) | 1ull << 51);
         EXPECT_EQ(product, (nan(a) ? a : b) | 1ull << 51);

@@ -7,25 +7,32 @@ namespace lanewise::interp::test {
 namespace {
 
 constexpr Target kAll[] = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900, Target::gfx906};
-constexpr u32 kInts[] = {0, 1, 2, 31, 32, 33, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffff, 0x800000, 0xffffff,
-                         0x7fff'ffff, 0x8000'0000, 0x8000'0001, 0xffff'fffe, 0xffff'ffff, 0x1234'5678, 0xcccc'cccc};
+constexpr u32 kInts[] = {0,           1,           2,           31,          32,          33,
+                         0x7f,        0x80,        0xff,        0x7fff,      0x8000,      0xffff,
+                         0x10000,     0x7fffff,    0x800000,    0xffffff,    0x7fff'ffff, 0x8000'0000,
+                         0x8000'0001, 0xffff'fffe, 0xffff'ffff, 0x1234'5678, 0xcccc'cccc};
 
 /// Runs one two-source instruction on all pairs of kInts and compares with `expected`.
 template <class F>
 void check_pairs(Op op, F expected, Target target = Target::gfx900) {
   for (u32 a : kInts)
     for (u32 b : kInts)
-      ASSERT_EQ(evaluate(target, op, {a, b}), static_cast<u32>(expected(a, b))) << isa::row_of(op).name << std::hex << " " << a << " " << b;
+      ASSERT_EQ(evaluate(target, op, {a, b}), static_cast<u32>(expected(a, b)))
+          << isa::row_of(op).name << std::hex << " " << a << " " << b;
 }
 
 TEST(ValuInt, Pairs) {
   check_pairs(Op::v_lshlrev_b32, [](u32 n, u32 x) { return u64{x} << n % 32; });
   check_pairs(Op::v_lshrrev_b32, [](u32 n, u32 x) { return x >> n % 32; });
   check_pairs(Op::v_ashrrev_i32, [](u32 n, u32 x) { return i64{static_cast<i32>(x)} >> n % 32; });
-  check_pairs(Op::v_mul_hi_i32, [](u32 a, u32 b) { return i64{static_cast<i32>(a)} * static_cast<i32>(b) >> 32; });
+  check_pairs(Op::v_mul_hi_i32,
+              [](u32 a, u32 b) { return i64{static_cast<i32>(a)} * static_cast<i32>(b) >> 32; });
   check_pairs(Op::v_mul_hi_u32, [](u32 a, u32 b) { return u64{a} * b >> 32; });
-  check_pairs(Op::v_mul_i32_i24, [](u32 a, u32 b) { return sign_extend(a & 0xffffff, 24) * sign_extend(b & 0xffffff, 24); });
-  check_pairs(Op::v_mul_hi_i32_i24, [](u32 a, u32 b) { return sign_extend(a & 0xffffff, 24) * sign_extend(b & 0xffffff, 24) >> 32; });
+  check_pairs(Op::v_mul_i32_i24,
+              [](u32 a, u32 b) { return sign_extend(a & 0xffffff, 24) * sign_extend(b & 0xffffff, 24); });
+  check_pairs(Op::v_mul_hi_i32_i24, [](u32 a, u32 b) {
+    return sign_extend(a & 0xffffff, 24) * sign_extend(b & 0xffffff, 24) >> 32;
+  });
   check_pairs(Op::v_mul_hi_u32_u24, [](u32 a, u32 b) { return u64{a & 0xffffff} * (b & 0xffffff) >> 32; });
   check_pairs(Op::v_bfm_b32, [](u32 width, u32 offset) {
     u32 x = 0;
@@ -45,9 +52,12 @@ TEST(ValuInt, Unary) {
     return ~0u;
   };
   for (u32 x : kInts) {
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbh_u32, {x}), count(x, [](u32 y, u32 i) { return (y >> (31 - i) & 1) != 0; }));
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbl_b32, {x}), count(x, [](u32 y, u32 i) { return (y >> i & 1) != 0; }));
-    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbh_i32, {x}), count(x, [](u32 y, u32 i) { return i > 0 && (y >> (31 - i) & 1) != y >> 31; }));
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbh_u32, {x}),
+              count(x, [](u32 y, u32 i) { return (y >> (31 - i) & 1) != 0; }));
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbl_b32, {x}),
+              count(x, [](u32 y, u32 i) { return (y >> i & 1) != 0; }));
+    EXPECT_EQ(evaluate(Target::gfx900, Op::v_ffbh_i32, {x}),
+              count(x, [](u32 y, u32 i) { return i > 0 && (y >> (31 - i) & 1) != y >> 31; }));
     u32 reversed = 0;
     for (u32 i = 0; i < 32; ++i) reversed |= (x >> i & 1) << (31 - i);
     EXPECT_EQ(evaluate(Target::gfx900, Op::v_bfrev_b32, {x}), reversed);
@@ -64,7 +74,10 @@ TEST(ValuInt, BitFields) {
         const u32 w = width % 32, o = offset % 32;
         const i64 wide = static_cast<i32>(x);
         const u32 expected = w == 0 ? 0 : static_cast<u32>(sign_extend(static_cast<u64>(wide >> o), w));
-        ASSERT_EQ(evaluate(Target::gfx803, Op::v_bfe_i32, {x, offset, width}), w + o < 32 ? expected : w == 0 ? 0 : static_cast<u32>(wide >> o));
+        ASSERT_EQ(evaluate(Target::gfx803, Op::v_bfe_i32, {x, offset, width}),
+                  w + o < 32 ? expected
+                  : w == 0   ? 0
+                             : static_cast<u32>(wide >> o));
       }
 }
 
@@ -180,16 +193,19 @@ TEST(ValuInt, Conversions) {
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_u32_f32, {bits(-0.75f)}), 0u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_u32_f32, {0x7f80'0000}), 0xffff'ffffu);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_u32_f32, {0xffc0'0000}), 0u);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_rpi_i32_f32, {0x3eff'ffff}), 0u); // 0.49999997 + 0.5 would round to 1
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_rpi_i32_f32, {0x3eff'ffff}),
+            0u); // 0.49999997 + 0.5 would round to 1
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_rpi_i32_f32, {bits(-2.5f)}), static_cast<u32>(-2));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_flr_i32_f32, {bits(-2.5f)}), static_cast<u32>(-3));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f32_u32, {0xffff'ffff}), bits(4294967296.0f));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f32_u32, {0xffff'ffff}, {}, kModeDefault | 3), 0x4f7f'ffffu);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f32_u32, {0}, {}, kModeDefault | 2), 0u); // +0 when rounding down
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_f32_u32, {0}, {}, kModeDefault | 2),
+            0u); // +0 when rounding down
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_off_f32_i4, {0x8}), bits(-0.5f));
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_pknorm_i16_f32, {bits(-1.5f), bits(0.5f)}), 0x4000'8001u);
   EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_pk_u8_f32, {bits(300.0f), 2, 0x1111'1111}), 0x11ff'1111u);
-  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_pkrtz_f16_f32, {0x477f'f000, bits(-0x1.fp-25f)}), 0x8000'7bffu);
+  EXPECT_EQ(evaluate(Target::gfx900, Op::v_cvt_pkrtz_f16_f32, {0x477f'f000, bits(-0x1.fp-25f)}),
+            0x8000'7bffu);
 }
 
 } // namespace
