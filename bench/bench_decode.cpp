@@ -1,6 +1,7 @@
 // Decoder and disassembler speed. Items per second are instructions per second.
 //   code     the functions of tests/kernels/bin as they stand: what clang makes of real kernels
-//   vectors  the test vectors in random order: every instruction and form alike, no pattern for the branch predictor
+//   vectors  the test vectors in random order: every instruction and form alike, no pattern for the branch
+//   predictor
 #include "device_code.hpp"
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
@@ -20,7 +21,8 @@ using Code = std::vector<u32>;
 
 std::size_t count_instructions(Target target, std::span<const u32> code) {
   std::size_t count = 0;
-  for (Inst inst; !code.empty() && decode(target, code, inst) == DecodeStatus::Ok; ++count) code = code.subspan(inst.size / 4);
+  for (Inst inst; !code.empty() && decode(target, code, inst) == DecodeStatus::Ok; ++count)
+    code = code.subspan(inst.size / 4);
   return code.empty() ? count : 0;
 }
 
@@ -47,7 +49,8 @@ Code shuffled_vectors(Target target) {
     if (vector.target == target) chosen.push_back(&vector);
   std::shuffle(chosen.begin(), chosen.end(), std::mt19937(1));
   Code code;
-  for (const testing::Vector* vector : chosen) code.insert(code.end(), vector->dwords.begin(), vector->dwords.end());
+  for (const testing::Vector* vector : chosen)
+    code.insert(code.end(), vector->dwords.begin(), vector->dwords.end());
   return code;
 }
 

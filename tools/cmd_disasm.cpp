@@ -37,7 +37,8 @@ Result<std::string> disassemble_raw(const Options& options) {
     u32 word = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
     if (status != std::errc() || end != text.data() + text.size() || text.empty())
-      return Error{ErrorCode::Usage, "--raw takes 32-bit words in hexadecimal, not '" + std::string(text) + "'"};
+      return Error{ErrorCode::Usage,
+                   "--raw takes 32-bit words in hexadecimal, not '" + std::string(text) + "'"};
     words.push_back(word);
   }
   return list_words(words, target->isa, options.listing);
@@ -83,18 +84,18 @@ int run(const Options& options) {
   return kSuccess;
 }
 
-const Subcommand registration = {30, [](CLI::App& app, Action& action) {
-                                   auto options = std::make_shared<Options>();
-                                   CLI::App* sub =
-                                       app.add_subcommand(kName, "show machine code in LLVM's syntax");
-                                   options->add_to(*sub);
-                                   sub->get_option("CODE_OBJECT")->required(false);
-                                   sub->add_option("--raw", options->raw, "disassemble these 32-bit words")->type_name("HEX...");
-                                   sub->add_flag("--addresses", options->listing.addresses, "show each instruction's address");
-                                   sub->add_flag("--bytes", options->listing.bytes, "show each instruction's machine code");
-                                   sub->footer(kFooter);
-                                   sub->callback([=, &action] { action = [=] { return run(*options); }; });
-                                 }};
+const Subcommand registration = {
+    30, [](CLI::App& app, Action& action) {
+      auto options = std::make_shared<Options>();
+      CLI::App* sub = app.add_subcommand(kName, "show machine code in LLVM's syntax");
+      options->add_to(*sub);
+      sub->get_option("CODE_OBJECT")->required(false);
+      sub->add_option("--raw", options->raw, "disassemble these 32-bit words")->type_name("HEX...");
+      sub->add_flag("--addresses", options->listing.addresses, "show each instruction's address");
+      sub->add_flag("--bytes", options->listing.bytes, "show each instruction's machine code");
+      sub->footer(kFooter);
+      sub->callback([=, &action] { action = [=] { return run(*options); }; });
+    }};
 
 } // namespace
 } // namespace lanewise::tools

@@ -18,7 +18,8 @@ using isa::Target;
 /// One stretch of code being listed.
 class Listing {
 public:
-  Listing(Target target, std::span<const u8> code, u64 address, const ListingOptions& options, unsigned& labels, std::string& out)
+  Listing(Target target, std::span<const u8> code, u64 address, const ListingOptions& options,
+          unsigned& labels, std::string& out)
       : target_(target), code_(code), address_(address), options_(options), next_label_(labels), out_(out) {}
 
   void name(u64 address, std::string_view symbol) { names_[address].push_back(symbol); }
@@ -41,7 +42,8 @@ private:
     for (u64 at = 0; at < code_.size();) {
       starts.push_back(at);
       const auto inst = isa::decode(target_, code_.subspan(at));
-      if (const isa::Operand* branch = inst ? branch_operand(*inst) : nullptr) targets.push_back(at + inst->size + 4 * branch->value);
+      if (const isa::Operand* branch = inst ? branch_operand(*inst) : nullptr)
+        targets.push_back(at + inst->size + 4 * branch->value);
       at += inst ? inst->size : step(at);
     }
     for (u64 target : targets)
@@ -67,15 +69,18 @@ private:
     }
     const isa::Operand* branch = branch_operand(*inst);
     const auto label = branch ? labels_.find(at + inst->size + 4 * branch->value) : labels_.end();
-    const std::string text = isa::text(*inst, target_, {.label = label != labels_.end() ? std::string_view(label->second) : ""});
-    if (reads_back(*inst, text, rest)) emit(at, inst->size, text, "");
-    else emit(at, inst->size, as_data(rest.first(inst->size)), text);
+    const std::string text =
+        isa::text(*inst, target_, {.label = label != labels_.end() ? std::string_view(label->second) : ""});
+    if (reads_back(*inst, text, rest))
+      emit(at, inst->size, text, "");
+    else
+      emit(at, inst->size, as_data(rest.first(inst->size)), text);
     return inst->size;
   }
 
-  /// Whether `text` assembles to the bytes it came from. Most instructions need no look: their encoding is determined by what
-  /// they do. Literals that could have been inline constants, bits that are ignored, and scalar values that the hardware cannot
-  /// read together are the exceptions.
+  /// Whether `text` assembles to the bytes it came from. Most instructions need no look: their encoding is
+  /// determined by what they do. Literals that could have been inline constants, bits that are ignored, and
+  /// scalar values that the hardware cannot read together are the exceptions.
   bool reads_back(const isa::Inst& inst, const std::string& text, std::span<const u8> bytes) const {
     const auto same = [&](const isa::EncodedInst& words) {
       return 4u * words.count == inst.size && std::memcmp(words.words.data(), bytes.data(), inst.size) == 0;
@@ -94,17 +99,21 @@ private:
 
   static std::string as_data(std::span<const u8> bytes) {
     std::string text = ".long ";
-    for (std::size_t i = 0; i < bytes.size(); i += 4) text += fmt::format("{}{:#010x}", i ? ", " : "", load_le<u32>(bytes.data() + i));
+    for (std::size_t i = 0; i < bytes.size(); i += 4)
+      text += fmt::format("{}{:#010x}", i ? ", " : "", load_le<u32>(bytes.data() + i));
     return text;
   }
 
   void emit(u64 at, u64 size, const std::string& text, const std::string& remark) {
     std::string comment;
     if (options_.addresses) comment += fmt::format(" {:012X}{}", address_ + at, options_.bytes ? ":" : "");
-    for (u64 i = 0; options_.bytes && i < size; i += 4) comment += fmt::format(" {:08X}", load_le<u32>(code_.data() + at + i));
+    for (u64 i = 0; options_.bytes && i < size; i += 4)
+      comment += fmt::format(" {:08X}", load_le<u32>(code_.data() + at + i));
     if (!remark.empty()) comment += " " + remark;
-    if (comment.empty()) fmt::format_to(std::back_inserter(out_), "\t{}\n", text);
-    else fmt::format_to(std::back_inserter(out_), "\t{:<58} //{}\n", text, comment);
+    if (comment.empty())
+      fmt::format_to(std::back_inserter(out_), "\t{}\n", text);
+    else
+      fmt::format_to(std::back_inserter(out_), "\t{:<58} //{}\n", text, comment);
   }
 
   const Target target_;
@@ -119,16 +128,22 @@ private:
 
 /// Whether the assembler takes the name as it is.
 bool is_plain(std::string_view name) {
-  const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) && std::all_of(name.begin(), name.end(), good);
+  const auto good = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+  };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), good);
 }
 
-void list_range(const abi::CodeObject& object, u64 address, u64 size, const ListingOptions& options, unsigned& labels, std::string& out) {
+void list_range(const abi::CodeObject& object, u64 address, u64 size, const ListingOptions& options,
+                unsigned& labels, std::string& out) {
   const auto bytes = object.elf.at_address(address, size);
   if (!bytes) return;
-  Listing listing(object.target.isa, {reinterpret_cast<const u8*>(bytes->data()), bytes->size()}, address, options, labels, out);
+  Listing listing(object.target.isa, {reinterpret_cast<const u8*>(bytes->data()), bytes->size()}, address,
+                  options, labels, out);
   for (const abi::Symbol& symbol : object.symbols)
-    if (symbol.kind == abi::Symbol::Kind::Function && symbol.address >= address && symbol.address - address < size && is_plain(symbol.name))
+    if (symbol.kind == abi::Symbol::Kind::Function && symbol.address >= address &&
+        symbol.address - address < size && is_plain(symbol.name))
       listing.name(symbol.address, symbol.name);
   listing.run();
 }
@@ -136,7 +151,8 @@ void list_range(const abi::CodeObject& object, u64 address, u64 size, const List
 } // namespace
 
 std::string list_code(const abi::CodeObject& object, const abi::Kernel* only, const ListingOptions& options) {
-  std::string out = fmt::format("// {}\n\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.text\n\t.p2align 8\n", object.name, object.target.to_string());
+  std::string out = fmt::format("// {}\n\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.text\n\t.p2align 8\n",
+                                object.name, object.target.to_string());
   unsigned labels = 0;
   if (only) {
     list_range(object, only->entry_address, only->code_size, options, labels, out);

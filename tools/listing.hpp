@@ -10,8 +10,9 @@ struct ListingOptions {
   bool addresses = false, bytes = false;
 };
 
-/// All executable bytes of a code object, with its functions' names and labels at branch targets; or one kernel only. What does
-/// not decode, or would not assemble to its bytes again, is shown as `.long` with the reason or the instruction beside it.
+/// All executable bytes of a code object, with its functions' names and labels at branch targets; or one
+/// kernel only. What does not decode, or would not assemble to its bytes again, is shown as `.long` with the
+/// reason or the instruction beside it.
 std::string list_code(const abi::CodeObject& object, const abi::Kernel* only, const ListingOptions& options);
 
 /// Machine code without a file around it.

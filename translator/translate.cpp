@@ -1,4 +1,5 @@
-// The pipeline: each stage once, in order, with its dump and timing hooks. docs/DESIGN.md says why this order.
+// The pipeline: each stage once, in order, with its dump and timing hooks. docs/DESIGN.md says why this
+// order.
 #include "translator/translator.hpp"
 
 #include "isa/decoder.hpp"
@@ -54,7 +55,8 @@ public:
     if (!result_) return *this;
     pass(f_);
     if (!options_.verify) return *this;
-    if (auto valid = ir::verify(f_); !valid) result_ = std::move(valid).error().in(std::string("after ") + name);
+    if (auto valid = ir::verify(f_); !valid)
+      result_ = std::move(valid).error().in(std::string("after ") + name);
     return *this;
   }
   [[nodiscard]] Result<void> result() && { return std::move(result_); }
@@ -65,7 +67,8 @@ private:
   Result<void> result_;
 };
 
-Result<void> optimize(ir::Function& f, const Options& options, std::vector<phases::Reason>& reasons, Stats& stats) {
+Result<void> optimize(ir::Function& f, const Options& options, std::vector<phases::Reason>& reasons,
+                      Stats& stats) {
   PassRunner passes(f, options);
   passes.run("lift", [](ir::Function&) {})
       .run("fold", passes::fold)
@@ -79,10 +82,11 @@ Result<void> optimize(ir::Function& f, const Options& options, std::vector<phase
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
-      .run("predicate", [&](ir::Function& g) {
-        stats.selects_before = count(g, ir::Op::Select);
-        passes::predicate(g);
-      })
+      .run("predicate",
+           [&](ir::Function& g) {
+             stats.selects_before = count(g, ir::Op::Select);
+             passes::predicate(g);
+           })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("legalize", passes::legalize)
@@ -109,7 +113,8 @@ std::string disassemble(const KernelSource& source) {
   std::string text;
   for (u64 pc = source.entry; pc < end;) {
     const auto inst = isa::decode(source.target, source.code.subspan(pc - base));
-    text += fmt::format("{:#8x}: {}\n", pc - base, inst ? isa::text(*inst, source.target) : "(undefined encoding)");
+    text += fmt::format("{:#8x}: {}\n", pc - base,
+                        inst ? isa::text(*inst, source.target) : "(undefined encoding)");
     pc += inst ? inst->size : 4;
   }
   return text;
@@ -124,7 +129,8 @@ std::string print(const std::vector<phases::Reason>& reasons, const ir::Function
 
 } // namespace
 
-Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options, Stats* out) {
+Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options,
+                                                       Stats* out) {
   Stats unused;
   Stats& stats = out != nullptr ? *out : unused;
   stats = Stats{};
@@ -138,8 +144,9 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
   if (!lifted->untranslated.empty()) {
     const lift::Untranslated& first = lifted->untranslated.front();
     stats.first_untranslated = first.text;
-    return Error{ErrorCode::Unsupported, fmt::format("{}+{:#x}: no rule to recompile `{}` ({} such instructions)", source.name,
-                                                     first.pc, first.text, stats.untranslated_instructions)};
+    return Error{ErrorCode::Unsupported,
+                 fmt::format("{}+{:#x}: no rule to recompile `{}` ({} such instructions)", source.name,
+                             first.pc, first.text, stats.untranslated_instructions)};
   }
   ir::Function& f = lifted->function;
   std::vector<phases::Reason> reasons;
@@ -149,11 +156,13 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
   stats.phases = static_cast<u32>(plan.phases.size());
-  dump(options, options.dump.phases, "phases", options.dump.phases ? phases::print(plan, f) + print(reasons, f) : "");
+  dump(options, options.dump.phases, "phases",
+       options.dump.phases ? phases::print(plan, f) + print(reasons, f) : "");
   stats.passes_ms = clock.lap();
   const u64 base = reinterpret_cast<u64>(source.code.data());
   auto compiled = x86::compile(
-      f, plan, {.simd = options.simd, .code_base = base, .verify = options.verify, .listing = options.dump.x86});
+      f, plan,
+      {.simd = options.simd, .code_base = base, .verify = options.verify, .listing = options.dump.x86});
   stats.emit_ms = clock.lap();
   if (!compiled) return std::move(compiled).error();
   dump(options, options.dump.x86, "x86", compiled->listing);
@@ -164,10 +173,12 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
 
 bool host_supports(Simd simd) {
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   if (simd == Simd::Avx2) return avx2;
   return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512cd");
 }
 
 } // namespace lanewise::translator

@@ -15,13 +15,15 @@ Assembly assemble(std::string_view source, const AssembleOptions& options) {
   assembler::Statements statements(source, options, program, out.errors);
   statements.run();
   out.target = statements.target();
-  if (out.errors.empty() && !out.target) out.errors.push_back({{}, "no target: the source needs .amdgcn_target, or the command --target"});
+  if (out.errors.empty() && !out.target)
+    out.errors.push_back({{}, "no target: the source needs .amdgcn_target, or the command --target"});
   if (out.errors.empty()) {
     const std::vector<u8> file = assembler::link(program, out.errors);
     const auto bytes = std::as_bytes(std::span(file));
     out.code_object.assign(bytes.begin(), bytes.end());
   }
-  std::stable_sort(out.errors.begin(), out.errors.end(), [](const auto& a, const auto& b) { return a.at.line < b.at.line; });
+  std::stable_sort(out.errors.begin(), out.errors.end(),
+                   [](const auto& a, const auto& b) { return a.at.line < b.at.line; });
   if (out.errors.size() >= Assembly::kMaxErrors) {
     out.errors.resize(Assembly::kMaxErrors);
     out.errors.push_back({out.errors.back().at, "too many errors"});
@@ -44,7 +46,8 @@ std::string format_errors(const Assembly& assembly, std::string_view source, std
     constexpr std::size_t kMaxShown = 160;
     if (text.empty() || error.at.column > kMaxShown) continue;
     std::string caret;
-    for (std::size_t i = 0; i + 1 < error.at.column && i < text.size(); ++i) caret += text[i] == '\t' ? '\t' : ' ';
+    for (std::size_t i = 0; i + 1 < error.at.column && i < text.size(); ++i)
+      caret += text[i] == '\t' ? '\t' : ' ';
     out += fmt::format("{}\n{}^\n", text.substr(0, kMaxShown), caret);
   }
   return out;

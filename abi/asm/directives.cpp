@@ -15,6 +15,7 @@ using isa::TokenKind;
 
 Statements::Directive Statements::find_directive(std::string_view directive) {
   using S = Statements;
+  // clang-format off
   static const std::map<std::string_view, Directive> kDirectives = {
       {".amdgcn_target", &S::amdgcn_target}, {".amdhsa_code_object_version", &S::code_object_version},
       {".amdhsa_kernel", &S::amdhsa_kernel}, {".amdgpu_metadata", &S::amdgpu_metadata},
@@ -37,6 +38,7 @@ Statements::Directive Statements::find_directive(std::string_view directive) {
       {".file", &S::ignore}, {".ident", &S::ignore}, {".loc", &S::ignore}, {".addrsig", &S::ignore}, {".addrsig_sym", &S::ignore},
       {".cfi_startproc", &S::ignore}, {".cfi_endproc", &S::ignore}, {".cfi_sections", &S::ignore},
   };
+  // clang-format on
   const auto it = kDirectives.find(directive);
   return it == kDirectives.end() ? nullptr : it->second;
 }
@@ -54,8 +56,10 @@ void Statements::amdgcn_target() {
   auto target = parse_target_id(text);
   if (!target) return fail(at, target.error().message);
   if (options_.target && options_.target->isa != target->isa)
-    return fail(at, fmt::format("the source is for {}, but {} was asked for", target->processor, options_.target->processor));
-  if (target_ && !options_.target && target_->to_string() != target->to_string()) return fail(at, "the source names two targets");
+    return fail(at, fmt::format("the source is for {}, but {} was asked for", target->processor,
+                                options_.target->processor));
+  if (target_ && !options_.target && target_->to_string() != target->to_string())
+    return fail(at, "the source names two targets");
   target_ = *target;
 }
 
@@ -89,7 +93,8 @@ void Statements::amdhsa_kernel() {
     }
     const auto value = number();
     if (!value) continue;
-    if (std::string error = fields.set(token.text.substr(1), *value); !error.empty()) fail(token.at, std::move(error));
+    if (std::string error = fields.set(token.text.substr(1), *value); !error.empty())
+      fail(token.at, std::move(error));
     expect_end();
   }
   if (!good) return;
@@ -98,7 +103,8 @@ void Statements::amdhsa_kernel() {
   add_descriptor(kernel, std::get<0>(bytes), at);
 }
 
-void Statements::add_descriptor(const std::string& kernel, const std::array<u8, 64>& bytes, SourceLocation at) {
+void Statements::add_descriptor(const std::string& kernel, const std::array<u8, 64>& bytes,
+                                SourceLocation at) {
   constexpr u64 kDescriptorAlignment = 64, kEntryOffset = 16;
   align(kDescriptorAlignment, std::nullopt, 1, kDescriptorAlignment);
   const std::string descriptor = kernel + ".kd";
@@ -117,8 +123,12 @@ void Statements::add_descriptor(const std::string& kernel, const std::array<u8, 
   distance.lhs = reference(kernel);
   distance.rhs = reference(descriptor);
   distance.at = at;
-  program_.fixups.push_back({.kind = Fixup::Kind::Data, .section = section_, .offset = section().bytes.size() + kEntryOffset, .bytes = 8,
-                             .expression = std::make_shared<const isa::Expression>(std::move(distance)), .at = at});
+  program_.fixups.push_back({.kind = Fixup::Kind::Data,
+                             .section = section_,
+                             .offset = section().bytes.size() + kEntryOffset,
+                             .bytes = 8,
+                             .expression = std::make_shared<const isa::Expression>(std::move(distance)),
+                             .at = at});
   isa::Expression size;
   size.value = static_cast<i64>(bytes.size());
   const u32 code_symbol = program_.symbol(kernel, at), descriptor_symbol = program_.symbol(descriptor, at);
@@ -160,7 +170,10 @@ void default_attributes(std::string_view name, u64& flags, u32& type) {
     return name.starts_with(family) && (name.size() == family.size() || name[family.size()] == '.');
   };
   type = is(".bss") ? kNobits : is(".note") ? kNote : kProgbits;
-  flags = is(".text") ? kAlloc | kExecute : is(".data") || is(".bss") ? kAlloc | kWrite : is(".rodata") ? kAlloc : 0;
+  flags = is(".text")                 ? kAlloc | kExecute
+          : is(".data") || is(".bss") ? kAlloc | kWrite
+          : is(".rodata")             ? kAlloc
+                                      : 0;
 }
 
 } // namespace
@@ -169,7 +182,8 @@ void default_attributes(std::string_view name, u64& flags, u32& type) {
 void Statements::section_directive() {
   const Token first = cursor_.next();
   std::string section_name;
-  if (first.is(TokenKind::String)) section_name = isa::unescape(first.text);
+  if (first.is(TokenKind::String))
+    section_name = isa::unescape(first.text);
   else if (first.is(TokenKind::Identifier)) { // A name can contain characters that are tokens of their own.
     const char* end = first.text.data() + first.text.size();
     while (!cursor_.at_end() && !cursor_.peek().is(",")) {
@@ -235,10 +249,14 @@ void Statements::type() {
   if (failed_) return;
   if (kind.starts_with('@')) kind.erase(0, 1);
   Symbol& symbol = program_.symbols[program_.symbol(symbol_name, at)];
-  if (kind == "function" || kind == "STT_FUNC") symbol.type = SymbolType::Function;
-  else if (kind == "object" || kind == "STT_OBJECT") symbol.type = SymbolType::Object;
-  else if (kind == "notype" || kind == "STT_NOTYPE") symbol.type = SymbolType::None;
-  else fail(at, "expected @function, @object or @notype");
+  if (kind == "function" || kind == "STT_FUNC")
+    symbol.type = SymbolType::Function;
+  else if (kind == "object" || kind == "STT_OBJECT")
+    symbol.type = SymbolType::Object;
+  else if (kind == "notype" || kind == "STT_NOTYPE")
+    symbol.type = SymbolType::None;
+  else
+    fail(at, "expected @function, @object or @notype");
 }
 
 void Statements::size() {
@@ -271,18 +289,24 @@ void Statements::real_value(unsigned bytes) {
   do {
     const bool minus = cursor_.accept("-");
     const Token& token = cursor_.next();
-    if (!token.is(TokenKind::Real) && !token.is(TokenKind::Integer)) return fail(token.at, "expected a number");
-    double value = token.is(TokenKind::Real) ? std::bit_cast<double>(token.integer) : static_cast<double>(token.integer);
+    if (!token.is(TokenKind::Real) && !token.is(TokenKind::Integer))
+      return fail(token.at, "expected a number");
+    double value =
+        token.is(TokenKind::Real) ? std::bit_cast<double>(token.integer) : static_cast<double>(token.integer);
     if (minus) value = -value;
-    if (bytes == 8) append_value(std::bit_cast<u64>(value), 8);
-    else append_value(std::bit_cast<u32>(static_cast<float>(value)), 4);
+    if (bytes == 8)
+      append_value(std::bit_cast<u64>(value), 8);
+    else
+      append_value(std::bit_cast<u32>(static_cast<float>(value)), 4);
   } while (cursor_.accept(","));
 }
 
 void Statements::string_value(bool terminated) {
   do {
     const Token& token = cursor_.next();
-    if (!token.is(TokenKind::String)) return fail(token.at, token.is(TokenKind::Error) ? std::string(token.text) : "expected a string in double quotes");
+    if (!token.is(TokenKind::String))
+      return fail(token.at, token.is(TokenKind::Error) ? std::string(token.text)
+                                                       : "expected a string in double quotes");
     const std::string bytes = isa::unescape(token.text);
     append(bytes.data(), bytes.size());
     if (terminated) append_value(0, 1);
@@ -311,7 +335,8 @@ void Statements::fill() {
   if (cursor_.accept(",")) value = number().value_or(0);
   if (!count || failed_) return;
   if (bytes == 0) return;
-  for (i64 i = 0; i < *count && !failed_; ++i) append_value(static_cast<u64>(value), static_cast<unsigned>(bytes));
+  for (i64 i = 0; i < *count && !failed_; ++i)
+    append_value(static_cast<u64>(value), static_cast<unsigned>(bytes));
 }
 
 } // namespace lanewise::abi::assembler

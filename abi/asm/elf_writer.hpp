@@ -5,8 +5,8 @@
 
 namespace lanewise::abi::assembler {
 
-/// Places the program's sections (their addresses are set) and the tables around them, then writes the file. Section contents may
-/// change between the two; what determines sizes may not.
+/// Places the program's sections (their addresses are set) and the tables around them, then writes the file.
+/// Section contents may change between the two; what determines sizes may not.
 class ElfWriter {
 public:
   /// `relocations` is how many there will be.
@@ -45,7 +45,7 @@ private:
   std::size_t segment_count() const;
 
   Program& program_;
-  std::vector<Output> outputs_; ///< 0 is the null section
+  std::vector<Output> outputs_;     ///< 0 is the null section
   std::vector<std::size_t> groups_; ///< first output of each loaded segment, and the end of the last
   std::vector<u32> group_flags_;
   std::vector<Segment> segments_;

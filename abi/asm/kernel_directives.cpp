@@ -62,10 +62,17 @@ constexpr Field kFields[] = {
 // clang-format on
 
 /// Directives of later processors.
-constexpr std::string_view kLater[] = {
-    "amdhsa_accum_offset", "amdhsa_tg_split", "amdhsa_wavefront_size32", "amdhsa_workgroup_processor_mode", "amdhsa_memory_ordered",
-    "amdhsa_forward_progress", "amdhsa_shared_vgpr_count", "amdhsa_enable_private_segment", "amdhsa_inst_pref_size",
-    "amdhsa_user_sgpr_kernarg_preload_length", "amdhsa_user_sgpr_kernarg_preload_offset"};
+constexpr std::string_view kLater[] = {"amdhsa_accum_offset",
+                                       "amdhsa_tg_split",
+                                       "amdhsa_wavefront_size32",
+                                       "amdhsa_workgroup_processor_mode",
+                                       "amdhsa_memory_ordered",
+                                       "amdhsa_forward_progress",
+                                       "amdhsa_shared_vgpr_count",
+                                       "amdhsa_enable_private_segment",
+                                       "amdhsa_inst_pref_size",
+                                       "amdhsa_user_sgpr_kernarg_preload_length",
+                                       "amdhsa_user_sgpr_kernarg_preload_offset"};
 
 const Field* find_field(std::string_view name) {
   for (const Field& field : kFields)
@@ -79,10 +86,12 @@ std::string KernelFields::set(std::string_view directive, i64 value) {
   const Field* field = find_field(directive);
   if (!field) {
     for (std::string_view later : kLater)
-      if (later == directive) return fmt::format("'.{}' is for later processors than {}", directive, target_.processor);
+      if (later == directive)
+        return fmt::format("'.{}' is for later processors than {}", directive, target_.processor);
     return fmt::format("unknown directive '.{}'", directive);
   }
-  if (target_.isa < field->since) return fmt::format("'.{}' needs {} or later", directive, to_string(field->since));
+  if (target_.isa < field->since)
+    return fmt::format("'.{}' needs {} or later", directive, to_string(field->since));
   if (value < 0 || value > field->max) return fmt::format("'.{}' takes 0 to {}", directive, field->max);
   if (!values_.emplace(field->name, value).second) return fmt::format("'.{}' is given twice", directive);
   return {};
@@ -97,17 +106,21 @@ i64 KernelFields::get(std::string_view directive) const {
 /// granulated_wavefront_sgpr_count; LLVM counts units of 8 on gfx9 too).
 std::variant<u32, std::string> KernelFields::granulated_sgprs() const {
   const bool xnack_by_default = target_.xnack == Feature::On || target_.xnack == Feature::Any;
-  const bool xnack = has("amdhsa_reserve_xnack_mask") ? get("amdhsa_reserve_xnack_mask") != 0 : xnack_by_default;
+  const bool xnack =
+      has("amdhsa_reserve_xnack_mask") ? get("amdhsa_reserve_xnack_mask") != 0 : xnack_by_default;
   const bool flat = get("amdhsa_reserve_flat_scratch") != 0;
   i64 extra = get("amdhsa_reserve_vcc") ? 2 : 0;
-  if (target_.isa < Target::gfx803) extra = flat ? 4 : extra;
-  else extra = flat ? 6 : xnack ? 4 : extra;
+  if (target_.isa < Target::gfx803)
+    extra = flat ? 4 : extra;
+  else
+    extra = flat ? 6 : xnack ? 4 : extra;
   i64 count = get("amdhsa_next_free_sgpr");
   const bool init_bug = target_.processor == "gfx802"; // always has 96
   const i64 addressable = init_bug ? 96 : target_.isa < Target::gfx803 ? 104 : 102;
   const bool counts_extra = target_.isa < Target::gfx803 || init_bug;
   if (count + (counts_extra ? extra : 0) > addressable)
-    return fmt::format("'.amdhsa_next_free_sgpr' is {}, but {} has {} scalar registers{}", count, target_.processor, addressable,
+    return fmt::format("'.amdhsa_next_free_sgpr' is {}, but {} has {} scalar registers{}", count,
+                       target_.processor, addressable,
                        counts_extra && extra ? fmt::format(", {} of them reserved", extra) : "");
   count = init_bug ? 96 : std::max<i64>(count + extra, 1);
   return static_cast<u32>((count + 7) / 8 - 1);
@@ -125,7 +138,8 @@ std::variant<std::array<u8, 64>, std::string> KernelFields::descriptor() const {
   }
   if (has("amdhsa_user_sgpr_count")) {
     if (get("amdhsa_user_sgpr_count") < user_sgprs)
-      return fmt::format("'.amdhsa_user_sgpr_count' is {}, but {} are enabled", get("amdhsa_user_sgpr_count"), user_sgprs);
+      return fmt::format("'.amdhsa_user_sgpr_count' is {}, but {} are enabled", get("amdhsa_user_sgpr_count"),
+                         user_sgprs);
     user_sgprs = get("amdhsa_user_sgpr_count");
   }
   const auto sgprs = granulated_sgprs();

@@ -1,5 +1,5 @@
-// `.amdhsa_kernel NAME` ... `.end_amdhsa_kernel`: the fields of a kernel descriptor (AMDGPUUsage, "Code Object V3 and Above
-// Predefined Symbols / Directives").
+// `.amdhsa_kernel NAME` ... `.end_amdhsa_kernel`: the fields of a kernel descriptor (AMDGPUUsage, "Code
+// Object V3 and Above Predefined Symbols / Directives").
 #pragma once
 
 #include "abi/target_id.hpp"

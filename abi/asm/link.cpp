@@ -20,7 +20,8 @@ const Expression* relocated_symbol(const Expression& e) {
 }
 
 bool is_got(SymbolVariant variant) {
-  return variant == SymbolVariant::GotPcRel || variant == SymbolVariant::GotPcRel32Lo || variant == SymbolVariant::GotPcRel32Hi;
+  return variant == SymbolVariant::GotPcRel || variant == SymbolVariant::GotPcRel32Lo ||
+         variant == SymbolVariant::GotPcRel32Hi;
 }
 
 bool fits(i64 value, unsigned bytes) {
@@ -49,7 +50,8 @@ public:
 private:
   void fail(SourceLocation at, std::string message) { errors_.push_back({at, std::move(message)}); }
 
-  /// A descriptor is as visible as its kernel, which must not be pre-empted, since the descriptor holds its distance.
+  /// A descriptor is as visible as its kernel, which must not be pre-empted, since the descriptor holds its
+  /// distance.
   void finish_descriptors() {
     for (const DescriptorLink& link : program_.descriptors) {
       Symbol& code = program_.symbols[link.code];
@@ -62,7 +64,8 @@ private:
 
   void make_got() {
     for (const Fixup& fixup : program_.fixups)
-      if (const Expression* e = relocated_symbol(*fixup.expression); e && is_got(e->variant)) got_.try_emplace(e->symbol, 0);
+      if (const Expression* e = relocated_symbol(*fixup.expression); e && is_got(e->variant))
+        got_.try_emplace(e->symbol, 0);
     if (got_.empty()) return;
     got_section_ = program_.section(".got", kAlloc | kWrite, kProgbits);
     Section& section = program_.sections[got_section_];
@@ -109,7 +112,9 @@ private:
     if (fixup.kind == Fixup::Kind::Literal32) return number(fixup, value.number - place);
     if (fixup.bytes != 8) return fail(fixup.at, "an address needs 8 bytes: .quad");
     if (!(program_.sections[fixup.section].flags & kWrite))
-      return fail(fixup.at, "an address is known only after loading, so it must be in a writable section, such as .data");
+      return fail(
+          fixup.at,
+          "an address is known only after loading, so it must be in a writable section, such as .data");
     put(fixup, 0, 8);
     relocations_.push_back({static_cast<u64>(place), value.number});
   }
@@ -122,10 +127,16 @@ private:
       value.number += static_cast<i64>(slot - *target);
     }
     switch (reference.variant) {
-    case SymbolVariant::Abs32Lo: case SymbolVariant::Abs32Hi:
-      if (value.addresses != 0) return fail(fixup.at, "the address is known only after loading; use @rel32@lo and @rel32@hi");
-      return put(fixup, static_cast<u64>(value.number) >> (reference.variant == SymbolVariant::Abs32Hi ? 32 : 0), fixup.bytes);
-    case SymbolVariant::Rel32Hi: case SymbolVariant::GotPcRel32Hi: return put(fixup, static_cast<u64>(value.number - place) >> 32, fixup.bytes);
+    case SymbolVariant::Abs32Lo:
+    case SymbolVariant::Abs32Hi:
+      if (value.addresses != 0)
+        return fail(fixup.at, "the address is known only after loading; use @rel32@lo and @rel32@hi");
+      return put(fixup,
+                 static_cast<u64>(value.number) >> (reference.variant == SymbolVariant::Abs32Hi ? 32 : 0),
+                 fixup.bytes);
+    case SymbolVariant::Rel32Hi:
+    case SymbolVariant::GotPcRel32Hi:
+      return put(fixup, static_cast<u64>(value.number - place) >> 32, fixup.bytes);
     case SymbolVariant::GotPcRel: return number(fixup, value.number - place);
     default: return put(fixup, static_cast<u64>(value.number - place), fixup.bytes);
     }
@@ -135,13 +146,15 @@ private:
     const i64 distance = value.number - (place + 4);
     if (value.addresses != 1) return fail(fixup.at, "expected a label");
     if (distance % 4 != 0) return fail(fixup.at, "the label is not at a multiple of 4 bytes");
-    if (distance / 4 < INT16_MIN || distance / 4 > INT16_MAX) return fail(fixup.at, fmt::format("the label is {} bytes away, more than a branch reaches", distance));
+    if (distance / 4 < INT16_MIN || distance / 4 > INT16_MAX)
+      return fail(fixup.at, fmt::format("the label is {} bytes away, more than a branch reaches", distance));
     put(fixup, static_cast<u64>(distance / 4), 2);
   }
 
   void number(const Fixup& fixup, i64 value) {
     const unsigned bytes = fixup.kind == Fixup::Kind::Literal32 ? 4 : fixup.bytes;
-    if (!fits(value, bytes)) return fail(fixup.at, fmt::format("the value {} does not fit {} bytes", value, bytes));
+    if (!fits(value, bytes))
+      return fail(fixup.at, fmt::format("the value {} does not fit {} bytes", value, bytes));
     put(fixup, static_cast<u64>(value), bytes);
   }
 
@@ -151,7 +164,8 @@ private:
 
   void check_symbols() {
     for (const Symbol& symbol : program_.symbols) {
-      for (const ExpressionPtr& e : {symbol.size, symbol.state == Symbol::State::Alias ? symbol.expression : nullptr}) {
+      for (const ExpressionPtr& e :
+           {symbol.size, symbol.state == Symbol::State::Alias ? symbol.expression : nullptr}) {
         if (!e || errors_.size() >= 20) continue;
         const auto value = Evaluator(program_, true).evaluate(*e);
         if (auto* error = std::get_if<Diagnostic>(&value)) errors_.push_back(*error);
@@ -168,6 +182,8 @@ private:
 
 } // namespace
 
-std::vector<u8> link(Program& program, std::vector<Diagnostic>& errors) { return Linker(program, errors).run(); }
+std::vector<u8> link(Program& program, std::vector<Diagnostic>& errors) {
+  return Linker(program, errors).run();
+}
 
 } // namespace lanewise::abi::assembler

@@ -11,8 +11,8 @@ struct RelativeRelocation {
   i64 addend = 0;
 };
 
-/// Lays the program out, resolves its fixups (adding a global offset table where one is asked for) and writes the ELF shared
-/// object (AMDGPUUsage, "ELF Code Object"). Errors go to `errors`; the result is empty then.
+/// Lays the program out, resolves its fixups (adding a global offset table where one is asked for) and writes
+/// the ELF shared object (AMDGPUUsage, "ELF Code Object"). Errors go to `errors`; the result is empty then.
 std::vector<u8> link(Program& program, std::vector<Diagnostic>& errors);
 
 } // namespace lanewise::abi::assembler

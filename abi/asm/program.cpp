@@ -69,9 +69,11 @@ std::optional<Evaluator::Partial> Evaluator::symbol(const Expression& reference,
 }
 
 std::optional<Evaluator::Partial> Evaluator::visit(const Expression& e, unsigned depth) {
-  // Aliases can refer to aliases: without limits a short source could mean an endless or an exponential evaluation.
+  // Aliases can refer to aliases: without limits a short source could mean an endless or an exponential
+  // evaluation.
   constexpr unsigned kMaxDepth = 3000, kMaxSteps = 200000;
-  if (depth > kMaxDepth || ++steps_ > kMaxSteps) return fail(e.at, "the expression is too deep, or refers to itself");
+  if (depth > kMaxDepth || ++steps_ > kMaxSteps)
+    return fail(e.at, "the expression is too deep, or refers to itself");
   if (e.is_constant()) return Partial{.number = e.value, .sections = {}, .addresses = 0};
   if (e.kind == Expression::Kind::Symbol) return symbol(e, depth);
   std::optional<Partial> lhs = visit(*e.lhs, depth + 1);
@@ -95,7 +97,8 @@ std::optional<Evaluator::Partial> Evaluator::visit(const Expression& e, unsigned
     for (const auto& [section, count] : rhs->sections) lhs->sections[section] += sign * count;
     return lhs;
   }
-  if (!is_number(*lhs) || !is_number(*rhs)) return fail(e.at, fmt::format("'{}' of addresses is not possible", e.op));
+  if (!is_number(*lhs) || !is_number(*rhs))
+    return fail(e.at, fmt::format("'{}' of addresses is not possible", e.op));
   const auto value = isa::apply_binary(e.op, lhs->number, rhs->number);
   if (!value) return fail(e.at, "division by zero");
   lhs->number = *value;

@@ -1,4 +1,5 @@
-// A program between source and ELF file: sections with bytes, symbols, and places that wait for the values of symbols.
+// A program between source and ELF file: sections with bytes, symbols, and places that wait for the values of
+// symbols.
 #pragma once
 
 #include "abi/target_id.hpp"
@@ -24,8 +25,8 @@ struct Section {
   u64 flags = kAlloc;
   u32 type = kProgbits;
   u64 alignment = 1;
-  std::vector<u8> bytes;   ///< of NOBITS sections too, all zero
-  u64 address = 0;         ///< set by the layout
+  std::vector<u8> bytes; ///< of NOBITS sections too, all zero
+  u64 address = 0;       ///< set by the layout
 };
 
 enum class Binding : u8 { Local, Global, Weak };
@@ -87,8 +88,8 @@ struct Value {
   int addresses = 0;
 };
 
-/// Evaluates expressions over a program's symbols. Before the layout, sections lie at unrelated places, so only differences within
-/// one section are numbers; after it, every symbol has an address.
+/// Evaluates expressions over a program's symbols. Before the layout, sections lie at unrelated places, so
+/// only differences within one section are numbers; after it, every symbol has an address.
 class Evaluator {
 public:
   Evaluator(const Program& program, bool laid_out) : program_(program), laid_out_(laid_out) {}

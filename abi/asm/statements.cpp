@@ -15,11 +15,14 @@ constexpr std::string_view kNextFreeVgpr = ".amdgcn.next_free_vgpr", kNextFreeSg
 
 } // namespace
 
-Statements::Statements(std::string_view source, const AssembleOptions& options, Program& program, std::vector<Diagnostic>& errors)
-    : source_(source), options_(options), program_(program), errors_(errors), tokens_(isa::tokenize(source)), cursor_(tokens_), target_(options.target) {
+Statements::Statements(std::string_view source, const AssembleOptions& options, Program& program,
+                       std::vector<Diagnostic>& errors)
+    : source_(source), options_(options), program_(program), errors_(errors), tokens_(isa::tokenize(source)),
+      cursor_(tokens_), target_(options.target) {
   section_ = previous_section_ = program.section(".text", kAlloc | kExecute, kProgbits);
   section().alignment = 4;
-  for (std::string_view counter : {kNextFreeVgpr, kNextFreeSgpr}) program.symbols[program.symbol(counter, {})].state = Symbol::State::Absolute;
+  for (std::string_view counter : {kNextFreeVgpr, kNextFreeSgpr})
+    program.symbols[program.symbol(counter, {})].state = Symbol::State::Absolute;
 }
 
 void Statements::run() {
@@ -115,7 +118,8 @@ std::string Statements::local_label(u64 number, bool forward) {
 
 void Statements::define_label(std::string_view symbol_name, SourceLocation at) {
   Symbol& symbol = program_.symbols[program_.symbol(symbol_name, at)];
-  if (symbol.state != Symbol::State::Undefined) return fail(at, fmt::format("'{}' is defined twice", symbol_name));
+  if (symbol.state != Symbol::State::Undefined)
+    return fail(at, fmt::format("'{}' is defined twice", symbol_name));
   symbol.state = Symbol::State::Label;
   symbol.section = section_;
   symbol.offset = section().bytes.size();
@@ -132,7 +136,8 @@ void Statements::assign(std::string_view symbol_name, SourceLocation at, bool ma
   if (!e) return;
   if (symbol_name == ".") return fail(at, "the location cannot be set; use .zero or .p2align");
   Symbol& symbol = program_.symbols[program_.symbol(symbol_name, at)];
-  const bool redefines = symbol.state == Symbol::State::Label || (!may_exist && symbol.state != Symbol::State::Undefined);
+  const bool redefines =
+      symbol.state == Symbol::State::Label || (!may_exist && symbol.state != Symbol::State::Undefined);
   if (redefines) return fail(at, fmt::format("'{}' is defined already", symbol_name));
   symbol.state = e->is_constant() ? Symbol::State::Absolute : Symbol::State::Alias;
   symbol.value = e->value;
@@ -145,12 +150,14 @@ void Statements::line() {
   failed_ = false;
   if (skipping()) {
     const Token& token = cursor_.peek();
-    static constexpr std::string_view kConditional[] = {".if", ".ifdef", ".ifndef", ".else", ".elseif", ".endif"};
+    static constexpr std::string_view kConditional[] = {".if",   ".ifdef",  ".ifndef",
+                                                        ".else", ".elseif", ".endif"};
     bool conditional = false;
     for (std::string_view word : kConditional) conditional |= token.is_identifier(word);
     if (!conditional) return;
   }
-  while ((cursor_.peek().is(TokenKind::Identifier) || cursor_.peek().is(TokenKind::Integer)) && cursor_.peek(1).is(":")) {
+  while ((cursor_.peek().is(TokenKind::Identifier) || cursor_.peek().is(TokenKind::Integer)) &&
+         cursor_.peek(1).is(":")) {
     label(cursor_.next());
     cursor_.next();
   }
@@ -195,7 +202,8 @@ void Statements::count_registers(const isa::Inst& inst) {
   const auto count = [&](const isa::Operand& operand) {
     const i64 end = operand.index + std::max<i64>(operand.dwords, 1);
     if (operand.is(isa::OperandKind::Vgpr)) raise(kNextFreeVgpr, end);
-    if (operand.is(isa::OperandKind::Sgpr) && operand.index < isa::num_sgprs(target_->isa)) raise(kNextFreeSgpr, end);
+    if (operand.is(isa::OperandKind::Sgpr) && operand.index < isa::num_sgprs(target_->isa))
+      raise(kNextFreeSgpr, end);
   };
   for (const isa::Operand& operand : inst.dst) count(operand);
   for (const isa::Operand& operand : inst.src) count(operand);
@@ -244,9 +252,15 @@ void Statements::data(unsigned bytes) {
     if (!e) return;
     if (e->is_constant()) {
       const i64 limit = bytes == 8 ? 0 : i64{1} << (8 * bytes);
-      if (bytes < 8 && (e->value < -limit / 2 || e->value >= limit)) return fail(at, fmt::format("{} does not fit {} bytes", e->value, bytes));
+      if (bytes < 8 && (e->value < -limit / 2 || e->value >= limit))
+        return fail(at, fmt::format("{} does not fit {} bytes", e->value, bytes));
     } else {
-      program_.fixups.push_back({.kind = Fixup::Kind::Data, .section = section_, .offset = section().bytes.size(), .bytes = static_cast<u8>(bytes), .expression = e, .at = expanded_at_.value_or(at)});
+      program_.fixups.push_back({.kind = Fixup::Kind::Data,
+                                 .section = section_,
+                                 .offset = section().bytes.size(),
+                                 .bytes = static_cast<u8>(bytes),
+                                 .expression = e,
+                                 .at = expanded_at_.value_or(at)});
     }
     append_value(static_cast<u64>(e->value), bytes);
   } while (!failed_ && cursor_.accept(","));
@@ -291,10 +305,12 @@ void Statements::repeat() {
   const auto count = number_in(0, 100000, "the repetition count");
   const std::string body = body_until(".rept", ".endr");
   const SourceLocation at = cursor_.peek().at;
-  for (i64 i = 0; count && i < *count && !failed_ && errors_.size() < Assembly::kMaxErrors; ++i) expand(body, at);
+  for (i64 i = 0; count && i < *count && !failed_ && errors_.size() < Assembly::kMaxErrors; ++i)
+    expand(body, at);
 }
 
-/// Runs the statement as a macro, if it is one. \name in the body stands for the argument, \@ for a number of its own.
+/// Runs the statement as a macro, if it is one. \name in the body stands for the argument, \@ for a number of
+/// its own.
 bool Statements::call_macro(const Token& token) {
   const auto it = macros_.find(token.text);
   if (it == macros_.end()) return false;
@@ -334,7 +350,8 @@ bool Statements::call_macro(const Token& token) {
     std::size_t longest = 0, which = 0;
     for (std::size_t p = 0; rest[0] == '\\' && p < definition.parameters.size(); ++p) {
       const std::string& parameter = definition.parameters[p].first;
-      if (rest.substr(1).starts_with(parameter) && parameter.size() > longest) longest = parameter.size(), which = p;
+      if (rest.substr(1).starts_with(parameter) && parameter.size() > longest)
+        longest = parameter.size(), which = p;
     }
     if (longest == 0) {
       text += rest[0];
@@ -353,7 +370,8 @@ void Statements::expand(const std::string& text, SourceLocation at) {
   constexpr unsigned kMaxDepth = 50;
   constexpr u64 kMaxText = 64u << 20;
   expanded_bytes_ += text.size() + 1;
-  if (expansion_depth_ >= kMaxDepth || expanded_bytes_ > kMaxText) return fail(at, "the macros expand without end");
+  if (expansion_depth_ >= kMaxDepth || expanded_bytes_ > kMaxText)
+    return fail(at, "the macros expand without end");
   ++expansion_depth_;
   const auto outer_cursor = cursor_;
   const auto outer_source = source_;
@@ -376,8 +394,10 @@ void Statements::expand(const std::string& text, SourceLocation at) {
 
 void Statements::if_() {
   Condition condition{.parent_active = !skipping()};
-  if (condition.parent_active) condition.active = condition.taken = number().value_or(0) != 0;
-  else condition.active = false, ignore();
+  if (condition.parent_active)
+    condition.active = condition.taken = number().value_or(0) != 0;
+  else
+    condition.active = false, ignore();
   conditions_.push_back(condition);
 }
 

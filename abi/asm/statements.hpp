@@ -11,7 +11,8 @@ namespace lanewise::abi::assembler {
 
 class Statements final : public isa::SymbolContext {
 public:
-  Statements(std::string_view source, const AssembleOptions& options, Program& program, std::vector<Diagnostic>& errors);
+  Statements(std::string_view source, const AssembleOptions& options, Program& program,
+             std::vector<Diagnostic>& errors);
 
   void run();
   [[nodiscard]] const std::optional<TargetId>& target() const { return target_; }
@@ -31,7 +32,7 @@ private:
   bool expect(std::string_view punctuation);
   void expect_end();
   std::string name(std::string_view what);
-  std::optional<i64> number();                 ///< an expression that has a value by now
+  std::optional<i64> number(); ///< an expression that has a value by now
   std::optional<i64> number_in(i64 min, i64 max, std::string_view what);
   ExpressionPtr expression();
 
@@ -85,15 +86,23 @@ private:
   }
   void align_directive(bool power, unsigned fill_bytes);
   template <bool power, unsigned fill_bytes>
-  void aligned() { align_directive(power, fill_bytes); }
+  void aligned() {
+    align_directive(power, fill_bytes);
+  }
   template <unsigned bytes>
-  void data() { data(bytes); }
+  void data() {
+    data(bytes);
+  }
   void real_value(unsigned bytes);
   template <unsigned bytes>
-  void real() { real_value(bytes); }
+  void real() {
+    real_value(bytes);
+  }
   void string_value(bool terminated);
   template <bool terminated>
-  void string() { string_value(terminated); }
+  void string() {
+    string_value(terminated);
+  }
   void zero();
   void fill();
   void ignore();
@@ -101,7 +110,9 @@ private:
   void if_();
   void if_defined(bool wanted);
   template <bool wanted>
-  void if_defined() { if_defined(wanted); }
+  void if_defined() {
+    if_defined(wanted);
+  }
   void else_if();
   void else_();
   void endif();

@@ -10,11 +10,20 @@
 namespace lanewise::isa {
 namespace {
 
-/// Bits of a constant of `type`. Packed operands are 32 bits wide for integers, 16 for the lower half of floats.
+/// Bits of a constant of `type`. Packed operands are 32 bits wide for integers, 16 for the lower half of
+/// floats.
 unsigned width_of(OperandType type) {
   switch (type) {
-  case OperandType::B16: case OperandType::U16: case OperandType::I16: case OperandType::F16: case OperandType::V2F16: return 16;
-  case OperandType::B64: case OperandType::U64: case OperandType::I64: case OperandType::F64: case OperandType::Mask:
+  case OperandType::B16:
+  case OperandType::U16:
+  case OperandType::I16:
+  case OperandType::F16:
+  case OperandType::V2F16: return 16;
+  case OperandType::B64:
+  case OperandType::U64:
+  case OperandType::I64:
+  case OperandType::F64:
+  case OperandType::Mask:
   case OperandType::B128: return 64;
   default: return 32;
   }
@@ -28,8 +37,8 @@ bool fits(u64 bits, unsigned width) {
 
 u64 low(u64 bits, unsigned width) { return width == 64 ? bits : bits & ((u64{1} << width) - 1); }
 
-/// The inline constant worth `bits`, or 0. The float constants of 16-bit integer operands are found only for reals: LLVM makes
-/// the integer 0x3c00 a literal there.
+/// The inline constant worth `bits`, or 0. The float constants of 16-bit integer operands are found only for
+/// reals: LLVM makes the integer 0x3c00 a literal there.
 unsigned inline_code(u64 bits, OperandType type, Target target, bool real) {
   const unsigned width = width_of(type);
   for (unsigned code = enc::kSrcInlineZero; code <= enc::kSrcInlineMinus16; ++code)
@@ -44,7 +53,8 @@ unsigned inline_code(u64 bits, OperandType type, Target target, bool real) {
 std::optional<u32> to_single(double value) {
   const auto single = static_cast<float>(value);
   if (std::isinf(single)) return std::nullopt;
-  if (static_cast<double>(single) != value && std::fabs(single) < std::numeric_limits<float>::min()) return std::nullopt;
+  if (static_cast<double>(single) != value && std::fabs(single) < std::numeric_limits<float>::min())
+    return std::nullopt;
   return std::bit_cast<u32>(single);
 }
 
@@ -54,8 +64,10 @@ std::optional<u64> narrow(double value, unsigned width) {
   return to_single(value);
 }
 
-constexpr std::string_view kTooLarge16 = "the number does not fit 16 bits", kTooLarge32 = "the number does not fit 32 bits",
-                           kNotRepresentable = "the number is too large or too small for the operand's floating-point type",
+constexpr std::string_view kTooLarge16 = "the number does not fit 16 bits",
+                           kTooLarge32 = "the number does not fit 32 bits",
+                           kNotRepresentable =
+                               "the number is too large or too small for the operand's floating-point type",
                            kNoReal64 = "a 64-bit integer operand takes no floating-point literal",
                            kNoLiteral = "literal constants are not allowed here, only inline ones";
 
@@ -71,7 +83,8 @@ std::optional<u16> to_half(double value) {
   if (magnitude == 0) return static_cast<u16>(sign);
   if (!(magnitude < 65520)) return std::nullopt;
   int exponent = std::max(std::ilogb(magnitude), -14);
-  const double units = std::nearbyint(std::ldexp(magnitude, 10 - exponent)); // of the last place: 1024 to 2048, or denormal
+  const double units =
+      std::nearbyint(std::ldexp(magnitude, 10 - exponent)); // of the last place: 1024 to 2048, or denormal
   const bool exact = units == std::ldexp(magnitude, 10 - exponent);
   if (!exact && exponent == -14 && units < 1024) return std::nullopt;
   const int biased = exponent + 14; // the leading bit of `units` adds one
@@ -85,7 +98,8 @@ Number apply_sign(Number number, OperandType type, bool abs, bool neg) {
   return number;
 }
 
-std::variant<Operand, std::string_view> constant_operand(Number number, OperandType type, Target target, Constants allowed) {
+std::variant<Operand, std::string_view> constant_operand(Number number, OperandType type, Target target,
+                                                         Constants allowed) {
   const unsigned width = width_of(type);
   u64 bits = number.bits;
   if (number.real && width != 64) {

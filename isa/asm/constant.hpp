@@ -17,18 +17,20 @@ struct Number {
 
 /// What may stand in a source field beside registers.
 enum class Constants : u8 {
-  InlineOnly,     ///< VOP3, SDWA...
+  InlineOnly, ///< VOP3, SDWA...
   InlineOrLiteral,
-  LiteralOnly,    ///< the K of v_madmk and the like
+  LiteralOnly, ///< the K of v_madmk and the like
 };
 
-/// The operand (kind, type, index, value) that `number` is for a source of `type`, inline where possible; or why there is none.
-/// Integers are truncated if no significant bit is lost, and taken as the bits of float operands; for 64-bit float ones they are
-/// the upper half. Reals are rounded to nearest even, without overflow and underflow; 64-bit integer operands take only those that
-/// are inline constants.
-std::variant<Operand, std::string_view> constant_operand(Number number, OperandType type, Target target, Constants allowed);
+/// The operand (kind, type, index, value) that `number` is for a source of `type`, inline where possible; or
+/// why there is none. Integers are truncated if no significant bit is lost, and taken as the bits of float
+/// operands; for 64-bit float ones they are the upper half. Reals are rounded to nearest even, without
+/// overflow and underflow; 64-bit integer operands take only those that are inline constants.
+std::variant<Operand, std::string_view> constant_operand(Number number, OperandType type, Target target,
+                                                         Constants allowed);
 
-/// The number with its sign cleared (`abs`) and then flipped (`neg`), as the modifiers would do to an operand of `type`.
+/// The number with its sign cleared (`abs`) and then flipped (`neg`), as the modifiers would do to an operand
+/// of `type`.
 Number apply_sign(Number number, OperandType type, bool abs, bool neg);
 
 /// `value` rounded to nearest even in binary16; nullopt when that overflows, or loses bits in a denormal.

@@ -13,8 +13,9 @@ struct BinaryOperator {
   unsigned precedence; ///< higher binds tighter
 };
 constexpr BinaryOperator kBinary[] = {
-    {"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<>", 3}, {"<", 3}, {"<=", 3}, {">", 3}, {">=", 3}, {"+", 4},  {"-", 4},
-    {"|", 5},  {"&", 5},  {"^", 5},  {"!", 5},  {"*", 6},  {"/", 6}, {"%", 6},  {"<<", 6}, {">>", 6},
+    {"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<>", 3}, {"<", 3},  {"<=", 3},
+    {">", 3},  {">=", 3}, {"+", 4},  {"-", 4},  {"|", 5},  {"&", 5},  {"^", 5},
+    {"!", 5},  {"*", 6},  {"/", 6},  {"%", 6},  {"<<", 6}, {">>", 6},
 };
 constexpr std::string_view kUnary[] = {"~", "+", "-", "!"};
 
@@ -25,7 +26,8 @@ constexpr std::pair<std::string_view, SymbolVariant> kVariants[] = {
     {"abs32@hi", SymbolVariant::Abs32Hi},           {"rel64", SymbolVariant::Rel64},
 };
 
-/// Recursive descent by precedence. Sizes are limited, so that neither reading nor destroying an expression can exhaust the stack.
+/// Recursive descent by precedence. Sizes are limited, so that neither reading nor destroying an expression
+/// can exhaust the stack.
 class Parser {
 public:
   Parser(TokenCursor& cursor, SymbolContext& symbols) : cursor_(cursor), symbols_(symbols) {}
@@ -91,7 +93,8 @@ private:
       const std::string_view wanted = token.text.substr(at_sign + 1);
       for (auto [text, value] : kVariants)
         if (text == wanted) variant = value;
-      if (variant == SymbolVariant::None) return fail(token.at, fmt::format("unknown relocation '@{}'", wanted));
+      if (variant == SymbolVariant::None)
+        return fail(token.at, fmt::format("unknown relocation '@{}'", wanted));
     }
     if (name.empty()) return fail(token.at, "expected a symbol before '@'");
     if (variant == SymbolVariant::None) {
@@ -129,7 +132,8 @@ private:
       if (!op || op->precedence < precedence) return lhs;
       const SourceLocation at = cursor_.next().at;
       ExpressionPtr rhs = primary(depth + 1);
-      for (const BinaryOperator* tighter = current_operator(); !error_ && tighter && tighter->precedence > op->precedence; tighter = current_operator())
+      for (const BinaryOperator* tighter = current_operator();
+           !error_ && tighter && tighter->precedence > op->precedence; tighter = current_operator())
         rhs = binary(std::move(rhs), op->precedence + 1, depth + 1);
       lhs = combine(op->text, std::move(lhs), std::move(rhs), at);
     }
@@ -168,7 +172,9 @@ private:
 
 } // namespace
 
-ParsedExpression parse_expression(TokenCursor& cursor, SymbolContext& symbols) { return Parser(cursor, symbols).run(); }
+ParsedExpression parse_expression(TokenCursor& cursor, SymbolContext& symbols) {
+  return Parser(cursor, symbols).run();
+}
 
 std::variant<i64, Diagnostic> parse_absolute(TokenCursor& cursor, SymbolContext& symbols) {
   const SourceLocation at = cursor.peek().at;

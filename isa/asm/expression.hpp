@@ -1,5 +1,5 @@
-// Integer expressions over symbols (LLVM's AMDGPU operand syntax, "Expressions"; operators and their precedence as its assembler
-// has them for ELF, which is not what the table there says).
+// Integer expressions over symbols (LLVM's AMDGPU operand syntax, "Expressions"; operators and their
+// precedence as its assembler has them for ELF, which is not what the table there says).
 #pragma once
 
 #include "isa/asm/token.hpp"
@@ -11,7 +11,17 @@
 namespace lanewise::isa {
 
 /// How a reference to a symbol is meant: `sym@rel32@lo` and the like.
-enum class SymbolVariant : u8 { None, Rel32Lo, Rel32Hi, GotPcRel, GotPcRel32Lo, GotPcRel32Hi, Abs32Lo, Abs32Hi, Rel64 };
+enum class SymbolVariant : u8 {
+  None,
+  Rel32Lo,
+  Rel32Hi,
+  GotPcRel,
+  GotPcRel32Lo,
+  GotPcRel32Hi,
+  Abs32Lo,
+  Abs32Hi,
+  Rel64
+};
 
 struct Expression;
 using ExpressionPtr = std::shared_ptr<const Expression>;

@@ -22,7 +22,8 @@ int counter_index(std::string_view name, bool& saturate) {
 
 class ImmediateParser {
 public:
-  ImmediateParser(TokenCursor& cursor, Target target, SymbolContext& symbols) : cursor_(cursor), target_(target), symbols_(symbols) {}
+  ImmediateParser(TokenCursor& cursor, Target target, SymbolContext& symbols)
+      : cursor_(cursor), target_(target), symbols_(symbols) {}
 
   std::variant<i64, Diagnostic> run(OperandType type) {
     i64 value = 0;
@@ -42,7 +43,8 @@ private:
     return 0;
   }
   void expect(std::string_view punctuation) {
-    if (!error_ && !cursor_.accept(punctuation)) fail(cursor_.peek().at, fmt::format("expected '{}'", punctuation));
+    if (!error_ && !cursor_.accept(punctuation))
+      fail(cursor_.peek().at, fmt::format("expected '{}'", punctuation));
   }
 
   template <class Body>
@@ -63,7 +65,8 @@ private:
       return 0;
     }
     const i64 value = std::get<i64>(parsed);
-    if (value < min || value > max) return fail(at, fmt::format("{} is a number from {} to {}", what, min, max));
+    if (value < min || value > max)
+      return fail(at, fmt::format("{} is a number from {} to {}", what, min, max));
     return value;
   }
 
@@ -77,7 +80,8 @@ private:
         cursor_.next();
         return value;
       }
-      if (!symbols_.absolute(token.text)) return fail(token.at, fmt::format("unknown {} '{}'", what, token.text));
+      if (!symbols_.absolute(token.text))
+        return fail(token.at, fmt::format("unknown {} '{}'", what, token.text));
     }
     return number(0, max, what);
   }
@@ -114,7 +118,11 @@ private:
     const i64 id = name_or_number(message_symbols(), 15, "message");
     const bool gs = id == kMsgGs || id == kMsgGsDone;
     i64 op = 0, stream = 0;
-    if (cursor_.accept(",")) op = name_or_number(gs ? gs_op_symbols() : id == kMsgSysmsg ? sysmsg_op_symbols() : std::span<const Symbol>(), 7, "operation");
+    if (cursor_.accept(","))
+      op = name_or_number(gs                 ? gs_op_symbols()
+                          : id == kMsgSysmsg ? sysmsg_op_symbols()
+                                             : std::span<const Symbol>(),
+                          7, "operation");
     if (cursor_.accept(",")) stream = number(0, 3, "the stream");
     return id | op << 4 | stream << 8;
   }
@@ -124,7 +132,8 @@ private:
     if (cursor_.peek().is(")")) return 0;
     do {
       const Token& token = cursor_.next();
-      const int bit = token.is(TokenKind::Identifier) ? symbol_value(gpr_idx_symbols(), token.text, target_) : -1;
+      const int bit =
+          token.is(TokenKind::Identifier) ? symbol_value(gpr_idx_symbols(), token.text, target_) : -1;
       if (bit < 0) return fail(token.at, "expected SRC0, SRC1, SRC2 or DST");
       if (bits & bit) return fail(token.at, fmt::format("{} is named twice", token.text));
       bits |= bit;
@@ -153,7 +162,8 @@ bool at_immediate(const TokenCursor& cursor, OperandType type) {
   }
 }
 
-std::variant<i64, Diagnostic> parse_immediate(TokenCursor& cursor, OperandType type, Target target, SymbolContext& symbols) {
+std::variant<i64, Diagnostic> parse_immediate(TokenCursor& cursor, OperandType type, Target target,
+                                              SymbolContext& symbols) {
   return ImmediateParser(cursor, target, symbols).run(type);
 }
 

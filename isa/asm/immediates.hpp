@@ -10,6 +10,7 @@ namespace lanewise::isa {
 bool at_immediate(const TokenCursor& cursor, OperandType type);
 
 /// Reads it; the value of the field.
-std::variant<i64, Diagnostic> parse_immediate(TokenCursor& cursor, OperandType type, Target target, SymbolContext& symbols);
+std::variant<i64, Diagnostic> parse_immediate(TokenCursor& cursor, OperandType type, Target target,
+                                              SymbolContext& symbols);
 
 } // namespace lanewise::isa

@@ -1,9 +1,9 @@
 // One instruction in LLVM's assembler syntax to machine code.
 //
-// The text is read into operands and modifiers (written_operand.hpp, modifiers.hpp). Each encoding that the mnemonic can have is
-// then tried in LLVM's order of preference: operands are put into their slots, the words are packed, decoded again, and what the
-// decoder sees is compared with what was written. The decoder thereby is the only place that knows which registers, widths and
-// modifiers an encoding has.
+// The text is read into operands and modifiers (written_operand.hpp, modifiers.hpp). Each encoding that the
+// mnemonic can have is then tried in LLVM's order of preference: operands are put into their slots, the words
+// are packed, decoded again, and what the decoder sees is compared with what was written. The decoder thereby
+// is the only place that knows which registers, widths and modifiers an encoding has.
 #pragma once
 
 #include "isa/asm/expression.hpp"
@@ -30,12 +30,14 @@ struct AssembledInst {
 };
 
 struct AssemblerOptions {
-  /// Accept what the encoding can say but the hardware forbids: vector instructions that read more than one scalar value.
+  /// Accept what the encoding can say but the hardware forbids: vector instructions that read more than one
+  /// scalar value.
   bool permissive = false;
 };
 
 /// Reads one instruction from the cursor to the end of its line.
-std::variant<AssembledInst, Diagnostic> parse_instruction(TokenCursor& cursor, Target target, SymbolContext& symbols,
+std::variant<AssembledInst, Diagnostic> parse_instruction(TokenCursor& cursor, Target target,
+                                                          SymbolContext& symbols,
                                                           const AssemblerOptions& options = {});
 
 /// One instruction without symbols. The error begins with the column.

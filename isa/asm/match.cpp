@@ -15,7 +15,8 @@ enum class Slot : u8 { Dst0, Dst1, Src0, Src1, Src2, Src3, Attribute, ExportTarg
 
 using Attempted = std::variant<AssembledInst, Diagnostic>;
 
-/// One encoding being tried. `without` is the index of a modifier to leave out, when looking for the guilty one.
+/// One encoding being tried. `without` is the index of a modifier to leave out, when looking for the guilty
+/// one.
 class Attempt {
 public:
   Attempt(const WrittenInst& written, Op op, FormChoice choice, Target target, std::size_t without)
@@ -40,10 +41,12 @@ private:
   }
   void check_count();
   const OperandSpec& spec_of(Slot slot) const {
-    return slot <= Slot::Dst1 ? row_.dst[static_cast<unsigned>(slot)] : row_.src[static_cast<unsigned>(slot) - 2];
+    return slot <= Slot::Dst1 ? row_.dst[static_cast<unsigned>(slot)]
+                              : row_.src[static_cast<unsigned>(slot) - 2];
   }
   Operand& operand_of(Inst& inst, Slot slot) const {
-    return slot <= Slot::Dst1 ? inst.dst[static_cast<unsigned>(slot)] : inst.src[static_cast<unsigned>(slot) - 2];
+    return slot <= Slot::Dst1 ? inst.dst[static_cast<unsigned>(slot)]
+                              : inst.src[static_cast<unsigned>(slot) - 2];
   }
 
   void bind(Slot slot, const WrittenOperand& written);
@@ -62,7 +65,8 @@ private:
   void finish_export();
 
   void compare(Inst& decoded);
-  void compare_operand(Slot slot, const WrittenOperand& written, const Operand& bound, const Operand& seen, const Inst& decoded);
+  void compare_operand(Slot slot, const WrittenOperand& written, const Operand& bound, const Operand& seen,
+                       const Inst& decoded);
   bool width_matches(Slot slot, unsigned dwords, const Operand& seen, const Inst& decoded) const;
 
   const WrittenInst& written_;
@@ -82,15 +86,19 @@ void Attempt::apply_modifiers() {
   for (std::size_t i = 0; i < written_.modifiers.size(); ++i) {
     const WrittenModifier& modifier = written_.modifiers[i];
     if (i == without_) continue;
-    if (!modifier.row->in(inst_.form)) return fail(modifier.at, fmt::format("'{}' is not possible in this encoding", modifier.row->name));
+    if (!modifier.row->in(inst_.form))
+      return fail(modifier.at, fmt::format("'{}' is not possible in this encoding", modifier.row->name));
     modifier.row->apply(inst_, row_, modifier.value);
   }
-  // The words of gfx6's VOP3b have no room for clamp; LLVM takes and drops it, as bind() does absolute values.
+  // The words of gfx6's VOP3b have no room for clamp; LLVM takes and drops it, as bind() does absolute
+  // values.
   if (is_old_vop3b()) inst_.mods.clamp = false;
   // An offset beside a scalar register is an addition; alone it is the offset operand.
   if (inst_.encoding == Encoding::Smem)
     for (const WrittenModifier& modifier : written_.modifiers)
-      if (modifier.row->name == "offset" && &modifier - written_.modifiers.data() != static_cast<std::ptrdiff_t>(without_)) inst_.mods.sgpr_and_imm = true;
+      if (modifier.row->name == "offset" &&
+          &modifier - written_.modifiers.data() != static_cast<std::ptrdiff_t>(without_))
+        inst_.mods.sgpr_and_imm = true;
 }
 
 /// The data register of buffers and images: a source, a destination, or both in one.
@@ -105,10 +113,15 @@ void Attempt::list_slots() {
     for (Slot slot : slots) present(slot);
   };
   switch (row_.encoding) {
-  case Encoding::Sop2: case Encoding::Sop1: case Encoding::Sopk: case Encoding::Sopc: case Encoding::Sopp:
+  case Encoding::Sop2:
+  case Encoding::Sop1:
+  case Encoding::Sopk:
+  case Encoding::Sopc:
+  case Encoding::Sopp:
     return row_.has(kRegWrite) ? all({Dst0, Dst1, Src1, Src0}) : all({Dst0, Dst1, Src0, Src1});
   case Encoding::Smem: return row_.src[2].present() ? all({Src2, Src0, Src1}) : all({Dst0, Src0, Src1});
-  case Encoding::Mubuf: case Encoding::Mtbuf:
+  case Encoding::Mubuf:
+  case Encoding::Mtbuf:
     if (row_.has(kInvalidates)) return;
     data_slot(!row_.has(kNoData) && !inst_.mods.lds);
     return all({Src0, Src1, Src2});
@@ -127,7 +140,9 @@ void Attempt::list_slots() {
 void Attempt::check_count() {
   const std::size_t count = written_.operands.size();
   if (count == slots_.size()) return;
-  if (count > slots_.size()) return fail(written_.operands[slots_.size()].at, fmt::format("expected at most {} operands", slots_.size()));
+  if (count > slots_.size())
+    return fail(written_.operands[slots_.size()].at,
+                fmt::format("expected at most {} operands", slots_.size()));
   if (count + 1 == slots_.size()) {
     const Slot last = slots_.back();
     if (row_.has(kEndPgm)) {
@@ -135,13 +150,16 @@ void Attempt::check_count() {
       return;
     }
     if (inst_.encoding == Encoding::Smem && inst_.mods.sgpr_and_imm) { // s_load_dword s0, s[2:3] offset:16
-      inst_.src[1] = {.kind = OperandKind::Imm, .type = row_.src[1].type, .value = static_cast<u64>(i64{inst_.mods.offset})};
+      inst_.src[1] = {.kind = OperandKind::Imm,
+                      .type = row_.src[1].type,
+                      .value = static_cast<u64>(i64{inst_.mods.offset})};
       inst_.mods.offset = 0;
       inst_.mods.sgpr_and_imm = false;
       return;
     }
     if (last != Slot::Attribute && last != Slot::ExportTarget && spec_of(last).cls == OperandClass::M) {
-      operand_of(inst_, last) = {.kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
+      operand_of(inst_,
+                 last) = {.kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
       return;
     }
   }
@@ -153,7 +171,8 @@ void Attempt::check_count() {
 /// Sources that only VGPRs can be in 32 bits can be anything in the 64-bit form and, from gfx900, in SDWA.
 OperandClass Attempt::class_of(Slot slot) const {
   const OperandClass cls = spec_of(slot).cls;
-  const bool wide = inst_.encoding == Encoding::Vop3 || (inst_.form == Form::Sdwa && target_ >= Target::gfx900);
+  const bool wide =
+      inst_.encoding == Encoding::Vop3 || (inst_.form == Form::Sdwa && target_ >= Target::gfx900);
   const bool narrow = inst_.form == Form::Dpp || (inst_.form == Form::Sdwa && target_ == Target::gfx803);
   if (slot <= Slot::Dst1) return cls;
   if (cls == OperandClass::V && wide) return OperandClass::VS;
@@ -169,7 +188,9 @@ OperandType Attempt::type_of(Slot slot) const {
 
 bool Attempt::literal_allowed() const {
   switch (inst_.encoding) {
-  case Encoding::Sop1: case Encoding::Sop2: case Encoding::Sopc: return true;
+  case Encoding::Sop1:
+  case Encoding::Sop2:
+  case Encoding::Sopc: return true;
   default: return inst_.form == Form::E32;
   }
 }
@@ -180,13 +201,17 @@ Operand Attempt::bind_register(const WrittenOperand& written, OperandClass cls) 
   case OperandClass::V:
     if (!vgpr) fail(written.at, "expected a vector register");
     break;
-  case OperandClass::S: case OperandClass::M:
+  case OperandClass::S:
+  case OperandClass::M:
     if (vgpr) fail(written.at, "expected a scalar register");
     break;
-  case OperandClass::SS: case OperandClass::VL: case OperandClass::SO:
+  case OperandClass::SS:
+  case OperandClass::VL:
+  case OperandClass::SO:
     if (vgpr) fail(written.at, "expected a scalar register or a constant");
     break;
-  case OperandClass::Imm: case OperandClass::K: fail(written.at, "expected a number"); break;
+  case OperandClass::Imm:
+  case OperandClass::K: fail(written.at, "expected a number"); break;
   default: break;
   }
   return written.reg;
@@ -195,9 +220,12 @@ Operand Attempt::bind_register(const WrittenOperand& written, OperandClass cls) 
 Operand Attempt::bind_immediate(const WrittenOperand& written, i64 value, OperandType type) {
   const bool is_signed = type == OperandType::Simm16 || type == OperandType::Label;
   const i64 least = inst_.encoding == Encoding::Sopk && type == OperandType::Imm16 ? 0 : INT16_MIN;
-  if (value < least || value > UINT16_MAX) fail(written.at, fmt::format("expected a number from {} to {}", least, UINT16_MAX));
+  if (value < least || value > UINT16_MAX)
+    fail(written.at, fmt::format("expected a number from {} to {}", least, UINT16_MAX));
   const u64 field = static_cast<u64>(value) & 0xffff;
-  return {.kind = OperandKind::Imm, .type = type, .value = is_signed ? static_cast<u64>(sign_extend(field, 16)) : field};
+  return {.kind = OperandKind::Imm,
+          .type = type,
+          .value = is_signed ? static_cast<u64>(sign_extend(field, 16)) : field};
 }
 
 /// The offset of scalar memory: as LLVM writes the field, which counts dwords before gfx803.
@@ -205,13 +233,21 @@ Operand Attempt::bind_offset(const WrittenOperand& written) {
   struct Range {
     i64 min, max;
   };
-  static constexpr Range kRanges[kNumTargets] = {{0, 255}, {0, UINT32_MAX}, {0, (1 << 20) - 1}, {-(1 << 20), (1 << 20) - 1}, {-(1 << 20), (1 << 20) - 1}};
+  static constexpr Range kRanges[kNumTargets] = {{0, 255},
+                                                 {0, UINT32_MAX},
+                                                 {0, (1 << 20) - 1},
+                                                 {-(1 << 20), (1 << 20) - 1},
+                                                 {-(1 << 20), (1 << 20) - 1}};
   const Range range = kRanges[static_cast<unsigned>(target_)];
   const auto value = static_cast<i64>(written.number.bits);
-  if (written.number.real || value < range.min || value > range.max) fail(written.at, fmt::format("the offset is a number from {} to {} on {}", range.min, range.max, target_name(target_)));
+  if (written.number.real || value < range.min || value > range.max)
+    fail(written.at, fmt::format("the offset is a number from {} to {} on {}", range.min, range.max,
+                                 target_name(target_)));
   const bool dwords = target_ < Target::gfx803;
   const bool literal = dwords && value > 255;
-  return {.kind = literal ? OperandKind::Literal : OperandKind::Imm, .type = row_.src[1].type, .index = static_cast<u16>(literal ? enc::kSrcLiteral : 0),
+  return {.kind = literal ? OperandKind::Literal : OperandKind::Imm,
+          .type = row_.src[1].type,
+          .index = static_cast<u16>(literal ? enc::kSrcLiteral : 0),
           .value = static_cast<u64>(dwords ? value * 4 : value)};
 }
 
@@ -225,13 +261,16 @@ Operand Attempt::bind_number(const WrittenOperand& written, OperandSpec spec, Op
   case OperandClass::SO: return bind_offset(written);
   case OperandClass::K: allowed = Constants::LiteralOnly; break;
   case OperandClass::VL: allowed = Constants::InlineOnly; break;
-  case OperandClass::SS: case OperandClass::VS: break;
-  case OperandClass::V: case OperandClass::VO: fail(written.at, "expected a vector register"); return {};
+  case OperandClass::SS:
+  case OperandClass::VS: break;
+  case OperandClass::V:
+  case OperandClass::VO: fail(written.at, "expected a vector register"); return {};
   default: fail(written.at, "expected a scalar register"); return {};
   }
   // Without a place for modifiers, they are applied here.
   const bool fold = inst_.form == Form::E32 && (written.abs || written.neg) && is_float(spec.type);
-  if (fold && spec.type == OperandType::F64 && !number.real) fail(written.at, "the sign of an integer for a 64-bit float operand is ambiguous");
+  if (fold && spec.type == OperandType::F64 && !number.real)
+    fail(written.at, "the sign of an integer for a 64-bit float operand is ambiguous");
   if (fold) number = apply_sign(number, spec.type, written.abs, written.neg);
   auto converted = constant_operand(number, spec.type, target_, allowed);
   if (auto* why = std::get_if<std::string_view>(&converted)) {
@@ -245,15 +284,20 @@ Operand Attempt::bind_number(const WrittenOperand& written, OperandSpec spec, Op
 }
 
 Operand Attempt::bind_symbol(const WrittenOperand& written, const OperandSpec& spec, OperandClass cls) {
-  const auto fixup = [&](InstructionFixup::Kind kind) { fixup_ = InstructionFixup{.kind = kind, .expression = written.expression}; };
+  const auto fixup = [&](InstructionFixup::Kind kind) {
+    fixup_ = InstructionFixup{.kind = kind, .expression = written.expression};
+  };
   if (cls == OperandClass::Imm && spec.type == OperandType::Label) {
     fixup(InstructionFixup::Kind::Branch16);
     return {.kind = OperandKind::Imm, .type = spec.type};
   }
-  const bool source = cls == OperandClass::K || ((cls == OperandClass::SS || cls == OperandClass::VS) && literal_allowed());
-  const bool dword = spec.type == OperandType::B32 || spec.type == OperandType::U32 || spec.type == OperandType::I32 || spec.type == OperandType::F32;
+  const bool source =
+      cls == OperandClass::K || ((cls == OperandClass::SS || cls == OperandClass::VS) && literal_allowed());
+  const bool dword = spec.type == OperandType::B32 || spec.type == OperandType::U32 ||
+                     spec.type == OperandType::I32 || spec.type == OperandType::F32;
   if (!source || !dword || fixup_) {
-    fail(written.at, "a symbol can stand only for a branch target or for the one 32-bit literal of an instruction");
+    fail(written.at,
+         "a symbol can stand only for a branch target or for the one 32-bit literal of an instruction");
     return {};
   }
   fixup(InstructionFixup::Kind::Literal32);
@@ -261,7 +305,8 @@ Operand Attempt::bind_symbol(const WrittenOperand& written, const OperandSpec& s
 }
 
 Operand Attempt::bind_off(const WrittenOperand& written, Slot slot) {
-  const bool flat = inst_.encoding == Encoding::Flat, buffer = inst_.encoding == Encoding::Mubuf || inst_.encoding == Encoding::Mtbuf;
+  const bool flat = inst_.encoding == Encoding::Flat,
+             buffer = inst_.encoding == Encoding::Mubuf || inst_.encoding == Encoding::Mtbuf;
   const bool address = (flat && (slot == Slot::Src0 || slot == Slot::Src1)) || (buffer && slot == Slot::Src0);
   if (!address && inst_.encoding != Encoding::Exp) fail(written.at, "'off' is not possible here");
   return {};
@@ -276,7 +321,9 @@ void Attempt::bind(Slot slot, const WrittenOperand& written) {
     return;
   }
   if (slot == Slot::ExportTarget) {
-    if (written.kind != Kind::ExportTarget) return fail(written.at, "expected an export target: mrt0 to mrt7, mrtz, null, pos0 to pos3, param0 to param31");
+    if (written.kind != Kind::ExportTarget)
+      return fail(written.at,
+                  "expected an export target: mrt0 to mrt7, mrtz, null, pos0 to pos3, param0 to param31");
     inst_.mods.exp_target = static_cast<u8>(written.value);
     return;
   }
@@ -319,31 +366,40 @@ bool Attempt::width_matches(Slot slot, unsigned dwords, const Operand& seen, con
   if (dwords == seen.dwords || !(seen.is(OperandKind::Vgpr) || seen.is(OperandKind::Sgpr))) return true;
   const unsigned tfe = decoded.mods.tfe;
   switch (inst_.encoding) {
-  case Encoding::Mimg: // The address depends on the resource's dimensions; LLVM names eight registers for every resource.
+  case Encoding::Mimg: // The address depends on the resource's dimensions; LLVM names eight registers for
+                       // every resource.
     if (slot == Slot::Src0) return true;
     if (slot == Slot::Src1) return dwords == 8;
     return dwords == seen.dwords + tfe;
-  case Encoding::Mubuf: case Encoding::Mtbuf: case Encoding::Flat: // LLVM before 19 does not count the register of tfe.
+  case Encoding::Mubuf:
+  case Encoding::Mtbuf:
+  case Encoding::Flat: // LLVM before 19 does not count the register of tfe.
     return slot == Slot::Dst0 && dwords + tfe == seen.dwords;
   default: return false;
   }
 }
 
-void Attempt::compare_operand(Slot slot, const WrittenOperand& written, const Operand& bound, const Operand& seen, const Inst& decoded) {
-  if (bound.sext != seen.sext) return fail(written.at, bound.sext ? "sext() is not possible here" : "the operand takes sext(), not a sign");
+void Attempt::compare_operand(Slot slot, const WrittenOperand& written, const Operand& bound,
+                              const Operand& seen, const Inst& decoded) {
+  if (bound.sext != seen.sext)
+    return fail(written.at,
+                bound.sext ? "sext() is not possible here" : "the operand takes sext(), not a sign");
   if (bound.abs != seen.abs) return fail(written.at, "an absolute value is not possible here");
   if (bound.neg != seen.neg) return fail(written.at, "a negated operand is not possible here");
   if (bound.kind != seen.kind) {
     if (seen.is(OperandKind::None)) return fail(written.at, "expected 'off'");
-    return fail(written.at, bound.is(OperandKind::None) ? "'off' is not possible with these modifiers" : "an operand of this kind is not possible here");
+    return fail(written.at, bound.is(OperandKind::None) ? "'off' is not possible with these modifiers"
+                                                        : "an operand of this kind is not possible here");
   }
   if (bound.index != seen.index || bound.value != seen.value) {
     if (bound.is(OperandKind::Imm)) return fail(written.at, "the number is out of range");
     const bool vcc = seen.is(OperandKind::Sgpr) && seen.index == kVccLo;
     return fail(written.at, vcc ? "expected vcc" : "the operand cannot be encoded here");
   }
-  if (written.kind == WrittenOperand::Kind::Register && !width_matches(slot, written.reg.dwords, seen, decoded))
-    fail(written.at, fmt::format("expected {} register{}, found {}", seen.dwords, seen.dwords == 1 ? "" : "s", written.reg.dwords));
+  if (written.kind == WrittenOperand::Kind::Register &&
+      !width_matches(slot, written.reg.dwords, seen, decoded))
+    fail(written.at, fmt::format("expected {} register{}, found {}", seen.dwords, seen.dwords == 1 ? "" : "s",
+                                 written.reg.dwords));
 }
 
 void Attempt::compare(Inst& decoded) {
@@ -353,9 +409,11 @@ void Attempt::compare(Inst& decoded) {
     compare_operand(slot, written_.operands[i], operand_of(inst_, slot), operand_of(decoded, slot), decoded);
   }
   if (!error_ && (decoded.mods != inst_.mods || decoded.form != inst_.form || decoded.op != inst_.op))
-    fail(written_.modifiers.empty() ? written_.at : written_.modifiers.back().at, "the modifiers are not possible in this encoding");
+    fail(written_.modifiers.empty() ? written_.at : written_.modifiers.back().at,
+         "the modifiers are not possible in this encoding");
   for (unsigned i = 0; i < 2 && !error_; ++i)
-    if (decoded.src[i].sel != inst_.src[i].sel) fail(written_.modifiers.back().at, "the instruction has no such source");
+    if (decoded.src[i].sel != inst_.src[i].sel)
+      fail(written_.modifiers.back().at, "the instruction has no such source");
 }
 
 Attempted Attempt::run() {
@@ -372,7 +430,9 @@ Attempted Attempt::run() {
   if (status != DecodeStatus::Ok) return Diagnostic{written_.at, std::string(reason(status))};
   compare(decoded);
   if (error_) return *std::move(error_);
-  if (fixup_) fixup_->offset = static_cast<u8>(fixup_->kind == InstructionFixup::Kind::Branch16 ? 0 : 4 * (words->count - 1));
+  if (fixup_)
+    fixup_->offset =
+        static_cast<u8>(fixup_->kind == InstructionFixup::Kind::Branch16 ? 0 : 4 * (words->count - 1));
   return AssembledInst{decoded, *words, std::move(fixup_)};
 }
 
@@ -380,14 +440,18 @@ Attempted Attempt::run() {
 
 constexpr std::size_t kAllModifiers = ~std::size_t{0};
 
-bool further(SourceLocation a, SourceLocation b, bool strictly) { return strictly ? a.column > b.column : a.column >= b.column; }
+bool further(SourceLocation a, SourceLocation b, bool strictly) {
+  return strictly ? a.column > b.column : a.column >= b.column;
+}
 
 std::string offset_range(const Row& row, Target target) {
   switch (row.encoding) {
   case Encoding::Ds: return "'offset' takes 0 to 65535";
-  case Encoding::Mubuf: case Encoding::Mtbuf: return "'offset' takes 0 to 4095";
+  case Encoding::Mubuf:
+  case Encoding::Mtbuf: return "'offset' takes 0 to 4095";
   case Encoding::Flat:
-    if (target < Target::gfx900) return fmt::format("{} has no offset in flat instructions", target_name(target));
+    if (target < Target::gfx900)
+      return fmt::format("{} has no offset in flat instructions", target_name(target));
     return row.memory.space == Space::Flat ? "'offset' takes 0 to 4095" : "'offset' takes -4096 to 4095";
   default: return "the offset is out of range, or not possible here";
   }
@@ -404,19 +468,23 @@ Diagnostic blame(const WrittenInst& written, Op op, FormChoice choice, Target ta
   return failure;
 }
 
-/// The operand at which a vector instruction reads a second scalar value (the constant bus carries one; 7nm guide 6.2.1), or
-/// nothing. Literals count, lds_direct does not.
+/// The operand at which a vector instruction reads a second scalar value (the constant bus carries one; 7nm
+/// guide 6.2.1), or nothing. Literals count, lds_direct does not.
 std::optional<std::size_t> constant_bus_conflict(const Inst& inst) {
   const Row& row = row_of(inst.op);
-  const bool vector = inst.encoding == Encoding::Vop1 || inst.encoding == Encoding::Vop2 || inst.encoding == Encoding::Vopc ||
-                      inst.encoding == Encoding::Vop3 || inst.encoding == Encoding::Vop3p;
+  const bool vector = inst.encoding == Encoding::Vop1 || inst.encoding == Encoding::Vop2 ||
+                      inst.encoding == Encoding::Vopc || inst.encoding == Encoding::Vop3 ||
+                      inst.encoding == Encoding::Vop3p;
   if (!vector || row.has(kInterp)) return std::nullopt;
   const Operand* first = nullptr;
   for (std::size_t i = 0; i < inst.src.size(); ++i) {
     const Operand& src = inst.src[i];
-    const bool scalar = src.is(OperandKind::Sgpr) || src.is(OperandKind::Literal) || (src.is(OperandKind::Special) && src.index != kLdsDirect);
+    const bool scalar = src.is(OperandKind::Sgpr) || src.is(OperandKind::Literal) ||
+                        (src.is(OperandKind::Special) && src.index != kLdsDirect);
     if (!scalar) continue;
-    if (first && !(first->kind == src.kind && first->index == src.index && (src.is(OperandKind::Special) || first->dwords == src.dwords))) return i;
+    if (first && !(first->kind == src.kind && first->index == src.index &&
+                   (src.is(OperandKind::Special) || first->dwords == src.dwords)))
+      return i;
     if (!first) first = &src;
   }
   return std::nullopt;
@@ -424,11 +492,14 @@ std::optional<std::size_t> constant_bus_conflict(const Inst& inst) {
 
 } // namespace
 
-std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::span<const Op> ops, Target target, const AssemblerOptions& options) {
+std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::span<const Op> ops,
+                                              Target target, const AssemblerOptions& options) {
   std::optional<Diagnostic> best;
   for (Op op : ops)
     for (FormChoice choice : forms_of(op, target)) {
-      const bool wanted = !written.forced || choice.form == *written.forced || (choice.form == Form::Base && (*written.forced == Form::E64) == (choice.encoding == Encoding::Vop3));
+      const bool wanted = !written.forced || choice.form == *written.forced ||
+                          (choice.form == Form::Base &&
+                           (*written.forced == Form::E64) == (choice.encoding == Encoding::Vop3));
       if (!wanted) continue;
       Attempted attempted = Attempt(written, op, choice, target, kAllModifiers).run();
       if (auto* done = std::get_if<AssembledInst>(&attempted)) {
@@ -441,7 +512,9 @@ std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::s
       const bool extended = choice.form == Form::Sdwa || choice.form == Form::Dpp;
       if (!best || further(failure.at, best->at, extended)) best = std::move(failure);
     }
-  if (!best) return Diagnostic{written.at, fmt::format("'{}': {} has no such encoding of the instruction", written.mnemonic, target_name(target))};
+  if (!best)
+    return Diagnostic{written.at, fmt::format("'{}': {} has no such encoding of the instruction",
+                                              written.mnemonic, target_name(target))};
   return *std::move(best);
 }
 

@@ -16,8 +16,9 @@ struct WrittenInst {
   SourceLocation at{}, end{};
 };
 
-/// The first encoding of `ops`, in order of preference, that says what was written; or why none does, by the attempt that got
-/// furthest.
-std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::span<const Op> ops, Target target, const AssemblerOptions& options);
+/// The first encoding of `ops`, in order of preference, that says what was written; or why none does, by the
+/// attempt that got furthest.
+std::variant<AssembledInst, Diagnostic> match(const WrittenInst& written, std::span<const Op> ops,
+                                              Target target, const AssemblerOptions& options);
 
 } // namespace lanewise::isa

@@ -36,7 +36,8 @@ const NameMap& names(Target target) {
   return maps[static_cast<unsigned>(target)];
 }
 
-constexpr std::pair<std::string_view, Form> kSuffixes[] = {{"_e32", Form::E32}, {"_e64", Form::E64}, {"_sdwa", Form::Sdwa}, {"_dpp", Form::Dpp}};
+constexpr std::pair<std::string_view, Form> kSuffixes[] = {
+    {"_e32", Form::E32}, {"_e64", Form::E64}, {"_sdwa", Form::Sdwa}, {"_dpp", Form::Dpp}};
 
 } // namespace
 
@@ -55,10 +56,13 @@ std::vector<FormChoice> forms_of(Op op, Target target) {
   const Row& row = row_of(op);
   const bool narrow = row.opcode.on(target) != kAbsent, wide = vop3_opcode(row, target) != kAbsent;
   if (row.encoding == Encoding::Vop3) return {{Form::Base, Encoding::Vop3}};
-  if (!narrow) return wide ? std::vector<FormChoice>{{Form::Base, Encoding::Vop3}} : std::vector<FormChoice>{};
+  if (!narrow)
+    return wide ? std::vector<FormChoice>{{Form::Base, Encoding::Vop3}} : std::vector<FormChoice>{};
   std::vector<FormChoice> forms = {{row.forms & kE32 ? Form::E32 : Form::Base, row.encoding}};
   if (wide) forms.push_back({Form::E64, Encoding::Vop3});
-  if ((target == Target::gfx803 && (row.forms & kSdwa8)) || (target >= Target::gfx900 && (row.forms & kSdwa9))) forms.push_back({Form::Sdwa, row.encoding});
+  if ((target == Target::gfx803 && (row.forms & kSdwa8)) ||
+      (target >= Target::gfx900 && (row.forms & kSdwa9)))
+    forms.push_back({Form::Sdwa, row.encoding});
   if (target >= Target::gfx803 && (row.forms & kDpp)) forms.push_back({Form::Dpp, row.encoding});
   return forms;
 }

@@ -11,8 +11,8 @@ namespace lanewise::isa {
 
 /// A mnemonic as written.
 struct Mnemonic {
-  std::span<const Op> ops;      ///< what it names on the target; empty when unknown
-  std::optional<Form> forced;   ///< by a suffix _e32, _e64, _sdwa, _dpp
+  std::span<const Op> ops;    ///< what it names on the target; empty when unknown
+  std::optional<Form> forced; ///< by a suffix _e32, _e64, _sdwa, _dpp
 };
 
 Mnemonic find_mnemonic(std::string_view text, Target target);

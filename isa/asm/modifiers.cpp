@@ -11,21 +11,32 @@ namespace {
 constexpr u32 format(Encoding encoding) { return 1u << static_cast<unsigned>(encoding); }
 constexpr u8 form(Form f) { return static_cast<u8>(1u << static_cast<unsigned>(f)); }
 
-constexpr u32 kSmem = format(Encoding::Smem), kVop3p = format(Encoding::Vop3p), kDs = format(Encoding::Ds), kMubuf = format(Encoding::Mubuf),
-              kMtbuf = format(Encoding::Mtbuf), kBuffer = kMubuf | kMtbuf, kMimg = format(Encoding::Mimg), kFlat = format(Encoding::Flat),
-              kExp = format(Encoding::Exp), kVintrp = format(Encoding::Vintrp);
-constexpr u32 kVop = format(Encoding::Vop1) | format(Encoding::Vop2) | format(Encoding::Vopc) | format(Encoding::Vop3);
-constexpr u8 kWide = form(Form::E64) | form(Form::Base), kOnlySdwa = form(Form::Sdwa), kOnlyDpp = form(Form::Dpp), kAny = 0xff;
+constexpr u32 kSmem = format(Encoding::Smem), kVop3p = format(Encoding::Vop3p), kDs = format(Encoding::Ds),
+              kMubuf = format(Encoding::Mubuf), kMtbuf = format(Encoding::Mtbuf), kBuffer = kMubuf | kMtbuf,
+              kMimg = format(Encoding::Mimg), kFlat = format(Encoding::Flat), kExp = format(Encoding::Exp),
+              kVintrp = format(Encoding::Vintrp);
+constexpr u32 kVop =
+    format(Encoding::Vop1) | format(Encoding::Vop2) | format(Encoding::Vopc) | format(Encoding::Vop3);
+constexpr u8 kWide = form(Form::E64) | form(Form::Base), kOnlySdwa = form(Form::Sdwa),
+             kOnlyDpp = form(Form::Dpp), kAny = 0xff;
 
 /// dpp_ctrl values of the controls that take an amount, from the first one they accept.
 template <u16 base>
-void dpp(Inst& inst, const Row&, i64 amount) { inst.mods.dpp_ctrl = static_cast<u16>(base + amount); }
+void dpp(Inst& inst, const Row&, i64 amount) {
+  inst.mods.dpp_ctrl = static_cast<u16>(base + amount);
+}
 template <u16 ctrl>
-void dpp_fixed(Inst& inst, const Row&, i64) { inst.mods.dpp_ctrl = ctrl; }
+void dpp_fixed(Inst& inst, const Row&, i64) {
+  inst.mods.dpp_ctrl = ctrl;
+}
 template <bool Modifiers::*member>
-void flag(Inst& inst, const Row&, i64) { inst.mods.*member = true; }
+void flag(Inst& inst, const Row&, i64) {
+  inst.mods.*member = true;
+}
 template <u8 Modifiers::*member>
-void number(Inst& inst, const Row&, i64 value) { inst.mods.*member = static_cast<u8>(value); }
+void number(Inst& inst, const Row&, i64 value) {
+  inst.mods.*member = static_cast<u8>(value);
+}
 
 unsigned sources(const Row& row) {
   unsigned count = 0;
@@ -36,7 +47,8 @@ unsigned sources(const Row& row) {
 /// VOP3's op_sel ends with the destination's bit, which is bit 3 of the field.
 void op_sel(Inst& inst, const Row& row, i64 value) {
   const unsigned count = sources(row), bits = static_cast<unsigned>(value) & 0xff, below = (1u << count) - 1;
-  inst.mods.op_sel = static_cast<u8>(row.encoding == Encoding::Vop3p ? bits : (bits & below) | (bits >> count & 1u) << 3);
+  inst.mods.op_sel =
+      static_cast<u8>(row.encoding == Encoding::Vop3p ? bits : (bits & below) | (bits >> count & 1u) << 3);
 }
 
 using enum ModifierSyntax;
@@ -116,7 +128,8 @@ public:
   std::variant<WrittenModifier, Diagnostic> run() {
     written_ = {.row = &row_, .value = 1, .at = cursor_.next().at};
     if (row_.syntax != Flag) {
-      if (!cursor_.accept(":")) return Diagnostic{cursor_.peek().at, fmt::format("expected ':' after '{}'", row_.name)};
+      if (!cursor_.accept(":"))
+        return Diagnostic{cursor_.peek().at, fmt::format("expected ':' after '{}'", row_.name)};
       value();
     }
     if (error_) return *std::move(error_);
@@ -139,7 +152,8 @@ private:
     const SourceLocation at = cursor_.peek().at;
     const i64 value = number();
     if (!error_ && (value < min || value > max))
-      fail(at, min == max ? fmt::format("'{}' takes only {}", row_.name, min) : fmt::format("'{}' takes {} to {}", row_.name, min, max));
+      fail(at, min == max ? fmt::format("'{}' takes only {}", row_.name, min)
+                          : fmt::format("'{}' takes {} to {}", row_.name, min, max));
     return value;
   }
 
@@ -150,14 +164,17 @@ private:
     case Number: written_.value = number_in(row_.min, row_.max); return;
     case Bits: return list(1, 4);
     case QuadPerm: return list(4, 4);
-    case ModifierSyntax::SdwaSel: return name(sdwa_sel_symbols(), "BYTE_0 to BYTE_3, WORD_0, WORD_1 or DWORD");
+    case ModifierSyntax::SdwaSel:
+      return name(sdwa_sel_symbols(), "BYTE_0 to BYTE_3, WORD_0, WORD_1 or DWORD");
     case DstUnused: return name(dst_unused_symbols(), "UNUSED_PAD, UNUSED_SEXT or UNUSED_PRESERVE");
     case Format: return buffer_format();
     case Offset:
       if (token.is_identifier("swizzle") && cursor_.peek(1).is("(")) {
         auto pattern = parse_swizzle(cursor_, symbols_);
-        if (auto* value = std::get_if<i64>(&pattern)) written_.value = *value;
-        else error_ = std::get<Diagnostic>(std::move(pattern));
+        if (auto* value = std::get_if<i64>(&pattern))
+          written_.value = *value;
+        else
+          error_ = std::get<Diagnostic>(std::move(pattern));
         return;
       }
       written_.value = number_in(INT32_MIN, INT32_MAX);
@@ -166,7 +183,8 @@ private:
 
   void list(unsigned min, unsigned max) {
     const bool quads = row_.syntax == QuadPerm;
-    if (!cursor_.accept("[")) return fail(cursor_.peek().at, fmt::format("expected '[' after '{}:'", row_.name));
+    if (!cursor_.accept("["))
+      return fail(cursor_.peek().at, fmt::format("expected '[' after '{}:'", row_.name));
     unsigned count = 0;
     i64 bits = 0;
     do {
@@ -198,8 +216,10 @@ private:
     i64 dfmt = -1, nfmt = -1;
     do {
       const Token& token = cursor_.next();
-      const int data = token.is(TokenKind::Identifier) ? symbol_value(dfmt_symbols(), token.text, target_) : -1;
-      const int num = token.is(TokenKind::Identifier) ? symbol_value(nfmt_symbols(), token.text, target_) : -1;
+      const int data =
+          token.is(TokenKind::Identifier) ? symbol_value(dfmt_symbols(), token.text, target_) : -1;
+      const int num =
+          token.is(TokenKind::Identifier) ? symbol_value(nfmt_symbols(), token.text, target_) : -1;
       if ((data < 0 && num < 0) || (data >= 0 && dfmt >= 0) || (num >= 0 && nfmt >= 0))
         return fail(token.at, "expected one BUF_DATA_FORMAT_... and one BUF_NUM_FORMAT_... name");
       (data >= 0 ? dfmt : nfmt) = data >= 0 ? data : num;
@@ -224,7 +244,8 @@ const ModifierRow* find_modifier(std::string_view name, Encoding encoding) {
   return nullptr;
 }
 
-std::variant<WrittenModifier, Diagnostic> parse_modifier(TokenCursor& cursor, const ModifierRow& row, Target target, SymbolContext& symbols) {
+std::variant<WrittenModifier, Diagnostic> parse_modifier(TokenCursor& cursor, const ModifierRow& row,
+                                                         Target target, SymbolContext& symbols) {
   return ValueParser(cursor, row, target, symbols).run();
 }
 
@@ -235,7 +256,8 @@ void set_default_modifiers(Inst& inst, const Row& row) {
   if (row.has(kGdsOnly)) mods.gds = true;
   if (row.has(kTiesLds)) mods.lds = true;
   constexpr u8 kPreserve = 2;
-  if (inst.form == Form::Sdwa && row.encoding != Encoding::Vopc && row.src[0].present()) mods.dst_unused = kPreserve;
+  if (inst.form == Form::Sdwa && row.encoding != Encoding::Vopc && row.src[0].present())
+    mods.dst_unused = kPreserve;
 }
 
 } // namespace lanewise::isa

@@ -8,14 +8,14 @@ namespace lanewise::isa {
 
 /// How a modifier's value is written.
 enum class ModifierSyntax : u8 {
-  Flag,     ///< name alone
-  Number,   ///< name:number
-  Bits,     ///< name:[0,1,1]: bit i of the value is element i, bits 8 and up the count
-  QuadPerm, ///< name:[0,1,2,3]: two bits each
-  SdwaSel,  ///< name:BYTE_0
-  DstUnused,///< name:UNUSED_PAD
-  Offset,   ///< name:number or, for ds_swizzle, name:swizzle(...)
-  Format,   ///< name:number, name:[DFMT,NFMT], name:NFMT
+  Flag,      ///< name alone
+  Number,    ///< name:number
+  Bits,      ///< name:[0,1,1]: bit i of the value is element i, bits 8 and up the count
+  QuadPerm,  ///< name:[0,1,2,3]: two bits each
+  SdwaSel,   ///< name:BYTE_0
+  DstUnused, ///< name:UNUSED_PAD
+  Offset,    ///< name:number or, for ds_swizzle, name:swizzle(...)
+  Format,    ///< name:number, name:[DFMT,NFMT], name:NFMT
 };
 
 /// One modifier. `formats` has a bit per Encoding, `forms` per Form.
@@ -24,7 +24,7 @@ struct ModifierRow {
   ModifierSyntax syntax = ModifierSyntax::Flag;
   u32 formats = 0;
   u8 forms = 0xff;
-  i64 min = 0, max = 0;                              ///< of Number
+  i64 min = 0, max = 0; ///< of Number
   void (*apply)(Inst& inst, const Row& row, i64 value) = nullptr;
 
   [[nodiscard]] bool in(Encoding encoding) const { return formats >> static_cast<unsigned>(encoding) & 1; }
@@ -42,7 +42,8 @@ struct WrittenModifier {
 const ModifierRow* find_modifier(std::string_view name, Encoding encoding);
 
 /// Reads the modifier at the cursor, whose name is `row.name`.
-std::variant<WrittenModifier, Diagnostic> parse_modifier(TokenCursor& cursor, const ModifierRow& row, Target target, SymbolContext& symbols);
+std::variant<WrittenModifier, Diagnostic> parse_modifier(TokenCursor& cursor, const ModifierRow& row,
+                                                         Target target, SymbolContext& symbols);
 
 /// The modifiers that the instruction has when none are written.
 void set_default_modifiers(Inst& inst, const Row& row);

@@ -30,7 +30,8 @@ constexpr NamedSpecial kSpecials[] = {
     {"lds_direct", kLdsDirect, 1, Target::gfx600},
 };
 
-/// The lower half's code of a 64-bit register with a name of its own; 0 where the target lacks it, nothing if it is none.
+/// The lower half's code of a 64-bit register with a name of its own; 0 where the target lacks it, nothing if
+/// it is none.
 std::optional<unsigned> pair_code(std::string_view name, Target target) {
   if (name == "vcc") return kVccLo;
   if (name == "exec") return kExecLo;
@@ -44,7 +45,8 @@ std::optional<unsigned> pair_code(std::string_view name, Target target) {
 
 class RegisterParser {
 public:
-  RegisterParser(TokenCursor& cursor, Target target, SymbolContext& symbols) : cursor_(cursor), target_(target), symbols_(symbols) {}
+  RegisterParser(TokenCursor& cursor, Target target, SymbolContext& symbols)
+      : cursor_(cursor), target_(target), symbols_(symbols) {}
 
   ParsedRegister run() {
     const std::size_t start = cursor_.position();
@@ -69,8 +71,8 @@ private:
       const SourceLocation element_at = cursor_.peek().at;
       const std::optional<Operand> element = single();
       if (!element) return fail(element_at, "expected a register");
-      if (whole->dwords + element->dwords > static_cast<int>(kMaxWidth) || element->dwords != 1 || element->kind != whole->kind ||
-          element->index != whole->index + whole->dwords)
+      if (whole->dwords + element->dwords > static_cast<int>(kMaxWidth) || element->dwords != 1 ||
+          element->kind != whole->kind || element->index != whole->index + whole->dwords)
         return fail(element_at, "the registers of a list must follow each other");
       ++whole->dwords;
     }
@@ -83,7 +85,8 @@ private:
     if (!token.is(TokenKind::Identifier)) return std::nullopt;
     if (auto named = named_register(token)) return named;
     if (error_) return std::nullopt;
-    for (auto [prefix, file] : {std::pair{std::string_view("v"), File::V}, {"s", File::S}, {"ttmp", File::Ttmp}}) {
+    for (auto [prefix, file] :
+         {std::pair{std::string_view("v"), File::V}, {"s", File::S}, {"ttmp", File::Ttmp}}) {
       if (!token.text.starts_with(prefix)) continue;
       const std::string_view digits = token.text.substr(prefix.size());
       if (digits.empty()) return cursor_.peek(1).is("[") ? range(file) : std::nullopt;
@@ -121,8 +124,11 @@ private:
   std::optional<Operand> make(File file, i64 first, i64 last, SourceLocation at) {
     const unsigned limits[] = {256, num_sgprs(target_), kM0 - first_ttmp(target_)};
     const i64 limit = limits[static_cast<unsigned>(file)];
-    if (first < 0 || first > last) return fail(at, "the first register of a range must not be above the last");
-    if (last >= limit) return fail(at, fmt::format("register {} does not exist on {}: the last one is {}", last, target_name(target_), limit - 1));
+    if (first < 0 || first > last)
+      return fail(at, "the first register of a range must not be above the last");
+    if (last >= limit)
+      return fail(at, fmt::format("register {} does not exist on {}: the last one is {}", last,
+                                  target_name(target_), limit - 1));
     if (last - first >= i64{kMaxWidth}) return fail(at, "the range has too many registers");
     Operand operand{.kind = file == File::V ? OperandKind::Vgpr : OperandKind::Sgpr};
     operand.dwords = static_cast<u8>(last - first + 1);
@@ -131,8 +137,10 @@ private:
   }
 
   std::optional<Operand> check_scalar(const Operand& operand, SourceLocation at) {
-    if (operand.is(OperandKind::Sgpr) && operand.dwords > 1 && operand.index % (operand.dwords == 2 ? 2 : 4) != 0)
-      return fail(at, fmt::format("{} scalar registers must start at a multiple of {}", operand.dwords, operand.dwords == 2 ? 2 : 4));
+    if (operand.is(OperandKind::Sgpr) && operand.dwords > 1 &&
+        operand.index % (operand.dwords == 2 ? 2 : 4) != 0)
+      return fail(at, fmt::format("{} scalar registers must start at a multiple of {}", operand.dwords,
+                                  operand.dwords == 2 ? 2 : 4));
     return operand;
   }
 
@@ -143,7 +151,9 @@ private:
     const bool lo = half == "_lo", hi = half == "_hi";
     if (const auto code = pair_code(lo || hi ? name.substr(0, name.size() - 3) : name, target_)) {
       if (*code == 0) return missing(token);
-      return take({.kind = OperandKind::Sgpr, .dwords = static_cast<u8>(lo || hi ? 1 : 2), .index = static_cast<u16>(*code + hi)});
+      return take({.kind = OperandKind::Sgpr,
+                   .dwords = static_cast<u8>(lo || hi ? 1 : 2),
+                   .index = static_cast<u16>(*code + hi)});
     }
     if (name.starts_with("src_")) name.remove_prefix(4);
     for (const NamedSpecial& special : kSpecials) {

@@ -6,8 +6,8 @@
 
 namespace lanewise::isa {
 
-/// A register operand (kind, index, dwords); nothing when the cursor is at something else, which is then left unread; or what is
-/// wrong with a register that has the shape of one.
+/// A register operand (kind, index, dwords); nothing when the cursor is at something else, which is then left
+/// unread; or what is wrong with a register that has the shape of one.
 struct ParsedRegister {
   std::optional<Operand> operand;
   std::optional<Diagnostic> error;

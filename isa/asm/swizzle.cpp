@@ -7,7 +7,9 @@
 namespace lanewise::isa {
 namespace {
 
-constexpr i64 bitmask(i64 and_mask, i64 or_mask, i64 xor_mask) { return and_mask | or_mask << 5 | xor_mask << 10; }
+constexpr i64 bitmask(i64 and_mask, i64 or_mask, i64 xor_mask) {
+  return and_mask | or_mask << 5 | xor_mask << 10;
+}
 
 class SwizzleParser {
 public:
@@ -71,7 +73,8 @@ private:
   i64 mask_string() {
     if (!cursor_.accept(",")) return fail(cursor_.peek().at, "expected ','");
     const Token& token = cursor_.next();
-    if (!token.is(TokenKind::String) || token.text.size() != 5) return fail(token.at, "expected a string of five characters 0, 1, p, i");
+    if (!token.is(TokenKind::String) || token.text.size() != 5)
+      return fail(token.at, "expected a string of five characters 0, 1, p, i");
     i64 and_mask = 0, or_mask = 0, xor_mask = 0;
     for (unsigned i = 0; i < 5; ++i) {
       const i64 bit = 16 >> i;
@@ -79,7 +82,10 @@ private:
       case '0': break;
       case '1': or_mask |= bit; break;
       case 'p': and_mask |= bit; break;
-      case 'i': and_mask |= bit; xor_mask |= bit; break;
+      case 'i':
+        and_mask |= bit;
+        xor_mask |= bit;
+        break;
       default: return fail(token.at, "expected a string of five characters 0, 1, p, i");
       }
     }
@@ -93,6 +99,8 @@ private:
 
 } // namespace
 
-std::variant<i64, Diagnostic> parse_swizzle(TokenCursor& cursor, SymbolContext& symbols) { return SwizzleParser(cursor, symbols).run(); }
+std::variant<i64, Diagnostic> parse_swizzle(TokenCursor& cursor, SymbolContext& symbols) {
+  return SwizzleParser(cursor, symbols).run();
+}
 
 } // namespace lanewise::isa

@@ -10,7 +10,9 @@ namespace {
 // The C functions of the same name follow the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool starts_identifier(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$' || c == '@'; }
+bool starts_identifier(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$' || c == '@';
+}
 bool continues_identifier(char c) { return starts_identifier(c) || is_digit(c); }
 unsigned digit_value(char c) { return static_cast<unsigned>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10); }
 
@@ -25,7 +27,9 @@ public:
   }
 
 private:
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0';
+  }
   SourceLocation here() const { return {line_, static_cast<u32>(at_ - line_start_ + 1)}; }
 
   Token& add(TokenKind kind, std::size_t length) {
@@ -79,13 +83,16 @@ private:
     const std::size_t end = source_.find("*/", at_ + 2);
     if (end == std::string_view::npos) return error(source_.size() - at_, "the comment is not closed");
     while (at_ < end + 2)
-      if (peek() == '\n') new_line();
-      else ++at_;
+      if (peek() == '\n')
+        new_line();
+      else
+        ++at_;
   }
 
   void string() {
     std::size_t length = 1;
-    while (peek(length) != '"' && peek(length) != '\n' && at_ + length < source_.size()) length += peek(length) == '\\' && peek(length + 1) ? 2 : 1;
+    while (peek(length) != '"' && peek(length) != '\n' && at_ + length < source_.size())
+      length += peek(length) == '\\' && peek(length + 1) ? 2 : 1;
     if (peek(length) != '"') return error(std::min(length, source_.size() - at_), "the string is not closed");
     Token& token = add(TokenKind::String, length + 1);
     token.text = token.text.substr(1, length - 1);
@@ -105,7 +112,8 @@ private:
       return integer(length, 2, length, 2);
     }
     while (is_hex(peek(length))) ++length;
-    if ((peek(length) | 0x20) == 'h' && !continues_identifier(peek(length + 1))) return integer(length + 1, 0, length, 16);
+    if ((peek(length) | 0x20) == 'h' && !continues_identifier(peek(length + 1)))
+      return integer(length + 1, 0, length, 16);
     length = 0;
     while (is_digit(peek(length))) ++length;
     if (length && (peek(length) == 'b' || peek(length) == 'f') && !continues_identifier(peek(length + 1))) {
@@ -113,7 +121,10 @@ private:
       if (tokens_.back().is(TokenKind::Integer)) tokens_.back().kind = TokenKind::LocalLabel;
       return;
     }
-    const bool exponent = (peek(length) | 0x20) == 'e' && (is_digit(peek(length + 1)) || ((peek(length + 1) == '+' || peek(length + 1) == '-') && is_digit(peek(length + 2))));
+    const bool exponent =
+        (peek(length) | 0x20) == 'e' &&
+        (is_digit(peek(length + 1)) ||
+         ((peek(length + 1) == '+' || peek(length + 1) == '-') && is_digit(peek(length + 2))));
     if (peek(length) == '.' || exponent) return decimal_real(length);
     integer(length, 0, length, peek() == '0' && length > 1 ? 8 : 10);
   }
@@ -125,7 +136,8 @@ private:
       const unsigned digit = digit_value(peek(i));
       if (digit >= base) return error(length, "malformed number");
       u64 scaled = 0;
-      if (__builtin_mul_overflow(value, u64{base}, &scaled) || __builtin_add_overflow(scaled, u64{digit}, &value))
+      if (__builtin_mul_overflow(value, u64{base}, &scaled) ||
+          __builtin_add_overflow(scaled, u64{digit}, &value))
         return error(length, "the number has more than 64 bits");
     }
     add(TokenKind::Integer, length).integer = value;
@@ -147,7 +159,8 @@ private:
   void hex_real(std::size_t length) {
     if (peek(length) == '.') ++length;
     while (is_hex(peek(length))) ++length;
-    if ((peek(length) | 0x20) != 'p') return error(length, "a hexadecimal floating-point number needs an exponent, as in 0x1.8p3");
+    if ((peek(length) | 0x20) != 'p')
+      return error(length, "a hexadecimal floating-point number needs an exponent, as in 0x1.8p3");
     ++length;
     if (peek(length) == '+' || peek(length) == '-') ++length;
     if (!is_digit(peek(length))) return error(length, "malformed number");
@@ -168,8 +181,10 @@ private:
         add(TokenKind::Punctuation, 2);
         return;
       }
-    if (std::string_view("+-*/%~!^&|<>=()[]{},:\\?'").find(peek()) != std::string_view::npos) add(TokenKind::Punctuation, 1);
-    else error(1, "unexpected character");
+    if (std::string_view("+-*/%~!^&|<>=()[]{},:\\?'").find(peek()) != std::string_view::npos)
+      add(TokenKind::Punctuation, 1);
+    else
+      error(1, "unexpected character");
   }
 
   std::string_view source_;
@@ -193,7 +208,8 @@ std::string unescape(std::string_view body) {
     if (c >= '0' && c <= '7') {
       unsigned value = 0;
       std::size_t digits = 0;
-      for (; digits < 3 && i + digits < body.size() && body[i + digits] >= '0' && body[i + digits] <= '7'; ++digits)
+      for (; digits < 3 && i + digits < body.size() && body[i + digits] >= '0' && body[i + digits] <= '7';
+           ++digits)
         value = value * 8 + static_cast<unsigned>(body[i + digits] - '0');
       out += static_cast<char>(value);
       i += digits - 1;

@@ -39,11 +39,16 @@ struct Token {
   SourceLocation at;
 
   [[nodiscard]] bool is(TokenKind k) const { return kind == k; }
-  [[nodiscard]] bool is(std::string_view punctuation) const { return kind == TokenKind::Punctuation && text == punctuation; }
-  [[nodiscard]] bool is_identifier(std::string_view name) const { return kind == TokenKind::Identifier && text == name; }
+  [[nodiscard]] bool is(std::string_view punctuation) const {
+    return kind == TokenKind::Punctuation && text == punctuation;
+  }
+  [[nodiscard]] bool is_identifier(std::string_view name) const {
+    return kind == TokenKind::Identifier && text == name;
+  }
 };
 
-/// The tokens of `source`, which they refer to; the last one is EndOfLine. Comments are `;`, `//`, `#` to the end of the line and
+/// The tokens of `source`, which they refer to; the last one is EndOfLine. Comments are `;`, `//`, `#` to the
+/// end of the line and
 /// `/* */`. Malformed input gives Error tokens, never a failure.
 std::vector<Token> tokenize(std::string_view source);
 
@@ -53,7 +58,8 @@ std::string unescape(std::string_view body);
 /// A reading position in a list of tokens that ends with EndOfLine.
 class TokenCursor {
 public:
-  explicit TokenCursor(const std::vector<Token>& tokens, std::size_t position = 0) : tokens_(&tokens), position_(position) {}
+  explicit TokenCursor(const std::vector<Token>& tokens, std::size_t position = 0)
+      : tokens_(&tokens), position_(position) {}
 
   [[nodiscard]] const Token& peek(std::size_t ahead = 0) const {
     const std::size_t i = position_ + ahead;

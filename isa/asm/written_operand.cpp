@@ -15,7 +15,8 @@ using Kind = WrittenOperand::Kind;
 int numbered(std::string_view text, std::string_view prefix, int max) {
   if (!text.starts_with(prefix)) return -1;
   text.remove_prefix(prefix.size());
-  if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string_view::npos) return -1;
+  if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string_view::npos)
+    return -1;
   int value = 0;
   for (char c : text) value = value * 10 + (c - '0');
   return value <= max ? value : -1;
@@ -49,8 +50,12 @@ private:
 
   bool takes_modifiers() const {
     switch (row_.encoding) {
-    case Encoding::Vop1: case Encoding::Vop2: case Encoding::Vopc: case Encoding::Vop3: case Encoding::Vop3p: case Encoding::Vintrp:
-      return true;
+    case Encoding::Vop1:
+    case Encoding::Vop2:
+    case Encoding::Vopc:
+    case Encoding::Vop3:
+    case Encoding::Vop3p:
+    case Encoding::Vintrp: return true;
     default: return false;
     }
   }
@@ -80,8 +85,10 @@ private:
     for (const OperandSpec& spec : row_.src) {
       if (!at_immediate(cursor_, spec.type)) continue;
       auto parsed = parse_immediate(cursor_, spec.type, target_, symbols_);
-      if (auto* value = std::get_if<i64>(&parsed)) immediate(Kind::Immediate, static_cast<u64>(*value));
-      else error_ = std::get<Diagnostic>(std::move(parsed));
+      if (auto* value = std::get_if<i64>(&parsed))
+        immediate(Kind::Immediate, static_cast<u64>(*value));
+      else
+        error_ = std::get<Diagnostic>(std::move(parsed));
       return true;
     }
     return false;
@@ -126,7 +133,8 @@ private:
   bool starts_negated_operand() {
     const std::size_t start = cursor_.position();
     cursor_.next();
-    const bool absolute_value = cursor_.peek().is("|") || (cursor_.peek().is_identifier("abs") && cursor_.peek(1).is("("));
+    const bool absolute_value =
+        cursor_.peek().is("|") || (cursor_.peek().is_identifier("abs") && cursor_.peek(1).is("("));
     const ParsedRegister reg = absolute_value ? ParsedRegister{} : parse_register(cursor_, target_, symbols_);
     cursor_.rewind(start);
     return absolute_value || reg.operand || reg.error;
@@ -151,8 +159,8 @@ private:
     if (!error_ && !cursor_.accept(close)) fail(cursor_.peek().at, fmt::format("expected '{}'", close));
   }
 
-  /// A register, a number or an expression. Between bars an expression would take the closing bar for an operator, so only a
-  /// signed number or a symbol stands there.
+  /// A register, a number or an expression. Between bars an expression would take the closing bar for an
+  /// operator, so only a signed number or a symbol stands there.
   void plain(bool between_bars = false) {
     ParsedRegister reg = parse_register(cursor_, target_, symbols_);
     if (reg.error) return fail(reg.error->at, std::move(reg.error->message));
@@ -165,7 +173,8 @@ private:
     if (between_bars) return bar_number();
     ParsedExpression parsed = parse_expression(cursor_, symbols_);
     if (auto* error = std::get_if<Diagnostic>(&parsed))
-      return fail(error->at, error->message == "expected an expression" ? "expected a register or a number" : std::move(error->message));
+      return fail(error->at, error->message == "expected an expression" ? "expected a register or a number"
+                                                                        : std::move(error->message));
     expression(std::get<ExpressionPtr>(std::move(parsed)));
   }
 
@@ -180,7 +189,8 @@ private:
     out_.number = {.real = false, .bits = bits};
   }
 
-  /// A floating-point token, perhaps with a minus: the number itself, and not its bits as inside an expression.
+  /// A floating-point token, perhaps with a minus: the number itself, and not its bits as inside an
+  /// expression.
   bool real() {
     const bool minus = cursor_.peek().is("-");
     if (!cursor_.peek(minus).is(TokenKind::Real)) return false;
@@ -194,8 +204,10 @@ private:
     const bool minus = cursor_.accept("-");
     const Token& token = cursor_.next();
     std::optional<i64> value;
-    if (token.is(TokenKind::Integer)) value = static_cast<i64>(token.integer);
-    else if (token.is(TokenKind::Identifier)) value = symbols_.absolute(token.text);
+    if (token.is(TokenKind::Integer))
+      value = static_cast<i64>(token.integer);
+    else if (token.is(TokenKind::Identifier))
+      value = symbols_.absolute(token.text);
     if (!value) return fail(token.at, "expected a register or a number");
     integer(minus ? -static_cast<u64>(*value) : static_cast<u64>(*value));
   }
@@ -210,7 +222,8 @@ private:
 
 } // namespace
 
-std::variant<WrittenOperand, Diagnostic> parse_operand(TokenCursor& cursor, const Row& row, Target target, SymbolContext& symbols) {
+std::variant<WrittenOperand, Diagnostic> parse_operand(TokenCursor& cursor, const Row& row, Target target,
+                                                       SymbolContext& symbols) {
   return OperandParser(cursor, row, target, symbols).run();
 }
 

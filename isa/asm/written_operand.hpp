@@ -11,11 +11,11 @@ struct WrittenOperand {
   enum class Kind : u8 {
     Register,
     Number,
-    Relocatable,  ///< an expression that is no number yet
+    Relocatable, ///< an expression that is no number yet
     Off,
-    Immediate,    ///< hwreg(...), vmcnt(...), p10...: the value of an immediate field
+    Immediate, ///< hwreg(...), vmcnt(...), p10...: the value of an immediate field
     ExportTarget,
-    Attribute,    ///< attr3.x: number, and channel in `extra`
+    Attribute, ///< attr3.x: number, and channel in `extra`
   };
   Kind kind = Kind::Off;
   Operand reg;              ///< Register: kind, index, dwords
@@ -28,6 +28,7 @@ struct WrittenOperand {
 };
 
 /// Reads one operand of the instruction `row`, which decides what has a syntax of its own.
-std::variant<WrittenOperand, Diagnostic> parse_operand(TokenCursor& cursor, const Row& row, Target target, SymbolContext& symbols);
+std::variant<WrittenOperand, Diagnostic> parse_operand(TokenCursor& cursor, const Row& row, Target target,
+                                                       SymbolContext& symbols);
 
 } // namespace lanewise::isa

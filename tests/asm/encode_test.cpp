@@ -22,8 +22,8 @@ TEST(Encode, GivesLlvmsWordsForEveryVector) {
     ASSERT_EQ(decode(vector.target, vector.dwords, inst), DecodeStatus::Ok);
     const auto encoded = encode(inst, vector.target);
     if (words_of(encoded) == vector.dwords) continue;
-    ADD_FAILURE() << target_name(vector.target) << ' ' << hex(vector.dwords) << ' ' << vector.disassembly << "\n  got "
-                  << (encoded ? hex(words_of(encoded)) : encoded.error().message);
+    ADD_FAILURE() << target_name(vector.target) << ' ' << hex(vector.dwords) << ' ' << vector.disassembly
+                  << "\n  got " << (encoded ? hex(words_of(encoded)) : encoded.error().message);
     if (++failures == 20) FAIL() << "and more";
   }
 }
@@ -38,9 +38,11 @@ TEST(Encode, InvertsTheDecoderOnRandomWords) {
     if (decode(target, words, inst) != DecodeStatus::Ok) continue;
     ++instructions;
     const auto encoded = encode(inst, target);
-    ASSERT_TRUE(encoded) << hex({words.begin(), words.end()}) << ' ' << text(inst, target) << ": " << encoded.error().message;
+    ASSERT_TRUE(encoded) << hex({words.begin(), words.end()}) << ' ' << text(inst, target) << ": "
+                         << encoded.error().message;
     ASSERT_EQ(decode(target, encoded->span(), back), DecodeStatus::Ok);
-    ASSERT_EQ(back, inst) << hex({words.begin(), words.end()}) << ' ' << text(inst, target) << '\n' << text(back, target);
+    ASSERT_EQ(back, inst) << hex({words.begin(), words.end()}) << ' ' << text(inst, target) << '\n'
+                          << text(back, target);
   }
   EXPECT_GT(instructions, 200'000u);
 }
@@ -56,12 +58,13 @@ protected:
     const auto encoded = encode(inst, target);
     return encoded ? "accepted" : encoded.error().message;
   }
-  const Inst v_add_f32 = decoded({0x02000501});  // v_add_f32_e32 v0, v1, v2
-  const Inst s_add_u32 = decoded({0x80000201});  // s_add_u32 s0, s1, s2
+  const Inst v_add_f32 = decoded({0x02000501}); // v_add_f32_e32 v0, v1, v2
+  const Inst s_add_u32 = decoded({0x80000201}); // s_add_u32 s0, s1, s2
 };
 
 TEST_F(EncodeRefuses, AnInstructionThatTheTargetLacks) {
-  EXPECT_EQ(message(decoded({0x680000ff, 0x1234}), Target::gfx803), "v_add_u32 on gfx803: the target has no such instruction in this encoding");
+  EXPECT_EQ(message(decoded({0x680000ff, 0x1234}), Target::gfx803),
+            "v_add_u32 on gfx803: the target has no such instruction in this encoding");
 }
 
 TEST_F(EncodeRefuses, AModifierWithoutPlace) {
@@ -78,7 +81,8 @@ TEST_F(EncodeRefuses, AScalarWhereAVgprIsNeeded) {
 
 TEST_F(EncodeRefuses, TwoDifferentLiterals) {
   Inst inst = s_add_u32;
-  inst.src[0] = inst.src[1] = {.kind = OperandKind::Literal, .type = OperandType::U32, .index = 255, .value = 0x12345678};
+  inst.src[0] = inst.src[1] = {
+      .kind = OperandKind::Literal, .type = OperandType::U32, .index = 255, .value = 0x12345678};
   EXPECT_EQ(message(inst), "accepted");
   inst.src[0].value = 0x87654321;
   EXPECT_NE(message(inst), "accepted");

@@ -6,13 +6,17 @@
 
 namespace lanewise::testing {
 
-/// out[i] = a[i] + b[i], i the global id of a one-dimensional grid; four kernel arguments: a, b, out, n. With what every target has.
+/// out[i] = a[i] + b[i], i the global id of a one-dimensional grid; four kernel arguments: a, b, out, n. With
+/// what every target has.
 inline std::string vector_add(std::string_view target) {
   const bool gfx9 = target >= "gfx900", gfx8 = target >= "gfx803", flat = target >= "gfx700";
   std::string text = "\t.amdgcn_target \"amdgcn-amd-amdhsa--" + std::string(target) + "\"\n";
   text += gfx8 ? ".set UNIT, 1\n" : ".set UNIT, 4 // offsets of scalar loads count dwords\n";
   const auto add = [&](std::string_view operands) {
-    return std::string(gfx9 ? "  v_add_co_u32 " : gfx8 ? "  v_add_u32 " : "  v_add_i32 ") + std::string(operands) + "\n";
+    return std::string(gfx9   ? "  v_add_co_u32 "
+                       : gfx8 ? "  v_add_u32 "
+                              : "  v_add_i32 ") +
+           std::string(operands) + "\n";
   };
   const auto addc = [&](std::string_view operands) {
     return std::string(gfx9 ? "  v_addc_co_u32 " : "  v_addc_u32 ") + std::string(operands) + "\n";
@@ -44,12 +48,15 @@ vector_add:
         pointer 8, 6, 7
 )";
   if (flat) {
-    text += "  flat_load_dword v8, v[2:3]\n  flat_load_dword v9, v[4:5]\n  s_waitcnt vmcnt(0) & lgkmcnt(0)\n  v_add_f32 v8, v8, v9\n"
+    text += "  flat_load_dword v8, v[2:3]\n  flat_load_dword v9, v[4:5]\n  s_waitcnt vmcnt(0) & lgkmcnt(0)\n "
+            " v_add_f32 v8, v8, v9\n"
             "  flat_store_dword v[6:7], v8\n";
   } else {
-    text += "  s_mov_b64 s[16:17], 0\n  s_mov_b32 s18, -1\n  s_mov_b32 s19, 0x27fac\n"
-            "  buffer_load_dword v8, v[2:3], s[16:19], 0 addr64\n  buffer_load_dword v9, v[4:5], s[16:19], 0 addr64\n"
-            "  s_waitcnt vmcnt(0)\n  v_add_f32 v8, v8, v9\n  buffer_store_dword v8, v[6:7], s[16:19], 0 addr64\n";
+    text +=
+        "  s_mov_b64 s[16:17], 0\n  s_mov_b32 s18, -1\n  s_mov_b32 s19, 0x27fac\n"
+        "  buffer_load_dword v8, v[2:3], s[16:19], 0 addr64\n  buffer_load_dword v9, v[4:5], s[16:19], 0 "
+        "addr64\n"
+        "  s_waitcnt vmcnt(0)\n  v_add_f32 v8, v8, v9\n  buffer_store_dword v8, v[6:7], s[16:19], 0 addr64\n";
   }
   text += R"(.Lend:
         s_endpgm
@@ -79,8 +86,10 @@ amdhsa.kernels:
     .args:
 )";
   for (int i = 0; i < 3; ++i)
-    text += "      - .size: 8\n        .offset: " + std::to_string(8 * i) + "\n        .value_kind: global_buffer\n        .address_space: global\n";
-  text += "      - .size: 4\n        .offset: 24\n        .value_kind: by_value\n...\n        .end_amdgpu_metadata\n";
+    text += "      - .size: 8\n        .offset: " + std::to_string(8 * i) +
+            "\n        .value_kind: global_buffer\n        .address_space: global\n";
+  text += "      - .size: 4\n        .offset: 24\n        .value_kind: by_value\n...\n        "
+          ".end_amdgpu_metadata\n";
   return text;
 }
 

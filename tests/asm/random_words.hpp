@@ -1,4 +1,5 @@
-// Words that are likely instructions: the fixed bits of a random microcode format, everything else at random, sparse at times.
+// Words that are likely instructions: the fixed bits of a random microcode format, everything else at random,
+// sparse at times.
 #pragma once
 
 #include "isa/encoding.hpp"
@@ -14,10 +15,12 @@ public:
 
   std::array<u32, 3> next() {
     static constexpr enc::Prefix kFormats[] = {
-        enc::kSop2Prefix, enc::kSopkPrefix, enc::kSop1Prefix, enc::kSopcPrefix, enc::kSoppPrefix, enc::Smrd::kPrefix, enc::Smem::kPrefix,
-        enc::kVop2Prefix, enc::kVop1Prefix, enc::kVopcPrefix, enc::Vop3::kPrefix, enc::Vop3p::kPrefix, enc::Vintrp::kPrefixGfx6,
-        enc::Vintrp::kPrefixGfx8, enc::Ds::kPrefix, enc::Buffer::kMubufPrefix, enc::Buffer::kMtbufPrefix, enc::Mimg::kPrefix,
-        enc::Flat::kPrefix, enc::Exp::kPrefixGfx6, enc::Exp::kPrefixGfx8};
+        enc::kSop2Prefix,          enc::kSopkPrefix,         enc::kSop1Prefix,   enc::kSopcPrefix,
+        enc::kSoppPrefix,          enc::Smrd::kPrefix,       enc::Smem::kPrefix, enc::kVop2Prefix,
+        enc::kVop1Prefix,          enc::kVopcPrefix,         enc::Vop3::kPrefix, enc::Vop3p::kPrefix,
+        enc::Vintrp::kPrefixGfx6,  enc::Vintrp::kPrefixGfx8, enc::Ds::kPrefix,   enc::Buffer::kMubufPrefix,
+        enc::Buffer::kMtbufPrefix, enc::Mimg::kPrefix,       enc::Flat::kPrefix, enc::Exp::kPrefixGfx6,
+        enc::Exp::kPrefixGfx8};
     const enc::Prefix format = kFormats[random_() % std::size(kFormats)];
     std::array<u32, 3> words;
     for (u32& word : words) word = some_bits();

@@ -1,8 +1,8 @@
 // All device code of real libraries: disassembles to LLVM's text, and the text assembles to the bytes.
 //
-//   LANEWISE_ROCM_LIBS    the libraries, separated by colons (librocsparse.so.0, librocrand.so.1...); unset: skipped
-//   LANEWISE_ROCM_STRIDE  look at every n-th code object only (default 1)
-//   LANEWISE_OBJDUMP      an llvm-objdump of LLVM 15 whose text is compared; unset: that part is left out
+//   LANEWISE_ROCM_LIBS    the libraries, separated by colons (librocsparse.so.0, librocrand.so.1...); unset:
+//   skipped LANEWISE_ROCM_STRIDE  look at every n-th code object only (default 1) LANEWISE_OBJDUMP      an
+//   llvm-objdump of LLVM 15 whose text is compared; unset: that part is left out
 #include "abi/bundle.hpp"
 #include "isa/asm/instruction.hpp"
 #include "isa/decoder.hpp"
@@ -72,7 +72,8 @@ std::unordered_map<u64, std::string> objdump_lines(const std::string& tool, abi:
   std::string path = ::testing::TempDir() + "lanewise_rocm_XXXXXX";
   const int fd = ::mkstemp(path.data());
   if (fd < 0) return {};
-  const bool written = ::write(fd, code_object.data(), code_object.size()) == static_cast<ssize_t>(code_object.size());
+  const bool written =
+      ::write(fd, code_object.data(), code_object.size()) == static_cast<ssize_t>(code_object.size());
   ::close(fd);
   std::unordered_map<u64, std::string> lines;
   if (written) {
@@ -112,8 +113,9 @@ private:
 
 constexpr unsigned kMaxFailures = 20;
 
-/// Whether `assembled` says by an inline constant what `original` says by a literal of the same value: the linker's doing,
-/// where a relocated literal came out small. LLVM's text is the same for both, so the literal cannot survive (isa/ERRATA.md).
+/// Whether `assembled` says by an inline constant what `original` says by a literal of the same value: the
+/// linker's doing, where a relocated literal came out small. LLVM's text is the same for both, so the literal
+/// cannot survive (isa/ERRATA.md).
 bool shorter_constant(Inst original, const Inst& assembled) {
   if (original.size != assembled.size + 4) return false;
   for (std::size_t i = 0; i < original.src.size(); ++i) {
@@ -126,8 +128,8 @@ bool shorter_constant(Inst original, const Inst& assembled) {
   return original == assembled;
 }
 
-void check_function(const Function& function, Target target, const std::string& where, Totals& totals, std::vector<std::string>& texts,
-                    std::vector<u64>& addresses) {
+void check_function(const Function& function, Target target, const std::string& where, Totals& totals,
+                    std::vector<std::string>& texts, std::vector<u64>& addresses) {
   std::vector<Inst> insts;
   Inst inst;
   for (std::span<const u32> rest = function.code; !rest.empty(); rest = rest.subspan(inst.size / 4)) {
@@ -137,7 +139,8 @@ void check_function(const Function& function, Target target, const std::string& 
   }
   { // Again, without the time that it takes to keep them.
     const Stopwatch watch(totals.decode_seconds);
-    for (std::span<const u32> rest = function.code; !rest.empty(); rest = rest.subspan(inst.size / 4)) decode(target, rest, inst);
+    for (std::span<const u32> rest = function.code; !rest.empty(); rest = rest.subspan(inst.size / 4))
+      decode(target, rest, inst);
   }
   texts.assign(insts.size(), {});
   {
@@ -157,7 +160,8 @@ void check_function(const Function& function, Target target, const std::string& 
         continue;
       }
       ++totals.failures;
-      ADD_FAILURE() << where << ": " << texts[i] << (assembled ? ": other bytes" : ": " + assembled.error().message);
+      ADD_FAILURE() << where << ": " << texts[i]
+                    << (assembled ? ": other bytes" : ": " + assembled.error().message);
     }
   }
   u64 address = function.address;
@@ -166,7 +170,8 @@ void check_function(const Function& function, Target target, const std::string& 
   ++totals.functions;
 }
 
-void check_object(abi::Bytes object, Target target, const std::string& where, const std::string& objdump, Totals& totals) {
+void check_object(abi::Bytes object, Target target, const std::string& where, const std::string& objdump,
+                  Totals& totals) {
   std::unordered_map<u64, std::string> expected;
   if (!objdump.empty()) {
     expected = objdump_lines(objdump, object);
@@ -176,12 +181,14 @@ void check_object(abi::Bytes object, Target target, const std::string& where, co
   for (const Function& function : functions(object)) {
     std::vector<std::string> texts;
     std::vector<u64> addresses;
-    ASSERT_NO_FATAL_FAILURE(check_function(function, target, where + " " + function.name, totals, texts, addresses));
+    ASSERT_NO_FATAL_FAILURE(
+        check_function(function, target, where + " " + function.name, totals, texts, addresses));
     for (std::size_t i = 0; i < texts.size() && totals.failures < kMaxFailures && !expected.empty(); ++i) {
       ++totals.compared;
       if (texts[i] == expected[addresses[i]]) continue;
       ++totals.failures;
-      ADD_FAILURE() << where << ' ' << function.name << "\n  llvm     " << expected[addresses[i]] << "\n  lanewise " << texts[i];
+      ADD_FAILURE() << where << ' ' << function.name << "\n  llvm     " << expected[addresses[i]]
+                    << "\n  lanewise " << texts[i];
     }
   }
 }
@@ -202,16 +209,18 @@ TEST(RocmLibraries, DisassembleAndReassemble) {
     for (const abi::BundleEntry& entry : *entries) {
       const auto target = target_of(entry.processor);
       if (!entry.is_device() || !target || entry.bytes.empty() || index++ % stride != 0) continue;
-      check_object(entry.bytes, *target, path + " " + entry.id + " #" + std::to_string(index), objdump ? objdump : "", totals);
+      check_object(entry.bytes, *target, path + " " + entry.id + " #" + std::to_string(index),
+                   objdump ? objdump : "", totals);
       if (::testing::Test::HasFatalFailure() || totals.failures >= kMaxFailures) return;
     }
   }
   EXPECT_GT(totals.instructions, 0u);
   const auto rate = [&](double seconds) { return static_cast<double>(totals.instructions) / seconds / 1e6; };
-  std::printf("%zu code objects, %zu functions, %zu instructions, %zu compared with objdump, %zu literals became inline constants;\n"
+  std::printf("%zu code objects, %zu functions, %zu instructions, %zu compared with objdump, %zu literals "
+              "became inline constants;\n"
               "million per second: decode %.1f, text %.1f, assemble %.2f\n",
-              totals.objects, totals.functions, totals.instructions, totals.compared, totals.shorter, rate(totals.decode_seconds), rate(totals.text_seconds),
-              rate(totals.assemble_seconds));
+              totals.objects, totals.functions, totals.instructions, totals.compared, totals.shorter,
+              rate(totals.decode_seconds), rate(totals.text_seconds), rate(totals.assemble_seconds));
 }
 
 } // namespace

@@ -24,8 +24,8 @@ TEST(RoundTrip, RandomInstructionsReadBack) {
     const auto assembled = assemble(printed, target, {.permissive = true});
     if (assembled && without_literals(assembled->inst) == without_literals(inst)) continue;
     ++failures;
-    ADD_FAILURE() << target_name(target) << ' ' << hex({words.begin(), words.end()}) << ' ' << printed << "\n  got "
-                  << (assembled ? text(assembled->inst, target) : assembled.error().message);
+    ADD_FAILURE() << target_name(target) << ' ' << hex({words.begin(), words.end()}) << ' ' << printed
+                  << "\n  got " << (assembled ? text(assembled->inst, target) : assembled.error().message);
   }
   EXPECT_GT(instructions, 100'000u);
 }

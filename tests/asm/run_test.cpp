@@ -16,7 +16,8 @@ TEST_P(AssembledKernel, AddsVectors) {
   constexpr std::uint32_t n = 200;
   for (Engine engine : {Engine::Interp, Engine::Jit}) {
     std::vector<float> a(n), b(n), out(n + 8, -1);
-    for (std::uint32_t i = 0; i < n; ++i) a[i] = static_cast<float>(i), b[i] = 1000.0f * static_cast<float>(i);
+    for (std::uint32_t i = 0; i < n; ++i)
+      a[i] = static_cast<float>(i), b[i] = 1000.0f * static_cast<float>(i);
     auto device = Device::create({.engine = engine});
     ASSERT_TRUE(device);
     auto module = device->load(assembly.code_object);
@@ -24,14 +25,16 @@ TEST_P(AssembledKernel, AddsVectors) {
     auto kernel = module->kernel("vector_add");
     ASSERT_TRUE(kernel) << kernel.error().message;
     const auto result = kernel->launch({.grid = {256, 1, 1}, .block = {64, 1, 1}},
-                                       {Argument::pointer(a.data()), Argument::pointer(b.data()), Argument::pointer(out.data()), Argument::value(n)});
+                                       {Argument::pointer(a.data()), Argument::pointer(b.data()),
+                                        Argument::pointer(out.data()), Argument::value(n)});
     ASSERT_TRUE(result) << result.error().message;
     for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 1001.0f * static_cast<float>(i)) << i;
     for (std::uint32_t i = n; i < out.size(); ++i) ASSERT_EQ(out[i], -1.0f);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel, ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
+INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
+                         ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });
 
 } // namespace

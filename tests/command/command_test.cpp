@@ -61,7 +61,8 @@ void expect_refusal(const std::string& arguments, int status, const std::string&
 TEST(Command, HelpTeaches) {
   const Output top = lanewise("--help");
   EXPECT_EQ(top.status, 0);
-  for (const char* part : {"run", "inspect", "disasm", "asm", "translate", "lanewise run saxpy.co", "Exit status"})
+  for (const char* part :
+       {"run", "inspect", "disasm", "asm", "translate", "lanewise run saxpy.co", "Exit status"})
     EXPECT_NE(top.out.find(part), std::string::npos) << part;
   const Output run = lanewise("run --help");
   EXPECT_EQ(run.status, 0);
@@ -249,7 +250,8 @@ TEST(Command, DisasmTakesWords) {
   EXPECT_EQ(output.status, 0) << output.err;
   // The literal could be an inline constant: as text it would assemble to other words.
   EXPECT_EQ(output.out, "\ts_and_saveexec_b64 s[0:1], s[0:1]                          // BE802000\n"
-                        "\t.long 0x7e0002ff, 0x00000001                               // 7E0002FF 00000001 v_mov_b32_e32 v0, 1\n");
+                        "\t.long 0x7e0002ff, 0x00000001                               // 7E0002FF 00000001 "
+                        "v_mov_b32_e32 v0, 1\n");
   expect_refusal("disasm --raw BE802000", 2, "--target");
   expect_refusal("disasm --target gfx906 --raw nonsense", 2, "nonsense");
 }
@@ -264,7 +266,8 @@ TEST(Command, DisassemblyAssemblesToTheSameCode) {
       const Output assembled = lanewise("asm " + source + " -o " + object);
       ASSERT_EQ(assembled.status, 0) << assembled.err;
       const Output again = lanewise("disasm --bytes " + object);
-      EXPECT_EQ(again.out.substr(again.out.find('\n')), listing.out.substr(listing.out.find('\n'))) << target << ' ' << name;
+      EXPECT_EQ(again.out.substr(again.out.find('\n')), listing.out.substr(listing.out.find('\n')))
+          << target << ' ' << name;
     }
   std::remove(source.c_str());
   std::remove(object.c_str());
@@ -275,7 +278,9 @@ TEST(Command, AsmReportsEveryError) {
   std::ofstream(source) << "s_nop 0\nv_mov_b32 v0, v256\nnonsense\n";
   const Output output = lanewise("asm " + source + " -o " + object + " --target gfx906");
   EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.err, source + ":2:15: error: register 256 does not exist on gfx906: the last one is 255\nv_mov_b32 v0, v256\n              ^\n" +
+  EXPECT_EQ(output.err, source +
+                            ":2:15: error: register 256 does not exist on gfx906: the last one is "
+                            "255\nv_mov_b32 v0, v256\n              ^\n" +
                             source + ":3:1: error: unknown instruction 'nonsense'\nnonsense\n^\n");
   EXPECT_FALSE(std::ifstream(object).good());
   expect_refusal("asm " + source + " -o " + object + " --target gfx1030", 2, "gfx1030");

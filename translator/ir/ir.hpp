@@ -129,7 +129,8 @@ public:
 
   BlockId add_block(u32 pc = 0);
   ValueId add_param(BlockId block, Type type);
-  /// Keeps the parameters of `block` that are set in `live` (by value); the caller drops the others' arguments.
+  /// Keeps the parameters of `block` that are set in `live` (by value); the caller drops the others'
+  /// arguments.
   void keep_params(BlockId block, const std::vector<bool>& live);
   /// Makes an instruction that is in no block yet.
   InstId make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results);
