@@ -30,7 +30,8 @@ void Decoding::ds() {
 // ---------------------------------------------------------------- vector memory
 
 void Decoding::buffer_data(Operand& out, OperandSpec spec, bool extra) {
-  if (row_->has(kD16) && row_->memory.half == Half::None) spec.dwords = static_cast<u8>(d16_dwords(row_->memory.components));
+  if (row_->has(kD16) && row_->memory.half == Half::None)
+    spec.dwords = static_cast<u8>(d16_dwords(row_->memory.components));
   spec.dwords = static_cast<u8>(spec.dwords + extra);
   vgpr(out, take(enc::Buffer::kVdata), spec);
 }
@@ -38,8 +39,8 @@ void Decoding::buffer_data(Operand& out, OperandSpec spec, bool extra) {
 void Decoding::buffer_operands() {
   using F = enc::Buffer;
   Modifiers& m = out_.mods;
-  constexpr u64 always = F::kOffset.mask() | F::kOffen.mask() | F::kIdxen.mask() | F::kGlc.mask() | F::kVaddr.mask() | F::kSrsrc.mask() |
-                         F::kSoffset.mask();
+  constexpr u64 always = F::kOffset.mask() | F::kOffen.mask() | F::kIdxen.mask() | F::kGlc.mask() |
+                         F::kVaddr.mask() | F::kSrsrc.mask() | F::kSoffset.mask();
   used_ |= always;
   m.offset = static_cast<i32>(at(F::kOffset));
   m.offen = at(F::kOffen);
@@ -51,7 +52,8 @@ void Decoding::buffer_operands() {
   const u8 address = static_cast<u8>(m.addr64 ? 2 : m.offen + m.idxen);
   const unsigned vaddr = at(F::kVaddr); // Ignored when there is no address register.
   if (address && row_->src[0].present())
-    vgpr(out_.src[0], vaddr, {.cls = OperandClass::V, .type = m.addr64 ? OperandType::U64 : OperandType::U32, .dwords = address});
+    vgpr(out_.src[0], vaddr,
+         {.cls = OperandClass::V, .type = m.addr64 ? OperandType::U64 : OperandType::U32, .dwords = address});
   sgpr(out_.src[1], at(F::kSrsrc) * 4, row_->src[1]);
   scalar_source(out_.src[2], at(F::kSoffset), row_->src[2], false);
   if (m.lds) return;
@@ -62,7 +64,8 @@ void Decoding::buffer_operands() {
 
 void Decoding::mubuf() {
   using F = enc::Buffer;
-  if (!begin(map_.mubuf[at(F::kMubufOp)], Encoding::Mubuf, 2, enc::bits_of(F::kMubufPrefix, F::kMubufOp))) return;
+  if (!begin(map_.mubuf[at(F::kMubufOp)], Encoding::Mubuf, 2, enc::bits_of(F::kMubufPrefix, F::kMubufOp)))
+    return;
   if (row_->has(kInvalidates)) return;
   out_.mods.lds = take_flag(F::kLds);
   if (out_.mods.lds && !row_->has(kCanLds)) {
@@ -83,7 +86,9 @@ void Decoding::mtbuf() {
 void Decoding::mimg() {
   using F = enc::Mimg;
   const unsigned high = gfx9_ && at(F::kOpHigh) ? 128 : 0;
-  if (!begin(map_.mimg[at(F::kOp) + high], Encoding::Mimg, 2, enc::bits_of(F::kPrefix, F::kOp) | (gfx9_ ? F::kOpHigh.mask() : 0))) return;
+  if (!begin(map_.mimg[at(F::kOp) + high], Encoding::Mimg, 2,
+             enc::bits_of(F::kPrefix, F::kOp) | (gfx9_ ? F::kOpHigh.mask() : 0)))
+    return;
   Modifiers& m = out_.mods;
   m.dmask = static_cast<u8>(take(F::kDmask));
   m.unorm = take_flag(F::kUnorm);
@@ -97,7 +102,9 @@ void Decoding::mimg() {
   const unsigned components = row_->image & kImgGather4 ? 4 : std::max(1, std::popcount(unsigned{m.dmask}));
   OperandSpec data{.cls = OperandClass::V, .type = OperandType::B32};
   data.dwords = static_cast<u8>(m.d16 ? d16_dwords(components) : components);
-  OperandSpec address{.cls = OperandClass::V, .type = OperandType::B32, .dwords = static_cast<u8>(min_address_dwords(row_->image))};
+  OperandSpec address{.cls = OperandClass::V,
+                      .type = OperandType::B32,
+                      .dwords = static_cast<u8>(min_address_dwords(row_->image))};
   OperandSpec resource = row_->src[1];
   if (m.r128) resource.dwords = 4;
   vgpr(out_.src[0], take(F::kVaddr), address);
@@ -127,7 +134,8 @@ void Decoding::flat() {
   if (m.lds && !row_->has(kCanLds)) return fail(ReservedBits);
   const unsigned saddr = gfx9_ ? at(F::kSaddr) : F::kSaddrOff;
   OperandSpec address = row_->src[0];
-  if (gfx9_) m.offset = static_cast<i32>(segment ? take_signed(F::kOffsetSegment) : i64{take(F::kOffsetFlat)});
+  if (gfx9_)
+    m.offset = static_cast<i32>(segment ? take_signed(F::kOffsetSegment) : i64{take(F::kOffsetFlat)});
   if (gfx9_ && segment == 0 && saddr != 0 && saddr != F::kSaddrOff) return fail(ReservedBits);
   const bool has_saddr = segment != 0 && saddr != F::kSaddrOff;
   if (has_saddr) {

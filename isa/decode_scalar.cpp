@@ -15,22 +15,28 @@ void Decoding::simm16(Operand& out, const OperandSpec& spec) {
 // ---------------------------------------------------------------- scalar ALU
 
 void Decoding::sop2() {
-  if (!begin(map_.sop2[at(enc::kSop2Op)], Encoding::Sop2, 1, enc::bits_of(enc::kSop2Prefix, enc::kSop2Op, enc::kSsrc0, enc::kSsrc1))) return;
+  if (!begin(map_.sop2[at(enc::kSop2Op)], Encoding::Sop2, 1,
+             enc::bits_of(enc::kSop2Prefix, enc::kSop2Op, enc::kSsrc0, enc::kSsrc1)))
+    return;
   if (row_->dst[0].present()) sgpr(out_.dst[0], take(enc::kSdst), row_->dst[0]);
   scalar_source(out_.src[0], at(enc::kSsrc0), row_->src[0], true);
   scalar_source(out_.src[1], at(enc::kSsrc1), row_->src[1], true);
 }
 
 void Decoding::sop1() {
-  if (!begin(map_.sop1[at(enc::kSop1Op)], Encoding::Sop1, 1, enc::bits_of(enc::kSop1Prefix, enc::kSop1Op))) return;
+  if (!begin(map_.sop1[at(enc::kSop1Op)], Encoding::Sop1, 1, enc::bits_of(enc::kSop1Prefix, enc::kSop1Op)))
+    return;
   if (row_->dst[0].present()) sgpr(out_.dst[0], take(enc::kSdst), row_->dst[0]);
   const OperandSpec& spec = row_->src[0];
-  if (spec.cls == OperandClass::S) sgpr(out_.src[0], take(enc::kSsrc0), spec);
-  else if (spec.present()) scalar_source(out_.src[0], take(enc::kSsrc0), spec, true);
+  if (spec.cls == OperandClass::S)
+    sgpr(out_.src[0], take(enc::kSsrc0), spec);
+  else if (spec.present())
+    scalar_source(out_.src[0], take(enc::kSsrc0), spec, true);
 }
 
 void Decoding::sopk() {
-  if (!begin(map_.sopk[at(enc::kSopkOp)], Encoding::Sopk, 1, enc::bits_of(enc::kSopkPrefix, enc::kSopkOp))) return;
+  if (!begin(map_.sopk[at(enc::kSopkOp)], Encoding::Sopk, 1, enc::bits_of(enc::kSopkPrefix, enc::kSopkOp)))
+    return;
   if (row_->dst[0].present()) sgpr(out_.dst[0], take(enc::kSdst), row_->dst[0]);
   for (unsigned i = 0; i < 2; ++i) {
     const OperandSpec& spec = row_->src[i];
@@ -41,14 +47,17 @@ void Decoding::sopk() {
 }
 
 void Decoding::sopc() {
-  if (!begin(map_.sopc[at(enc::kSopcOp)], Encoding::Sopc, 1, enc::bits_of(enc::kSopcPrefix, enc::kSopcOp, enc::kSsrc0, enc::kSsrc1))) return;
+  if (!begin(map_.sopc[at(enc::kSopcOp)], Encoding::Sopc, 1,
+             enc::bits_of(enc::kSopcPrefix, enc::kSopcOp, enc::kSsrc0, enc::kSsrc1)))
+    return;
   scalar_source(out_.src[0], at(enc::kSsrc0), row_->src[0], true);
   if (row_->src[1].cls == OperandClass::Imm) return immediate(out_.src[1], at(enc::kSsrc1), row_->src[1]);
   scalar_source(out_.src[1], at(enc::kSsrc1), row_->src[1], true);
 }
 
 void Decoding::sopp() {
-  if (!begin(map_.sopp[at(enc::kSoppOp)], Encoding::Sopp, 1, enc::bits_of(enc::kSoppPrefix, enc::kSoppOp))) return;
+  if (!begin(map_.sopp[at(enc::kSoppOp)], Encoding::Sopp, 1, enc::bits_of(enc::kSoppPrefix, enc::kSoppOp)))
+    return;
   if (row_->src[0].present()) simm16(out_.src[0], row_->src[0]);
 }
 
@@ -76,16 +85,21 @@ void Decoding::smem() {
     sgpr(out_.src[0], take(F::kSbase) * 2, row_->src[0]);
     const bool imm = take_flag(F::kImm), soe = gfx9_ && take_flag(F::kSoe);
     const i64 offset = gfx9_ ? take_signed(F::kOffsetGfx9) : i64{take(F::kOffsetGfx8)};
-    if (soe) sgpr(out_.src[1], take(F::kSoffset), row_->src[1]);
-    else if (!imm) sgpr(out_.src[1], take(F::kOffsetSgpr), row_->src[1]);
-    else immediate(out_.src[1], offset, row_->src[1]);
+    if (soe)
+      sgpr(out_.src[1], take(F::kSoffset), row_->src[1]);
+    else if (!imm)
+      sgpr(out_.src[1], take(F::kOffsetSgpr), row_->src[1]);
+    else
+      immediate(out_.src[1], offset, row_->src[1]);
     out_.mods.sgpr_and_imm = soe && imm;
     if (soe && imm) out_.mods.offset = static_cast<i32>(offset);
   }
   if (row_->memory.accesses()) out_.mods.glc = take_flag(F::kGlc);
   const OperandSpec& spec = row_->src[2];
-  if (spec.cls == OperandClass::Imm) immediate(out_.src[2], data, spec);
-  else if (spec.present()) sgpr(out_.src[2], data, spec);
+  if (spec.cls == OperandClass::Imm)
+    immediate(out_.src[2], data, spec);
+  else if (spec.present())
+    sgpr(out_.src[2], data, spec);
   if (row_->dst[0].present() && returns()) sgpr(out_.dst[0], data, row_->dst[0]);
 }
 

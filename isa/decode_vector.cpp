@@ -11,7 +11,8 @@ void Decoding::negate(unsigned i, const OpcodeEntry& entry, enc::Field neg, enc:
     out_.src[i].neg = take_flag(neg);
     out_.src[i].abs = take(abs);
   } else if (entry.sext_sources >> i & 1 && out_.form != Form::Sdwa) {
-    // LLVM's syntax calls the neg bit of an integer operand beside float ones sext; on whole registers it does nothing.
+    // LLVM's syntax calls the neg bit of an integer operand beside float ones sext; on whole registers it
+    // does nothing.
     out_.src[i].sext = take_flag(neg);
   }
 }
@@ -40,7 +41,8 @@ void Decoding::sdwa(const OpcodeEntry& entry) {
     negate(1, entry, F::kSrc1Neg, F::kSrc1Abs);
     selector(1, F::kSrc1Sel, F::kSrc1Sext);
   }
-  if (gfx9_ && row_->encoding == Encoding::Vopc) return mask(out_.dst[0], take_flag(F::kSd) ? take(F::kSdst) : kVccLo);
+  if (gfx9_ && row_->encoding == Encoding::Vopc)
+    return mask(out_.dst[0], take_flag(F::kSd) ? take(F::kSdst) : kVccLo);
   out_.mods.clamp = take_flag(F::kClamp);
   if (row_->encoding == Encoding::Vopc) return;
   if (gfx9_ && row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
@@ -55,8 +57,14 @@ static bool is_dpp_ctrl(unsigned ctrl) {
   if (ctrl <= 0xff) return true;                        // quad_perm
   if (ctrl >= 0x101 && ctrl <= 0x12f) return ctrl % 16; // row_shl, row_shr, row_ror
   switch (ctrl) {
-  case 0x130: case 0x134: case 0x138: case 0x13c: // wave_shl, rol, shr, ror
-  case 0x140: case 0x141: case 0x142: case 0x143: // row_mirror, row_half_mirror, row_bcast15, row_bcast31
+  case 0x130:
+  case 0x134:
+  case 0x138:
+  case 0x13c: // wave_shl, rol, shr, ror
+  case 0x140:
+  case 0x141:
+  case 0x142:
+  case 0x143: // row_mirror, row_half_mirror, row_bcast15, row_bcast31
     return true;
   default: return false;
   }
@@ -83,11 +91,14 @@ void Decoding::dpp(const OpcodeEntry& entry) {
 
 // ---------------------------------------------------------------- 32 bits
 
-/// The 32-bit form of instructions with operands out of the ordinary: lane selects, K, scalar results, none at all.
+/// The 32-bit form of instructions with operands out of the ordinary: lane selects, K, scalar results, none
+/// at all.
 void Decoding::odd_e32(Encoding encoding, const OpcodeEntry& entry) {
   const OperandSpec& dst = row_->dst[0];
-  if (entry.scalar_dst) operand(out_.dst[0], take(enc::kVdst), dst, OperandSet::ScalarResult);
-  else if (dst.present()) vgpr(out_.dst[0], take(enc::kVdst), dst);
+  if (entry.scalar_dst)
+    operand(out_.dst[0], take(enc::kVdst), dst, OperandSet::ScalarResult);
+  else if (dst.present())
+    vgpr(out_.dst[0], take(enc::kVdst), dst);
   const bool swap = row_->dst[1].cls == OperandClass::V;
   const unsigned src0 = swap || row_->src[0].present() ? take(enc::kSrc0) : 0;
   if (swap) operand(out_.dst[1], src0, row_->dst[1], OperandSet::Vgpr);
@@ -96,13 +107,18 @@ void Decoding::odd_e32(Encoding encoding, const OpcodeEntry& entry) {
     switch (spec.cls) {
     case OperandClass::VS: vector_source(out_.src[i], src0, spec, true, true); break;
     case OperandClass::VO:
-      if (src0 == kLdsDirect) lds_direct(out_.src[i], spec, true);
-      else operand(out_.src[i], src0, spec, OperandSet::Vgpr);
+      if (src0 == kLdsDirect)
+        lds_direct(out_.src[i], spec, true);
+      else
+        operand(out_.src[i], src0, spec, OperandSet::Vgpr);
       break;
     case OperandClass::V:
-      operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec, OperandSet::Vgpr);
+      operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec,
+              OperandSet::Vgpr);
       break;
-    case OperandClass::VL: operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, OperandSet::ScalarSource); break;
+    case OperandClass::VL:
+      operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, OperandSet::ScalarSource);
+      break;
     case OperandClass::K: literal(out_.src[i], spec); break;
     default: break;
     }
@@ -122,8 +138,10 @@ void Decoding::vector_e32(const OpcodeEntry& entry) {
   if (!entry.plain && !extended) return odd_e32(encoding, entry);
   if (entry.plain) [[likely]] {
     used_ = plain;
-    if constexpr (encoding == Encoding::Vopc) implicit_vcc(out_.dst[0]);
-    else vgpr(out_.dst[0], at(enc::kVdst), row_->dst[0]);
+    if constexpr (encoding == Encoding::Vopc)
+      implicit_vcc(out_.dst[0]);
+    else
+      vgpr(out_.dst[0], at(enc::kVdst), row_->dst[0]);
     if (entry.vcc_out) implicit_vcc(out_.dst[1]);
     if (entry.vcc_in) implicit_vcc(out_.src[2]);
     if (!extended) {
@@ -176,9 +194,12 @@ void Decoding::interpolation_e64(const OpcodeEntry& entry) {
   vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);
   // The sources sit one field higher than their slots.
   const unsigned code = take(F::kSrc1);
-  if (row_->src[0].cls != OperandClass::Imm) operand(out_.src[0], code, row_->src[0], OperandSet::Vgpr);
-  else if (code > 2) return fail(ReservedSource);
-  else immediate(out_.src[0], code, row_->src[0]);
+  if (row_->src[0].cls != OperandClass::Imm)
+    operand(out_.src[0], code, row_->src[0], OperandSet::Vgpr);
+  else if (code > 2)
+    return fail(ReservedSource);
+  else
+    immediate(out_.src[0], code, row_->src[0]);
   if (row_->src[1].present()) vector_source(out_.src[1], take(F::kSrc2), row_->src[1], false, false);
   for (u8 i = 0; i < 2; ++i)
     negate(i, entry, enc::bit(F::kNeg, static_cast<u8>(i + 1)), enc::bit(F::kAbs, static_cast<u8>(i + 1)));
@@ -198,17 +219,22 @@ void Decoding::vop3() {
   if (!begin(entry, Encoding::Vop3, 2, enc::bits_of(F::kPrefix, op))) return;
   if (entry.num_sources == 0) return row_->dst[1].present() ? swap_e64() : void(); // v_nop, v_clrexcp
   if (row_->has(kInterp)) return interpolation_e64(entry);
-  constexpr u64 fields[4] = {0, F::kSrc0.mask(), F::kSrc0.mask() | F::kSrc1.mask(), F::kSrc0.mask() | F::kSrc1.mask() | F::kSrc2.mask()};
+  constexpr u64 fields[4] = {0, F::kSrc0.mask(), F::kSrc0.mask() | F::kSrc1.mask(),
+                             F::kSrc0.mask() | F::kSrc1.mask() | F::kSrc2.mask()};
   used_ |= fields[entry.num_sources];
   if (row_->dst[0].present()) {
     used_ |= F::kVdst.mask();
-    if (entry.scalar_dst) operand(out_.dst[0], at(F::kVdst), row_->dst[0], OperandSet::ScalarResult);
-    else vgpr(out_.dst[0], at(F::kVdst), row_->dst[0]);
+    if (entry.scalar_dst)
+      operand(out_.dst[0], at(F::kVdst), row_->dst[0], OperandSet::ScalarResult);
+    else
+      vgpr(out_.dst[0], at(F::kVdst), row_->dst[0]);
   }
   if (entry.vcc_out) mask(out_.dst[1], take(F::kSdst));
   const unsigned src0 = at(F::kSrc0);
-  if (src0 == kLdsDirect) [[unlikely]] lds_direct(out_.src[0], row_->src[0], row_->src[0].cls != OperandClass::VL);
-  else operand(out_.src[0], src0, row_->src[0], entry.vop3_sets[0]);
+  if (src0 == kLdsDirect) [[unlikely]]
+    lds_direct(out_.src[0], row_->src[0], row_->src[0].cls != OperandClass::VL);
+  else
+    operand(out_.src[0], src0, row_->src[0], entry.vop3_sets[0]);
   if (entry.num_sources > 1) operand(out_.src[1], at(F::kSrc1), row_->src[1], entry.vop3_sets[1]);
   if (entry.num_sources > 2) operand(out_.src[2], at(F::kSrc2), row_->src[2], entry.vop3_sets[2]);
   vop3_modifiers(entry, entry.vcc_out);

@@ -15,7 +15,26 @@ namespace {
 
 /// The formats, as the uppermost nine bits of the first dword tell them apart.
 enum class Format : u8 {
-  None, Sop2, Sop1, Sopk, Sopc, Sopp, Smrd, Smem, Vop2, Vop1, Vopc, Vop3, Vop3p, Vintrp, Ds, Mubuf, Mtbuf, Mimg, Flat, Exp
+  None,
+  Sop2,
+  Sop1,
+  Sopk,
+  Sopc,
+  Sopp,
+  Smrd,
+  Smem,
+  Vop2,
+  Vop1,
+  Vopc,
+  Vop3,
+  Vop3p,
+  Vintrp,
+  Ds,
+  Mubuf,
+  Mtbuf,
+  Mimg,
+  Flat,
+  Exp
 };
 
 constexpr Format format_of(Target target, unsigned top9) {
@@ -36,7 +55,8 @@ constexpr Format format_of(Target target, unsigned top9) {
   if (enc::Buffer::kMtbufPrefix.matches(first)) return Format::Mtbuf;
   if (enc::Mimg::kPrefix.matches(first)) return Format::Mimg;
   if (target >= Target::gfx700 && enc::Flat::kPrefix.matches(first)) return Format::Flat;
-  if (gfx8 ? enc::Smem::kPrefix.matches(first) : enc::Smrd::kPrefix.matches(first)) return gfx8 ? Format::Smem : Format::Smrd;
+  if (gfx8 ? enc::Smem::kPrefix.matches(first) : enc::Smrd::kPrefix.matches(first))
+    return gfx8 ? Format::Smem : Format::Smrd;
   if ((gfx8 ? enc::Exp::kPrefixGfx8 : enc::Exp::kPrefixGfx6).matches(first)) return Format::Exp;
   if ((gfx8 ? enc::Vintrp::kPrefixGfx8 : enc::Vintrp::kPrefixGfx6).matches(first)) return Format::Vintrp;
   return Format::None;
@@ -57,7 +77,8 @@ DecodeStatus Decoding::why_refused(unsigned code, const OperandSpec& spec) const
   if (code == kLdsDirect) return LdsDirectMisplaced;
   if (info.kind == OperandKind::None) return code < enc::kSrcInlineZero ? ReservedRegister : ReservedSource;
   if (info.allows & allow_dwords(spec.dwords)) return ReservedSource;
-  return info.kind == OperandKind::Sgpr && (code & tuple_alignment(spec.dwords)) ? MisalignedScalar : RegisterRange;
+  return info.kind == OperandKind::Sgpr && (code & tuple_alignment(spec.dwords)) ? MisalignedScalar
+                                                                                 : RegisterRange;
 }
 
 void Decoding::lds_direct(Operand& out, const OperandSpec& spec, bool allowed) {
@@ -119,8 +140,8 @@ namespace {
 
 constinit const Inst kBlank{};
 
-/// out = Inst{}, in 16-byte moves: compilers make a slow string instruction of the assignment, which decoding would spend
-/// a third of its time in.
+/// out = Inst{}, in 16-byte moves: compilers make a slow string instruction of the assignment, which decoding
+/// would spend a third of its time in.
 void reset(Inst& out) {
   static_assert(sizeof(Inst) % 8 == 0 && std::is_trivially_copyable_v<Inst>);
   auto* to = reinterpret_cast<unsigned char*>(&out);
@@ -128,7 +149,8 @@ void reset(Inst& out) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (std::memcpy(to + 16 * I, from + 16 * I, 16), ...);
     if constexpr (sizeof(Inst) % 16) std::memcpy(to + sizeof(Inst) - 8, from + sizeof(Inst) - 8, 8);
-  }(std::make_index_sequence<sizeof(Inst) / 16>{});
+  }
+  (std::make_index_sequence<sizeof(Inst) / 16>{});
 }
 
 } // namespace
@@ -146,8 +168,10 @@ Result<Inst> decode(Target target, std::span<const u8> bytes) {
   const DecodeStatus status = decode(target, std::span<const u32>(dwords.data(), count), inst);
   if (status == Ok) return inst;
   std::string words;
-  for (std::size_t i = 0; i < std::min<std::size_t>(count, 2); ++i) words += fmt::format("{}{:08x}", i ? " " : "", dwords[i]);
-  return Error{ErrorCode::BadInput, fmt::format("{}: not an instruction of {}: {}", words, target_name(target), reason(status))};
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, 2); ++i)
+    words += fmt::format("{}{:08x}", i ? " " : "", dwords[i]);
+  return Error{ErrorCode::BadInput,
+               fmt::format("{}: not an instruction of {}: {}", words, target_name(target), reason(status))};
 }
 
 std::string_view reason(DecodeStatus status) {
@@ -162,9 +186,11 @@ std::string_view reason(DecodeStatus status) {
   case MisalignedScalar: return "a scalar register tuple is not aligned";
   case RegisterRange: return "a register tuple passes the last register";
   case LiteralNotAllowed: return "the format takes no literal constant";
-  case LdsDirectMisplaced: return "lds_direct is allowed only as the first 32-bit source of a vector instruction";
+  case LdsDirectMisplaced:
+    return "lds_direct is allowed only as the first 32-bit source of a vector instruction";
   case ReservedControl: return "a DPP, SDWA or segment selector has a reserved value";
-  case ReservedBits: return "bits are set that the instruction does not define, or that contradict each other";
+  case ReservedBits:
+    return "bits are set that the instruction does not define, or that contradict each other";
   }
   return "unknown";
 }
@@ -172,8 +198,15 @@ std::string_view reason(DecodeStatus status) {
 unsigned skip_size(Target target, u32 first) {
   using detail::Format;
   switch (detail::kFormats[static_cast<unsigned>(target)][first >> 23]) {
-  case Format::Smem: case Format::Vop3: case Format::Vop3p: case Format::Ds: case Format::Mubuf: case Format::Mtbuf:
-  case Format::Mimg: case Format::Flat: case Format::Exp: return 8;
+  case Format::Smem:
+  case Format::Vop3:
+  case Format::Vop3p:
+  case Format::Ds:
+  case Format::Mubuf:
+  case Format::Mtbuf:
+  case Format::Mimg:
+  case Format::Flat:
+  case Format::Exp: return 8;
   default: return 4;
   }
 }

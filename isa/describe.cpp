@@ -14,24 +14,28 @@ namespace {
 constexpr unsigned kNumEncodings = static_cast<unsigned>(Encoding::Exp) + 1;
 
 std::string_view class_name(OperandClass cls) {
-  constexpr std::string_view names[] = {"", "v", "s", "ssrc", "src", "lane", "vsrc", "off", "vcc", "imm", "k"};
+  constexpr std::string_view names[] = {"",     "v",   "s",   "ssrc", "src", "lane",
+                                        "vsrc", "off", "vcc", "imm",  "k"};
   return names[static_cast<unsigned>(cls)];
 }
 
 std::string operand_text(const OperandSpec& spec) {
   if (spec.cls == OperandClass::M) return "mask";
   if (spec.cls == OperandClass::Imm) return std::string(type_name(spec.type));
-  return fmt::format("{}:{}{}", class_name(spec.cls), type_name(spec.type), spec.also_read ? " (read too)" : "");
+  return fmt::format("{}:{}{}", class_name(spec.cls), type_name(spec.type),
+                     spec.also_read ? " (read too)" : "");
 }
 
 std::string_view space_name(Space space) {
-  constexpr std::string_view names[] = {"", "memory", "buffer", "image", "LDS", "GDS", "flat memory", "memory", "scratch"};
+  constexpr std::string_view names[] = {"",    "memory",      "buffer", "image",  "LDS",
+                                        "GDS", "flat memory", "memory", "scratch"};
   return names[static_cast<unsigned>(space)];
 }
 
 std::string_view atomic_name(Atomic atomic) {
-  constexpr std::string_view names[] = {"", "swap", "cmpswap", "add", "sub", "rsub", "smin", "umin", "smax", "umax", "and", "or",
-                                        "xor", "inc", "dec", "mskor", "wrap", "condxchg32", "fadd", "fmin", "fmax", "fcmpswap"};
+  constexpr std::string_view names[] = {
+      "",   "swap", "cmpswap", "add", "sub",   "rsub", "smin",       "umin", "smax", "umax", "and",
+      "or", "xor",  "inc",     "dec", "mskor", "wrap", "condxchg32", "fadd", "fmin", "fmax", "fcmpswap"};
   return names[static_cast<unsigned>(atomic)];
 }
 
@@ -39,7 +43,8 @@ std::string_view atomic_name(Atomic atomic) {
 std::string opcode_text(const Row& row, Target target) {
   if (!exists(row.op, target)) return "";
   std::string out;
-  const i16 narrow = row.opcode.on(target), wide = row.encoding == Encoding::Vop3 ? kAbsent : vop3_opcode(row, target);
+  const i16 narrow = row.opcode.on(target),
+            wide = row.encoding == Encoding::Vop3 ? kAbsent : vop3_opcode(row, target);
   if (narrow != kAbsent) out = fmt::format("{:#04x}", narrow);
   if (wide != kAbsent) out += fmt::format("{}{:#05x}", out.empty() ? "" : "/", wide);
   if (mnemonic(row.op, target) != row.name) out += fmt::format(" `{}`", mnemonic(row.op, target));
@@ -57,7 +62,8 @@ std::string properties(const Row& row) {
 std::string implicit(const Row& row) {
   std::string out;
   if (row.reads) out = fmt::format("reads {}", fmt::join(register_names(row.reads), ", "));
-  if (row.writes) out += fmt::format("{}writes {}", out.empty() ? "" : "; ", fmt::join(register_names(row.writes), ", "));
+  if (row.writes)
+    out += fmt::format("{}writes {}", out.empty() ? "" : "; ", fmt::join(register_names(row.writes), ", "));
   return out;
 }
 
@@ -78,7 +84,8 @@ Counts count_opcodes() {
     for (unsigned t = 0; t < kNumTargets; ++t) {
       const auto target = static_cast<Target>(t);
       if (row.opcode.on(target) != kAbsent) ++counts[static_cast<unsigned>(row.encoding)][t];
-      if (row.encoding != Encoding::Vop3 && vop3_opcode(row, target) != kAbsent) ++counts[static_cast<unsigned>(Encoding::Vop3)][t];
+      if (row.encoding != Encoding::Vop3 && vop3_opcode(row, target) != kAbsent)
+        ++counts[static_cast<unsigned>(Encoding::Vop3)][t];
     }
   return counts;
 }
@@ -113,7 +120,8 @@ std::string operands(const Row& row) {
   std::string out;
   for (const OperandSpec& spec : row.dst)
     if (spec.present()) out += (out.empty() ? "" : ", ") + operand_text(spec);
-  if (!row.src[0].present() && !row.src[1].present() && !row.src[2].present() && !row.src[3].present()) return out;
+  if (!row.src[0].present() && !row.src[1].present() && !row.src[2].present() && !row.src[3].present())
+    return out;
   out += out.empty() ? "<- " : " <- ";
   bool first = true;
   for (const OperandSpec& spec : row.src)
@@ -125,8 +133,10 @@ std::string memory(const Row& row) {
   const MemorySpec& m = row.memory;
   if (!m.accesses()) return "";
   std::string out;
-  if (m.atomic != Atomic::None) out = fmt::format("atomic {}", atomic_name(m.atomic));
-  else out = m.load && m.store ? "read and write" : m.load ? "load" : m.store ? "store" : "access";
+  if (m.atomic != Atomic::None)
+    out = fmt::format("atomic {}", atomic_name(m.atomic));
+  else
+    out = m.load && m.store ? "read and write" : m.load ? "load" : m.store ? "store" : "access";
   if (m.bytes) out += fmt::format(" {} bytes", m.bytes);
   if (m.components) out += fmt::format(" {} components", m.components);
   if (m.pair) out += fmt::format(" at two addresses, offsets times {}", m.pair * m.bytes);
@@ -149,7 +159,8 @@ std::string describe(const Row& row, const std::vector<Target>& targets) {
     if (row.encoding != Encoding::Vop3 && vop3_opcode(row, target) != kAbsent)
       opcode += fmt::format("{}VOP3 opcode {:#x}", opcode.empty() ? "" : ", ", vop3_opcode(row, target));
     const std::string forms = fmt::format("{}", fmt::join(form_names(row, target), " "));
-    line(target_name(target), fmt::format("{}  {}{}", mnemonic(row.op, target), opcode, forms.empty() ? "" : "  (" + forms + ")"));
+    line(target_name(target),
+         fmt::format("{}  {}{}", mnemonic(row.op, target), opcode, forms.empty() ? "" : "  (" + forms + ")"));
   }
   line("operands", operands(row));
   line("implicit", implicit(row));
@@ -184,14 +195,18 @@ std::string markdown() {
   auto to = std::back_inserter(out);
   out += "```\n" + summary() + "```\n";
   for (unsigned e = 0; e < kNumEncodings; ++e) {
-    fmt::format_to(to, "\n## {}\n\n| instruction | gfx600 | gfx700 | gfx803 | gfx900 | gfx906 | forms | operands | implicit | memory | properties |\n",
+    fmt::format_to(to,
+                   "\n## {}\n\n| instruction | gfx600 | gfx700 | gfx803 | gfx900 | gfx906 | forms | operands "
+                   "| implicit | memory | properties |\n",
                    encoding_name(static_cast<Encoding>(e)));
     out += "|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (const Row& row : rows()) {
       if (row.encoding != static_cast<Encoding>(e)) continue;
       fmt::format_to(to, "| {} |", row.name);
-      for (unsigned t = 0; t < kNumTargets; ++t) fmt::format_to(to, " {} |", opcode_text(row, static_cast<Target>(t)));
-      fmt::format_to(to, " {} | {} | {} | {} | {} |\n", all_forms(row), operands(row), implicit(row), memory(row), properties(row));
+      for (unsigned t = 0; t < kNumTargets; ++t)
+        fmt::format_to(to, " {} |", opcode_text(row, static_cast<Target>(t)));
+      fmt::format_to(to, " {} | {} | {} | {} | {} |\n", all_forms(row), operands(row), implicit(row),
+                     memory(row), properties(row));
     }
   }
   return out;

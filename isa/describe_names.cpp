@@ -65,15 +65,17 @@ std::string_view counter_name(Counter counter) {
 }
 
 std::string_view encoding_name(Encoding encoding) {
-  constexpr std::string_view names[] = {"SOP2", "SOP1", "SOPK", "SOPC", "SOPP", "SMEM", "VOP2", "VOP1", "VOPC",
-                                        "VOP3", "VOP3P", "VINTRP", "DS", "MUBUF", "MTBUF", "MIMG", "FLAT", "EXP"};
+  constexpr std::string_view names[] = {"SOP2", "SOP1",  "SOPK",  "SOPC", "SOPP",  "SMEM",
+                                        "VOP2", "VOP1",  "VOPC",  "VOP3", "VOP3P", "VINTRP",
+                                        "DS",   "MUBUF", "MTBUF", "MIMG", "FLAT",  "EXP"};
   return names[static_cast<unsigned>(encoding)];
 }
 
 std::string_view type_name(OperandType type) {
-  constexpr std::string_view names[] = {"", "b16", "u16", "i16", "f16", "b32", "u32", "i32", "f32", "b64", "u64", "i64", "f64",
-                                        "b96", "b128", "b256", "b512", "2xb16", "2xu16", "2xi16", "2xf16", "mask", "imm16", "simm16",
-                                        "label", "hwreg", "sendmsg", "waitcnt", "attr", "gpr_idx", "param"};
+  constexpr std::string_view names[] = {
+      "",      "b16",    "u16",   "i16",   "f16",     "b32",     "u32",   "i32",     "f32",   "b64",   "u64",
+      "i64",   "f64",    "b96",   "b128",  "b256",    "b512",    "2xb16", "2xu16",   "2xi16", "2xf16", "mask",
+      "imm16", "simm16", "label", "hwreg", "sendmsg", "waitcnt", "attr",  "gpr_idx", "param"};
   return names[static_cast<unsigned>(type)];
 }
 

@@ -70,7 +70,6 @@ private:
   void buffer_format();
   void swizzle();
 
-
   std::string& out_;
   const Inst& inst_;
   const Row& row_;
@@ -94,18 +93,24 @@ void Printer::scalar() {
     if (op.is(OperandKind::None)) continue;
     const bool compare_immediate = inst_.encoding == Encoding::Sopk && op.type == OperandType::Imm16;
     separator();
-    if (op.type == OperandType::Label && !options_.label.empty()) out_ += options_.label;
-    else if (compare_immediate) print("{:#x}", op.value);
-    else append_operand(out_, op, target_);
+    if (op.type == OperandType::Label && !options_.label.empty())
+      out_ += options_.label;
+    else if (compare_immediate)
+      print("{:#x}", op.value);
+    else
+      append_operand(out_, op, target_);
   }
 }
 
 void Printer::scalar_memory() {
   const Operand& offset = inst_.src[1];
-  if (inst_.src[2].is(OperandKind::Imm)) present(inst_.src[2]); // s_atc_probe
-  else present(inst_.src[2].is(OperandKind::None) ? inst_.dst[0] : inst_.src[2]);
+  if (inst_.src[2].is(OperandKind::Imm))
+    present(inst_.src[2]); // s_atc_probe
+  else
+    present(inst_.src[2].is(OperandKind::None) ? inst_.dst[0] : inst_.src[2]);
   present(inst_.src[0]);
-  const i64 unit = target_ >= Target::gfx803 ? 1 : 4; // LLVM prints the field, which counts dwords on gfx6 and gfx7.
+  const i64 unit =
+      target_ >= Target::gfx803 ? 1 : 4; // LLVM prints the field, which counts dwords on gfx6 and gfx7.
   if (offset.is(OperandKind::Imm) || offset.is(OperandKind::Literal)) {
     const i64 value = static_cast<i64>(offset.value) / unit;
     separator();
@@ -201,13 +206,19 @@ void Printer::dpp_modifiers() {
 void Printer::vector() {
   for (const Operand& dst : inst_.dst) present(dst);
   for (unsigned i = 0; i < inst_.src.size(); ++i) {
-    if (row_.src[i].cls == OperandClass::K) constant(inst_.src[i]);
-    else if (!inst_.src[i].is(OperandKind::None)) source(inst_.src[i]);
+    if (row_.src[i].cls == OperandClass::K)
+      constant(inst_.src[i]);
+    else if (!inst_.src[i].is(OperandKind::None))
+      source(inst_.src[i]);
   }
-  if (inst_.encoding == Encoding::Vop3p) packed_modifiers();
-  else if (inst_.form == Form::Sdwa) sdwa_modifiers();
-  else if (inst_.form == Form::Dpp) dpp_modifiers();
-  else vop3_modifiers();
+  if (inst_.encoding == Encoding::Vop3p)
+    packed_modifiers();
+  else if (inst_.form == Form::Sdwa)
+    sdwa_modifiers();
+  else if (inst_.form == Form::Dpp)
+    dpp_modifiers();
+  else
+    vop3_modifiers();
 }
 
 void Printer::interpolation() {
@@ -253,7 +264,8 @@ void Printer::swizzle() {
   }
   out_ += "swizzle(BITMASK_PERM,\"";
   for (unsigned bit = 16; bit; bit >>= 1) {
-    const bool zero = (((0 & and_mask) | or_mask) ^ xor_mask) & bit, one = (((bit & and_mask) | or_mask) ^ xor_mask) & bit;
+    const bool zero = (((0 & and_mask) | or_mask) ^ xor_mask) & bit,
+               one = (((bit & and_mask) | or_mask) ^ xor_mask) & bit;
     out_ += zero == one ? (zero ? '1' : '0') : (zero ? 'i' : 'p');
   }
   out_ += "\")";
@@ -292,8 +304,8 @@ void Printer::buffer_format() {
   constexpr unsigned kDefaultDfmt = 1, kDefaultNfmt = 0;
   const bool dfmt = mods_.dfmt != kDefaultDfmt, nfmt = mods_.nfmt != kDefaultNfmt;
   if (!dfmt && !nfmt) return;
-  print(" format:[{}{}{}]", dfmt ? symbol_name(dfmt_symbols(), mods_.dfmt, target_) : "", dfmt && nfmt ? "," : "",
-        nfmt ? symbol_name(nfmt_symbols(), mods_.nfmt, target_) : "");
+  print(" format:[{}{}{}]", dfmt ? symbol_name(dfmt_symbols(), mods_.dfmt, target_) : "",
+        dfmt && nfmt ? "," : "", nfmt ? symbol_name(nfmt_symbols(), mods_.nfmt, target_) : "");
 }
 
 void Printer::buffer() {
@@ -350,12 +362,18 @@ void Printer::flat() {
 
 void Printer::export_() {
   const unsigned target = mods_.exp_target;
-  if (target < 8) print(" mrt{}", target);
-  else if (target == 8) print(" mrtz");
-  else if (target == 9) print(" null");
-  else if (target >= 12 && target < 16) print(" pos{}", target - 12);
-  else if (target >= 32) print(" param{}", target - 32);
-  else print(" invalid_target_{}", target);
+  if (target < 8)
+    print(" mrt{}", target);
+  else if (target == 8)
+    print(" mrtz");
+  else if (target == 9)
+    print(" null");
+  else if (target >= 12 && target < 16)
+    print(" pos{}", target - 12);
+  else if (target >= 32)
+    print(" param{}", target - 32);
+  else
+    print(" invalid_target_{}", target);
   first_ = true;
   for (const Operand& src : inst_.src) operand(src);
   flag(mods_.exp_done, "done");
@@ -382,13 +400,21 @@ void Printer::run() {
   out_ += mnemonic(inst_.op, target_);
   out_ += suffix(inst_, target_);
   switch (inst_.encoding) {
-  case Encoding::Sop2: case Encoding::Sop1: case Encoding::Sopk: case Encoding::Sopc: case Encoding::Sopp: return scalar();
+  case Encoding::Sop2:
+  case Encoding::Sop1:
+  case Encoding::Sopk:
+  case Encoding::Sopc:
+  case Encoding::Sopp: return scalar();
   case Encoding::Smem: return scalar_memory();
-  case Encoding::Vop2: case Encoding::Vop1: case Encoding::Vopc: case Encoding::Vop3: case Encoding::Vop3p:
-    return row_.has(kInterp) ? interpolation() : vector();
+  case Encoding::Vop2:
+  case Encoding::Vop1:
+  case Encoding::Vopc:
+  case Encoding::Vop3:
+  case Encoding::Vop3p: return row_.has(kInterp) ? interpolation() : vector();
   case Encoding::Vintrp: return interpolation();
   case Encoding::Ds: return ds();
-  case Encoding::Mubuf: case Encoding::Mtbuf: return buffer();
+  case Encoding::Mubuf:
+  case Encoding::Mtbuf: return buffer();
   case Encoding::Mimg: return image();
   case Encoding::Flat: return flat();
   case Encoding::Exp: return export_();

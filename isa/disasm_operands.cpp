@@ -57,7 +57,11 @@ std::string_view special_name(unsigned code) {
 
 bool is_double_width(const Operand& operand) {
   switch (operand.type) {
-  case OperandType::B64: case OperandType::U64: case OperandType::I64: case OperandType::F64: case OperandType::Mask:
+  case OperandType::B64:
+  case OperandType::U64:
+  case OperandType::I64:
+  case OperandType::F64:
+  case OperandType::Mask:
   case OperandType::B128: return true;
   default: return false;
   }
@@ -66,12 +70,16 @@ bool is_double_width(const Operand& operand) {
 void append_inline(std::string& out, const Operand& operand) {
   static constexpr std::string_view kFloats[8] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
   const unsigned code = operand.index;
-  if (code == enc::kSrcInvTwoPi) out += is_double_width(operand) ? "0.15915494309189532" : "0.15915494";
-  else if (code >= enc::kSrcHalf) out += kFloats[code - enc::kSrcHalf];
-  else append_decimal(out, code <= 192 ? static_cast<int>(code) - 128 : 192 - static_cast<int>(code));
+  if (code == enc::kSrcInvTwoPi)
+    out += is_double_width(operand) ? "0.15915494309189532" : "0.15915494";
+  else if (code >= enc::kSrcHalf)
+    out += kFloats[code - enc::kSrcHalf];
+  else
+    append_decimal(out, code <= 192 ? static_cast<int>(code) - 128 : 192 - static_cast<int>(code));
 }
 
-/// The text of a literal is that of the constant it stands for: what an inline constant could say is printed like one.
+/// The text of a literal is that of the constant it stands for: what an inline constant could say is printed
+/// like one.
 void append_literal(std::string& out, const Operand& operand, Target target) {
   const bool high_half = operand.type == OperandType::F64;
   const u32 dword = static_cast<u32>(high_half ? operand.value >> 32 : operand.value);
@@ -100,8 +108,10 @@ void append_hwreg(std::string& out, unsigned imm, Target target) {
   const unsigned id = imm & 63, offset = imm >> 6 & 31, width = (imm >> 11) + 1;
   out += "hwreg(";
   const std::string_view name = symbol_name(hwreg_symbols(), id, target);
-  if (name.empty()) fmt::format_to(into(out), "{}", id);
-  else out += name;
+  if (name.empty())
+    fmt::format_to(into(out), "{}", id);
+  else
+    out += name;
   if (offset != 0 || width != 32) fmt::format_to(into(out), ", {}, {}", offset, width);
   out += ')';
 }
@@ -166,9 +176,7 @@ void append_gpr_idx(std::string& out, unsigned imm) {
 
 } // namespace
 
-void append_vgpr(std::string& out, unsigned index, unsigned dwords) {
-  append_tuple(out, "v", index, dwords);
-}
+void append_vgpr(std::string& out, unsigned index, unsigned dwords) { append_tuple(out, "v", index, dwords); }
 
 void append_sgpr(std::string& out, unsigned code, unsigned dwords, Target target) {
   std::string_view file = "s";
@@ -200,8 +208,10 @@ void append_immediate(std::string& out, const Operand& operand, Target target) {
   case OperandType::Simm16: fmt::format_to(into(out), "{:#x}", imm); return;
   default: break;
   }
-  if (value >= -16 && value <= 64) append_decimal(out, value);
-  else fmt::format_to(into(out), "{:#x}", value);
+  if (value >= -16 && value <= 64)
+    append_decimal(out, value);
+  else
+    fmt::format_to(into(out), "{:#x}", value);
 }
 
 void append_operand(std::string& out, const Operand& operand, Target target) {

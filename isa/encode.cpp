@@ -8,11 +8,12 @@
 namespace lanewise::isa {
 namespace {
 
-/// One instruction being packed. Fields are not checked here: encode() decodes the result and compares, which finds every
-/// operand and modifier that did not fit its field.
+/// One instruction being packed. Fields are not checked here: encode() decodes the result and compares, which
+/// finds every operand and modifier that did not fit its field.
 class Packing {
 public:
-  Packing(const Inst& inst, Target target) : inst_(inst), mods_(inst.mods), row_(row_of(inst.op)), target_(target) {}
+  Packing(const Inst& inst, Target target)
+      : inst_(inst), mods_(inst.mods), row_(row_of(inst.op)), target_(target) {}
 
   /// False if the target lacks the instruction in the form asked for.
   bool run();
@@ -27,14 +28,29 @@ private:
   void two_words() { words_ = 2; }
   unsigned source_code(const Operand& operand);
   /// The code of a lane mask or scalar result, 0 when absent.
-  static unsigned scalar_code(const Operand& operand) { return operand.is(OperandKind::Vgpr) ? 0 : operand.index; }
+  static unsigned scalar_code(const Operand& operand) {
+    return operand.is(OperandKind::Vgpr) ? 0 : operand.index;
+  }
 
-  void sop2(); void sop1(); void sopk(); void sopc(); void sopp();
-  void smrd(); void smem();
+  void sop2();
+  void sop1();
+  void sopk();
+  void sopc();
+  void sopp();
+  void smrd();
+  void smem();
   void vector32(enc::Prefix format, enc::Field op);
-  void sdwa(); void dpp();
-  void vop3(unsigned opcode); void vop3p(); void interpolation_e64(); void vintrp();
-  void ds(); void buffer(); void mimg(); void flat(); void exp();
+  void sdwa();
+  void dpp();
+  void vop3(unsigned opcode);
+  void vop3p();
+  void interpolation_e64();
+  void vintrp();
+  void ds();
+  void buffer();
+  void mimg();
+  void flat();
+  void exp();
 
   const Inst& inst_;
   const Modifiers& mods_;
@@ -153,7 +169,8 @@ void Packing::sdwa() {
   using F = enc::Sdwa;
   two_words();
   put(enc::kSrc0, enc::kSrcSdwa);
-  const auto source = [this](const Operand& src, enc::Field index, enc::Field scalar, enc::Field sel, enc::Field sext, enc::Field neg, enc::Field abs) {
+  const auto source = [this](const Operand& src, enc::Field index, enc::Field scalar, enc::Field sel,
+                             enc::Field sext, enc::Field neg, enc::Field abs) {
     put(index, src.index);
     if (gfx9()) put(scalar, !src.is(OperandKind::Vgpr));
     put(sel, static_cast<u64>(src.sel));
@@ -161,8 +178,10 @@ void Packing::sdwa() {
     put(neg, src.neg);
     put(abs, src.abs);
   };
-  if (row_.src[0].present()) source(inst_.src[0], F::kSrc0, F::kS0, F::kSrc0Sel, F::kSrc0Sext, F::kSrc0Neg, F::kSrc0Abs);
-  if (row_.src[1].present()) source(inst_.src[1], enc::kVsrc1, F::kS1, F::kSrc1Sel, F::kSrc1Sext, F::kSrc1Neg, F::kSrc1Abs);
+  if (row_.src[0].present())
+    source(inst_.src[0], F::kSrc0, F::kS0, F::kSrc0Sel, F::kSrc0Sext, F::kSrc0Neg, F::kSrc0Abs);
+  if (row_.src[1].present())
+    source(inst_.src[1], enc::kVsrc1, F::kS1, F::kSrc1Sel, F::kSrc1Sext, F::kSrc1Neg, F::kSrc1Abs);
   if (gfx9() && row_.encoding == Encoding::Vopc) {
     if (inst_.dst[0].index == kVccLo) return;
     put(F::kSd, 1);
@@ -203,10 +222,13 @@ void Packing::vector32(enc::Prefix format, enc::Field op) {
   for (unsigned i = 0; i < 3; ++i) {
     const Operand& src = inst_.src[i];
     switch (row_.src[i].cls) {
-    case OperandClass::VS: case OperandClass::VO: put(enc::kSrc0, source_code(src)); break;
+    case OperandClass::VS:
+    case OperandClass::VO: put(enc::kSrc0, source_code(src)); break;
     case OperandClass::V:
-      if (row_.encoding == Encoding::Vop1) put(enc::kSrc0, source_code(src));
-      else put(enc::kVsrc1, src.index);
+      if (row_.encoding == Encoding::Vop1)
+        put(enc::kSrc0, source_code(src));
+      else
+        put(enc::kVsrc1, src.index);
       break;
     case OperandClass::VL: put(i == 0 ? enc::kSrc0 : enc::kVsrc1, source_code(src)); break;
     case OperandClass::K: source_code(src); break;
@@ -264,7 +286,8 @@ void Packing::vop3p() {
   put(F::kVdst, inst_.dst[0].index);
   put(F::kOpSel, mods_.op_sel);
   put(F::kOpSelHi, mods_.op_sel_hi);
-  put(F::kOpSelHi2, row_.src[2].present() ? mods_.op_sel_hi >> 2u : 1u); // LLVM sets it where it has no meaning.
+  put(F::kOpSelHi2,
+      row_.src[2].present() ? mods_.op_sel_hi >> 2u : 1u); // LLVM sets it where it has no meaning.
   put(F::kClamp, mods_.clamp);
   constexpr enc::Field fields[3] = {F::kSrc0, F::kSrc1, F::kSrc2};
   unsigned neg = 0, abs = 0;
@@ -370,7 +393,8 @@ void Packing::flat() {
   put(F::kSeg, space == Space::Flat ? 0 : space == Space::Scratch ? 1 : 2);
   put(F::kLds, mods_.lds);
   put(space == Space::Flat ? F::kOffsetFlat : F::kOffsetSegment, static_cast<u64>(i64{mods_.offset}));
-  if (space != Space::Flat) put(F::kSaddr, inst_.src[1].is(OperandKind::None) ? F::kSaddrOff : inst_.src[1].index);
+  if (space != Space::Flat)
+    put(F::kSaddr, inst_.src[1].is(OperandKind::None) ? F::kSaddrOff : inst_.src[1].index);
 }
 
 void Packing::exp() {
@@ -417,7 +441,8 @@ bool Packing::run() {
   case Encoding::Vop3p: vop3p(); break;
   case Encoding::Vintrp: vintrp(); break;
   case Encoding::Ds: ds(); break;
-  case Encoding::Mubuf: case Encoding::Mtbuf: buffer(); break;
+  case Encoding::Mubuf:
+  case Encoding::Mtbuf: buffer(); break;
   case Encoding::Mimg: mimg(); break;
   case Encoding::Flat: flat(); break;
   case Encoding::Exp: exp(); break;
@@ -442,13 +467,15 @@ std::optional<EncodedInst> pack(const Inst& inst, Target target) {
 
 Result<EncodedInst> encode(const Inst& inst, Target target) {
   const auto refuse = [&](std::string_view why) {
-    return Error{ErrorCode::BadInput, fmt::format("{} on {}: {}", mnemonic(inst.op, target), target_name(target), why)};
+    return Error{ErrorCode::BadInput,
+                 fmt::format("{} on {}: {}", mnemonic(inst.op, target), target_name(target), why)};
   };
   if (static_cast<unsigned>(inst.op) >= kNumOps) return Error{ErrorCode::BadInput, "no such instruction"};
   const std::optional<EncodedInst> words = pack(inst, target);
   if (!words) return refuse("the target has no such instruction in this encoding");
   Inst back;
-  if (const DecodeStatus status = decode(target, words->span(), back); status != DecodeStatus::Ok) return refuse(reason(status));
+  if (const DecodeStatus status = decode(target, words->span(), back); status != DecodeStatus::Ok)
+    return refuse(reason(status));
   back.size = inst.size;
   if (back != inst) return refuse("an operand or modifier has no place in the encoding");
   return *words;

@@ -7,7 +7,9 @@
 namespace lanewise::isa {
 namespace {
 
-constexpr u8 sdwa_bit(Target target) { return target >= Target::gfx900 ? kSdwa9 : target == Target::gfx803 ? kSdwa8 : 0; }
+constexpr u8 sdwa_bit(Target target) {
+  return target >= Target::gfx900 ? kSdwa9 : target == Target::gfx803 ? kSdwa8 : 0;
+}
 
 constexpr OpcodeEntry* slot(OpcodeMap& map, const Row& row, i16 opcode) {
   const auto i = static_cast<unsigned>(opcode);
@@ -43,14 +45,16 @@ constexpr bool takes_neg(const OperandSpec& spec) {
 
 constexpr u64 vop3_modifiers(const OpcodeEntry& entry, const Row& row, Target target) {
   using F = enc::Vop3;
-  const bool gfx8 = target >= Target::gfx803, gfx9 = target >= Target::gfx900, vop3b = row.dst[1].cls == OperandClass::M;
+  const bool gfx8 = target >= Target::gfx803, gfx9 = target >= Target::gfx900,
+             vop3b = row.dst[1].cls == OperandClass::M;
   u64 bits = F::kNeg.put(entry.float_sources | entry.sext_sources);
   if (!vop3b) bits |= F::kAbs.put(entry.float_sources);
   const u64 clamps = kClamp | (gfx8 ? u64{kClamp8} : 0) | (gfx9 ? u64{kClamp9} : 0);
   if (row.has(clamps) && gfx8) bits |= F::kClampGfx8.mask();
   if (row.has(clamps) && !gfx8 && !vop3b) bits |= F::kClampGfx6.mask();
   if (row.has(kOmod)) bits |= F::kOmod.mask();
-  if (row.has(kOpSel) && gfx9) bits |= F::kOpSel.put(((1u << entry.num_sources) - 1) | 8); // bit 3 is the destination's
+  if (row.has(kOpSel) && gfx9)
+    bits |= F::kOpSel.put(((1u << entry.num_sources) - 1) | 8); // bit 3 is the destination's
   return bits;
 }
 
@@ -80,8 +84,10 @@ constexpr void summarise(OpcodeEntry& entry, const Row& row, Target target) {
     if (!spec.present()) continue;
     ++entry.num_sources;
     entry.vop3_sets[i] = vop3_set(spec.cls);
-    if (takes_neg(spec)) floats |= 1u << i;
-    else if (i > 0 && is_float(row.src[0].type) && spec.cls != OperandClass::M && !row.has(kClassTest)) sext |= 1u << i;
+    if (takes_neg(spec))
+      floats |= 1u << i;
+    else if (i > 0 && is_float(row.src[0].type) && spec.cls != OperandClass::M && !row.has(kClassTest))
+      sext |= 1u << i;
   }
   entry.plain = is_plain(row);
   entry.vcc_out = row.dst[1].cls == OperandClass::M;

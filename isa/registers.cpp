@@ -6,15 +6,18 @@
 namespace lanewise::isa {
 namespace {
 
-/// 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi): codes 240 to 248, at each width. 1/(2 pi) is truncated at 32 and 64 bits
-/// (7nm guide 6.2.1 gives the f32; LLVM and hardware agree on the others).
+/// 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi): codes 240 to 248, at each width. 1/(2 pi) is truncated at 32 and
+/// 64 bits (7nm guide 6.2.1 gives the f32; LLVM and hardware agree on the others).
 constexpr u16 kHalf[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 constexpr u32 kSingle[9] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                             0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
-constexpr u64 kDouble[9] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000, 0xbff0000000000000, 0x4000000000000000,
-                            0xc000000000000000, 0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
+constexpr u64 kDouble[9] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
+                            0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
+                            0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
-constexpr bool is_integer_code(unsigned code) { return code >= enc::kSrcInlineZero && code <= enc::kSrcInlineMinus16; }
+constexpr bool is_integer_code(unsigned code) {
+  return code >= enc::kSrcInlineZero && code <= enc::kSrcInlineMinus16;
+}
 
 constexpr InlineValue inline_value(unsigned code) {
   if (code >= enc::kSrcHalf && code <= enc::kSrcInvTwoPi) {
@@ -33,7 +36,8 @@ constexpr std::array<InlineValue, 128> build_inline_values() {
   return values;
 }
 
-/// The kind of register or value that a code names, None for reserved codes and those that stand for something else.
+/// The kind of register or value that a code names, None for reserved codes and those that stand for
+/// something else.
 constexpr OperandKind kind_of(Target target, unsigned code) {
   if (code >= enc::kSrcVgpr0) return OperandKind::Vgpr;
   if (code < enc::kSrcInlineZero) return sgpr_run(target, code) ? OperandKind::Sgpr : OperandKind::None;
@@ -47,7 +51,8 @@ constexpr u32 sets_with(OperandKind kind) {
   using enum OperandSet;
   switch (kind) {
   case OperandKind::Vgpr: return allow_set(Vgpr) | allow_set(Any);
-  case OperandKind::Sgpr: return allow_set(Sgpr) | allow_set(ScalarResult) | allow_set(ScalarSource) | allow_set(Any);
+  case OperandKind::Sgpr:
+    return allow_set(Sgpr) | allow_set(ScalarResult) | allow_set(ScalarSource) | allow_set(Any);
   case OperandKind::Special: return allow_set(ScalarResult) | allow_set(ScalarSource) | allow_set(Any);
   case OperandKind::Inline: return allow_set(ScalarSource) | allow_set(Any);
   default: return 0;
@@ -83,7 +88,8 @@ constexpr std::array<std::array<SourceCode, 512>, kNumTargets> build_source_code
 
 constexpr std::array<u8, 64> build_inline_widths() {
   std::array<u8, 64> widths{};
-  for (unsigned type = 0; type < widths.size(); ++type) widths[type] = static_cast<u8>(inline_width(static_cast<OperandType>(type)));
+  for (unsigned type = 0; type < widths.size(); ++type)
+    widths[type] = static_cast<u8>(inline_width(static_cast<OperandType>(type)));
   return widths;
 }
 
@@ -101,7 +107,10 @@ u64 literal_constant(u32 dword, OperandType type) {
   switch (type) {
   case OperandType::F64: return static_cast<u64>(dword) << 32;
   case OperandType::I64: return static_cast<u64>(static_cast<i64>(static_cast<i32>(dword)));
-  case OperandType::B16: case OperandType::U16: case OperandType::I16: case OperandType::F16: return dword & 0xffff;
+  case OperandType::B16:
+  case OperandType::U16:
+  case OperandType::I16:
+  case OperandType::F16: return dword & 0xffff;
   default: return dword;
   }
 }

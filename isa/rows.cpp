@@ -14,7 +14,8 @@ bool exists(Op op, Target target) {
 
 std::string_view mnemonic(Op op, Target target) {
   const Row& row = row_of(op);
-  const char* all[kNumTargets] = {row.names.gfx600, row.names.gfx700, row.names.gfx803, row.names.gfx900, row.names.gfx906};
+  const char* all[kNumTargets] = {row.names.gfx600, row.names.gfx700, row.names.gfx803, row.names.gfx900,
+                                  row.names.gfx906};
   for (int t = static_cast<int>(target); t >= 0; --t)
     if (all[t]) return all[t];
   return row.name;

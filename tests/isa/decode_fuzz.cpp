@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes, cut anywhere, decode within their bounds or not at all, and what decodes has text.
-// tests/asm/round_trip_fuzz.cpp takes it on from there.
+// libFuzzer target: any bytes, cut anywhere, decode within their bounds or not at all, and what decodes has
+// text. tests/asm/round_trip_fuzz.cpp takes it on from there.
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
 
@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!rest.empty()) {
     isa::Inst inst;
     const bool ok = isa::decode(target, rest, inst) == isa::DecodeStatus::Ok;
-    if (ok && (inst.size % 4 != 0 || inst.size / 4 > rest.size() || isa::text(inst, target).empty())) std::abort();
+    if (ok && (inst.size % 4 != 0 || inst.size / 4 > rest.size() || isa::text(inst, target).empty()))
+      std::abort();
     rest = rest.subspan(ok ? inst.size / 4 : 1);
   }
   return 0;

@@ -26,19 +26,23 @@ DecodeStatus refused(Target target, std::initializer_list<u32> dwords) {
 }
 
 TEST(Decoder, InlineConstantsTakeTheOperandsWidth) {
-  EXPECT_EQ(decoded(gfx906, {0x020002f2}).src[0].value, 0x3f800000u);                    // v_add_f32 v0, 1.0, v1
-  EXPECT_EQ(decoded(gfx906, {0x3e0002f2}).src[0].value, 0x3c00u);                        // v_add_f16 v0, 1.0, v1
-  EXPECT_EQ(decoded(gfx906, {0x3e0002c1}).src[0].value, 0xffffu);                        // v_add_f16 v0, -1, v1
-  EXPECT_EQ(decoded(gfx906, {0xd2800000, 0x000202f2}).src[0].value, 0x3ff0000000000000u); // v_add_f64 ..., 1.0
-  EXPECT_EQ(decoded(gfx906, {0xbe8001c1}).src[0].value, ~u64{0});                        // s_mov_b64 s[0:1], -1
-  EXPECT_EQ(decoded(gfx906, {0xbe8000c1}).src[0].value, 0xffffffffu);                    // s_mov_b32 s0, -1
+  EXPECT_EQ(decoded(gfx906, {0x020002f2}).src[0].value, 0x3f800000u); // v_add_f32 v0, 1.0, v1
+  EXPECT_EQ(decoded(gfx906, {0x3e0002f2}).src[0].value, 0x3c00u);     // v_add_f16 v0, 1.0, v1
+  EXPECT_EQ(decoded(gfx906, {0x3e0002c1}).src[0].value, 0xffffu);     // v_add_f16 v0, -1, v1
+  EXPECT_EQ(decoded(gfx906, {0xd2800000, 0x000202f2}).src[0].value,
+            0x3ff0000000000000u);                                     // v_add_f64 ..., 1.0
+  EXPECT_EQ(decoded(gfx906, {0xbe8001c1}).src[0].value, ~u64{0});     // s_mov_b64 s[0:1], -1
+  EXPECT_EQ(decoded(gfx906, {0xbe8000c1}).src[0].value, 0xffffffffu); // s_mov_b32 s0, -1
 }
 
 TEST(Decoder, LiteralsAreExtendedAsTheTypeSays) {
-  EXPECT_EQ(decoded(gfx906, {0xbe8001ff, 0x80000000}).src[0].value, 0x80000000u);           // s_mov_b64: zero-extended
-  EXPECT_EQ(decoded(gfx906, {0x7e0030ff, 0x40000000}).src[0].value, 0x4000000000000000u);   // v_ceil_f64: the high half
-  EXPECT_EQ(decoded(gfx906, {0x9400ff80, 0xffff0000}).src[1].value, 0xffff0000u);           // s_bfe_i64: src1 is 32 bits
-  EXPECT_EQ(decoded(gfx906, {0x940080ff, 0xffff0000}).src[0].value, 0xffffffffffff0000u);   // and src0 sign-extended
+  EXPECT_EQ(decoded(gfx906, {0xbe8001ff, 0x80000000}).src[0].value, 0x80000000u); // s_mov_b64: zero-extended
+  EXPECT_EQ(decoded(gfx906, {0x7e0030ff, 0x40000000}).src[0].value,
+            0x4000000000000000u); // v_ceil_f64: the high half
+  EXPECT_EQ(decoded(gfx906, {0x9400ff80, 0xffff0000}).src[1].value,
+            0xffff0000u); // s_bfe_i64: src1 is 32 bits
+  EXPECT_EQ(decoded(gfx906, {0x940080ff, 0xffff0000}).src[0].value,
+            0xffffffffffff0000u); // and src0 sign-extended
 }
 
 TEST(Decoder, ImplicitVccIsSpelledOut) {
@@ -49,8 +53,8 @@ TEST(Decoder, ImplicitVccIsSpelledOut) {
 }
 
 TEST(Decoder, ScalarLoadOffsetsAreBytes) {
-  EXPECT_EQ(decoded(gfx600, {0xc0000101}).src[1].value, 4u);                     // s_load_dword s0, s[0:1], 0x1
-  EXPECT_EQ(decoded(gfx700, {0xc00000ff, 0x100}).src[1].value, 0x400u);          // literal, in dwords
+  EXPECT_EQ(decoded(gfx600, {0xc0000101}).src[1].value, 4u);            // s_load_dword s0, s[0:1], 0x1
+  EXPECT_EQ(decoded(gfx700, {0xc00000ff, 0x100}).src[1].value, 0x400u); // literal, in dwords
   EXPECT_EQ(decoded(gfx803, {0xc0020000, 0x00000001}).src[1].value, 1u);
   EXPECT_EQ(static_cast<i64>(decoded(gfx900, {0xc0020000, 0x001ffffc}).src[1].value), -4);
   EXPECT_EQ(refused(gfx600, {0xc00000ff, 0x100}), DecodeStatus::LiteralNotAllowed); // before gfx700
@@ -86,18 +90,19 @@ TEST(Decoder, D16DataIsPackedFromGfx9) {
 TEST(Decoder, Refusals) {
   EXPECT_EQ(refused(gfx906, {}), DecodeStatus::Truncated);
   EXPECT_EQ(refused(gfx906, {0xc8000000}), DecodeStatus::UnknownEncoding);
-  EXPECT_EQ(refused(gfx600, {0xdc300000, 0}), DecodeStatus::UnknownEncoding);           // FLAT came with gfx700
+  EXPECT_EQ(refused(gfx600, {0xdc300000, 0}), DecodeStatus::UnknownEncoding); // FLAT came with gfx700
   EXPECT_EQ(refused(gfx906, {0xbf9f0000}), DecodeStatus::UnknownOpcode);
-  EXPECT_EQ(refused(gfx906, {0x7e0004f9, 0x06060600}), DecodeStatus::UnknownForm);      // v_readfirstlane has no SDWA form
-  EXPECT_EQ(refused(gfx906, {0x7e0002d1}), DecodeStatus::ReservedSource);               // v_mov_b32 v0, code 209
-  EXPECT_EQ(refused(gfx700, {0x7e0002f8}), DecodeStatus::ReservedSource);               // 1/(2 pi) came with gfx803
-  EXPECT_EQ(refused(gfx906, {0xbe80007d}), DecodeStatus::ReservedRegister);             // code 125
-  EXPECT_EQ(refused(gfx906, {0xbe800103}), DecodeStatus::MisalignedScalar);             // s_mov_b64 s[0:1], s[3:4]
-  EXPECT_EQ(refused(gfx906, {0x7e0007ff}), DecodeStatus::RegisterRange);                // v_cvt_i32_f64 v0, v[255:256]
+  EXPECT_EQ(refused(gfx906, {0x7e0004f9, 0x06060600}),
+            DecodeStatus::UnknownForm);                                   // v_readfirstlane has no SDWA form
+  EXPECT_EQ(refused(gfx906, {0x7e0002d1}), DecodeStatus::ReservedSource); // v_mov_b32 v0, code 209
+  EXPECT_EQ(refused(gfx700, {0x7e0002f8}), DecodeStatus::ReservedSource); // 1/(2 pi) came with gfx803
+  EXPECT_EQ(refused(gfx906, {0xbe80007d}), DecodeStatus::ReservedRegister); // code 125
+  EXPECT_EQ(refused(gfx906, {0xbe800103}), DecodeStatus::MisalignedScalar); // s_mov_b64 s[0:1], s[3:4]
+  EXPECT_EQ(refused(gfx906, {0x7e0007ff}), DecodeStatus::RegisterRange);    // v_cvt_i32_f64 v0, v[255:256]
   EXPECT_EQ(refused(gfx906, {0xd1010000, 0x000202ff, 1}), DecodeStatus::LiteralNotAllowed);
   EXPECT_EQ(refused(gfx906, {0xd1010000, 0x0001fd00}), DecodeStatus::LdsDirectMisplaced);
-  EXPECT_EQ(refused(gfx906, {0x7e0002fa, 0xff010000}), DecodeStatus::ReservedControl);  // row_shl:0
-  EXPECT_EQ(refused(gfx906, {0xda6c0000, 0x00000000}), DecodeStatus::ReservedBits);     // bit 25 of DS
+  EXPECT_EQ(refused(gfx906, {0x7e0002fa, 0xff010000}), DecodeStatus::ReservedControl); // row_shl:0
+  EXPECT_EQ(refused(gfx906, {0xda6c0000, 0x00000000}), DecodeStatus::ReservedBits);    // bit 25 of DS
 }
 
 /// Every opcode value of every format decodes to an instruction that has it, or to none.
@@ -108,8 +113,10 @@ TEST(Decoder, OpcodesAreThoseOfTheTables) {
     const auto count = [&entries](const auto& array) {
       for (std::size_t opcode = 0; opcode < array.size(); ++opcode) entries += array[opcode].present();
     };
-    count(map.sop2), count(map.sop1), count(map.sopk), count(map.sopc), count(map.sopp), count(map.smem), count(map.vop2);
-    count(map.vop1), count(map.vopc), count(map.vop3), count(map.vop3p), count(map.vintrp), count(map.ds), count(map.mubuf);
+    count(map.sop2), count(map.sop1), count(map.sopk), count(map.sopc), count(map.sopp), count(map.smem),
+        count(map.vop2);
+    count(map.vop1), count(map.vopc), count(map.vop3), count(map.vop3p), count(map.vintrp), count(map.ds),
+        count(map.mubuf);
     count(map.mtbuf), count(map.mimg), count(map.flat[0]), count(map.flat[1]), count(map.flat[2]);
     entries += map.exp.present();
     for (const Row& row : rows()) {

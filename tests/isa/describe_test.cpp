@@ -41,9 +41,13 @@ TEST(Describe, EveryBitHasAName) {
 }
 
 TEST(Describe, TellsGenerationsApart) {
-  const std::string page = describe(row_of(Op::v_add_co_u32), {Target::gfx600, Target::gfx803, Target::gfx906});
-  EXPECT_NE(page.find("gfx600     v_add_i32  opcode 0x25, VOP3 opcode 0x125  (e32 e64)"), std::string::npos) << page;
-  EXPECT_NE(page.find("gfx803     v_add_u32  opcode 0x19, VOP3 opcode 0x119  (e32 e64 sdwa dpp)"), std::string::npos) << page;
+  const std::string page =
+      describe(row_of(Op::v_add_co_u32), {Target::gfx600, Target::gfx803, Target::gfx906});
+  EXPECT_NE(page.find("gfx600     v_add_i32  opcode 0x25, VOP3 opcode 0x125  (e32 e64)"), std::string::npos)
+      << page;
+  EXPECT_NE(page.find("gfx803     v_add_u32  opcode 0x19, VOP3 opcode 0x119  (e32 e64 sdwa dpp)"),
+            std::string::npos)
+      << page;
   EXPECT_NE(page.find("gfx906     v_add_co_u32"), std::string::npos) << page;
 }
 

@@ -17,7 +17,8 @@ std::vector<Function> functions(abi::Bytes code_object) {
     const auto bytes = file->at_address(symbol.address, symbol.size);
     if (!bytes) continue;
     Function& function = result.emplace_back(Function{std::string(symbol.name), symbol.address, {}});
-    for (std::size_t i = 0; i + 4 <= bytes->size(); i += 4) function.code.push_back(load_le<u32>(bytes->data() + i));
+    for (std::size_t i = 0; i + 4 <= bytes->size(); i += 4)
+      function.code.push_back(load_le<u32>(bytes->data() + i));
   }
   return result;
 }

@@ -35,7 +35,8 @@ TEST(Tables, MnemonicsAreUniquePerTargetAndFormat) {
     std::set<std::string> names;
     for (const Row& row : rows())
       if (exists(row.op, static_cast<Target>(t))) {
-        EXPECT_TRUE(names.emplace(mnemonic(row.op, static_cast<Target>(t))).second) << row.name << " on target " << t;
+        EXPECT_TRUE(names.emplace(mnemonic(row.op, static_cast<Target>(t))).second)
+            << row.name << " on target " << t;
       }
   }
 }
@@ -63,7 +64,9 @@ TEST(Tables, RegisterOperandsHaveAWidth) {
   for (const Row& row : rows()) {
     const auto check = [&row](const OperandSpec& spec) {
       const bool immediate = spec.cls == OperandClass::Imm;
-      if (spec.present() && !immediate) { EXPECT_GT(spec.dwords, 0) << row.name; }
+      if (spec.present() && !immediate) {
+        EXPECT_GT(spec.dwords, 0) << row.name;
+      }
     };
     for (const OperandSpec& spec : row.dst) check(spec);
     for (const OperandSpec& spec : row.src) check(spec);
@@ -73,28 +76,51 @@ TEST(Tables, RegisterOperandsHaveAWidth) {
 TEST(Tables, MemoryColumnsAgree) {
   for (const Row& row : rows()) {
     const MemorySpec& memory = row.memory;
-    if (memory.atomic != Atomic::None) { EXPECT_TRUE(memory.store) << row.name; }
-    if (memory.accesses()) { EXPECT_TRUE(memory.load || memory.store || row.has(kOrdered)) << row.name; }
-    if (memory.accesses()) { EXPECT_NE(row.counter, Counter::None) << row.name; }
+    if (memory.atomic != Atomic::None) {
+      EXPECT_TRUE(memory.store) << row.name;
+    }
+    if (memory.accesses()) {
+      EXPECT_TRUE(memory.load || memory.store || row.has(kOrdered)) << row.name;
+    }
+    if (memory.accesses()) {
+      EXPECT_NE(row.counter, Counter::None) << row.name;
+    }
     const bool formatted = memory.space == Space::Image || row.has(kFormat);
-    if (memory.accesses() && !formatted) { EXPECT_GT(memory.bytes, 0) << row.name; }
-    if (memory.half != Half::None && memory.load) { EXPECT_TRUE(row.dst[0].also_read) << row.name; }
+    if (memory.accesses() && !formatted) {
+      EXPECT_GT(memory.bytes, 0) << row.name;
+    }
+    if (memory.half != Half::None && memory.load) {
+      EXPECT_TRUE(row.dst[0].also_read) << row.name;
+    }
   }
 }
 
 TEST(Tables, FlowColumnsAgree) {
   for (const Row& row : rows()) {
-    if (row.has(kScalarBranch | kIndirectBranch)) { EXPECT_TRUE(row.writes & kPcReg) << row.name; }
-    if (row.has(kScalarBranch)) { EXPECT_TRUE(row.has(kTerminator) != row.has(kConditional)) << row.name; }
-    if (row.has(kSaveExec | kCmpx)) { EXPECT_TRUE(row.writes & kExecReg) << row.name; }
-    if (row.has(kCompare)) { EXPECT_EQ(row.dst[0].cls, OperandClass::M) << row.name; }
-    if (row.has(kCarryIn)) { EXPECT_EQ(row.src[2].cls, OperandClass::M) << row.name; }
-    if (row.has(kCarryOut)) { EXPECT_EQ(row.dst[1].cls, OperandClass::M) << row.name; }
+    if (row.has(kScalarBranch | kIndirectBranch)) {
+      EXPECT_TRUE(row.writes & kPcReg) << row.name;
+    }
+    if (row.has(kScalarBranch)) {
+      EXPECT_TRUE(row.has(kTerminator) != row.has(kConditional)) << row.name;
+    }
+    if (row.has(kSaveExec | kCmpx)) {
+      EXPECT_TRUE(row.writes & kExecReg) << row.name;
+    }
+    if (row.has(kCompare)) {
+      EXPECT_EQ(row.dst[0].cls, OperandClass::M) << row.name;
+    }
+    if (row.has(kCarryIn)) {
+      EXPECT_EQ(row.src[2].cls, OperandClass::M) << row.name;
+    }
+    if (row.has(kCarryOut)) {
+      EXPECT_EQ(row.dst[1].cls, OperandClass::M) << row.name;
+    }
   }
 }
 
 TEST(Tables, SectionsAreKnown) {
-  for_each_row_and_target([](const Row& row, Target) { EXPECT_TRUE(section(row).starts_with("12.")) << row.name; });
+  for_each_row_and_target(
+      [](const Row& row, Target) { EXPECT_TRUE(section(row).starts_with("12.")) << row.name; });
 }
 
 } // namespace

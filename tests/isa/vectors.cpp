@@ -45,17 +45,21 @@ std::map<std::string, std::string> read_echoed() {
 std::vector<Vector> read_vectors() {
   std::vector<Vector> result;
   const auto echoed = read_echoed();
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen((folder() + "vectors.tsv.gz").c_str(), "rb"), gzclose);
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen((folder() + "vectors.tsv.gz").c_str(), "rb"),
+                                                        gzclose);
   char line[512];
   while (file && gzgets(file.get(), line, sizeof line)) {
     std::string text = line;
     if (!text.empty() && text.back() == '\n') text.pop_back();
     const auto columns = split(text);
     if (columns.size() != 3) return {};
-    Vector vector{.target = target_of(columns[0]), .dwords = {}, .text = columns[2], .disassembly = columns[2]};
+    Vector vector{
+        .target = target_of(columns[0]), .dwords = {}, .text = columns[2], .disassembly = columns[2]};
     std::istringstream words(columns[1]);
-    for (std::string word; words >> word;) vector.dwords.push_back(static_cast<u32>(std::stoul(word, nullptr, 16)));
-    if (const auto it = echoed.find(columns[0] + '\t' + columns[1]); it != echoed.end()) vector.disassembly = it->second;
+    for (std::string word; words >> word;)
+      vector.dwords.push_back(static_cast<u32>(std::stoul(word, nullptr, 16)));
+    if (const auto it = echoed.find(columns[0] + '\t' + columns[1]); it != echoed.end())
+      vector.disassembly = it->second;
     result.push_back(std::move(vector));
   }
   return result;

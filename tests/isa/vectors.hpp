@@ -12,7 +12,8 @@ struct Vector {
   Target target{};
   std::vector<u32> dwords;
   std::string text;        ///< what LLVM's assembler reads as these dwords
-  std::string disassembly; ///< what the dwords disassemble to: `text`, except where LLVM encodes something else than it was told
+  std::string disassembly; ///< what the dwords disassemble to: `text`, except where LLVM encodes something
+                           ///< else than it was told
 };
 
 /// All vectors, in the order of their file. Empty when the file cannot be read.

@@ -22,10 +22,12 @@ TEST(Vectors, DisassembleToLlvmsText) {
   for (const Vector& vector : vectors()) {
     Inst inst;
     const DecodeStatus status = decode(vector.target, vector.dwords, inst);
-    const std::string got = status == DecodeStatus::Ok ? text(inst, vector.target) : std::string(reason(status));
-    if (status == DecodeStatus::Ok && inst.size == 4 * vector.dwords.size() && got == vector.disassembly) continue;
-    ADD_FAILURE() << target_name(vector.target) << ' ' << hex(vector.dwords) << "\n  expected " << vector.disassembly << "\n  got      "
-                  << got << " (" << int{inst.size} << " bytes)";
+    const std::string got =
+        status == DecodeStatus::Ok ? text(inst, vector.target) : std::string(reason(status));
+    if (status == DecodeStatus::Ok && inst.size == 4 * vector.dwords.size() && got == vector.disassembly)
+      continue;
+    ADD_FAILURE() << target_name(vector.target) << ' ' << hex(vector.dwords) << "\n  expected "
+                  << vector.disassembly << "\n  got      " << got << " (" << int{inst.size} << " bytes)";
     if (++failures == 20) FAIL() << "and more";
   }
 }
@@ -41,8 +43,9 @@ TEST(Vectors, TruncatedAnywhereAreRefused) {
 
 TEST(Vectors, CoverEveryRowOnEveryTarget) {
   // Rows that LLVM does not know, or only by forms it has no text for (isa/ERRATA.md).
-  static const std::set<std::string_view> unknown_to_llvm = {
-      "buffer_atomic_rsub", "buffer_atomic_rsub_x2", "image_gather4h", "image_gather4h_pck", "image_gather8h_pck", "ds_condxchg32_rtn_b128"};
+  static const std::set<std::string_view> unknown_to_llvm = {"buffer_atomic_rsub", "buffer_atomic_rsub_x2",
+                                                             "image_gather4h",     "image_gather4h_pck",
+                                                             "image_gather8h_pck", "ds_condxchg32_rtn_b128"};
   std::set<std::pair<Op, Target>> seen;
   for (const Vector& vector : vectors()) {
     Inst inst;
