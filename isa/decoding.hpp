@@ -24,8 +24,9 @@ struct OperandHead {
 static_assert(offsetof(Operand, kind) == 0 && offsetof(Operand, type) == 1 && offsetof(Operand, dwords) == 2 &&
               offsetof(Operand, sel) == 6 && offsetof(Operand, index) == 8 && std::endian::native == std::endian::little);
 
-/// The words, and the instruction being filled in. Every step reports through `status_`; the first failure stays.
-class Decoding {
+/// The words, and the instruction being filled in. Every step reports through `status_`; the first failure stays. Hidden,
+/// because the compiler may not inline what a shared library could replace.
+class [[gnu::visibility("hidden")]] Decoding {
 public:
   Decoding(Target target, std::span<const u32> code, Inst& out)
       : target_(target), gfx8_(target >= Target::gfx803), gfx9_(target >= Target::gfx900), code_(code),
