@@ -75,6 +75,12 @@ Writeback writeback_of(const isa::Inst& inst, const isa::Row& row, Target target
   return half_writeback(inst, row, target);
 }
 
+/// Whether clamp does anything; SDWA has the bit for every instruction.
+bool takes_clamp(const isa::Row& row, Target target) {
+  return row.has(isa::kClamp) || (target >= Target::gfx803 && row.has(isa::kClamp8)) ||
+         (target >= Target::gfx900 && row.has(isa::kClamp9));
+}
+
 } // namespace
 
 void bind(const isa::Inst& inst, u64 pc, Target target, Code& code) {
@@ -93,7 +99,7 @@ void bind(const isa::Inst& inst, u64 pc, Target target, Code& code) {
   code.valu = is_valu(inst.encoding);
   code.vector = code.valu || inst.encoding >= Encoding::Vintrp;
   code.dpp = inst.form == Form::Dpp;
-  code.adjusts = inst.mods.clamp || inst.mods.omod != 0;
+  code.adjusts = (inst.mods.clamp && takes_clamp(row, target)) || inst.mods.omod != 0;
   if (code.valu) code.writeback = writeback_of(inst, row, target);
   if (code.valu && row.dst[0].also_read && code.src[2].kind == Source::None &&
       inst.dst[0].kind == OperandKind::Vgpr) {

@@ -33,6 +33,9 @@ float narrowed(const FpMode& m, double x) {
   return static_cast<float>(m.flush_in_f64 ? flushed(x) : x);
 }
 
+/// A flushed operand is -0, not just below it.
+i32 round_down(const FpMode& m, float x) { return to_integer<i32>(__builtin_floorf(m.flush_in_f32 ? flushed(x) : x)); }
+
 /// floor(x + 1/2) without the sum's rounding.
 i32 round_half_up(float x) {
   if (is_nan(x)) return 0;
@@ -94,7 +97,7 @@ void register_integers(HandlerTable& t) {
   t.set(Op::v_cvt_i32_f64, to_int<to_integer<i32, double>>);
   t.set(Op::v_cvt_u32_f64, to_int<to_integer<u32, double>>);
   t.set(Op::v_cvt_rpi_i32_f32, to_int<round_half_up>);
-  t.set(Op::v_cvt_flr_i32_f32, to_int<[](float a) { return to_integer<i32>(__builtin_floorf(a)); }>);
+  t.set(Op::v_cvt_flr_i32_f32, to_int<round_down>);
   t.set(Op::v_cvt_f32_ubyte0, to_f32<[](u32 a) { return static_cast<float>(a & 0xff); }>);
   t.set(Op::v_cvt_f32_ubyte1, to_f32<[](u32 a) { return static_cast<float>(a >> 8 & 0xff); }>);
   t.set(Op::v_cvt_f32_ubyte2, to_f32<[](u32 a) { return static_cast<float>(a >> 16 & 0xff); }>);

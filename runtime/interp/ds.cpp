@@ -36,6 +36,12 @@ u32 address_of(const Wave& w, const Code& c, unsigned lane) {
   return c.src[0].kind == Source::Vgpr ? w.vgpr[c.src[0].index][lane] : 0;
 }
 
+/// Where an atomic works: the low bits of the address are ignored.
+template <class T>
+u8* atomic_element(const Store& s, u64 address) {
+  return element(s, address & ~u64{sizeof(T) - 1}, sizeof(T));
+}
+
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
 u32 offset_of(const Code& c) { return static_cast<u32>(c.inst->mods.offset); }
 
@@ -125,7 +131,7 @@ const Code* exchange2(Wave& w, const Code& c) {
   for_each_lane(w.exec(), [&](unsigned lane) {
     const Pair p = pair_of(w, c, lane);
     for (unsigned i = 0; i < 2; ++i) {
-      u8* at = element(s, p.address[i], sizeof(T));
+      u8* at = atomic_element<T>(s, p.address[i]);
       if (!at) continue;
       const T data = lane_value<T>(w, c.src[1 + i].index, lane);
       old[i][lane] = s.shared ? atomic_shared<T>(Atomic::Swap, reinterpret_cast<u64>(at), data, T{0})
@@ -150,7 +156,7 @@ const Code* atomic(Wave& w, const Code& c) {
   T old[kWaveSize] = {};
   prepare_atomic(w);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    u8* at = element(s, sum(w, address_of(w, c, lane), offset_of(c)), sizeof(T));
+    u8* at = atomic_element<T>(s, sum(w, address_of(w, c, lane), offset_of(c)));
     if (!at) return;
     T d = lane_value<T>(w, c.src[1].index, lane);
     T e = c.src[2].kind == Source::Vgpr ? lane_value<T>(w, c.src[2].index, lane) : 0;

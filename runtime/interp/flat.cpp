@@ -187,7 +187,7 @@ const Code* atomic(Wave& w, const Code& c) {
   alignas(64) T old[kWaveSize] = {};
   prepare_atomic(w);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 address = a.at[lane];
+    const u64 address = a.at[lane] & ~u64{sizeof(T) - 1}; // the low bits are ignored
     const T d = lane_value<T>(w, data, lane);
     const T e = compares(kind) ? lane_value<T>(w, data + sizeof(T) / 4, lane) : 0;
     switch (memory_at<Where>(address)) {

@@ -117,6 +117,7 @@ constexpr F med3_of(F a, F b, F c, bool ieee) {
 /// Output modifier and clamp of a rounded result. `omod_works`: IEEE off and output denormals flushed.
 template <class F>
 F adjust(F x, unsigned omod, bool clamp, bool omod_works, bool dx10_clamp) {
+  if (is_nan(x) && (clamp || (omod != 0 && omod_works))) x = quieted(x);
   if (omod != 0 && omod_works && !is_nan(x)) {
     constexpr F kFactor[4] = {F(1), F(2), F(4), F(0.5)};
     x = flushed(x * kFactor[omod]);

@@ -163,8 +163,9 @@ void choose_nans(const In& in, u32* out) {
 }
 
 template <class F>
-void adjust_lanes(const Wave& w, const Code& c, u32* out) {
+void adjust_lanes(Wave& w, const Code& c, u32* out) {
   const isa::Modifiers& mods = c.inst->mods;
+  w.use_mxcsr(std::is_same_v<F, double> ? w.mxcsr_f64 : w.mxcsr_f32);
   const bool flushes = std::is_same_v<F, double> ? w.fp.flush_out_f64 : w.fp.flush_out_f32;
   for (unsigned l = 0; l < kWaveSize; ++l)
     set_lane<F>(out, l,
@@ -200,9 +201,6 @@ constexpr Handler f32_reversed = float_lanes<float, F, &Wave::mxcsr_f32, NanRule
 /// f32 operations that say themselves what a NaN does.
 template <auto F>
 constexpr Handler f32_as_is = float_lanes<float, F, &Wave::mxcsr_f32, NanRule::AsComputed>;
-/// v_mad_f32 and its like: denormals are always flushed.
-template <auto F>
-constexpr Handler f32_mad = float_lanes<float, F, &Wave::mxcsr_mad, NanRule::FirstSource>;
 /// Selections that must see denormals whatever MODE says; they flush by themselves where they have to.
 template <auto F>
 constexpr Handler f32_select = float_lanes<float, F, &Wave::mxcsr_keep, NanRule::AsComputed>;

@@ -25,9 +25,10 @@ const Code* mad(Wave& w, const Code& c) {
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const auto source = [&](unsigned i) { return half_to_float(flushed_half(in[i][l] & 0xffff)); };
     const float a = source(0), b = source(1), d = source(2);
-    const float product = half_to_float(flushed_half(float_to_half(a * b)));
+    const float exact = a * b;
+    const float product = is_nan(exact) ? half_nan(a, b, b) : half_to_float(flushed_half(float_to_half(exact)));
     float sum = product + d;
-    if (is_nan(sum)) sum = half_nan(a, b, d);
+    if (is_nan(sum)) sum = half_nan(product, d, d);
     out.lane[l] = half_to_float(flushed_half(float_to_half(sum)));
   }
   write_halves(w, c, out);

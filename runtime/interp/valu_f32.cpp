@@ -20,6 +20,12 @@ float legacy_mad(float a, float b, float c) {
   return with_nan(p + c, p, c);
 }
 
+// Two operations, so the NaN of an invalid product comes before that of the addend.
+float mad(float a, float b, float c) {
+  const float p = with_nan(a * b, a, b);
+  return with_nan(p + c, p, c);
+}
+
 float prepared(const FpMode& m, float x) { return m.min_max_flush_f32 ? flushed(x) : x; }
 
 float fract(float x) {
@@ -84,6 +90,7 @@ i32 frexp_exponent(const FpMode& m, float x) {
   return static_cast<i32>(u >> 23) - 126;
 }
 
+constexpr Handler mad_handler = float_lanes<float, mad, &Wave::mxcsr_mad, NanRule::AsComputed>;
 constexpr Handler legacy_mad_handler = float_lanes<float, legacy_mad, &Wave::mxcsr_mad, NanRule::AsComputed>;
 
 void register_arithmetic(HandlerTable& t) {
@@ -92,10 +99,10 @@ void register_arithmetic(HandlerTable& t) {
   t.set(Op::v_mul_f32, f32<[](float a, float b) { return a * b; }>);
   t.set(Op::v_fma_f32, f32<[](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>);
   t.set(Op::v_fmac_f32, f32<[](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>);
-  t.set(Op::v_mad_f32, f32_mad<[](float a, float b, float c) { return a * b + c; }>);
-  t.set(Op::v_mac_f32, f32_mad<[](float a, float b, float c) { return a * b + c; }>);
-  t.set(Op::v_madmk_f32, f32_mad<[](float a, float k, float c) { return a * k + c; }>);
-  t.set(Op::v_madak_f32, f32_mad<[](float a, float b, float k) { return a * b + k; }>);
+  t.set(Op::v_mad_f32, mad_handler);
+  t.set(Op::v_mac_f32, mad_handler);
+  t.set(Op::v_madmk_f32, mad_handler);
+  t.set(Op::v_madak_f32, mad_handler);
   t.set(Op::v_subrev_f32, f32_reversed<[](float a, float b) { return b - a; }>);
   t.set(Op::v_mul_legacy_f32, f32_as_is<legacy_product>);
   t.set(Op::v_mad_legacy_f32, legacy_mad_handler);

@@ -8,8 +8,7 @@ namespace {
 
 using isa::Op;
 
-/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg
-/// likewise.
+/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg likewise, of floats only.
 struct HalfChooser {
   unsigned shift = 0;
   u32 flip = 0;
@@ -17,7 +16,7 @@ struct HalfChooser {
   HalfChooser(const isa::Inst& inst, unsigned slot, bool high) {
     shift = ((high ? inst.mods.op_sel_hi : inst.mods.op_sel) >> slot & 1) * 16;
     const bool neg = high ? (inst.mods.neg_hi >> slot & 1) != 0 : inst.src[slot].neg;
-    flip = neg ? 0x8000 : 0;
+    flip = neg && inst.src[slot].type == isa::OperandType::V2F16 ? 0x8000 : 0;
   }
   [[nodiscard]] u32 operator()(u32 x) const { return (x >> shift & 0xffff) ^ flip; }
 };
@@ -131,8 +130,10 @@ const Code* mixed(Wave& w, const Code& c) {
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const auto source = [&](unsigned slot) { return mixed_source(w, *c.inst, slot, in.rows[slot][l]); };
     const float a = source(0), b = source(1), d = source(2);
-    const float r = Fused ? __builtin_fmaf(a, b, d) : a * b + d;
-    single.lane[l] = pinned(is_nan(r) ? half_nan(a, b, d) : r);
+    const float product = Fused ? 0 : pinned(a * b);
+    const float p = is_nan(product) ? half_nan(a, b, b) : product;
+    const float r = Fused ? __builtin_fmaf(a, b, d) : p + d;
+    single.lane[l] = pinned(!is_nan(r) ? r : Fused ? half_nan(a, b, d) : half_nan(p, d, d));
   }
   if (Kind == Result::Half) w.use_mxcsr(w.mxcsr_keep);
   for (unsigned l = 0; l < kWaveSize; ++l)

@@ -72,6 +72,7 @@ inline float horner(float x, const float (&c)[N]) {
 
 /// v_exp_f32: 2^x. Denormal operands and results are flushed.
 inline float exp2_f32(float x) {
+  x = flushed(x);
   float t = x > -127.0f ? x : -127.0f;
   t = t < 129.0f ? t : 129.0f;
   const float n = round_even(t);

@@ -8,7 +8,7 @@ using isa::OperandKind;
 
 namespace {
 
-/// Before gfx9 an access ends below M0, too. Usual code has M0 = -1.
+/// Before gfx9 an access ends below M0, too. Usual code has M0 = -1. Atomics ignore the low bits of their address.
 ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   if (l.gfx9()) return l.exec();
   Emit& b = l.b;
@@ -16,7 +16,9 @@ ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   // First address that is too high, or 0.
   const ValueId fits = b.icmp(IntPred::UGe, m0, bytes);
   const ValueId end = b.select(fits, b.sub(m0, b.u32c(bytes - 1)), b.u32c(0));
-  const ValueId below = b.icmp(IntPred::ULt, b.add(address, static_cast<u64>(offset)), b.splat(end));
+  ValueId sum = b.add(address, static_cast<u64>(offset));
+  if (l.row->memory.atomic != isa::Atomic::None) sum = b.and_(sum, ~u64{bytes - 1});
+  const ValueId below = b.icmp(IntPred::ULt, sum, b.splat(end));
   const ValueId no_limit = b.splat(b.icmp(IntPred::Eq, m0, 0xffff'ffffu));
   return b.and_(b.or_(no_limit, below), l.exec());
 }

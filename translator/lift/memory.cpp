@@ -14,6 +14,7 @@ std::vector<ValueId> build(Lifter& l, Op op, const Access& a, std::span<const Va
   proto.op = op;
   proto.mem = a.attr;
   proto.imm = static_cast<u64>(a.offset);
+  if (op == Op::Atomic) proto.fp.round = l.fp(ir::FloatKind::F32).round; // of float atomics, f64 ones too
   proto.pc = l.pc;
   std::vector<ValueId> operands = a.address;
   operands.insert(operands.end(), data.begin(), data.end());

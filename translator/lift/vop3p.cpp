@@ -99,7 +99,7 @@ ValueId mixed_source(Lifter& l, unsigned i, bool flush) {
     attr.flush_out = false; // every f16 value is normal or zero in f32
     v = b.fop(Op::FpToFp, attr, {v}, static_cast<u64>(F32));
   }
-  if ((l.in->mods.neg_hi >> i & 1) != 0) v = b.and_(v, 0x7fff'ffff); // neg_hi means abs here
+  if (l.in->src[i].abs) v = b.and_(v, 0x7fff'ffff);
   return l.in->src[i].neg ? b.xor_(v, 0x8000'0000u) : v;
 }
 ValueId mixed(Lifter& l, bool fused) {

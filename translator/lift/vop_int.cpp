@@ -232,10 +232,11 @@ void qsad(Lifter& l, bool masked) {
 }
 void mqsad_u32(Lifter& l) {
   Emit& b = l.b;
+  if (!l.in->src[2].is(isa::OperandKind::Vgpr)) return l.untranslated("128-bit operand outside VGPRs");
   const ValueId x = l.v64(0), y = l.v32(1);
   ValueId sums[4];
   for (unsigned i = 0; i < 4; ++i) {
-    const ValueId addend = l.in->src[2].is(isa::OperandKind::Vgpr) ? l.vgpr_of(l.in->src[2], i) : l.v32(2);
+    const ValueId addend = l.vgpr_of(l.in->src[2], i);
     const ValueId s = sad(b, window(b, x, i), y, 4, 8, true);
     sums[i] = l.in->mods.clamp ? add_saturated(b, s, addend) : b.add(s, addend);
   }

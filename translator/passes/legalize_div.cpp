@@ -47,6 +47,12 @@ ValueId is_infinite(Rewriter& r, const Format& f, ValueId magnitude) {
 }
 ValueId power_of_two(Rewriter& r, const Format& f, int n) { return r.constant(f.type, f.power_of_two(n)); }
 
+/// A denormal as the zero of its sign.
+ValueId flushed(Rewriter& r, const Format& f, ValueId x) {
+  const ValueId tiny = r.icmp(IntPred::ULt, magnitude(r, f, x), r.constant(f.type, u64{1} << f.mantissa_bits));
+  return r.select(tiny, r.and_(x, f.sign()), x);
+}
+
 /// The operand without its denormal weight: x scaled up if it is denormal and MODE keeps it, else x; `tiny`
 /// says which.
 ValueId normalized(Rewriter& r, const Format& f, ValueId x, ValueId& tiny) {
@@ -59,6 +65,8 @@ ValueId normalized(Rewriter& r, const Format& f, ValueId x, ValueId& tiny) {
 
 ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId& mask) {
   const Format f = format(r.fp.kind);
+  if (r.fp.flush_in) // the tests below look at the bits
+    for (ValueId* source : {&s0, &s1, &s2}) *source = flushed(r, f, *source);
   const bool wide = f.type == Type::V64;
   const int step = wide ? 128 : 64;
   const ValueId zero = r.constant(f.type, 0);

@@ -1,0 +1,215 @@
+#include "tests/differential/runner.hpp"
+
+#include "abi/initial_state.hpp"
+#include "runtime/interp/interp.hpp"
+#include "tests/differential/memory_map.hpp"
+#include "translator/translator.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace lanewise::differential {
+namespace {
+
+using runtime::StopReason;
+using runtime::WaveEngine;
+
+/// What a program leaves behind.
+struct Outcome {
+  std::vector<u8> arena, lds, scratch;
+  std::vector<StopReason> stops;
+};
+
+/// The one place that programs work on: the same addresses for every engine, since addresses get into
+/// registers.
+struct Surroundings {
+  alignas(64) u8 arena[kArenaBytes];
+  alignas(64) u8 lds[kLdsBytes + 64];
+  alignas(64) u8 scratch[kMaxWaves * kScratchBytesPerLane * kWaveSize];
+  alignas(64) u8 gds[4096];
+};
+
+Surroundings& surroundings() {
+  static Surroundings all;
+  return all;
+}
+
+u64 address(const void* p) { return reinterpret_cast<u64>(p); }
+
+void put_resource(u32* words, u64 base, u32 stride, u32 records) {
+  words[0] = static_cast<u32>(base);
+  words[1] = static_cast<u32>(base >> 32) | stride << 16;
+  words[2] = records;
+  words[3] = 0x0002'4fac; // x y z w, 32 bits, float
+}
+
+void prepare(const Program& program) {
+  Surroundings& s = surroundings();
+  std::memset(&s, 0, sizeof s);
+  std::memcpy(s.arena + kData, program.data.data(), kDataBytes);
+  std::memcpy(s.arena + kScalarData, program.data.data(), kDataBytes);
+  std::memcpy(s.lds, program.lds.data(), kLdsBytes);
+  for (u32 wave = 0; wave < program.waves.size(); ++wave) {
+    const WaveState& state = program.waves[wave];
+    u8* region = s.arena + wave * kRegionBytes;
+    std::memcpy(region + kSgprsIn, state.sgprs.data(), sizeof state.sgprs);
+    u32 specials[16] = {static_cast<u32>(state.exec), static_cast<u32>(state.exec >> 32),
+                        static_cast<u32>(state.vcc),  static_cast<u32>(state.vcc >> 32),
+                        state.scc ? 1u : 0u,          state.m0,
+                        state.small_offsets[0],       state.small_offsets[1]};
+    store_le(&specials[8], address(s.arena + kScalarData));
+    put_resource(&specials[12], address(s.arena + kScalarData), 0, kDataBytes);
+    std::memcpy(region + kSpecialsIn, specials, sizeof specials);
+    std::memcpy(region + kVgprsIn, state.vgprs.data(), sizeof state.vgprs);
+    for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+      u8* first = region + kVgprsIn + kAddressVgpr * 256 + lane * 4;
+      const u64 at = address(s.arena + kData) + state.vgprs[kAddressVgpr][lane];
+      store_le(first, static_cast<u32>(at));
+      store_le(first + 256, static_cast<u32>(at >> 32));
+    }
+  }
+}
+
+abi::WaveInit initial(const Program& program, u32 wave) {
+  Surroundings& s = surroundings();
+  abi::WaveInit init;
+  const u64 region = address(s.arena + wave * kRegionBytes), data = address(s.arena + kData);
+  store_le(&init.sgpr[0], region);
+  store_le(&init.sgpr[2], data);
+  put_resource(&init.sgpr[4], region, 0, kRegionBytes);
+  put_resource(&init.sgpr[8], data, 16, program.target == Target::gfx803 ? kDataBytes : kDataBytes / 16);
+  put_resource(&init.sgpr[12], data, 0, kDataBytes);
+  init.sgpr_count = 16;
+  init.lanes = kWaveSize;
+  init.exec = ~u64{0};
+  init.mode = program.mode;
+  init.flat_scratch = abi::flat_scratch_value(program.target, address(s.scratch),
+                                              wave * kScratchBytesPerLane * kWaveSize, kScratchBytesPerLane);
+  for (u32 lane = 0; lane < kWaveSize; ++lane) init.vgpr[0][lane] = lane;
+  return init;
+}
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+
+Outcome run(const Program& program, const WaveEngine& engine) {
+  prepare(program);
+  Surroundings& s = surroundings();
+  runtime::WorkgroupContext group;
+  group.lds = s.lds;
+  group.lds_bytes = kLdsBytes;
+  group.gds = s.gds;
+  group.gds_bytes = sizeof s.gds;
+  group.scratch = s.scratch;
+  group.scratch_wave_bytes = kScratchBytesPerLane * kWaveSize;
+  const auto waves = static_cast<u32>(program.waves.size());
+  std::vector<std::unique_ptr<void, Free>> frames;
+  for (u32 wave = 0; wave < waves; ++wave) {
+    frames.emplace_back(std::aligned_alloc(64, engine.frame_bytes()));
+    std::memset(frames.back().get(), 0xa5, engine.frame_bytes());
+    engine.start(frames.back().get(), initial(program, wave), group, wave);
+  }
+  Outcome out;
+  out.stops.assign(waves, StopReason::Barrier);
+  for (bool alive = true; alive;) {
+    alive = false;
+    for (u32 wave = 0; wave < waves; ++wave) {
+      if (out.stops[wave] != StopReason::Barrier) continue;
+      out.stops[wave] = engine.run(frames[wave].get()).reason;
+      alive = true;
+    }
+  }
+  out.arena.assign(s.arena, s.arena + kArenaBytes);
+  out.lds.assign(s.lds, s.lds + kLdsBytes);
+  out.scratch.assign(std::begin(s.scratch), std::end(s.scratch));
+  return out;
+}
+
+/// The name of a dword of a wave's output.
+std::string place(u32 offset) {
+  if (offset >= kScalarData) return fmt::format("scalar data[{:#x}]", offset - kScalarData);
+  if (offset >= kData) return fmt::format("data[{:#x}]", offset - kData);
+  const u32 wave = offset / kRegionBytes, at = offset % kRegionBytes;
+  if (at >= kSgprsOut) {
+    constexpr const char* kNames[] = {"exec_lo", "exec_hi", "vcc_lo", "vcc_hi", "scc", "m0"};
+    const u32 n = (at - kSgprsOut) / 4;
+    return fmt::format("wave {} {}", wave,
+                       n < 16   ? fmt::format("s{}", n + 16)
+                       : n < 22 ? kNames[n - 16]
+                                : "?");
+  }
+  if (at >= kVgprsOut) return fmt::format("wave {} v{} lane {}", wave, (at - kVgprsOut) / 256, at / 4 % 64);
+  return fmt::format("wave {} input {:#x}", wave, at);
+}
+
+template <class Name>
+void differences(const std::vector<u8>& a, const std::vector<u8>& b, Name name, std::string& text) {
+  unsigned shown = 0;
+  for (u32 at = 0; at < a.size(); at += 4) {
+    const u32 x = load_le<u32>(&a[at]), y = load_le<u32>(&b[at]);
+    if (x != y && ++shown <= 8) text += fmt::format("  {}: {:#010x}, interpreted {:#010x}\n", name(at), y, x);
+  }
+  if (shown > 8) text += fmt::format("  ... {} dwords in all\n", shown);
+}
+
+std::string compare(const Outcome& expected, const Outcome& got, const char* engine) {
+  std::string text;
+  for (u32 wave = 0; wave < expected.stops.size(); ++wave)
+    if (expected.stops[wave] != got.stops[wave])
+      text += fmt::format("  wave {} stops for reason {}, interpreted {}\n", wave,
+                          static_cast<u32>(got.stops[wave]), static_cast<u32>(expected.stops[wave]));
+  differences(expected.arena, got.arena, place, text);
+  differences(
+      expected.lds, got.lds, [](u32 at) { return fmt::format("lds[{:#x}]", at); }, text);
+  differences(
+      expected.scratch, got.scratch, [](u32 at) { return fmt::format("scratch[{:#x}]", at); }, text);
+  return text.empty() ? text : fmt::format("{}:\n{}", engine, text);
+}
+
+/// What the translator gets to know.
+translator::KernelSource source_of(const Program& program, std::span<const u32> code) {
+  translator::KernelSource source;
+  source.name = "program";
+  source.target = program.target;
+  source.code = {reinterpret_cast<const u8*>(code.data()), code.size_bytes()};
+  source.entry = address(code.data());
+  source.initial_sgprs.resize(16);
+  source.mode = program.mode;
+  source.lds_bytes = kLdsBytes;
+  source.private_bytes_per_lane = kScratchBytesPerLane;
+  return source;
+}
+
+} // namespace
+
+std::string disagreement(const Program& program, bool* unsupported) {
+  const auto code = assemble(program);
+  if (!code) return code.error().message + "\n";
+  const runtime::InterpreterCode range{address(code->data()), code->size() * 4};
+  auto interpreter = runtime::make_interpreter(
+      {.target = program.target, .code = {&range, 1}, .entry = range.address, .vgprs = 256});
+  if (!interpreter) return interpreter.error().message;
+  const Outcome expected = run(program, **interpreter);
+  const bool verify = program.seed % 8 == 0; // the checks take as long as the rest
+  std::string text;
+  for (const StopReason stop : expected.stops)
+    if (stop != StopReason::End)
+      text += fmt::format("the interpreter stops for reason {}\n", static_cast<u32>(stop));
+  for (const auto simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
+    if (!translator::host_supports(simd)) continue;
+    const char* name = simd == translator::Simd::Avx2 ? "AVX2" : "AVX-512";
+    auto engine = translator::translate(source_of(program, *code),
+                                        {.simd = simd, .verify = verify, .dump = {}}, nullptr);
+    if (!engine && engine.error().code == ErrorCode::Unsupported) {
+      if (unsupported != nullptr) *unsupported = true;
+      return {};
+    }
+    text += engine ? compare(expected, run(program, **engine), name)
+                   : fmt::format("{}: {}\n", name, engine.error().message);
+  }
+  return text;
+}
+
+} // namespace lanewise::differential

@@ -1,0 +1,13 @@
+// Runs a program on every engine and compares all it leaves behind.
+#pragma once
+
+#include "tests/differential/program.hpp"
+
+namespace lanewise::differential {
+
+/// Runs `program` on the interpreter and on translated code of both vector widths. Empty if they agree; else
+/// what differs. `unsupported` is set when the translator declares that it has no rule for something: no
+/// disagreement.
+std::string disagreement(const Program& program, bool* unsupported = nullptr);
+
+} // namespace lanewise::differential
