@@ -1,6 +1,8 @@
 // v_trig_preop_f64 (7nm guide 12.12): a 53-bit window of 2/pi, scaled to its weight.
 #include "translator/passes/rewriter.hpp"
 
+#include <utility>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -31,13 +33,14 @@ ValueId lower_trig_preop(Rewriter& r, ValueId x, ValueId segment) {
   // second >> (64 - bit) in two steps, since a shift by 64 is one by 0
   const ValueId carried = r.same(Op::LShr, r.lshr(second, 1), r.sub(r.v32(63), bit));
   const ValueId window = r.lshr(r.same(Op::Or, r.same(Op::Shl, first, bit), carried), 11);
-  r.fp.round = Round::NearestEven;
+  const Round round = std::exchange(r.fp.round, Round::NearestEven); // the integer is exact
   const auto to_f64 = [&](ValueId half) { return r.op(Op::UIToFp, Type::V64, {half}, 32); };
   const ValueId high = to_f64(r.op(Op::Hi, Type::V32, {window})),
                 low = to_f64(r.op(Op::Lo, Type::V32, {window}));
   const ValueId integer = r.fma(high, r.f64(0x1p32), low);
   ValueId scale = r.sub(r.v32(static_cast<u32>(-53)), shift);
   scale = r.add(scale, r.select(r.icmp(IntPred::UGe, exponent, r.v32(1968)), r.v32(128), r.v32(0)));
+  r.fp.round = round;
   return r.op(Op::FLdexp, Type::V64, {integer, scale});
 }
 

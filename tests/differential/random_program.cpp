@@ -1,0 +1,399 @@
+#include "tests/differential/random_program.hpp"
+
+#include "tests/differential/random.hpp"
+#include "tests/differential/random_instruction.hpp"
+#include "tests/differential/random_state.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::differential {
+namespace {
+
+using isa::Op;
+
+constexpr unsigned kMaxDepth = 3;
+
+/// Operations of which straight-line parts consist besides what Writer spells out.
+constexpr Op kScalarOps[] = {
+    Op::s_add_u32,       Op::s_sub_u32,     Op::s_and_b64,  Op::s_or_b64,      Op::s_xor_b64,
+    Op::s_andn2_b64,     Op::s_lshl_b32,    Op::s_lshr_b64, Op::s_cselect_b32, Op::s_cselect_b64,
+    Op::s_bcnt1_i32_b64, Op::s_ff1_i32_b64, Op::s_not_b64,  Op::s_mul_i32,     Op::s_cmp_lt_u32,
+    Op::s_cmp_eq_u32,    Op::s_addc_u32,    Op::s_mov_b64,  Op::s_mov_b32,     Op::s_flbit_i32_b64,
+    Op::s_bfe_u32,       Op::s_bitcmp1_b32, Op::s_min_i32,  Op::s_max_u32,     Op::s_cmov_b32};
+constexpr Op kVectorOps[] = {
+    Op::v_add_co_u32,       Op::v_sub_co_u32,       Op::v_addc_co_u32,   Op::v_and_b32,
+    Op::v_or_b32,           Op::v_xor_b32,          Op::v_mov_b32,       Op::v_cndmask_b32,
+    Op::v_lshlrev_b32,      Op::v_lshrrev_b32,      Op::v_mul_lo_u32,    Op::v_min_u32,
+    Op::v_max_i32,          Op::v_add_f32,          Op::v_mul_f32,       Op::v_bfe_u32,
+    Op::v_mbcnt_lo_u32_b32, Op::v_mbcnt_hi_u32_b32, Op::v_cmp_lt_u32,    Op::v_cmp_eq_u32,
+    Op::v_cmp_gt_i32,       Op::v_cmp_lt_f32,       Op::v_cmp_ne_u32,    Op::v_alignbit_b32,
+    Op::v_fma_f64,          Op::v_readlane_b32,     Op::v_writelane_b32, Op::v_readfirstlane_b32,
+    Op::ds_swizzle_b32,     Op::ds_bpermute_b32,    Op::ds_permute_b32,  Op::v_add_u32,
+    Op::v_lshlrev_b64,      Op::v_mad_u32_u24};
+constexpr Op kDppOps[] = {Op::v_mov_b32, Op::v_add_f32, Op::v_and_b32, Op::v_max_u32};
+
+class Writer {
+public:
+  Writer(Program& program, Random& random) : p_(program), r_(random), t_(program.target) {}
+
+  void body() {
+    const unsigned n = 3 + r_.below(5);
+    for (unsigned i = 0; i < n && p_.lines.size() < 160; ++i) {
+      piece(0);
+      if (p_.waves.size() > 1 && r_.one_in(2)) barrier();
+    }
+  }
+
+private:
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    p_.lines.push_back(line(t_, fmt::format(format, std::forward<Args>(args)...), group_));
+  }
+  unsigned v() { return r_.below(kValueVgprs); }
+  unsigned s() { return kFirstValueSgpr + r_.below(kValueSgprs); }
+  unsigned s2() { return kFirstValueSgpr + 2 * r_.below(kValueSgprs / 2); }
+  std::string label() { return fmt::format("L{}", labels_++); }
+  std::string pair(unsigned n) const { return fmt::format("s[{}:{}]", n, n + 1); }
+
+  // ---- straight-line code
+
+  void instruction(Op op) {
+    if (!is_testable(op, t_)) return;
+    for (unsigned attempt = 0; attempt < 8; ++attempt) {
+      auto made = random_instruction(op, t_, r_);
+      // EXEC changes only where the structure says so.
+      if (!made || made->text.find(" exec") < made->text.find(',')) continue;
+      made->group = group_;
+      p_.lines.push_back(std::move(*made));
+      return;
+    }
+  }
+  void straight() {
+    for (unsigned n = 1 + r_.below(4); n > 0; --n) {
+      switch (r_.below(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: instruction(r_.element(kVectorOps)); break;
+      case 4:
+      case 5:
+      case 6: instruction(r_.element(kScalarOps)); break;
+      case 7: instruction(r_.element(kDppOps)); break;
+      case 8: put("s_add_u32 s{}, s{}, {}", s(), s(), r_.below(64)); break;
+      case 9: put("v_mov_b32 v{}, s{}", v(), s()); break;
+      case 10: put("v_mov_b32 v{}, {}", v(), r_.of({"vcc_lo", "vcc_hi", "exec_lo", "exec_hi"})); break;
+      case 11: put("s_bcnt1_i32_b64 s{}, {}", s(), r_.of({"vcc", "exec"})); break;
+      case 12: communicate("ds"); break;
+      case 13: communicate("buffer"); break;
+      case 14: put("v_readfirstlane_b32 s{}, v{}", s(), v()); break;
+      default: put("s_mov_b64 {}, {}", pair(s2()), r_.of({"vcc", "exec"})); break;
+      }
+    }
+  }
+  /// Address of a lane's own dword, or another lane's, into v22.
+  void address(bool own) {
+    if (own)
+      put("v_mov_b32 v22, v21");
+    else if (r_.one_in(2))
+      put("v_xor_b32 v22, {}, v21", 4 * r_.below(16));
+    else
+      put("v_and_b32 v22, 0xfc, v{}", v());
+  }
+  /// Stores, and loads from other lanes, without a barrier: a wave sees its own stores.
+  void communicate(const char* where) {
+    const bool local = where[0] == 'd';
+    const unsigned offset = 256 * r_.below(3);
+    const auto store = [&] {
+      address(r_.below(4) != 0);
+      if (local)
+        put("ds_write_b32 v22, v{} offset:{}", v(), offset);
+      else
+        put("buffer_store_dword v{}, v22, s[12:15], 0 offen offset:{}", v(), offset);
+    };
+    const auto load = [&] {
+      address(r_.one_in(3));
+      if (local)
+        put("ds_read_b32 v{}, v22 offset:{}", v(), offset);
+      else
+        put("buffer_load_dword v{}, v22, s[12:15], 0 offen offset:{}", v(), offset);
+      if (r_.one_in(2)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+    };
+    if (r_.below(3) != 0) store();
+    if (r_.one_in(4)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+    if (r_.one_in(3)) {
+      address(r_.one_in(2));
+      if (local)
+        put("ds_add_rtn_u32 v{}, v22, v{} offset:{}", v(), v(), offset);
+      else
+        put("buffer_atomic_add v{}, v22, s[12:15], 0 offen offset:{} glc", v(), offset);
+    }
+    if (r_.below(3) != 0) load();
+  }
+  void barrier() {
+    put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+    put("s_barrier");
+  }
+
+  // ---- control flow
+
+  /// A lane mask into VCC.
+  void compare() {
+    const char* type = r_.of({"u32", "i32"});
+    const char* how = r_.of({"lt", "gt", "eq", "ne", "le"});
+    switch (r_.below(5)) {
+    case 0: put("v_cmp_{}_{} vcc, s{}, v{}", how, type, s(), v()); break;
+    case 1: put("v_cmp_{}_{} vcc, {}, v{}", how, type, r_.below(64), v()); break;
+    case 2: put("v_cmp_{}_u32 vcc, {}, v21", how, 4 * r_.below(64)); break;
+    case 3: {
+      put("v_and_b32 v23, {}, v{}", 1 + r_.below(7), v());
+      put("v_cmp_{}_u32 vcc, {}, v23", how, r_.below(4));
+      break;
+    }
+    default: put("v_cmp_{}_{} vcc, v{}, v{}", how, type, v(), v()); break;
+    }
+  }
+  void scalar_compare() {
+    if (r_.one_in(2))
+      put("s_cmp_{}_u32 s{}, s{}", r_.of({"lt", "gt", "eq", "lg"}), s(), s());
+    else
+      put("s_bitcmp1_b32 s{}, {}", s(), r_.below(32));
+  }
+
+  void piece(unsigned depth) {
+    if (p_.lines.size() > 160) return;
+    if (depth >= kMaxDepth) return straight();
+    switch (r_.below(12)) {
+    case 0: divergent_if(depth); break;
+    case 1: divergent_if_else(depth); break;
+    case 2: cmpx_if(depth); break;
+    case 3: mask_branch(depth); break;
+    case 4: uniform_branch(depth); break;
+    case 5: divergent_loop(depth); break;
+    case 6: counted_loop(depth); break;
+    case 7: mask_loop(depth); break;
+    case 8: loop_with_break(depth); break;
+    default: straight(); break;
+    }
+  }
+  void pieces(unsigned depth) {
+    straight();
+    for (unsigned n = r_.below(3); n > 0; --n) piece(depth);
+  }
+  std::string saved(unsigned depth, unsigned n = 0) const { return pair(56 + 8 * depth + 2 * n); }
+
+  void divergent_if(unsigned depth) {
+    const std::string end = label(), mask = saved(depth);
+    compare();
+    put("s_and_saveexec_b64 {}, vcc", mask);
+    if (r_.below(3) != 0) put("s_cbranch_execz {}", end);
+    pieces(depth + 1);
+    put("{}:", end);
+    put("s_or_b64 exec, exec, {}", mask);
+  }
+  void divergent_if_else(unsigned depth) {
+    const std::string otherwise = label(), end = label(), mask = saved(depth);
+    compare();
+    put("s_and_saveexec_b64 {}, vcc", mask);
+    put("s_xor_b64 {0}, exec, {0}", mask);
+    if (r_.below(3) != 0) put("s_cbranch_execz {}", otherwise);
+    pieces(depth + 1);
+    put("{}:", otherwise);
+    if (r_.one_in(2)) {
+      put("s_or_saveexec_b64 {0}, {0}", mask);
+      put("s_xor_b64 exec, exec, {}", mask);
+    } else {
+      put("s_andn2_saveexec_b64 {0}, {0}", mask);
+    }
+    if (r_.below(3) != 0) put("s_cbranch_execz {}", end);
+    pieces(depth + 1);
+    put("{}:", end);
+    put("s_or_b64 exec, exec, {}", mask);
+  }
+  void cmpx_if(unsigned depth) {
+    const std::string end = label(), mask = saved(depth);
+    put("s_mov_b64 {}, exec", mask);
+    put("v_cmpx_{}_u32 vcc, {}, v{}", r_.of({"lt", "gt", "ne"}), r_.below(64), v());
+    if (r_.one_in(2)) put("s_cbranch_execz {}", end);
+    pieces(depth + 1);
+    put("{}:", end);
+    put("s_mov_b64 exec, {}", mask);
+  }
+  /// A branch on VCC: what is under it runs for all lanes, or for none.
+  void mask_branch(unsigned depth) {
+    const std::string end = label();
+    compare();
+    if (r_.one_in(3)) put("s_and_b64 vcc, exec, vcc");
+    put("{} {}", r_.of({"s_cbranch_vccz", "s_cbranch_vccnz"}), end);
+    pieces(depth + 1);
+    put("{}:", end);
+  }
+  void uniform_branch(unsigned depth) {
+    const std::string otherwise = label(), end = label();
+    scalar_compare();
+    put("{} {}", r_.of({"s_cbranch_scc0", "s_cbranch_scc1"}), otherwise);
+    pieces(depth + 1);
+    if (r_.one_in(2)) {
+      put("s_branch {}", end);
+      put("{}:", otherwise);
+      pieces(depth + 1);
+      put("{}:", end);
+    } else {
+      put("{}:", otherwise);
+    }
+  }
+
+  /// Lines that go together, so that a shrunk loop ends as well.
+  class Group {
+  public:
+    explicit Group(Writer& w) : w_(w), outer_(w.group_), id_(++w.groups_) {}
+    template <class F>
+    void operator()(F f) {
+      w_.group_ = id_;
+      f();
+      w_.group_ = outer_;
+    }
+
+  private:
+    Writer& w_;
+    u32 outer_, id_;
+  };
+
+  /// Each lane runs as often as its own counter says; the mask of those that are done grows.
+  void divergent_loop(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label(), done = saved(depth), out = saved(depth, 1);
+    const unsigned counter = 24 + depth, scalar = s();
+    loop([&] {
+      put("v_and_b32 v{}, {}, v{}", counter, r_.of({1, 3, 7}), v());
+      if (r_.one_in(2))
+        put("s_and_saveexec_b64 {}, vcc", out);
+      else
+        put("s_mov_b64 {}, exec", out);
+      put("s_mov_b64 {}, 0", done);
+      put("{}:", begin);
+    });
+    if (r_.one_in(2)) put("s_add_u32 s{}, s{}, 1", scalar, scalar);
+    if (r_.one_in(3)) put("v_mov_b32 v{}, s{}", v(), scalar);
+    pieces(depth + 1);
+    loop([&] {
+      const bool exclusive = r_.one_in(2);
+      put("v_cmp_eq_u32 vcc, 0, v{}", counter);
+      put("v_subrev_{} v{}, vcc, 1, v{}",
+          t_ >= Target::gfx900   ? "co_u32"
+          : t_ == Target::gfx803 ? "u32"
+                                 : "i32",
+          30, counter);
+      put("v_cmp_eq_u32 vcc, 0, v{}", counter);
+      put("v_mov_b32 v{}, v30", counter);
+      if (exclusive) {
+        put("s_or_b64 {0}, vcc, {0}", done);
+        put("s_andn2_b64 exec, exec, {}", done);
+      } else {
+        put("s_and_b64 vcc, exec, vcc");
+        put("s_andn2_b64 exec, exec, vcc");
+      }
+      put("s_cbranch_execnz {}", begin);
+      if (exclusive && r_.one_in(2)) put("s_or_b64 exec, exec, {}", done);
+      put("s_or_b64 exec, exec, {}", out);
+    });
+    if (r_.one_in(2)) put("v_mov_b32 v{}, s{}", v(), scalar);
+  }
+  void counted_loop(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label();
+    const unsigned counter = 80 + depth;
+    loop([&] {
+      put("s_mov_b32 s{}, {}", counter, 1 + r_.below(3));
+      put("{}:", begin);
+    });
+    pieces(depth + 1);
+    loop([&] {
+      put("s_sub_u32 s{0}, s{0}, 1", counter);
+      put("s_cmp_lg_u32 s{}, 0", counter);
+      put("s_cbranch_scc1 {}", begin);
+    });
+  }
+  /// All lanes go round until none of them wants to.
+  void mask_loop(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label();
+    const unsigned counter = 24 + depth, limit = 80 + depth;
+    const bool uniform = r_.one_in(3);
+    loop([&] {
+      if (uniform)
+        put("v_mov_b32 v{}, {}", counter, r_.below(4));
+      else
+        put("v_and_b32 v{}, 3, v{}", counter, v());
+      put("s_movk_i32 s{}, 6", limit); // lanes that the counter does not reach, being off
+      put("{}:", begin);
+    });
+    pieces(depth + 1);
+    loop([&] {
+      put("v_max_u32 v{0}, 1, v{0}", counter);
+      put("v_add_{} v{}, vcc, -1, v{}",
+          t_ >= Target::gfx900   ? "co_u32"
+          : t_ == Target::gfx803 ? "u32"
+                                 : "i32",
+          counter, counter);
+      put("s_sub_u32 s{0}, s{0}, 1", limit);
+      put("s_cmp_eq_u32 s{}, 0", limit);
+      const std::string end = label();
+      put("s_cbranch_scc1 {}", end);
+      put("v_cmp_ne_u32 vcc, 0, v{}", counter);
+      if (r_.one_in(2)) put("s_and_b64 vcc, exec, vcc");
+      put("s_cbranch_vccnz {}", begin);
+      put("{}:", end);
+    });
+  }
+  /// A scalar-counted loop that lanes leave early by a break in the middle.
+  void loop_with_break(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label(), end = label(), out = saved(depth), left = saved(depth, 1);
+    const unsigned counter = 80 + depth;
+    loop([&] {
+      put("s_mov_b64 {}, exec", out);
+      put("s_mov_b32 s{}, {}", counter, 2 + r_.below(3));
+      put("{}:", begin);
+    });
+    straight();
+    compare();
+    put("s_mov_b64 {}, vcc", left);
+    put("s_andn2_b64 exec, exec, {}", left);
+    if (r_.below(3) != 0) put("s_cbranch_execz {}", end);
+    pieces(depth + 1);
+    loop([&] {
+      put("s_sub_u32 s{0}, s{0}, 1", counter);
+      put("s_cmp_lg_u32 s{}, 0", counter);
+      put("s_cbranch_scc1 {}", begin);
+      put("{}:", end);
+      put("s_mov_b64 exec, {}", out);
+    });
+  }
+
+  Program& p_;
+  Random& r_;
+  Target t_;
+  unsigned labels_ = 0;
+  u32 group_ = 0, groups_ = 0;
+};
+
+} // namespace
+
+Program random_program(Target target, u64 seed) {
+  Random random(~(seed * isa::kNumTargets + static_cast<u64>(target)));
+  Program program;
+  program.target = target;
+  program.seed = seed;
+  program.mode = 0xf0;
+  program.waves.resize(random.below(3) != 0 ? 1 : 2 + random.below(3));
+  for (WaveState& wave : program.waves) {
+    wave = random_wave(random);
+    wave.m0 = ~0u;
+    if (random.one_in(2)) wave.exec = ~u64{0};
+  }
+  randomize_memory(program, random);
+  Writer(program, random).body();
+  return program;
+}
+
+} // namespace lanewise::differential
