@@ -34,7 +34,9 @@ float narrowed(const FpMode& m, double x) {
 }
 
 /// A flushed operand is -0, not just below it.
-i32 round_down(const FpMode& m, float x) { return to_integer<i32>(__builtin_floorf(m.flush_in_f32 ? flushed(x) : x)); }
+i32 round_down(const FpMode& m, float x) {
+  return to_integer<i32>(__builtin_floorf(m.flush_in_f32 ? flushed(x) : x));
+}
 
 /// floor(x + 1/2) without the sum's rounding.
 i32 round_half_up(float x) {

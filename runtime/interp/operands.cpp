@@ -86,7 +86,8 @@ void fetch_raw(Wave& w, const Code& c, unsigned slot, u32* out) {
     value = dwords == 1 ? w.sgpr[s.index] : sgpr_pair(w, s.index);
   else if (o.kind == OperandKind::Special)
     value = o.index == isa::kLdsDirect ? lds_direct(w) : read_special(w, o.index);
-  for (unsigned d = 0; d < dwords; ++d) std::fill_n(out + d * kWaveSize, kWaveSize, static_cast<u32>(value >> 32 * (d % 2)));
+  for (unsigned d = 0; d < dwords; ++d)
+    std::fill_n(out + d * kWaveSize, kWaveSize, static_cast<u32>(value >> 32 * (d % 2)));
 }
 
 void apply_dpp(Wave& w, const Code& c, u32* out) {

@@ -26,7 +26,8 @@ const Code* mad(Wave& w, const Code& c) {
     const auto source = [&](unsigned i) { return half_to_float(flushed_half(in[i][l] & 0xffff)); };
     const float a = source(0), b = source(1), d = source(2);
     const float exact = a * b;
-    const float product = is_nan(exact) ? half_nan(a, b, b) : half_to_float(flushed_half(float_to_half(exact)));
+    const float product =
+        is_nan(exact) ? half_nan(a, b, b) : half_to_float(flushed_half(float_to_half(exact)));
     float sum = product + d;
     if (is_nan(sum)) sum = half_nan(product, d, d);
     out.lane[l] = half_to_float(flushed_half(float_to_half(sum)));

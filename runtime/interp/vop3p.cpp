@@ -8,7 +8,8 @@ namespace {
 
 using isa::Op;
 
-/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg likewise, of floats only.
+/// One half of a packed source: op_sel chooses what makes the low result, op_sel_hi the high one; neg
+/// likewise, of floats only.
 struct HalfChooser {
   unsigned shift = 0;
   u32 flip = 0;

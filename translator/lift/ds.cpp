@@ -8,7 +8,8 @@ using isa::OperandKind;
 
 namespace {
 
-/// Before gfx9 an access ends below M0, too. Usual code has M0 = -1. Atomics ignore the low bits of their address.
+/// Before gfx9 an access ends below M0, too. Usual code has M0 = -1. Atomics ignore the low bits of their
+/// address.
 ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   if (l.gfx9()) return l.exec();
   Emit& b = l.b;

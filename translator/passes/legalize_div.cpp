@@ -49,7 +49,8 @@ ValueId power_of_two(Rewriter& r, const Format& f, int n) { return r.constant(f.
 
 /// A denormal as the zero of its sign.
 ValueId flushed(Rewriter& r, const Format& f, ValueId x) {
-  const ValueId tiny = r.icmp(IntPred::ULt, magnitude(r, f, x), r.constant(f.type, u64{1} << f.mantissa_bits));
+  const ValueId tiny =
+      r.icmp(IntPred::ULt, magnitude(r, f, x), r.constant(f.type, u64{1} << f.mantissa_bits));
   return r.select(tiny, r.and_(x, f.sign()), x);
 }
 

@@ -105,7 +105,9 @@ ValueId lower_sine(Rewriter& r, ValueId x, unsigned quarter) {
   const ValueId odd = r.icmp(IntPred::Ne, r.and_(quadrant, 1), r.v32(0));
   ValueId result = r.same(Op::Xor, r.select(odd, cosine, sine), r.shl(r.and_(quadrant, 2), 30));
   result = r.select(r.is_zero_bits(r.and_(result, 0x7fff'ffffu)), r.v32(0), result);
-  if (quarter == 0) result = r.select(r.fcmp(kEqual, x, r.f32(0.0f)), r.and_(x, 0x8000'0000u), result); // flushed, if MODE says so
+  if (quarter == 0)
+    result =
+        r.select(r.fcmp(kEqual, x, r.f32(0.0f)), r.and_(x, 0x8000'0000u), result); // flushed, if MODE says so
   result = r.select(r.icmp(IntPred::Eq, magnitude, r.v32(kInf)), r.v32(kDefaultNan), result);
   return nan_or(r, x, result);
 }
