@@ -131,7 +131,7 @@ struct Texel {
 template <class Move>
 void for_each_piece(unsigned bytes, Move move) {
   for (unsigned at = 0; at < bytes;) {
-    const unsigned piece = bytes - at >= 4 ? 4 : bytes - at;
+    const unsigned piece = std::min(bytes - at, 4u); // no format has 3 bytes
     move(at, piece);
     at += piece;
   }
@@ -160,8 +160,7 @@ LoadedComponents load_components(Wave& w, const Code& c, const BufferAddressing&
     Texel texel;
     for_each_piece(bytes, [&](unsigned at, unsigned piece) {
       const u64 from = component_address(w, a, lane, p, at);
-      w.accessing(static_cast<int>(lane), from, false);
-      std::memcpy(texel.bytes + at, reinterpret_cast<const void*>(from), piece);
+      read_host(w, static_cast<int>(lane), from, texel.bytes + at, piece);
     });
     unsigned at = 0;
     for (unsigned i = 0; i < format.data.count(); ++i) {
@@ -257,8 +256,7 @@ const Code* store_format(Wave& w, const Code& c) {
     }
     for_each_piece(bytes, [&](unsigned from, unsigned piece) {
       const u64 to = component_address(w, a, lane, p, from);
-      w.accessing(static_cast<int>(lane), to, true);
-      std::memcpy(reinterpret_cast<void*>(to), texel.bytes + from, piece);
+      write_host(w, static_cast<int>(lane), to, texel.bytes + from, piece);
     });
   });
   return next(c);

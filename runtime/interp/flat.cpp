@@ -108,7 +108,7 @@ void load_host(Wave& w, const Addresses& a, Landing& out, bool sign) {
   for_each_lane(w.exec(), [&](unsigned lane) {
     Element e;
     w.fault_lane = static_cast<int>(lane);
-    std::memcpy(e.dword, reinterpret_cast<const void*>(a.at[lane]), Bytes);
+    copy_bytes(e.dword, reinterpret_cast<const void*>(a.at[lane]), Bytes);
     if (Bytes < 4) widen(e, {Bytes, sign, isa::Half::None});
     out.put(lane, e, Bytes < 4 ? 1 : Bytes / 4);
   });
@@ -151,7 +151,7 @@ void store_host(Wave& w, const Addresses& a, unsigned data, ElementShape shape) 
   for_each_lane(w.exec(), [&](unsigned lane) {
     const Element e = get_element(w, data, lane, {Bytes, false, shape.half});
     w.fault_lane = static_cast<int>(lane);
-    std::memcpy(reinterpret_cast<void*>(a.at[lane]), &e, Bytes);
+    copy_bytes(reinterpret_cast<void*>(a.at[lane]), e.dword, Bytes);
   });
 }
 

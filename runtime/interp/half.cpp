@@ -20,19 +20,21 @@ u32 rounded_half(const FpMode& m, float x) {
   return h;
 }
 
+void round_halves(const FpMode& mode, const HalfRow& in, u32* out) {
+  floats_to_halves(in.lane, out);
+  if (!mode.flush_out_f64 && !mode.fp16_ovfl) return;
+  for (unsigned l = 0; l < kWaveSize; ++l) out[l] = rounded_half(mode, in.lane[l]);
+}
+
 void write_halves(Wave& w, const Code& c, const HalfRow& in) {
   Rows<1> out;
   const FpMode mode = w.fp;
-  floats_to_halves(in.lane, out.lane);
-  if (mode.flush_out_f64)
-    for (u32& h : out.lane) h = flushed_half(h);
-  if (mode.fp16_ovfl)
-    for (unsigned l = 0; l < kWaveSize; ++l) out.lane[l] = rounded_half(mode, in.lane[l]);
+  round_halves(mode, in, out.lane);
   if (c.adjusts) {
     const isa::Modifiers& mods = c.inst->mods;
+    const bool omod_works = !mode.ieee && mode.flush_out_f64;
     for (u32& h : out.lane)
-      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, !mode.ieee && mode.flush_out_f64,
-                                    mode.dx10_clamp));
+      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, omod_works, mode.dx10_clamp));
   }
   write_dst<1>(w, c, out.lane, active(w, c));
 }

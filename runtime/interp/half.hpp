@@ -16,6 +16,9 @@ void fetch_halves(Wave& w, const Code& c, unsigned slot, HalfRow& out);
 /// Rounds, flushes and adjusts `in`, and writes it to dst[0]. The host's round mode must be the f64 one.
 void write_halves(Wave& w, const Code& c, const HalfRow& in);
 
+/// Lanes rounded to halves: denormals and overflow by MODE.
+void round_halves(const FpMode& mode, const HalfRow& in, u32* out);
+
 /// One result, rounded: denormals and overflow by MODE.
 u32 rounded_half(const FpMode& m, float x);
 

@@ -52,8 +52,9 @@ inline void for_each_lane(u64 mask, Body body) {
   for (; mask != 0; mask &= mask - 1) body(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
-/// A copy of 1, 2, 4, 8, 12 or 16 bytes without a call.
-inline void copy_bytes(void* to, const void* from, unsigned bytes) {
+/// A copy of 1, 2, 4, 8, 12 or 16 bytes without a call. Either side may be any address a guest came up with,
+/// null too.
+[[gnu::no_sanitize_undefined]] inline void copy_bytes(void* to, const void* from, unsigned bytes) {
   switch (bytes) {
   case 1: std::memcpy(to, from, 1); break;
   case 2: std::memcpy(to, from, 2); break;

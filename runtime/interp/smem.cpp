@@ -48,14 +48,8 @@ const Code* load(Wave& w, const Code& c) {
   const Place place = place_of(w, c);
   const unsigned dwords = c.row->memory.bytes / 4;
   u32 data[16] = {};
-  w.accessing(kScalarAccess, place.address, false);
-  if (place.limit == ~u64{0}) {
-    for (unsigned i = 0; i < dwords; ++i)
-      data[i] = load_le<u32>(reinterpret_cast<const void*>(place.address + i * 4));
-  } else {
-    for (unsigned i = 0; i < dwords; ++i)
-      if (place.holds(i * 4, 4)) data[i] = load_le<u32>(reinterpret_cast<const void*>(place.address + i * 4));
-  }
+  for (unsigned i = 0; i < dwords; ++i)
+    if (place.holds(i * 4, 4)) read_host(w, kScalarAccess, place.address + i * 4, &data[i], 4);
   std::copy_n(data, dwords, w.sgpr + c.dst);
   return next(c);
 }

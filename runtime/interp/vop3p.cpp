@@ -60,6 +60,16 @@ u32 clamped_half(const Wave& w, const Code& c, u32 h) {
   return rounded_half(w.fp, adjust(half_to_float(h), 0, true, false, w.fp.dx10_clamp));
 }
 
+/// The halves of one source that make the low or the high results, as floats; denormals by MODE.
+void fetch_packed(const Wave& w, const Code& c, unsigned slot, bool high, const u32* row, HalfRow& out) {
+  const HalfChooser choose(*c.inst, slot, high);
+  Rows<1> halves;
+  for (unsigned l = 0; l < kWaveSize; ++l) halves.lane[l] = choose(row[l]);
+  if (w.fp.flush_in_f64)
+    for (u32& h : halves.lane) h = flushed_half(h);
+  halves_to_floats(halves.lane, out.lane);
+}
+
 /// F(float...) on both halves, each rounded to half.
 template <auto F>
 const Code* packed_float(Wave& w, const Code& c) {
@@ -68,20 +78,21 @@ const Code* packed_float(Wave& w, const Code& c) {
   const PackedInputs<kCount> in(w, c);
   Rows<1> out = {};
   w.use_mxcsr(w.mxcsr_keep);
-  for (const bool high : {false, true})
-    for (unsigned l = 0; l < kWaveSize; ++l) {
-      float source[kCount];
-      for (unsigned slot = 0; slot < kCount; ++slot) {
-        const u32 h = HalfChooser(*c.inst, slot, high)(in.rows[slot][l]);
-        source[slot] = half_to_float(w.fp.flush_in_f64 ? flushed_half(h) : h);
+  for (const bool high : {false, true}) {
+    HalfRow source[kCount], result;
+    for (unsigned slot = 0; slot < kCount; ++slot)
+      fetch_packed(w, c, slot, high, in.rows[slot], source[slot]);
+    for (unsigned l = 0; l < kWaveSize; ++l)
+      result.lane[l] = [&]<std::size_t... I>(std::index_sequence<I...>) {
+        const float x = F(source[I].lane[l]...);
+        return is_nan(x) ? half_nan(source[I].lane[l]...) : x;
       }
-      const float r = [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const float x = F(source[I]...);
-        return is_nan(x) ? half_nan(source[I]...) : x;
-      }
-      (std::make_index_sequence<kCount>{});
-      out.lane[l] |= clamped_half(w, c, rounded_half(w.fp, r)) << (high ? 16 : 0);
-    }
+    (std::make_index_sequence<kCount>{});
+    Rows<1> halves;
+    round_halves(w.fp, result, halves.lane);
+    for (unsigned l = 0; l < kWaveSize; ++l)
+      out.lane[l] |= clamped_half(w, c, halves.lane[l]) << (high ? 16 : 0);
+  }
   write_vgprs<1>(w, c.dst, out.lane, active(w, c));
   return next(c);
 }
