@@ -19,16 +19,18 @@ using enum DecodeStatus;
 struct OperandHead {
   u64 bits;
   constexpr explicit OperandHead(const OperandSpec& spec)
-      : bits(u64{static_cast<u8>(spec.type)} << 8 | u64{spec.dwords} << 16 | u64{static_cast<u8>(SdwaSel::Dword)} << 48) {}
+      : bits(u64{static_cast<u8>(spec.type)} << 8 | u64{spec.dwords} << 16 |
+             u64{static_cast<u8>(SdwaSel::Dword)} << 48) {}
 };
-static_assert(offsetof(Operand, kind) == 0 && offsetof(Operand, type) == 1 && offsetof(Operand, dwords) == 2 &&
-              offsetof(Operand, sel) == 6 && offsetof(Operand, index) == 8 && std::endian::native == std::endian::little);
+static_assert(offsetof(Operand, kind) == 0 && offsetof(Operand, type) == 1 &&
+              offsetof(Operand, dwords) == 2 && offsetof(Operand, sel) == 6 &&
+              offsetof(Operand, index) == 8 && std::endian::native == std::endian::little);
 
-/// The words, and the instruction being filled in. Every step reports through `status_`; the first failure stays. Hidden,
-/// because the compiler may not inline what a shared library could replace.
+/// The words, and the instruction being filled in. Every step reports through `status_`; the first failure
+/// stays. Hidden, because the compiler may not inline what a shared library could replace.
 class [[gnu::visibility("hidden")]] Decoding {
 public:
-  Decoding(Target target, std::span<const u32> code, Inst& out)
+  Decoding(Target target, std::span<const u32> code, Inst & out)
       : target_(target), gfx8_(target >= Target::gfx803), gfx9_(target >= Target::gfx900), code_(code),
         map_(opcode_map(target)), codes_(kSourceCodes[static_cast<unsigned>(target)]), out_(out) {}
 
@@ -56,15 +58,17 @@ private:
   void flat();
   void exp();
 
-  /// Looks the opcode up and starts the instruction; false when there is nothing to decode. `fixed` are the bits that every
-  /// instruction of the format uses: prefix, opcode, and the fields that are read without take().
+  /// Looks the opcode up and starts the instruction; false when there is nothing to decode. `fixed` are the
+  /// bits that every instruction of the format uses: prefix, opcode, and the fields that are read without
+  /// take().
   bool begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords, u64 fixed);
   void fail(DecodeStatus status) {
     if (status_ == Ok) status_ = status;
   }
 
-  // Fields. What an instruction does not take must be zero in the end (check_reserved). Formats that are common read their
-  // fields with at() and name them in begin(), because a chain of updates of used_ would cost more than all else.
+  // Fields. What an instruction does not take must be zero in the end (check_reserved). Formats that are
+  // common read their fields with at() and name them in begin(), because a chain of updates of used_ would
+  // cost more than all else.
   u32 at(enc::Field field) const { return field.get(word_); }
   u32 take(enc::Field field) {
     used_ |= field.mask();
@@ -78,19 +82,23 @@ private:
   void check_reserved();
 
   // Operands. `code` is a value of the 9-bit source field; VGPR fields of 8 bits go through vgpr().
-  void operand(Operand& out, unsigned code, const OperandSpec& spec, OperandSet set);
-  void vgpr(Operand& out, unsigned index, const OperandSpec& spec) { operand(out, index + enc::kSrcVgpr0, spec, OperandSet::Vgpr); }
-  void sgpr(Operand& out, unsigned code, const OperandSpec& spec) { operand(out, code, spec, OperandSet::Sgpr); }
-  void mask(Operand& out, unsigned code) { operand(out, code, kMaskSpec, OperandSet::ScalarResult); }
-  void implicit_vcc(Operand& out) { out = kVccOperand; }
+  void operand(Operand & out, unsigned code, const OperandSpec& spec, OperandSet set);
+  void vgpr(Operand & out, unsigned index, const OperandSpec& spec) {
+    operand(out, index + enc::kSrcVgpr0, spec, OperandSet::Vgpr);
+  }
+  void sgpr(Operand & out, unsigned code, const OperandSpec& spec) {
+    operand(out, code, spec, OperandSet::Sgpr);
+  }
+  void mask(Operand & out, unsigned code) { operand(out, code, kMaskSpec, OperandSet::ScalarResult); }
+  void implicit_vcc(Operand & out) { out = kVccOperand; }
   /// A source of the scalar ALU, or of a vector instruction that has no room for a literal.
-  void scalar_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed);
+  void scalar_source(Operand & out, unsigned code, const OperandSpec& spec, bool literal_allowed);
   /// A source of a vector instruction; only the first may be lds_direct.
-  void vector_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first);
-  void lds_direct(Operand& out, const OperandSpec& spec, bool allowed);
-  void literal(Operand& out, const OperandSpec& spec);
-  void immediate(Operand& out, i64 value, const OperandSpec& spec);
-  void simm16(Operand& out, const OperandSpec& spec);
+  void vector_source(Operand & out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first);
+  void lds_direct(Operand & out, const OperandSpec& spec, bool allowed);
+  void literal(Operand & out, const OperandSpec& spec);
+  void immediate(Operand & out, i64 value, const OperandSpec& spec);
+  void simm16(Operand & out, const OperandSpec& spec);
   DecodeStatus why_refused(unsigned code, const OperandSpec& spec) const;
 
   // Shared pieces of the vector ALU.
@@ -108,12 +116,13 @@ private:
 
   // Shared pieces of vector memory.
   void buffer_operands();
-  void buffer_data(Operand& out, OperandSpec spec, bool extra);
+  void buffer_data(Operand & out, OperandSpec spec, bool extra);
   unsigned d16_dwords(unsigned components) const { return gfx9_ ? (components + 1) / 2 : components; }
   /// Whether an atomic or load writes its result register.
   bool returns() const { return row_->memory.atomic == Atomic::None || out_.mods.glc; }
 
-  static constexpr Operand kVccOperand{.kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
+  static constexpr Operand kVccOperand{
+      .kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
   static constexpr OperandSpec kMaskSpec{.cls = OperandClass::M, .type = OperandType::Mask, .dwords = 2};
 
   const Target target_;
@@ -137,15 +146,19 @@ inline void Decoding::operand(Operand& out, unsigned code, const OperandSpec& sp
   out.index = info.index;
   out.value = kInlineValues[info.constant].at_width[kInlineWidths[static_cast<u8>(spec.type)]];
   const u32 needed = allow_dwords(spec.dwords) | allow_set(set);
-  if ((info.allows & needed) != needed) [[unlikely]] fail(why_refused(code, spec));
+  if ((info.allows & needed) != needed) [[unlikely]]
+    fail(why_refused(code, spec));
 }
 
-inline void Decoding::scalar_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed) {
-  if (code == enc::kSrcLiteral) [[unlikely]] return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
+inline void Decoding::scalar_source(Operand& out, unsigned code, const OperandSpec& spec,
+                                    bool literal_allowed) {
+  if (code == enc::kSrcLiteral) [[unlikely]]
+    return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
   operand(out, code, spec, OperandSet::ScalarSource);
 }
 
-inline void Decoding::vector_source(Operand& out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first) {
+inline void Decoding::vector_source(Operand& out, unsigned code, const OperandSpec& spec,
+                                    bool literal_allowed, bool first) {
   if (code - kLdsDirect <= 1) [[unlikely]] {
     if (code == kLdsDirect) return lds_direct(out, spec, first);
     return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
@@ -174,7 +187,8 @@ inline bool Decoding::begin(const OpcodeEntry& entry, Encoding encoding, unsigne
 inline void Decoding::check_reserved() {
   const unsigned dwords = dwords_ - has_literal_;
   const u64 present = dwords == 1 ? word_ & 0xffffffff : word_;
-  if (present & ~used_) [[unlikely]] fail(ReservedBits);
+  if (present & ~used_) [[unlikely]]
+    fail(ReservedBits);
 }
 
 inline void Decoding::immediate(Operand& out, i64 value, const OperandSpec& spec) {

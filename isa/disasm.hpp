@@ -11,8 +11,8 @@ struct TextOptions {
   std::string_view label; ///< printed in place of a branch's displacement, when not empty
 };
 
-/// The instruction as LLVM 15's disassembler prints it, without leading white space. Where LLVM's own text would not assemble
-/// again (isa/ERRATA.md), the text is the one that does.
+/// The instruction as LLVM 15's disassembler prints it, without leading white space. Where LLVM's own text
+/// would not assemble again (isa/ERRATA.md), the text is the one that does.
 std::string text(const Inst& inst, Target target, const TextOptions& options = {});
 
 /// The same, appended to `out`.
@@ -28,7 +28,8 @@ void append_operand(std::string& out, const Operand& operand, Target target);
 void append_sgpr(std::string& out, unsigned code, unsigned dwords, Target target);
 void append_vgpr(std::string& out, unsigned index, unsigned dwords);
 
-/// The immediates with a syntax of their own: hwreg(...), sendmsg(...), vmcnt(...), gpr_idx(...) and plain numbers.
+/// The immediates with a syntax of their own: hwreg(...), sendmsg(...), vmcnt(...), gpr_idx(...) and plain
+/// numbers.
 void append_immediate(std::string& out, const Operand& operand, Target target);
 
 } // namespace lanewise::isa

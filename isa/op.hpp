@@ -29,16 +29,19 @@ inline std::span<const Row, kNumOps> rows() { return kRows; }
 /// The row of `op`.
 inline const Row& row_of(Op op) { return kRows[static_cast<u16>(op)]; }
 
-/// The mnemonic on `target`, without an encoding suffix. Targets that lack the instruction get the row's name.
+/// The mnemonic on `target`, without an encoding suffix. Targets that lack the instruction get the row's
+/// name.
 std::string_view mnemonic(Op op, Target target);
 
 /// True when some form of `op` exists on `target`.
 bool exists(Op op, Target target);
 
-/// The opcode of the 64-bit (VOP3) form of a row on `target`, derived or stated, or kAbsent. Only for rows with that form.
+/// The opcode of the 64-bit (VOP3) form of a row on `target`, derived or stated, or kAbsent. Only for rows
+/// with that form.
 i16 vop3_opcode(const Row& row, Target target);
 
-/// The section of the 7nm guide that describes the row ("12.7"); rows that gfx906 lacks name the closest chapter.
+/// The section of the 7nm guide that describes the row ("12.7"); rows that gfx906 lacks name the closest
+/// chapter.
 std::string_view section(const Row& row);
 
 /// `gfx906` and the like.

@@ -1,4 +1,5 @@
-// What each value of a 9-bit source field names on a target, as tables: the decoder resolves operands without branches.
+// What each value of a 9-bit source field names on a target, as tables: the decoder resolves operands without
+// branches.
 #pragma once
 
 #include "isa/inst.hpp"
@@ -16,13 +17,15 @@ enum class OperandSet : u8 {
   Any,
 };
 
-/// One source code, resolved. Codes that need more than a look-up (literal, lds_direct, SDWA, DPP) allow nothing, like
-/// reserved ones.
+/// One source code, resolved. Codes that need more than a look-up (literal, lds_direct, SDWA, DPP) allow
+/// nothing, like reserved ones.
 struct SourceCode {
-  u64 head_mask = 0;   ///< which bits of an operand's head (see OperandHead) stay: all, or all but dwords for constants
-  u32 allows = 0;      ///< bit n: an operand of n dwords may start here, alignment included; bit 24 + s: OperandSet s
-  u16 index = 0;       ///< Operand::index
-  u8 constant = 0;     ///< row of kInlineValues, 0 for what is not a constant
+  u64 head_mask =
+      0; ///< which bits of an operand's head (see OperandHead) stay: all, or all but dwords for constants
+  u32 allows =
+      0; ///< bit n: an operand of n dwords may start here, alignment included; bit 24 + s: OperandSet s
+  u16 index = 0;   ///< Operand::index
+  u8 constant = 0; ///< row of kInlineValues, 0 for what is not a constant
   OperandKind kind = OperandKind::None;
 };
 
@@ -42,9 +45,16 @@ enum class InlineWidth : u8 { Half, PackedHalf, Single, Double };
 
 constexpr InlineWidth inline_width(OperandType type) {
   switch (type) {
-  case OperandType::B16: case OperandType::U16: case OperandType::I16: case OperandType::F16: return InlineWidth::Half;
+  case OperandType::B16:
+  case OperandType::U16:
+  case OperandType::I16:
+  case OperandType::F16: return InlineWidth::Half;
   case OperandType::V2F16: return InlineWidth::PackedHalf;
-  case OperandType::B64: case OperandType::U64: case OperandType::I64: case OperandType::F64: case OperandType::Mask:
+  case OperandType::B64:
+  case OperandType::U64:
+  case OperandType::I64:
+  case OperandType::F64:
+  case OperandType::Mask:
   case OperandType::B128: return InlineWidth::Double;
   default: return InlineWidth::Single;
   }

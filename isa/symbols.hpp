@@ -1,5 +1,5 @@
-// The symbolic names inside operands: hardware registers, messages, buffer formats, export targets, DPP and SDWA controls.
-// Disassembler and assembler share these tables.
+// The symbolic names inside operands: hardware registers, messages, buffer formats, export targets, DPP and
+// SDWA controls. Disassembler and assembler share these tables.
 #pragma once
 
 #include "isa/inst.hpp"
@@ -38,7 +38,8 @@ int symbol_value(std::span<const Symbol> symbols, std::string_view name, Target 
 /// Fields of the s_sendmsg immediate.
 inline constexpr unsigned kMsgGs = 2, kMsgGsDone = 3, kMsgSysmsg = 15;
 
-/// What a DPP control value is called, and the number after its colon, if any: {"row_shl", 3}, {"row_mirror", -1}.
+/// What a DPP control value is called, and the number after its colon, if any: {"row_shl", 3}, {"row_mirror",
+/// -1}.
 struct DppName {
   std::string_view name;
   int amount = -1;
