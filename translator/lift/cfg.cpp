@@ -98,7 +98,9 @@ BlockId Cfg::block_at(u64 address, ContextId context) {
   for (;; ++key.copy) {
     const auto [it, inserted] = blocks_.try_emplace(key);
     if (inserted) {
-      const bool single = decoded(offset).predecessors == 1;
+      // The scan does not see calls into the middle of code. After one such surprise the next copy takes all
+      // comers: with one for each predecessor, a call of the code around it would copy that without end.
+      const bool single = key.copy == 0 && decoded(offset).predecessors == 1;
       const BlockId b = new_block(key, single ? from : BlockId{});
       it->second = b;
       if (!single) take_hints(*nodes_[b.index], from);

@@ -91,7 +91,7 @@ private:
     u32 offset = 0;
     u32 mode = 0;
     u32 gpr_idx = 0;
-    u32 copy = 0; ///< more than one block where the first was found to have a single predecessor and has not
+    u32 copy = 0; ///< 1 for the second block where the first was found to have a single predecessor and has not
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Node {
