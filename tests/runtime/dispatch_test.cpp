@@ -14,6 +14,12 @@
 namespace lanewise::runtime {
 namespace {
 
+/// A pointer to nothing, whose value the compiler cannot see (and warn about).
+volatile u32* unmapped(u64 address) {
+  volatile u64 hidden = address;
+  return reinterpret_cast<volatile u32*>(hidden);
+}
+
 struct FakeFrame {
   u32 group[3];
   u32 wave;
@@ -127,7 +133,7 @@ TEST(Dispatcher, WildPointerBecomesOneReportAndTheNextLaunchWorks) {
     std::atomic<int> ran = 0;
     FakeEngine bad(2, [&](FakeFrame& f) {
       ++ran;
-      if (f.group[0] >= 3 && f.wave == 1) *reinterpret_cast<volatile u32*>(0x10) = 1;
+      if (f.group[0] >= 3 && f.wave == 1) *unmapped(0x10) = 1;
       return kEnd;
     });
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -152,9 +158,7 @@ TEST(Dispatcher, WildPointerBecomesOneReportAndTheNextLaunchWorks) {
 
 TEST(Dispatcher, NonCanonicalAddressIsAFaultToo) {
   Dispatcher dispatcher(1);
-  FakeEngine bad(1, [&](FakeFrame&) {
-    return Stop{StopReason::End, *reinterpret_cast<volatile u32*>(1ull << 63), 0};
-  });
+  FakeEngine bad(1, [&](FakeFrame&) { return Stop{StopReason::End, *unmapped(1ull << 63), 0}; });
   auto fault = dispatcher.run(request_for(bad, 1));
   ASSERT_TRUE(fault && *fault);
 }
@@ -177,7 +181,7 @@ TEST(Dispatcher, MxcsrOfTheHostSurvives) {
   const unsigned before = _mm_getcsr();
   FakeEngine engine(1, [](FakeFrame& f) {
     _mm_setcsr(0x7f80 | 0x8040);
-    if (f.group[0] == 1) *reinterpret_cast<volatile u32*>(0x10) = 1;
+    if (f.group[0] == 1) *unmapped(0x10) = 1;
     return kEnd;
   });
   ASSERT_TRUE(dispatcher.run(request_for(engine, 1)));
@@ -213,7 +217,7 @@ TEST(DispatcherDeathTest, HostFaultsStayWithTheHost) {
   Dispatcher dispatcher(1);
   FakeEngine engine(1, [](FakeFrame&) { return kEnd; });
   ASSERT_TRUE(dispatcher.run(request_for(engine, 1))); // handlers are installed now
-  EXPECT_DEATH(*reinterpret_cast<volatile u32*>(0x10) = 1, "");
+  EXPECT_DEATH(*unmapped(0x10) = 1, "");
 }
 
 } // namespace
