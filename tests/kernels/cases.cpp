@@ -9,9 +9,10 @@ namespace lanewise::kernels {
 std::vector<CaseEntry> all_cases() {
   std::vector<CaseEntry> all;
   for (auto group :
-       {linear_algebra_cases, simulation_cases, graphics_cases, parallel_cases, sparse_cases, hash_cases,
-        fourier_cases, stencil_cases, control_flow_cases, integer_cases, half_cases, math_cases, memory_cases,
-        atomic_cases, work_item_cases, wave_cases, rounding_cases, collective_cases, hip_cases}) {
+       {linear_algebra_cases, simulation_cases, graphics_cases,   parallel_cases,     sparse_cases,
+        hash_cases,           fourier_cases,    stencil_cases,    control_flow_cases, integer_cases,
+        half_cases,           math_cases,       memory_cases,     atomic_cases,       work_item_cases,
+        wave_cases,           rounding_cases,   collective_cases, hip_cases,          stream_cases}) {
     auto entries = group();
     all.insert(all.end(), entries.begin(), entries.end());
   }

@@ -195,11 +195,45 @@ KernelCase bytecode_vm(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort},
-                                {"calls", calls},
-                                {"switch_ops", switch_ops},
-                                {"early_exit", early_exit},
-                                {"bytecode_vm", bytecode_vm}};
+/// Ways to place queens in the rows from `row` on; `forbidden` closes columns of the last row.
+uint32_t place_queens(int row, uint32_t columns, uint32_t left, uint32_t right, uint32_t forbidden) {
+  constexpr int kSize = 8;
+  if (row == kSize) return 1;
+  uint32_t ways = 0;
+  for (int c = 0; c < kSize; ++c) {
+    uint32_t queen = 1u << c;
+    if ((queen & (columns | left | right)) || (row == kSize - 1 && (queen & forbidden))) continue;
+    ways += place_queens(row + 1, columns | queen, (left | queen) << 1, (right | queen) >> 1, forbidden);
+  }
+  return ways;
+}
+
+KernelCase nqueens(uint32_t scale) {
+  Random random(75);
+  constexpr uint32_t kStarts = 8 * 8 * 8;
+  uint32_t boards = scale;
+  return Builder("nqueens")
+      .grid({boards * kStarts, 1, 1}, {64, 1, 1})
+      .buffer("forbidden", random.fill(boards, [](Random& r) { return r.below(256) & r.below(256); }))
+      .output<uint32_t>("count", size_t{boards} * kStarts)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < boards * kStarts; ++i) {
+          uint32_t columns = 0, left = 0, right = 0, start = i % kStarts;
+          bool possible = true;
+          for (int row = 0; row < 3; ++row, start /= 8) {
+            uint32_t queen = 1u << start % 8;
+            possible = possible && !(queen & (columns | left | right));
+            columns |= queen, left = (left | queen) << 1, right = (right | queen) >> 1;
+          }
+          args[1].as<uint32_t>()[i] =
+              possible ? place_queens(3, columns, left, right, args[0].as<uint32_t>()[i / kStarts]) : 0;
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort}, {"calls", calls},
+                                {"switch_ops", switch_ops},         {"early_exit", early_exit},
+                                {"bytecode_vm", bytecode_vm},       {"nqueens", nqueens}};
 
 } // namespace
 

@@ -81,8 +81,61 @@ KernelCase median_filter(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {
-    {"stencil5", stencil5}, {"convolve3x3", convolve3x3}, {"median_filter", median_filter}};
+KernelCase convolve1d(uint32_t scale) {
+  Random random(63);
+  uint32_t n = 3000 * scale, width = 128;
+  constexpr size_t kRadius = 8;
+  return Builder("convolve1d")
+      .grid({round_up(n, width), 1, 1}, {width, 1, 1})
+      .value("n", n)
+      .buffer("taps", random.floats(2 * kRadius + 1, -1, 1))
+      .buffer("in", random.floats(n, -1, 1))
+      .output<float>("out", n)
+      .reference([=](std::span<Arg> args) {
+        auto taps = args[1].as<float>(), in = args[2].as<float>(), out = args[3].as<float>();
+        for (size_t i = 0; i < n; ++i) {
+          float sum = 0;
+          for (size_t t = 0; t < taps.size(); ++t) {
+            size_t at = i + t - kRadius; // wraps below zero, which is beyond the end too
+            sum = std::fma(taps[t], at < n ? in[at] : 0.0f, sum);
+          }
+          out[i] = sum;
+        }
+      });
+}
+
+KernelCase heat3d(uint32_t scale) {
+  Random random(64);
+  size_t nx = 33 * size_t{scale}, ny = 17 * size_t{scale}, nz = 9 * size_t{scale}, cells = nx * ny * nz;
+  float rate = 0.1f;
+  return Builder("heat3d")
+      .grid({round_up(33 * scale, 32), round_up(17 * scale, 4), 9 * scale}, {32, 4, 1})
+      .value("nx", static_cast<uint32_t>(nx))
+      .value("ny", static_cast<uint32_t>(ny))
+      .value("nz", static_cast<uint32_t>(nz))
+      .value("rate", rate)
+      .buffer("in", random.floats(cells, -1, 1))
+      .output<float>("out", cells)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[4].as<float>(), out = args[5].as<float>();
+        std::copy(in.begin(), in.end(), out.begin());
+        size_t plane = nx * ny;
+        for (size_t z = 1; z + 1 < nz; ++z)
+          for (size_t y = 1; y + 1 < ny; ++y)
+            for (size_t x = 1; x + 1 < nx; ++x) {
+              size_t i = z * plane + y * nx + x;
+              float around =
+                  (in[i - 1] + in[i + 1]) + (in[i - nx] + in[i + nx]) + (in[i - plane] + in[i + plane]);
+              out[i] = std::fma(rate, std::fma(-6.0f, in[i], around), in[i]);
+            }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"stencil5", stencil5},
+                                {"convolve3x3", convolve3x3},
+                                {"median_filter", median_filter},
+                                {"convolve1d", convolve1d},
+                                {"heat3d", heat3d}};
 
 } // namespace
 

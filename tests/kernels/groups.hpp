@@ -24,5 +24,6 @@ std::span<const CaseEntry> wave_cases();
 std::span<const CaseEntry> rounding_cases();
 std::span<const CaseEntry> collective_cases();
 std::span<const CaseEntry> hip_cases();
+std::span<const CaseEntry> stream_cases();
 
 } // namespace lanewise::kernels

@@ -1,0 +1,136 @@
+// Kernels that mostly move data: streams, permutations, strides, sums along rows; and one that does nothing.
+#include "tests/kernels/builder.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace lanewise::kernels {
+namespace {
+
+KernelCase triad(uint32_t scale) {
+  Random random(130);
+  uint32_t n = 4096 * scale;
+  return Builder("triad")
+      .grid({n, 1, 1}, {256, 1, 1})
+      .value("s", 3.0f)
+      .buffer("b", random.floats(n, -1, 1))
+      .buffer("c", random.floats(n, -1, 1))
+      .output<float>("a", n)
+      .reference([](std::span<Arg> args) {
+        auto s = args[0].value<float>();
+        auto b = args[1].as<float>(), c = args[2].as<float>(), a = args[3].as<float>();
+        for (size_t i = 0; i < a.size(); ++i) a[i] = std::fma(s, c[i], b[i]);
+      });
+}
+
+KernelCase permute(uint32_t scale) {
+  Random random(131);
+  uint32_t n = 2048 * scale;
+  std::vector<uint32_t> table(n);
+  std::iota(table.begin(), table.end(), 0u);
+  for (uint32_t i = n; i > 1; --i) std::swap(table[i - 1], table[random.below(i)]);
+  return Builder("permute")
+      .grid({n, 1, 1}, {128, 1, 1})
+      .buffer("table", table)
+      .buffer("in", random.floats(n, -1, 1))
+      .output<float>("gathered", n)
+      .output<float>("scattered", n)
+      .reference([](std::span<Arg> args) {
+        auto at = args[0].as<uint32_t>();
+        auto in = args[1].as<float>(), gathered = args[2].as<float>(), scattered = args[3].as<float>();
+        for (size_t i = 0; i < in.size(); ++i) {
+          gathered[i] = in[at[i]];
+          scattered[at[i]] = in[i];
+        }
+      });
+}
+
+/// Adds the upper half of `values` to the lower until one is left, as a tree in LDS does.
+float tree_sum(std::vector<float> values) {
+  for (size_t half = values.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i) values[i] += values[i + half];
+  return values[0];
+}
+
+KernelCase strided_sum(uint32_t scale) {
+  Random random(132);
+  uint32_t width = 128, groups = 4 * scale, items = width * groups, pixels = items * 12 + 77, channels = 3;
+  return Builder("strided_sum")
+      .grid({items, 1, 1}, {width, 1, 1})
+      .value("pixels", pixels)
+      .value("channels", channels)
+      .value("channel", uint32_t{1})
+      .buffer("in", random.floats(size_t{pixels} * channels, 0, 1))
+      .output<float>("sums", groups)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[3].as<float>();
+        for (uint32_t g = 0; g < groups; ++g) {
+          std::vector<float> partial(width, 0.0f);
+          for (uint32_t lane = 0; lane < width; ++lane)
+            for (size_t p = g * width + lane; p < pixels; p += items) partial[lane] += in[p * channels + 1];
+          args[4].as<float>()[g] = tree_sum(std::move(partial));
+        }
+      });
+}
+
+KernelCase gemv(uint32_t scale) {
+  Random random(133);
+  uint32_t width = 64, rows = 20 * scale, columns = 150 * scale;
+  return Builder("gemv")
+      .grid({rows * width, 1, 1}, {width, 1, 1})
+      .value("columns", columns)
+      .buffer("a", random.floats(size_t{rows} * columns, -1, 1))
+      .buffer("x", random.floats(columns, -1, 1))
+      .output<float>("y", rows)
+      .reference([=](std::span<Arg> args) {
+        auto a = args[1].as<float>(), x = args[2].as<float>();
+        for (size_t row = 0; row < rows; ++row) {
+          std::vector<float> partial(width, 0.0f);
+          for (size_t c = 0; c < columns; ++c)
+            partial[c % width] = std::fma(a[row * columns + c], x[c], partial[c % width]);
+          args[3].as<float>()[row] = tree_sum(std::move(partial));
+        }
+      });
+}
+
+KernelCase prefix_sum_rows(uint32_t scale) {
+  Random random(134);
+  uint32_t rows = 9 * scale, columns = 170 * scale;
+  return Builder("prefix_sum_rows")
+      .grid({rows * 64, 1, 1}, {64, 1, 1})
+      .value("columns", columns)
+      .buffer("in", random.words(size_t{rows} * columns))
+      .output<uint32_t>("out", size_t{rows} * columns)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[1].as<uint32_t>(), out = args[2].as<uint32_t>();
+        for (size_t row = 0; row < rows; ++row)
+          std::exclusive_scan(in.begin() + static_cast<long>(row * columns),
+                              in.begin() + static_cast<long>((row + 1) * columns),
+                              out.begin() + static_cast<long>(row * columns), 0u);
+      });
+}
+
+KernelCase empty(std::string_view name, uint32_t groups) {
+  uint32_t items = groups * 64;
+  return Builder(name)
+      .grid({items, 1, 1}, {64, 1, 1})
+      .value("last", items - 1)
+      .output<uint32_t>("out", 1)
+      .reference([=](std::span<Arg> args) { args[1].as<uint32_t>()[0] = items - 1; });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"triad", triad},
+    {"permute", permute},
+    {"strided_sum", strided_sum},
+    {"gemv", gemv},
+    {"prefix_sum_rows", prefix_sum_rows},
+    {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},
+    {"empty.one_group", [](uint32_t) { return empty("empty.one_group", 1); }},
+};
+
+} // namespace
+
+std::span<const CaseEntry> stream_cases() { return kCases; }
+
+} // namespace lanewise::kernels
