@@ -9,6 +9,7 @@ namespace lanewise::interp {
 template <unsigned N>
 struct alignas(64) Rows {
   u32 lane[N * kWaveSize];
+  Rows() {} // not zeroed, even as a member of what is value-initialised
 };
 
 /// A source with modifiers, DPP, SDWA or a special register, computed into `out`.

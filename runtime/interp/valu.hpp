@@ -66,6 +66,7 @@ struct Lanes {
 template <class T>
 struct Lanes<T, true> {
   alignas(64) u64 joined[kWaveSize];
+  Lanes() {}
   void take(const u32* rows) { join(rows, joined); }
   [[nodiscard]] T operator[](unsigned l) const { return std::bit_cast<T>(joined[l]); }
 };

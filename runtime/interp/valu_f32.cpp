@@ -90,7 +90,18 @@ i32 frexp_exponent(const FpMode& m, float x) {
   return static_cast<i32>(u >> 23) - 126;
 }
 
-constexpr Handler mad_handler = float_lanes<float, mad, &Wave::mxcsr_mad, NanRule::AsComputed>;
+/// Without NaNs, mad() is a * b + c.
+const Code* mad_lanes(Wave& w, const Code& c) {
+  Inputs<std::tuple<float, float, float>> in;
+  Rows<1> out;
+  in.fetch_all(w, c);
+  w.use_mxcsr(w.mxcsr_mad);
+  if (for_lanes<[](float a, float b, float d) { return a * b + d; }>(w, in, out.lane))
+    for_lanes<mad>(w, in, out.lane);
+  if (c.adjusts) adjust_lanes<float>(w, c, out.lane);
+  write_dst<1>(w, c, out.lane, active(w, c));
+  return next(c);
+}
 constexpr Handler legacy_mad_handler = float_lanes<float, legacy_mad, &Wave::mxcsr_mad, NanRule::AsComputed>;
 
 void register_arithmetic(HandlerTable& t) {
@@ -99,10 +110,10 @@ void register_arithmetic(HandlerTable& t) {
   t.set(Op::v_mul_f32, f32<[](float a, float b) { return a * b; }>);
   t.set(Op::v_fma_f32, f32<[](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>);
   t.set(Op::v_fmac_f32, f32<[](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>);
-  t.set(Op::v_mad_f32, mad_handler);
-  t.set(Op::v_mac_f32, mad_handler);
-  t.set(Op::v_madmk_f32, mad_handler);
-  t.set(Op::v_madak_f32, mad_handler);
+  t.set(Op::v_mad_f32, mad_lanes);
+  t.set(Op::v_mac_f32, mad_lanes);
+  t.set(Op::v_madmk_f32, mad_lanes);
+  t.set(Op::v_madak_f32, mad_lanes);
   t.set(Op::v_subrev_f32, f32_reversed<[](float a, float b) { return b - a; }>);
   t.set(Op::v_mul_legacy_f32, f32_as_is<legacy_product>);
   t.set(Op::v_mad_legacy_f32, legacy_mad_handler);

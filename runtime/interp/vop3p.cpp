@@ -39,7 +39,8 @@ const Code* packed_int(Wave& w, const Code& c) {
   using S = Signature<F>;
   constexpr std::size_t kCount = std::tuple_size_v<typename S::Args>;
   const PackedInputs<kCount> in(w, c);
-  Rows<1> out = {};
+  Rows<1> out;
+  std::fill_n(out.lane, kWaveSize, 0);
   const bool clamp = c.inst->mods.clamp;
   for (const bool high : {false, true})
     for (unsigned l = 0; l < kWaveSize; ++l) {
@@ -76,7 +77,8 @@ const Code* packed_float(Wave& w, const Code& c) {
   using S = Signature<F>;
   constexpr std::size_t kCount = std::tuple_size_v<typename S::Args>;
   const PackedInputs<kCount> in(w, c);
-  Rows<1> out = {};
+  Rows<1> out;
+  std::fill_n(out.lane, kWaveSize, 0);
   w.use_mxcsr(w.mxcsr_keep);
   for (const bool high : {false, true}) {
     HalfRow source[kCount], result;
@@ -101,7 +103,8 @@ const Code* packed_float(Wave& w, const Code& c) {
 template <auto F>
 const Code* packed_select(Wave& w, const Code& c) {
   const PackedInputs<2> in(w, c);
-  Rows<1> out = {};
+  Rows<1> out;
+  std::fill_n(out.lane, kWaveSize, 0);
   w.use_mxcsr(w.mxcsr_keep);
   for (const bool high : {false, true})
     for (unsigned l = 0; l < kWaveSize; ++l) {
