@@ -7,9 +7,9 @@ namespace {
 
 using isa::Op;
 
-/// A conversion that may round to f32 or only computes on f32, under the f32 mode.
+/// A conversion that may round to f32.
 template <auto F>
-constexpr Handler to_f32 = float_lanes<float, F, &Wave::mxcsr_f32, NanRule::AsComputed>;
+constexpr Handler to_f32 = float_lanes<float, F, &Wave::mxcsr_to_f32, NanRule::AsComputed>;
 /// A conversion out of floats into integers: nothing rounds by MODE.
 template <auto F>
 constexpr Handler to_int = float_lanes<float, F, &Wave::mxcsr_keep, NanRule::AsComputed>;

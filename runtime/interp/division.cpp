@@ -132,6 +132,14 @@ Wide<F> odd_sum(F a, F b, F c) {
   return std::bit_cast<W>(u);
 }
 
+template <class F>
+F fused(F a, F b, F c) {
+  if constexpr (std::is_same_v<F, double>)
+    return __builtin_fma(a, b, c);
+  else
+    return __builtin_fmaf(a, b, c);
+}
+
 /// 2^k * (a * b + c) with one rounding, by the mode in `mxcsr`.
 template <class F>
 F scaled_fma(Wave& w, u32 mxcsr, bool flush, F a, F b, F c) {
@@ -141,16 +149,9 @@ F scaled_fma(Wave& w, u32 mxcsr, bool flush, F a, F b, F c) {
   const Wide<F> power = from_raw<double>(static_cast<u64>(k + 1023) << 52);
   const Wide<F> sum = pinned(odd_sum(a, b, c) * power);
   w.use_mxcsr(mxcsr);
+  if (sum == 0) return pinned(fused(a, b, c)); // the sign of an exact zero depends on the round mode
   const F r = pinned(static_cast<F>(pinned(sum)));
   return flush ? flushed(r) : r; // software conversion does not know FTZ
-}
-
-template <class F>
-F fused(F a, F b, F c) {
-  if constexpr (std::is_same_v<F, double>)
-    return __builtin_fma(a, b, c);
-  else
-    return __builtin_fmaf(a, b, c);
 }
 
 template <class F>

@@ -201,7 +201,7 @@ const Code* count_lanes(Wave& w, const Code& c) {
   const u64 address = u64{c.inst->mods.gds ? m0 >> 16 : m0 & 0xffff} + offset_of(c);
   const u32 lanes = static_cast<u32>(std::popcount(w.exec()));
   u32 old = 0;
-  if (u8* at = element(s, address, 4); at && lanes != 0) old = rmw<u32>(s, at, Kind, lanes, 0);
+  if (u8* at = atomic_element<u32>(s, address); at && lanes != 0) old = rmw<u32>(s, at, Kind, lanes, 0);
   for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[c.dst][lane] = old; });
   return next(c);
 }

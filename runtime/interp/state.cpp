@@ -31,6 +31,7 @@ void Wave::set_mode(u32 value) {
   const auto flush = [](bool in, bool out) { return (in ? kMxcsrDaz : 0) | (out ? kMxcsrFtz : 0); };
   mxcsr_f32 = kMxcsrMasked | rounding(fp.round_f32) | flush(fp.flush_in_f32, fp.flush_out_f32);
   mxcsr_f64 = kMxcsrMasked | rounding(fp.round_f64) | flush(fp.flush_in_f64, fp.flush_out_f64);
+  mxcsr_to_f32 = mxcsr_f32 & ~kMxcsrDaz;
   mxcsr_formats = kMxcsrMasked;
   mxcsr_atomic = kMxcsrMasked | rounding(fp.round_f32);
   mxcsr_keep = kMxcsrMasked | rounding(fp.round_f64);

@@ -88,6 +88,7 @@ struct alignas(64) Wave {
   FpMode fp;
   u32 mxcsr; ///< what the host register holds
   u32 mxcsr_f32, mxcsr_f64, mxcsr_mad;
+  u32 mxcsr_to_f32;  ///< as mxcsr_f32, but operands, being of another type, keep their denormals
   u32 mxcsr_formats; ///< nearest, denormals kept: format conversion is not arithmetic
   u32 mxcsr_atomic;  ///< the f32 round mode, denormals kept
   u32 mxcsr_keep; ///< the f64 field's round mode, denormals kept: for f16, whose denormals are flushed on the

@@ -168,9 +168,11 @@ void adjust_lanes(Wave& w, const Code& c, u32* out) {
   const isa::Modifiers& mods = c.inst->mods;
   w.use_mxcsr(std::is_same_v<F, double> ? w.mxcsr_f64 : w.mxcsr_f32);
   const bool flushes = std::is_same_v<F, double> ? w.fp.flush_out_f64 : w.fp.flush_out_f32;
-  for (unsigned l = 0; l < kWaveSize; ++l)
-    set_lane<F>(out, l,
-                adjust(get_lane<F>(out, l), mods.omod, mods.clamp, !w.fp.ieee && flushes, w.fp.dx10_clamp));
+  const bool flushes_in = std::is_same_v<F, double> ? w.fp.flush_in_f64 : w.fp.flush_in_f32;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const F x = adjust(get_lane<F>(out, l), mods.omod, mods.clamp, !w.fp.ieee && flushes, w.fp.dx10_clamp);
+    set_lane<F>(out, l, mods.clamp && (flushes || flushes_in) ? flushed(x) : x);
+  }
 }
 
 /// Float arithmetic on F in the mode that `Mxcsr` names.

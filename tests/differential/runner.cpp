@@ -182,14 +182,26 @@ translator::KernelSource source_of(const Program& program, std::span<const u32> 
   return source;
 }
 
+Result<std::unique_ptr<WaveEngine>> interpreter_of(const Program& program, std::span<const u32> code) {
+  const runtime::InterpreterCode range{address(code.data()), code.size_bytes()};
+  return runtime::make_interpreter(
+      {.target = program.target, .code = {&range, 1}, .entry = range.address, .vgprs = 256});
+}
+
 } // namespace
+
+std::array<std::array<u32, kWaveSize>, kValueVgprs> interpreted_vgprs(const Program& program, u32 wave) {
+  const auto code = assemble(program);
+  const Outcome outcome = run(program, **interpreter_of(program, *code));
+  std::array<std::array<u32, kWaveSize>, kValueVgprs> vgprs;
+  std::memcpy(&vgprs, &outcome.arena[wave * kRegionBytes + kVgprsOut], sizeof vgprs);
+  return vgprs;
+}
 
 std::string disagreement(const Program& program, bool* unsupported) {
   const auto code = assemble(program);
   if (!code) return code.error().message + "\n";
-  const runtime::InterpreterCode range{address(code->data()), code->size() * 4};
-  auto interpreter = runtime::make_interpreter(
-      {.target = program.target, .code = {&range, 1}, .entry = range.address, .vgprs = 256});
+  auto interpreter = interpreter_of(program, *code);
   if (!interpreter) return interpreter.error().message;
   const Outcome expected = run(program, **interpreter);
   const bool verify = program.seed % 8 == 0; // the checks take as long as the rest

@@ -10,4 +10,7 @@ namespace lanewise::differential {
 /// disagreement.
 std::string disagreement(const Program& program, bool* unsupported = nullptr);
 
+/// v0 to v15 of a wave after `program` has run on the interpreter; the program must assemble.
+std::array<std::array<u32, kWaveSize>, kValueVgprs> interpreted_vgprs(const Program& program, u32 wave);
+
 } // namespace lanewise::differential

@@ -84,13 +84,13 @@ void pair(Lifter& l) {
   set_loaded(l, results);
 }
 
-/// One atomic by the number of active lanes, whose old value every lane gets.
+/// One atomic by the number of active lanes at M0[15:0] + offset, whose old value every lane gets.
 void count(Lifter& l) {
   if (l.in->mods.gds) return l.untranslated("GDS");
   Emit& b = l.b;
   const ValueId bits = b.mask_to_u64(l.exec());
   const ValueId first = b.u64_to_mask(b.and_(bits, b.sub(b.u64c(0), bits)));
-  const ValueId base = b.lshr(l.ssa.read(kM0Var), 16);
+  const ValueId base = b.and_(l.ssa.read(kM0Var), 0xffff);
   Access a;
   a.attr.space = ir::Space::Lds;
   a.attr.bytes = 4;

@@ -61,6 +61,7 @@ ValueId sub_u16(Lifter& l, Part p) {
   const ValueId d = unsigned_op<Op::Sub>(l, p);
   return l.in->mods.clamp ? l.b.binary(Op::SMax, d, l.b.v32c(0)) : d;
 }
+ValueId mul_u16(Lifter& l, Part p) { return saturate_u16(l, unsigned_op<Op::Mul>(l, p)); }
 ValueId mad_u16(Lifter& l, Part p) {
   return saturate_u16(l, l.b.add(unsigned_op<Op::Mul>(l, p), u16(l, 2, p)));
 }
@@ -88,14 +89,15 @@ void packed_float(Lifter& l) {
   packed<F>(l);
 }
 
-// ---- v_mad_mix, v_fma_mix: f32 arithmetic on f32 or f16 sources, the latter where op_sel_hi says so
+// ---- v_mad_mix, v_fma_mix: f32 arithmetic on f32 or f16 sources, the latter where op_sel_hi says so.
+// Conversions from and to f16 treat its denormals by MODE.
 
-ValueId mixed_source(Lifter& l, unsigned i, bool flush) {
+ValueId mixed_source(Lifter& l, unsigned i) {
   Emit& b = l.b;
   ValueId v = l.raw(i);
   if ((l.in->mods.op_sel_hi >> i & 1) != 0) {
     if ((l.in->mods.op_sel >> i & 1) != 0) v = b.lshr(v, 16);
-    FpAttr attr = flush ? l.fp_flushing(F16) : l.fp(F16);
+    FpAttr attr = l.fp(F16);
     attr.flush_out = false; // every f16 value is normal or zero in f32
     v = b.fop(Op::FpToFp, attr, {v}, static_cast<u64>(F32));
   }
@@ -103,8 +105,7 @@ ValueId mixed_source(Lifter& l, unsigned i, bool flush) {
   return l.in->src[i].neg ? b.xor_(v, 0x8000'0000u) : v;
 }
 ValueId mixed(Lifter& l, bool fused) {
-  const ValueId x = mixed_source(l, 0, !fused), y = mixed_source(l, 1, !fused),
-                z = mixed_source(l, 2, !fused);
+  const ValueId x = mixed_source(l, 0), y = mixed_source(l, 1), z = mixed_source(l, 2);
   if (fused) return l.b.fop(Op::FFma, l.fp(F32), {x, y, z});
   const FpAttr attr = l.fp_flushing(F32);
   return l.b.fop(Op::FAdd, attr, {l.b.fop(Op::FMul, attr, {x, y}), z});
@@ -114,7 +115,7 @@ void mix_f32(Lifter& l, bool fused) { l.set_f(mixed(l, fused), F32); }
 void mix_f16(Lifter& l, bool fused, Part part) {
   if ((l.known.mode & kModeFp16Ovfl) != 0) return l.untranslated("MODE.FP16_OVFL");
   Emit& b = l.b;
-  FpAttr attr = fused ? l.fp(F16) : l.fp_flushing(F16);
+  FpAttr attr = l.fp(F16);
   attr.kind = F32;
   attr.flush_in = false;
   const ValueId sum = b.fop(Op::FpToFp, attr, {mixed(l, fused)}, static_cast<u64>(F16));
@@ -127,8 +128,12 @@ void mix_f16(Lifter& l, bool fused, Part part) {
 
 // ---- dot products
 
-/// Element n, `width` bits wide, of source i, extended to 32 bits.
+/// Element n, `width` bits wide, of source i, extended to 32 bits. op_sel chooses halves, not smaller parts.
 ValueId element(Lifter& l, unsigned i, unsigned n, unsigned width, bool is_signed) {
+  if (width == 16) {
+    const Part part = n == 0 ? Part::Low : Part::High;
+    return is_signed ? i16(l, i, part) : u16(l, i, part);
+  }
   const ValueId v = l.raw(i);
   return is_signed ? l.b.signed_field(v, n * width, width) : l.b.field(v, n * width, width);
 }
@@ -154,16 +159,16 @@ void dot(Lifter& l) {
   l.set_v(b.select(fits, low, b.xor_(b.ashr(high, 31), 0x7fff'ffffu)));
 }
 
-/// fma(a1, b1, fma(a0, b0, c)) in f32; f16 operands are exact there.
+/// fma(a1, b1, fma(a0, b0, c)) in f32; f16 operands are exact there. Of the modifiers of c only neg counts:
+/// compilers set neg_hi with it.
 void dot2_f32_f16(Lifter& l) {
   Emit& b = l.b;
   const auto wide = [&](unsigned i, Part p) {
-    FpAttr attr;
-    attr.kind = F16;
+    FpAttr attr = l.fp(F16);
+    attr.flush_out = false; // every f16 value is normal or zero in f32
     return b.fop(Op::FpToFp, attr, {f16(l, i, p)}, static_cast<u64>(F32));
   };
   ValueId sum = l.raw(2);
-  if ((l.in->mods.neg_hi & 4) != 0) sum = b.and_(sum, 0x7fff'ffff);
   if (l.in->src[2].neg) sum = b.xor_(sum, 0x8000'0000u);
   for (const Part p : {Part::Low, Part::High})
     sum = b.fop(Op::FFma, l.fp(F32), {wide(0, p), wide(1, p), sum});
@@ -174,7 +179,7 @@ void dot2_f32_f16(Lifter& l) {
 
 void add_packed_rules(Rules& rules) {
   RULE(v_pk_mad_i16) { packed<mad_i16>(l); };
-  RULE(v_pk_mul_lo_u16) { packed<unsigned_op<Op::Mul>>(l); };
+  RULE(v_pk_mul_lo_u16) { packed<mul_u16>(l); };
   RULE(v_pk_add_i16) { packed<add_i16>(l); };
   RULE(v_pk_sub_i16) { packed<sub_i16>(l); };
   RULE(v_pk_lshlrev_b16) { packed<lshl_b16>(l); };

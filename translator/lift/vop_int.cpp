@@ -153,6 +153,16 @@ void set_i32_of_64(Lifter& l, ValueId exact) {
   const ValueId fits = b.icmp(IntPred::Eq, b.ashr(low, 31), high);
   l.set_v(b.select(fits, low, b.xor_(b.ashr(high, 31), 0x7fff'ffffu)));
 }
+void mul_u24(Lifter& l) {
+  const ValueId x = u24(l, 0), y = u24(l, 1);
+  if (!l.in->mods.clamp) return l.set_v(l.b.mul(x, y));
+  set_u32_of_64(l, mul_wide(l.b, Op::UMulWide, x, y));
+}
+void mul_i24(Lifter& l) {
+  const ValueId x = i24(l, 0), y = i24(l, 1);
+  if (!l.in->mods.clamp) return l.set_v(l.b.mul(x, y));
+  set_i32_of_64(l, mul_wide(l.b, Op::SMulWide, x, y));
+}
 void mad_u24(Lifter& l) {
   const ValueId x = u24(l, 0), y = u24(l, 1), z = l.v32(2);
   if (!l.in->mods.clamp) return l.set_v(l.b.add(l.b.mul(x, y), z));
@@ -323,8 +333,8 @@ void add_multiplication(Rules& rules) {
   RULE(v_mul_lo_i32) { binary<Op::Mul>(l); };
   RULE(v_mul_hi_u32) { binary<Op::UMulHi>(l); };
   RULE(v_mul_hi_i32) { binary<Op::SMulHi>(l); };
-  RULE(v_mul_u32_u24) { l.set_v(l.b.mul(u24(l, 0), u24(l, 1))); };
-  RULE(v_mul_i32_i24) { l.set_v(l.b.mul(i24(l, 0), i24(l, 1))); };
+  RULE(v_mul_u32_u24) { mul_u24(l); };
+  RULE(v_mul_i32_i24) { mul_i24(l); };
   RULE(v_mul_hi_u32_u24) { l.set_v(l.b.binary(Op::UMulHi, u24(l, 0), u24(l, 1))); };
   RULE(v_mul_hi_i32_i24) { l.set_v(l.b.binary(Op::SMulHi, i24(l, 0), i24(l, 1))); };
   RULE(v_mad_u32_u24) { mad_u24(l); };

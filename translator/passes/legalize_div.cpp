@@ -78,8 +78,10 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
   const ValueId huge = r.icmp(IntPred::SGe, r.sub(e2, e1), r.v32(wide ? 768 : 96));
   const ValueId denormal = r.mask_and(r.is_zero_bits(e1), r.mask_not(r.is_zero_bits(m1)));
   const int tiny_exponent = 1 - static_cast<int>(f.bias);
-  const ValueId reciprocal_tiny = r.icmp(IntPred::UGt, m1, power_of_two(r, f, -tiny_exponent));
-  const ValueId reciprocal_denormal = r.mask_and(reciprocal_tiny, r.mask_not(is_nan(r, f, m1)));
+  const ValueId infinity = r.constant(f.type, f.infinity());
+  const ValueId finite1 = r.icmp(IntPred::ULt, m1, infinity);
+  const ValueId reciprocal_denormal =
+      r.mask_and(r.icmp(IntPred::UGt, m1, power_of_two(r, f, -tiny_exponent)), finite1);
 
   // |s2 / s1| < 2^(1 - bias), exactly: compare exponents, then significands.
   ValueId small2, unused;
@@ -91,9 +93,7 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
   const ValueId limit = r.v32(static_cast<u32>(tiny_exponent));
   ValueId quotient_denormal = r.mask_or(r.icmp(IntPred::SLt, distance, limit),
                                         r.mask_and(r.icmp(IntPred::Eq, distance, limit), smaller));
-  const ValueId infinity = r.constant(f.type, f.infinity());
-  quotient_denormal = r.mask_and(
-      quotient_denormal, r.mask_and(r.icmp(IntPred::ULt, m1, infinity), r.icmp(IntPred::ULt, m2, infinity)));
+  quotient_denormal = r.mask_and(quotient_denormal, r.mask_and(finite1, r.icmp(IntPred::ULt, m2, infinity)));
 
   const ValueId up = r.fmul(s0, power_of_two(r, f, step)), down = r.fmul(s0, power_of_two(r, f, -step));
   const ValueId is_denominator = r.icmp(IntPred::Eq, s0, s1), is_numerator = r.icmp(IntPred::Eq, s0, s2);
@@ -182,6 +182,10 @@ ValueId scaled_sum_f64(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up)
   const ValueId unit = r.f64(0x1p-1074);
   ValueId down = r.select(one_up, r.fadd(lowered, unit), lowered);
   down = r.select(one_down, r.fsub(lowered, unit), down);
+  // A sum that overflows before it is scaled: c is less than the product's last bit, whatever its scale.
+  const ValueId overflows = r.fcmp(kGreater | kEqual, magnitude(r, f, sum), power_of_two(r, f, 1023));
+  const ValueId in_range = r.fma(r.fmul(large, r.f64(0x1p-128)), r.select(a_smaller, a, b), c);
+  down = r.select(overflows, in_range, down);
   r.fp = mode;
   r.fp.flush_in = false;
   if (mode.flush_out) { // as one rounding to a denormal would be flushed
@@ -204,9 +208,13 @@ ValueId lower_div_fmas(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId sca
   const ValueId sum = r.fma(a, b, c);
   r.fp = mode;
   const ValueId up = r.icmp(IntPred::UGt, exponent_field(r, f, c), r.v32(f.bias));
-  const ValueId scaled =
-      f.type == Type::V64 ? scaled_sum_f64(r, a, b, c, up) : scaled_sum_f32(r, a, b, c, up);
-  return r.select(scale, scaled, sum);
+  if (f.type == Type::V64) return r.select(scale, scaled_sum_f64(r, a, b, c, up), sum);
+  ValueId scaled = scaled_sum_f32(r, a, b, c, up);
+  // In the wider format several operations follow each other, to nearest: they do not choose the NaN, nor the
+  // sign of an exact zero, as one fma does.
+  if (mode.round == Round::MinusInf) scaled = r.select(r.is_zero_bits(scaled), r.and_(sum, f.sign()), scaled);
+  const ValueId ordered = r.fcmp(kLess | kEqual | kGreater, sum, sum);
+  return r.select(r.mask_and(scale, ordered), scaled, sum);
 }
 
 ValueId lower_div_fixup(Rewriter& r, ValueId quotient, ValueId denominator, ValueId numerator) {

@@ -1,0 +1,130 @@
+// Small programs that once told the engines apart, or that break if a rule is dropped; with the result that
+// docs/SEMANTICS.md asks for, so that engines cannot agree on a wrong one.
+#include "tests/differential/runner.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise::differential {
+namespace {
+
+struct Register {
+  unsigned vgpr;
+  u32 value;
+};
+
+struct Case {
+  const char* name;
+  Target target;
+  std::vector<Register> before; ///< in all lanes
+  std::vector<std::string> lines;
+  std::vector<Register> after; ///< likewise
+  u32 mode = 0xf0;
+};
+
+const Case kCases[] = {
+    {.name = "DivScaleOfInfiniteDenominatorDoesNotScale", // 1/inf is 0, not denormal
+     .target = Target::gfx700,
+     .before = {{4, 0}, {5, 0x7ff0'0000}, {6, 0x1234}, {7, 0x3ff1'0000}},
+     .lines = {"v_div_scale_f64 v[0:1], s[16:17], v[6:7], v[4:5], v[6:7]"},
+     .after = {{0, 0x1234}, {1, 0x3ff1'0000}}},
+    {.name = "DivScaleF32OfInfiniteDenominatorDoesNotScale",
+     .target = Target::gfx900,
+     .before = {{1, 0x7f80'0000}, {2, 0x3f91'0000}},
+     .lines = {"v_div_scale_f32 v0, s[16:17], v2, v1, v2"},
+     .after = {{0, 0x3f91'0000}}},
+    {.name = "NarrowingKeepsDenormalOperandsByTheirOwnField",
+     .target = Target::gfx700,
+     .before = {{2, 1}, {3, 0}},
+     .lines = {"v_cvt_f32_f64 v0, v[2:3]"},
+     .after = {{0, 1}},
+     .mode = 0x61},                         // round up; f32: only results keep denormals; f64: only operands
+    {.name = "DivFmasScalesBeforeItRounds", // (2^1023 * 4) * 2^-128 does not overflow
+     .target = Target::gfx600,
+     .before = {{2, 0}, {3, 0x7fe0'0000}, {4, 0}, {5, 0}},
+     .lines = {"s_mov_b64 vcc, -1", "v_div_fmas_f64 v[0:1], v[2:3], 4.0, v[4:5]"},
+     .after = {{0, 0}, {1, 0x7800'0000}}},
+    {.name = "DivFmasRoundsAnExactZero", // 1 * 1 - 1, rounded down
+     .target = Target::gfx600,
+     .before = {{2, 0}, {3, 0x3ff0'0000}},
+     .lines = {"s_mov_b64 vcc, -1", "v_div_fmas_f64 v[0:1], v[2:3], 1.0, -v[2:3]",
+               "v_div_fmas_f32 v4, 1.0, 1.0, -1.0"},
+     .after = {{0, 0}, {1, 0x8000'0000}, {4, 0x8000'0000}},
+     .mode = 0xfa},
+    {.name = "MadMixKeepsHalfDenormalsByMode",
+     .target = Target::gfx900,
+     .before = {{1, 0x0000'0001}, {2, 0x3c00}, {3, 0}}, // 2^-24 * 1 + 0
+     .lines = {"v_mad_mix_f32 v0, v1, v2, v3 op_sel_hi:[1,1,1]",
+               "v_mad_mixlo_f16 v4, v1, v2, v3 op_sel_hi:[1,1,1]"},
+     .after = {{0, 0x3380'0000}, {4, 1}},
+     .mode = 0xc0},
+    {.name = "MultiplicationSaturatesWithClamp",
+     .target = Target::gfx900,
+     .before = {{1, 0x0101'ffff}, {2, 0x00ff'ffff}, {3, 0x0080'0000}},
+     .lines = {"v_pk_mul_lo_u16 v0, v1, v1 clamp", "v_mul_u32_u24_e64 v4, v2, v2 clamp",
+               "v_mul_i32_i24_e64 v5, v3, v3 clamp", "v_mul_u32_u24_e64 v6, v2, v2"},
+     .after = {{0, 0xffff'ffff}, {4, ~0u}, {5, 0x7fff'ffff}, {6, 0xfe00'0001}}},
+    {.name = "ClampFlushesByMode", // f32 keeps denormal operands only
+     .target = Target::gfx803,
+     .before = {{1, 0x0040'0000}},
+     .lines = {"v_med3_f32 v0, v1, v1, v1 clamp", "v_med3_f32 v2, v1, v1, v1"},
+     .after = {{0, 0}, {2, 0x0040'0000}},
+     .mode = 0x50},
+    {.name = "DivFmasChoosesTheNanOfAnFma", // 0 * inf + NaN
+     .target = Target::gfx900,
+     .before = {{1, 0}, {2, 0x7f80'0000}, {3, 0x7fc0'1234}},
+     .lines = {"s_mov_b64 vcc, -1", "v_div_fmas_f32 v0, v1, v2, v3"},
+     .after = {{0, 0x7fc0'1234}}},
+    {.name = "AppendCountsAtM0AndItsWord",
+     .target = Target::gfx906,
+     .before = {{1, 0x40}, {2, 100}},
+     .lines = {"ds_write_b32 v1, v2 offset:8", "s_mov_b32 m0, 0x70040", "ds_append v0 offset:10",
+               "ds_consume v3 offset:8", "ds_read_b32 v4, v1 offset:8"},
+     .after = {{0, 100}, {3, 164}, {4, 100}}},
+    {.name = "Dot2OfIntegersTakesHalvesByOpSel",
+     .target = Target::gfx906,
+     .before = {{1, 0x0003'0002}, {2, 0xffff'0005}, {3, 100}},
+     .lines = {"v_dot2_i32_i16 v0, v1, v2, v3 op_sel:[0,1,0] op_sel_hi:[1,0,0]",
+               "v_dot2_u32_u16 v4, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[0,0,0]"},
+     .after = {{0, 100 - 2 + 15}, {4, 100 + 15 + 10}}},
+    {.name = "Dot2OfFloatsNegatesTheAddendByNegLoOnly",
+     .target = Target::gfx906,
+     .before = {{1, 0}, {2, 0}, {3, 0xc000'0000}}, // -2
+     .lines = {"v_dot2_f32_f16 v0, v1, v2, v3 neg_hi:[0,0,1]",
+               "v_dot2_f32_f16 v4, v1, v2, v3 neg_lo:[0,0,1] neg_hi:[0,0,1]"},
+     .after = {{0, 0xc000'0000}, {4, 0x4000'0000}}},
+    {.name = "Dot2OfFloatsFlushesHalvesByMode",
+     .target = Target::gfx906,
+     .before = {{1, 0x0001'3c00}, {2, 0x3c00'3c00}, {3, 0}}, // 1 * 1 + 2^-24 * 1
+     .lines = {"v_dot2_f32_f16 v0, v1, v2, v3 op_sel:[1,1,0] op_sel_hi:[1,1,0]"},
+     .after = {{0, 0}},
+     .mode = 0x30},
+};
+
+Program program_of(const Case& c) {
+  Program program;
+  program.target = c.target;
+  program.mode = c.mode;
+  for (const auto& [vgpr, value] : c.before) program.waves[0].vgprs[vgpr].fill(value);
+  for (const std::string& text : c.lines) program.lines.push_back(line(c.target, text));
+  return program;
+}
+
+class Cases : public testing::TestWithParam<Case> {};
+
+TEST_P(Cases, EnginesGiveTheResult) {
+  const Case& c = GetParam();
+  const Program program = program_of(c);
+  bool unsupported = false;
+  EXPECT_EQ(disagreement(program, &unsupported), "");
+  EXPECT_FALSE(unsupported);
+  const auto vgprs = interpreted_vgprs(program, 0);
+  for (const auto& [vgpr, value] : c.after)
+    for (unsigned lane = 0; lane < kWaveSize; ++lane)
+      EXPECT_EQ(vgprs[vgpr][lane], value) << "v" << vgpr << " lane " << lane;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Cases, testing::ValuesIn(kCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+} // namespace
+} // namespace lanewise::differential
