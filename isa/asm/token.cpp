@@ -131,7 +131,8 @@ private:
 
   void integer(std::size_t length, std::size_t first, std::size_t last, unsigned base) {
     u64 value = 0;
-    if (first == last || continues_identifier(peek(length))) return error(length + 1, "malformed number");
+    const bool runs_on = continues_identifier(peek(length));
+    if (first == last || runs_on) return error(length + runs_on, "malformed number");
     for (std::size_t i = first; i < last; ++i) {
       const unsigned digit = digit_value(peek(i));
       if (digit >= base) return error(length, "malformed number");

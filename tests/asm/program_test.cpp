@@ -303,6 +303,11 @@ TEST(Errors, SayWhatWasExpected) {
   EXPECT_EQ(message(".if 1"), "3:1: '.endif' is missing\n");
 }
 
+TEST(Errors, AtTheVeryEndOfTheText) {
+  EXPECT_EQ(messages(std::string(kGfx906) + "s_mov_b32 s0, 0x"), "2:15: malformed number\n");
+  EXPECT_EQ(messages(std::string(kGfx906) + "s_mov_b32 s0, 1.5e0"), "");
+}
+
 TEST(Errors, AreAtMostTwenty) {
   std::string source(kGfx906);
   for (int i = 0; i < 100; ++i) source += "bad\n";
