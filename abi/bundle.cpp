@@ -164,8 +164,8 @@ Result<std::vector<BundleEntry>> select_entries(const std::vector<BundleEntry>& 
   parse_target(wanted, want);
   const auto want_id = target_from_name(want.processor);
   if (!wanted.empty() && !want_id)
-    return Error{ErrorCode::Unsupported,
-                 fmt::format("'{}' is no target of Lanewise: {}", wanted, describe(entries))};
+    return Error{ErrorCode::Usage,
+                 fmt::format("'{}' is no target of Lanewise; {}", wanted, describe(entries))};
   std::vector<BundleEntry> exact, close;
   for (const auto& entry : entries) {
     if (!entry.is_device() || entry.bytes.empty()) continue;
@@ -182,7 +182,7 @@ Result<std::vector<BundleEntry>> select_entries(const std::vector<BundleEntry>& 
   exact.insert(exact.end(), close.begin(), close.end());
   if (exact.empty())
     return Error{ErrorCode::NotFound,
-                 fmt::format("no code for {}: {}", wanted.empty() ? "any target of Lanewise" : wanted,
+                 fmt::format("no code for {}; {}", wanted.empty() ? "any target of Lanewise" : wanted,
                              describe(entries))};
   return exact;
 }

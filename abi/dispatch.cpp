@@ -39,6 +39,10 @@ Result<void> check_dispatch(const Kernel& kernel, isa::Target target, const Disp
       return usage(kernel, fmt::format("a workgroup of {} is too large: at most {} work-items",
                                        text(shape.workgroup), kMaxWorkgroupItems));
   }
+  // More would take centuries, and the sum of all workgroups would no longer fit 64 bits.
+  if (shape.workgroups(0) > kMaxWorkgroups / shape.workgroups(1) / shape.workgroups(2))
+    return usage(kernel, fmt::format("a grid of {} has too many workgroups of {}: at most 2^63 in all",
+                                     text(shape.grid), text(shape.workgroup)));
   if (r.max_flat_workgroup_size != 0 && items > r.max_flat_workgroup_size)
     return usage(kernel,
                  fmt::format("a workgroup of {} is too large: it was compiled for at most {} work-items",

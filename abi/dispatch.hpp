@@ -40,6 +40,7 @@ struct DispatchShape {
   }
 };
 
+inline constexpr u64 kMaxWorkgroups = u64{1} << 63;
 inline constexpr u32 kMaxWorkgroupItems = 1024; ///< of all targets
 /// Scratch per work-item: gfx9's COMPUTE_TMPRING_SIZE.WAVESIZE counts 2^13 - 1 KiB per wave.
 inline constexpr u32 kMaxPrivateBytes = ((1u << 13) - 1) * 1024 / kWaveSize;

@@ -1,8 +1,12 @@
 // `lanewise asm`: assembly source to a code object.
 #include "abi/asm/assembler.hpp"
+#include "lanewise/input_file.hpp"
 #include "tools/command.hpp"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -28,9 +32,9 @@ struct Options {
 
 Result<std::string> read_source(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::NotFound, path + ": cannot be read"};
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.error();
+  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
 int run(const Options& options) {
@@ -50,7 +54,9 @@ int run(const Options& options) {
   std::ofstream file(options.output, std::ios::binary);
   file.write(reinterpret_cast<const char*>(assembly.code_object.data()),
              static_cast<std::streamsize>(assembly.code_object.size()));
-  if (!file.flush()) return fail(kName, {ErrorCode::NotFound, options.output + ": cannot be written"});
+  if (!file.flush())
+    return fail(
+        kName, {ErrorCode::Usage, fmt::format("{}: cannot write: {}", options.output, std::strerror(errno))});
   return kSuccess;
 }
 

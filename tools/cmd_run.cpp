@@ -90,9 +90,11 @@ Result<Kernel> find_kernel(const Module& module, const RunOptions& options) {
 Result<void> check_count(const KernelInfo& info, std::size_t given) {
   if (!info.has_metadata || info.arguments.size() == given) return {};
   std::vector<std::string> wanted;
-  for (const ArgumentInfo& argument : info.arguments)
-    wanted.push_back(argument.type_name.empty() ? fmt::format("{} bytes {}", argument.size, argument.name)
-                                                : fmt::format("{} {}", argument.type_name, argument.name));
+  for (const ArgumentInfo& argument : info.arguments) {
+    wanted.push_back(argument.type_name.empty() ? fmt::format("{} bytes", argument.size)
+                                                : argument.type_name);
+    if (!argument.name.empty()) wanted.back() += ' ' + argument.name;
+  }
   return Error{ErrorCode::Usage,
                fmt::format("{} takes {} arguments ({}), but {} are given; write one --arg for each",
                            info.name, wanted.size(), fmt::join(wanted, ", "), given)};

@@ -39,7 +39,7 @@ TEST(Bundle, SelectsByTarget) {
   const auto missing = select_entries(entries, "gfx900");
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
   EXPECT_NE(message_of(missing).find("gfx803, gfx906"), std::string::npos);
-  EXPECT_EQ(select_entries(entries, "gfx1030").error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(select_entries(entries, "gfx1030").error().code, ErrorCode::Usage);
 }
 
 TEST(Bundle, FindsBundlesInHostPrograms) {

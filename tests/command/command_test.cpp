@@ -96,6 +96,7 @@ TEST(Command, BadUsageIsStatus2) {
   expect_refusal("run " + saxpy + kSaxpyArgs + "--dump 3=/nowhere/x", 2, "--dump");
   expect_refusal("run " + saxpy + kSaxpyArgs + "--print 3:many", 2, "--print");
   expect_refusal("run " + saxpy + kSaxpyArgs + "--kernel saxpi", 2, "it has saxpy");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--target gfx1030", 2, "there is: gfx900");
 }
 
 TEST(Command, ArgumentsMustFitTheKernel) {
@@ -113,6 +114,8 @@ TEST(Command, WorkgroupsMustFitTheKernel) {
       " --arg u32:8 --arg f32:2 --arg buf:f32:8:zero --arg buf:f32:8:zero --engine interp";
   expect_refusal("run " + kernel_file("saxpy") + " --grid 2048 --block 2048" + args, 2, "at most");
   expect_refusal("run " + kernel_file("saxpy") + " --grid 2048 --block 512" + args, 2, "256");
+  expect_refusal("run " + kernel_file("saxpy") + " --grid 4294967295,4294967295,8 --block 1" + args, 2,
+                 "too many workgroups");
 }
 
 TEST(Command, BadFilesAreStatus3) {
@@ -284,7 +287,7 @@ TEST(Command, AsmReportsEveryError) {
                             source + ":3:1: error: unknown instruction 'nonsense'\nnonsense\n^\n");
   EXPECT_FALSE(std::ifstream(object).good());
   expect_refusal("asm " + source + " -o " + object + " --target gfx1030", 2, "gfx1030");
-  expect_refusal("asm /nonexistent.s -o " + object, 2, "nonexistent");
+  expect_refusal("asm /nonexistent.s -o " + object, 3, "nonexistent");
   std::remove(source.c_str());
 }
 
