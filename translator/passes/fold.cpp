@@ -82,7 +82,9 @@ private:
     keep(i);
     return f_.result(i);
   }
-  ValueId constant(Type t, u64 bits) { return emit(Op::Const, t, {}, bits); }
+  ValueId constant(Type t, u64 bits) {
+    return emit(Op::Const, t, {}, bit_width(t) == 32 ? bits & 0xffff'ffffu : bits);
+  }
   ValueId all_ones(Type t) {
     return constant(t, bit_width(t) == 32 ? 0xffff'ffffu : t == Type::U1 ? 1 : ~u64{0});
   }
@@ -392,7 +394,7 @@ private:
     if (op == Op::Add && is_const(b, &c)) // (x + d) + c -> x + (c + d)
       if (const Inst* s = match(a, Op::Add); s != nullptr && is_const(operand(s, 1), &d)) {
         const ValueId x = operand(s, 0);
-        return emit(Op::Add, t, {x, constant(t, bit_width(t) == 32 ? (c + d) & 0xffff'ffffu : c + d)});
+        return emit(Op::Add, t, {x, constant(t, c + d)});
       }
     return {};
   }

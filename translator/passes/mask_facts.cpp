@@ -7,88 +7,288 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
-constexpr unsigned kMaxDepth = 12, kBudget = 400;
+
+constexpr std::size_t kMaxNodes = 64, kMaxVariables = 12; ///< of a mask that is explained
+constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
+constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
+constexpr std::size_t kMaxQuestion = 24;
+
+bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
+
+} // namespace
+
+MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
+    : f_(f), cfg_(cfg), dom_(dom), node_of_(f.num_values(), Bdd::kTrue), way_in_(f.num_blocks(), Bdd::kTrue) {
+  number_variables();
+  for (const BlockId b : cfg_.rpo) {
+    if (cfg_.preds[b.index].size() != 1) continue;
+    const BlockId p = cfg_.preds[b.index][0];
+    way_in_[b.index] = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
+  }
+  find_invariants();
 }
+
+// --- values as functions
+
+void MaskFacts::number_variables() {
+  for (const BlockId b : cfg_.rpo) {
+    for (const ValueId p : f_[b].params)
+      if (is_condition(f_.type(p))) node_of_[p.index] = new_variable(p);
+    for (const InstId i : f_[b].insts)
+      for (unsigned r = 0; r < f_[i].num_results; ++r) {
+        const ValueId v = f_.result(i, r);
+        if (!is_condition(f_.type(v))) continue;
+        const Node n = f_[i].num_results == 1 ? compute(i) : Bdd::kDropped;
+        std::vector<u32> vars;
+        const bool explained =
+            n != Bdd::kDropped && bdd_.is_small(n, kMaxNodes) && bdd_.support(n, vars, kMaxVariables);
+        node_of_[v.index] = explained ? n : new_variable(v);
+      }
+  }
+}
+
+Bdd::Node MaskFacts::new_variable(ValueId a, ValueId b) {
+  variables_.push_back({a, b});
+  return bdd_.var(static_cast<u32>(variables_.size()) - 1);
+}
+
+/// The function of an instruction with one result, or kDropped if it is not explained.
+Bdd::Node MaskFacts::compute(InstId i) {
+  const Inst& inst = f_[i];
+  const auto x = f_.operands(i);
+  const auto n = [&](unsigned k) { return node_of_[x[k].index]; };
+  switch (inst.op) {
+  case Op::Const:
+    if (inst.imm == 0) return Bdd::kFalse;
+    return inst.imm == (f_.type(inst.first_result) == Type::U1 ? 1 : ~u64{0}) ? Bdd::kTrue : Bdd::kDropped;
+  case Op::Splat: return n(0);
+  case Op::And: return bdd_.and_(n(0), n(1));
+  case Op::Or: return bdd_.or_(n(0), n(1));
+  case Op::Xor: return bdd_.xor_(n(0), n(1));
+  case Op::AndNot: return bdd_.andnot(n(0), n(1));
+  case Op::Not: return bdd_.not_(n(0));
+  case Op::Select: return bdd_.ite(n(0), n(1), n(2));
+  case Op::ICmp: return integer_comparison(i);
+  case Op::FCmp: return float_comparison(i);
+  default: return Bdd::kDropped;
+  }
+}
+
+u32 MaskFacts::pair_variable(ValueId a, ValueId b, u64 kind, unsigned count) {
+  const u64 key = (u64{a.index} << 32 | b.index) * 64 + kind; // unique enough: ids stay far below 2^26
+  const auto [it, is_new] = compared_.try_emplace(key, static_cast<u32>(variables_.size()));
+  if (is_new)
+    for (unsigned k = 0; k < count; ++k) variables_.push_back({a, b});
+  return it->second;
+}
+
+/// Three variables per pair: equal, and below as unsigned and as signed numbers where not equal.
+Bdd::Node MaskFacts::integer_comparison(InstId i) {
+  static constexpr IntPred kSwapped[] = {IntPred::Eq,  IntPred::Ne,  IntPred::UGt, IntPred::UGe,
+                                         IntPred::ULt, IntPred::ULe, IntPred::SGt, IntPred::SGe,
+                                         IntPred::SLt, IntPred::SLe};
+  ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
+  auto p = static_cast<IntPred>(f_[i].imm);
+  if (a == b) return Bdd::kDropped;
+  if (a.index > b.index) {
+    std::swap(a, b);
+    p = kSwapped[static_cast<unsigned>(p)];
+  }
+  const u32 first = pair_variable(a, b, 0, 3);
+  const Node equal = bdd_.var(first);
+  const auto below = [&](u32 n) { return bdd_.andnot(bdd_.var(first + n), equal); };
+  switch (p) {
+  case IntPred::Eq: return equal;
+  case IntPred::Ne: return bdd_.not_(equal);
+  case IntPred::ULt: return below(1);
+  case IntPred::ULe: return bdd_.or_(below(1), equal);
+  case IntPred::UGt: return bdd_.not_(bdd_.or_(below(1), equal));
+  case IntPred::UGe: return bdd_.not_(below(1));
+  case IntPred::SLt: return below(2);
+  case IntPred::SLe: return bdd_.or_(below(2), equal);
+  case IntPred::SGt: return bdd_.not_(bdd_.or_(below(2), equal));
+  case IntPred::SGe: return bdd_.not_(below(2));
+  }
+  return Bdd::kDropped;
+}
+
+/// Two variables per pair encode the four outcomes: 00 less, 01 equal, 10 greater, 11 unordered.
+Bdd::Node MaskFacts::float_comparison(InstId i) {
+  ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
+  u64 outcomes = f_[i].imm & 15;
+  if (a.index > b.index) { // swapped operands swap "less" and "greater"
+    std::swap(a, b);
+    outcomes = (outcomes & 0b1010) | (outcomes & 1) << 2 | (outcomes >> 2 & 1);
+  }
+  const FpAttr& fp = f_[i].fp;
+  const u32 first = pair_variable(a, b, 1 + static_cast<u64>(fp.kind) * 2 + fp.flush_in, 2);
+  const Node high = bdd_.var(first), low = bdd_.var(first + 1);
+  const auto bit = [&](unsigned n) { return (outcomes >> n & 1) != 0 ? Bdd::kTrue : Bdd::kFalse; };
+  return bdd_.ite(high, bdd_.ite(low, bit(3), bit(2)), bdd_.ite(low, bit(1), bit(0)));
+}
+
+// --- questions
 
 bool MaskFacts::implies(ValueId a, ValueId b) const {
   if (a == b) return true;
-  const u64 key = u64{a.index} << 32 | b.index;
-  if (const auto it = known_.find(key); it != known_.end()) return it->second;
-  assumed_.clear();
-  budget_ = kBudget;
-  return known_[key] = implies(a, b, 0);
+  const BlockId at_a = f_.def_block(a), at_b = f_.def_block(b);
+  if (!cfg_.reachable(at_a) || !cfg_.reachable(at_b)) return false;
+  return is_empty(bdd_.andnot(lanes(a), lanes(b)), dom_.dominates(at_a, at_b) ? at_b : at_a);
 }
 
-bool MaskFacts::implies(ValueId a, ValueId b, unsigned depth) const {
-  if (a == b) return true;
-  if (depth > kMaxDepth || budget_ == 0) return false;
-  --budget_;
-  u64 ca = 0, cb = 0;
-  const bool const_a = f_.is_const(a, &ca), const_b = f_.is_const(b, &cb);
-  if ((const_a && ca == 0) || (const_b && cb == ~u64{0})) return true;
-  if (const_a && const_b) return (ca & ~cb) == 0;
-  const InstId ia = f_.def_id(a), ib = f_.def_id(b);
-  if (ia.valid()) {
-    const auto x = f_.operands(ia);
-    switch (f_[ia].op) {
-    case Op::And:
-      if (implies(x[0], b, depth + 1) || implies(x[1], b, depth + 1)) return true;
-      break;
-    case Op::AndNot:
-      if (implies(x[0], b, depth + 1)) return true;
-      break;
-    case Op::Or:
-      if (implies(x[0], b, depth + 1) && implies(x[1], b, depth + 1)) return true;
-      break;
-    case Op::Select:
-      if (implies(x[1], b, depth + 1) && implies(x[2], b, depth + 1)) return true;
-      break;
-    default: break;
-    }
-  }
-  if (ib.valid()) {
-    const auto y = f_.operands(ib);
-    if (f_[ib].op == Op::Or && (implies(a, y[0], depth + 1) || implies(a, y[1], depth + 1))) return true;
-    if (f_[ib].op == Op::And && implies(a, y[0], depth + 1) && implies(a, y[1], depth + 1)) return true;
-  }
-  if (ia.valid()) return false;
-  // A parameter: assume it holds and prove it for every argument. `b` must be the same mask on every way in,
-  // so it is defined before the block and not inside the cycle: its block dominates the parameter's and is
-  // another one.
-  if (std::find(assumed_.begin(), assumed_.end(), std::pair{a, b}) != assumed_.end()) return true;
-  const BlockId block = f_.def_block(a), other = f_.def_block(b);
-  if (!const_b && (other == block || cfg_.rpo_index[other.index] >= cfg_.rpo_index[block.index]))
-    return false;
-  const std::size_t mark = assumed_.size();
-  assumed_.emplace_back(a, b);
-  const u32 index = f_[a].index;
-  bool proved = true;
-  for (const BlockId p : cfg_.preds[block.index])
-    for (const Successor& s : f_[p].successors)
-      if (proved && s.block == block) proved = implies(s.args[index], b, depth + 1);
-  if (!proved) assumed_.resize(mark); // What was proved meanwhile rested on this assumption.
-  return proved;
+bool MaskFacts::is_empty(Node n, BlockId at) const {
+  if (n == Bdd::kFalse) return !bdd_.overflowed();
+  if (n == Bdd::kTrue) return false;
+  const u64 key = u64{n} << 32 | at.index;
+  if (const auto it = proved_.find(key); it != proved_.end()) return it->second;
+  std::vector<u32> vars;
+  const bool empty = bdd_.is_small(n, 4 * kMaxNodes) && bdd_.support(n, vars, kMaxQuestion) &&
+                     bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse && !bdd_.overflowed();
+  return proved_[key] = empty;
 }
 
-bool MaskFacts::disjoint(ValueId a, ValueId b) const {
-  const auto excludes = [&](ValueId x, ValueId y) { // x = p & ~q with y inside q, or x = ~q
-    for (unsigned depth = 0; depth < kMaxDepth; ++depth) {
-      const InstId i = f_.def_id(x);
-      if (!i.valid()) return false;
-      const auto o = f_.operands(i);
-      if (f_[i].op == Op::Not) return implies(y, o[0]);
-      if (f_[i].op == Op::AndNot && implies(y, o[1])) return true;
-      if (f_[i].op != Op::AndNot && f_[i].op != Op::And) return false;
-      if (f_[i].op == Op::And)
-        if (const Inst* n = f_.def(o[1]);
-            n != nullptr && n->op == Op::Not && implies(y, f_.operands(f_.def_id(o[1]))[0]))
-          return true;
-      x = o[0];
+/// What always holds between these variables in block `at`.
+Bdd::Node MaskFacts::known_about(const std::vector<u32>& vars, BlockId at) const {
+  Node known = Bdd::kTrue;
+  for (std::size_t i = 0; i < vars.size(); ++i)
+    for (std::size_t j = i; j < vars.size(); ++j) {
+      const auto it = clauses_.find(u64{vars[i]} << 32 | vars[j]);
+      if (it == clauses_.end()) continue;
+      for (u8 signs = 0; signs < 4; ++signs) {
+        if ((it->second >> signs & 1) == 0) continue;
+        const Node x = bdd_.var(vars[i]), y = bdd_.var(vars[j]);
+        known = bdd_.and_(known,
+                          bdd_.or_((signs & 1) != 0 ? x : bdd_.not_(x), (signs & 2) != 0 ? y : bdd_.not_(y)));
+      }
     }
-    return false;
+  unsigned used = 0;
+  std::vector<u32> mine;
+  for (BlockId b = at; b.valid() && used < kMaxWaysIn; b = dom_.idom[b.index]) {
+    const Node way = way_in_[b.index];
+    if (way == Bdd::kTrue || !bdd_.support(way, mine, kMaxVariables)) continue;
+    const bool related = std::any_of(mine.begin(), mine.end(),
+                                     [&](u32 v) { return std::binary_search(vars.begin(), vars.end(), v); });
+    if (!related) continue;
+    known = bdd_.and_(known, way);
+    ++used;
+  }
+  return known;
+}
+
+/// What a lane knows from having come this way: a scalar condition, or not being in a mask that was empty.
+Bdd::Node MaskFacts::edge_condition(BlockId from, unsigned successor) const {
+  const auto& successors = f_[from].successors;
+  if (successors.size() != 2 || successors[0].block == successors[1].block) return Bdd::kTrue;
+  const ValueId c = f_.operands(f_.terminator(from))[0];
+  if (successor == 0) return lanes(c);
+  const Node no = bdd_.not_(lanes(c));
+  const Inst* any = f_.def(c);
+  if (any == nullptr || any->op != Op::AnyLane) return no;
+  return bdd_.andnot(no, lanes(f_.operands(f_.def_id(c))[0]));
+}
+
+bool MaskFacts::is_plain_parameter(u32 v) const {
+  return !variables_[v].b.valid() && !f_.def_id(variables_[v].a).valid();
+}
+
+/// Variable `v` was computed before `b` was entered, so that b's predecessors see it as `b` does.
+bool MaskFacts::is_from_above(u32 v, BlockId b) const {
+  const auto before = [&](ValueId x) {
+    const BlockId at = f_.def_block(x);
+    return at != b && dom_.dominates(at, b);
   };
-  u64 c = 1;
-  return (f_.is_const(a, &c) && c == 0) || (f_.is_const(b, &c) && c == 0) || excludes(a, b) || excludes(b, a);
+  return before(variables_[v].a) && (!variables_[v].b.valid() || before(variables_[v].b));
+}
+
+Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
+  if (n <= Bdd::kTrue) return n;
+  const BlockId to = edge.block;
+  std::vector<u32> vars;
+  if (!bdd_.is_small(n, 4 * kMaxNodes) || !bdd_.support(n, vars, kMaxQuestion)) return Bdd::kTrue;
+  n = bdd_.and_(n, known_about(vars, to));
+  return bdd_.substitute(n, [&](u32 v) {
+    const ValueId a = variables_[v].a;
+    if (is_plain_parameter(v) && f_.def_block(a) == to) return lanes(edge.args[f_[a].index]);
+    return is_from_above(v, to) ? bdd_.var(v) : Bdd::kDropped;
+  });
+}
+
+// --- invariants
+
+/// Optimistic induction: clauses are dropped until every way into a block proves what is left of them.
+void MaskFacts::find_invariants() {
+  std::vector<std::vector<Clause>> of_block(f_.num_blocks());
+  for (const BlockId b : cfg_.rpo) {
+    of_block[b.index] = candidates(b);
+    for (const Clause& c : of_block[b.index]) clauses_[c.key()] |= static_cast<u8>(1u << c.signs);
+  }
+  unsigned checks = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BlockId b : cfg_.rpo)
+      std::erase_if(of_block[b.index], [&](const Clause& c) {
+        checks += static_cast<unsigned>(cfg_.preds[b.index].size());
+        if (holds_on_every_way(c, b)) return false;
+        clauses_[c.key()] &= static_cast<u8>(~(1u << c.signs));
+        return changed = true;
+      });
+    if (checks > kMaxChecks || bdd_.overflowed()) {
+      clauses_.clear(); // unproved
+      break;
+    }
+    if (changed) proved_.clear(); // rested on what was dropped
+  }
+  proved_.clear();
+}
+
+/// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.
+std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
+  std::vector<u32> params, context, vars;
+  for (const ValueId p : f_[b].params)
+    if (is_condition(f_.type(p)) && params.size() < kMaxParams) params.push_back(bdd_.variable(lanes(p)));
+  if (params.empty()) return {};
+  for (const BlockId from : cfg_.preds[b.index])
+    for (const Successor& s : f_[from].successors)
+      for (std::size_t a = 0; s.block == b && a < s.args.size(); ++a) {
+        if (!is_condition(f_.type(s.args[a]))) continue;
+        bdd_.support(lanes(s.args[a]), vars, kMaxVariables);
+        for (const u32 v : vars)
+          if (context.size() < kMaxContext && is_from_above(v, b) &&
+              std::find(context.begin(), context.end(), v) == context.end())
+            context.push_back(v);
+      }
+  std::vector<Clause> clauses;
+  const auto add = [&](u32 x, u32 y) {
+    for (u8 signs = 0; signs < 4; ++signs)
+      if (x != y || signs == 0 || signs == 3) clauses.push_back({std::min(x, y), std::max(x, y), signs});
+  };
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    for (std::size_t j = i; j < params.size(); ++j) add(params[i], params[j]);
+    for (const u32 v : context) add(params[i], v);
+  }
+  return clauses;
+}
+
+bool MaskFacts::holds_on_every_way(const Clause& c, BlockId b) const {
+  for (const BlockId from : cfg_.preds[b.index])
+    for (unsigned n = 0; n < f_[from].successors.size(); ++n)
+      if (f_[from].successors[n].block == b && !holds_on_edge(c, from, n)) return false;
+  return true;
+}
+
+bool MaskFacts::holds_on_edge(const Clause& c, BlockId from, unsigned successor) const {
+  const Successor& edge = f_[from].successors[successor];
+  const auto violated = [&](u32 v, bool positive) { // the literal is false
+    const ValueId a = variables_[v].a;
+    const bool is_parameter = is_plain_parameter(v) && f_.def_block(a) == edge.block;
+    const Node n = is_parameter ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
+    return positive ? bdd_.not_(n) : n;
+  };
+  const Node x = violated(c.x, (c.signs & 1) != 0), y = violated(c.y, (c.signs & 2) != 0);
+  const Node both = bdd_.and_(x, y);
+  if (both == Bdd::kFalse) return true;
+  const Node here = bdd_.and_(both, edge_condition(from, successor));
+  return is_empty(here, from);
 }
 
 } // namespace lanewise::passes

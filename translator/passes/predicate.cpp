@@ -1,12 +1,14 @@
 // Predication. EXEC is explicit: a VGPR write is select(exec, new, old). For each per-lane value this pass
-// finds the lanes that anybody looks at - nothing, the lanes of one mask, or all - going backwards from the
-// uses; then
+// finds the lanes that anybody looks at, going backwards from the uses; then
 //   select(m, a, b) with demand inside m   -> a        select(m, a, b) with demand outside m -> b
-//   and(a, m)       with demand inside m   -> a
+//   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
 //
-// Demand is named by a mask value. At a use of v under mask m, both are defined and current, so an
-// implication proved from their definitions holds there. Only a block parameter mixes times: its demand is
-// restated, for each way in, by a mask that is current there (translate()).
+// Demand is a function of masks (mask_facts.hpp) that are current where the value is used. Only a block
+// parameter mixes times: its demand is restated for each way in by what is current there.
+//
+// A value may change in lanes outside its demand, so what one operand is asked for must not rest on another
+// operand that is asked for less: of the two operands of a mask op, one is always right wherever the result
+// is.
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -16,14 +18,16 @@ using namespace ir;
 
 namespace {
 
-constexpr u32 kNone = 0xffff'fffeu, kAll = 0xffff'fffdu;
-constexpr unsigned kMaxChanges = 6, kMaxRounds = 12;
+constexpr unsigned kMaxChanges = 8, kMaxRounds = 16;
+constexpr std::size_t kMaxDemand = 128; ///< nodes of a demand that is not rounded up to all lanes
 
 class Predicator {
+  using Node = Bdd::Node;
+
 public:
   explicit Predicator(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_), demand_(f.num_values(), kNone),
-        changes_(f.num_values(), 0) {}
+      : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()),
+        demand_(f.num_values(), Bdd::kFalse), changes_(f.num_values(), 0) {}
 
   void run() {
     unsigned round = 0;
@@ -31,8 +35,8 @@ public:
       changed_ = false;
       for (auto it = cfg_.rpo.rbegin(); it != cfg_.rpo.rend(); ++it) visit(*it);
     }
-    if (changed_) return; // Not settled: the demands are too small, so nothing may be concluded.
-    rewrite();
+    // Not settled: the demands are too small, so nothing may be concluded.
+    if (!changed_ && !bdd_.overflowed()) rewrite();
   }
 
 private:
@@ -40,39 +44,39 @@ private:
   Cfg cfg_;
   Dominators dom_;
   MaskFacts facts_;
-  std::vector<u32> demand_; ///< per value: kNone, kAll or the index of a mask
+  Bdd& bdd_;
+  std::vector<Node> demand_; ///< per value
   std::vector<u8> changes_;
   bool changed_ = false;
 
-  void need(ValueId v, u32 lanes) {
-    if (lanes == kNone || !is_per_lane(f_.type(v))) return;
-    u32& mine = demand_[v.index];
-    u32 now = unite(mine, lanes);
+  void need(ValueId v, Node lanes) {
+    if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+    Node& mine = demand_[v.index];
+    if (mine == Bdd::kTrue) return;
+    Node now = bdd_.or_(mine, lanes);
     if (now == mine) return;
-    if (++changes_[v.index] > kMaxChanges)
-      now = kAll; // A chain of masks each a little wider would take long.
+    // A chain of demands each a little wider would take long.
+    if (++changes_[v.index] > kMaxChanges || !bdd_.is_small(now, kMaxDemand)) now = Bdd::kTrue;
     mine = now;
     changed_ = true;
   }
+  Node lanes(ValueId m) const { return facts_.lanes(m); }
 
-  u32 unite(u32 a, u32 b) const {
-    if (a == kNone || a == b) return b;
-    if (b == kNone) return a;
-    if (a == kAll || b == kAll) return kAll;
-    if (facts_.implies(ValueId{a}, ValueId{b})) return b;
-    if (facts_.implies(ValueId{b}, ValueId{a})) return a;
-    for (ValueId x = superset(ValueId{a}); x.valid(); x = superset(x))
-      if (facts_.implies(ValueId{b}, x)) return x.index;
-    return kAll;
-  }
-  /// A mask that contains `m` by its definition, or nothing.
-  ValueId superset(ValueId m) const {
-    const InstId i = f_.def_id(m);
-    if (!i.valid()) return {};
+  /// A mask op as `base` restricted or extended by `other`: of the two operands, the one that may be wrong in
+  /// lanes that the other decides. `matters` are the lanes of `other` in which `base` decides.
+  struct Logic {
+    ValueId base, other;
+    bool matters;
+  };
+  Logic logic(InstId i) const {
     const auto x = f_.operands(i);
-    if (f_[i].op == Op::AndNot) return x[0];
-    if (f_[i].op != Op::And) return {};
-    return x[1 - data_side(x)];
+    if (f_[i].op == Op::AndNot) return {x[0], x[1], false};
+    const unsigned data = data_side(x);
+    return {x[data], x[1 - data], f_[i].op == Op::And};
+  }
+  static bool is_logic(Op op) { return op == Op::And || op == Op::Or || op == Op::AndNot; }
+  Node matters(const Logic& l, Node demand) const {
+    return l.matters ? bdd_.and_(demand, lanes(l.other)) : bdd_.andnot(demand, lanes(l.other));
   }
   /// Of the two operands of and(comparison, EXEC), in either order, the comparison; EXEC is what other masks
   /// share.
@@ -82,32 +86,12 @@ private:
                ? 1
                : 0;
   }
-  /// The lanes of both `lanes` and `m`, or something larger.
-  u32 within(u32 lanes, ValueId m) const {
-    if (lanes == kNone) return kNone;
-    if (lanes != kAll && facts_.implies(ValueId{lanes}, m)) return lanes;
-    u64 bits = 0;
-    if (f_.is_const(m, &bits)) return bits == 0 ? kNone : lanes;
-    return m.index;
-  }
-
-  /// `lanes`, the demand on a parameter of `b`, in terms of what is current at the end of a predecessor with
-  /// these arguments.
-  u32 translate(u32 lanes, BlockId b, const Successor& edge) const {
-    if (lanes == kAll || lanes == kNone) return lanes;
-    for (ValueId m{lanes}; m.valid(); m = superset(m)) {
-      const BlockId at = f_.def_block(m);
-      if (at == b && !f_.def_id(m).valid()) return edge.args[f_[m].index].index;
-      if (at != b && dom_.dominates(at, b)) return m.index;
-    }
-    return kAll;
-  }
 
   void visit(BlockId b) {
     for (const Successor& s : f_[b].successors) {
       const auto& params = f_[s.block].params;
       for (std::size_t a = 0; a < s.args.size(); ++a)
-        need(s.args[a], translate(demand_[params[a].index], s.block, s));
+        need(s.args[a], facts_.before_edge(demand_[params[a].index], s));
     }
     const auto& insts = f_[b].insts;
     for (auto it = insts.rbegin(); it != insts.rend(); ++it) visit(*it);
@@ -116,52 +100,46 @@ private:
   void visit(InstId i) {
     const Inst& inst = f_[i];
     const auto x = f_.operands(i);
-    u32 lanes = kNone;
-    for (unsigned r = 0; r < inst.num_results; ++r) lanes = unite(lanes, demand_[f_.result(i, r).index]);
+    Node demand = Bdd::kFalse;
+    for (unsigned r = 0; r < inst.num_results; ++r) demand = bdd_.or_(demand, demand_[f_.result(i, r).index]);
     switch (inst.op) {
     case Op::Select:
       if (f_.type(x[0]) != Type::Mask) break;
-      need(x[0], lanes);
-      if (is_disjoint(lanes, x[0]))
-        need(x[2], lanes);
-      else {
-        need(x[1], within(lanes, x[0]));
-        if (!is_inside(lanes, x[0])) need(x[2], lanes);
-      }
+      need(x[0], demand);
+      need(x[1], bdd_.and_(demand, lanes(x[0])));
+      if (!is_inside(demand, x[0], inst.block)) need(x[2], bdd_.andnot(demand, lanes(x[0])));
       return;
     case Op::And:
+    case Op::Or:
+    case Op::AndNot: {
       if (f_.type(x[0]) != Type::Mask) break;
-      need(x[data_side(x)], within(lanes, x[1 - data_side(x)])); // Only one side may rest on the other.
-      need(x[1 - data_side(x)], lanes);
+      const Logic l = logic(i);
+      need(l.base, matters(l, demand));
+      need(l.other, demand);
       return;
+    }
     case Op::Load:
     case Op::Store:
     case Op::Atomic:
-      for (std::size_t n = 0; n + 1 < x.size(); ++n) need(x[n], x.back().index);
-      need(x.back(), kAll);
+      for (std::size_t n = 0; n + 1 < x.size(); ++n) need(x[n], lanes(x.back()));
+      need(x.back(), Bdd::kTrue);
       return;
     default: break;
     }
     const OpInfo& op = info(inst.op);
     // Work on a value nobody looks at asks for nothing; what must happen anyway asks for all.
     const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
-    for (unsigned n = 0; n < x.size(); ++n) {
-      if (op.reads_whole(n) || !elementwise || is_uniform_result(inst))
-        need(x[n], kAll);
-      else
-        need(x[n], lanes);
-    }
+    for (unsigned n = 0; n < x.size(); ++n)
+      need(x[n], op.reads_whole(n) || !elementwise || is_uniform_result(inst) ? Bdd::kTrue : demand);
   }
   bool is_uniform_result(const Inst& inst) const {
     return inst.num_results != 0 && is_uniform(f_.type(inst.first_result));
   }
-  bool is_inside(u32 lanes, ValueId m) const {
-    u64 bits = 0;
-    if (lanes == kAll) return f_.is_const(m, &bits) && bits == ~u64{0};
-    return lanes == kNone || facts_.implies(ValueId{lanes}, m);
+  bool is_inside(Node demand, ValueId m, BlockId at) const {
+    return facts_.is_empty(bdd_.andnot(demand, lanes(m)), at);
   }
-  bool is_disjoint(u32 lanes, ValueId m) const {
-    return lanes != kAll && lanes != kNone && facts_.disjoint(ValueId{lanes}, m);
+  bool is_outside(Node demand, ValueId m, BlockId at) const {
+    return facts_.is_empty(bdd_.and_(demand, lanes(m)), at);
   }
 
   void rewrite() {
@@ -170,16 +148,17 @@ private:
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         const auto x = f_.operands(i);
-        if (inst.op == Op::Select && f_.type(x[0]) == Type::Mask) {
-          const u32 lanes = demand_[inst.first_result.index];
-          if (is_disjoint(lanes, x[0]))
-            map[inst.first_result.index] = x[2];
-          else if (is_inside(lanes, x[0]))
-            map[inst.first_result.index] = x[1];
-        } else if (inst.op == Op::And && f_.type(x[0]) == Type::Mask) {
-          const unsigned data = data_side(x);
-          if (is_inside(demand_[inst.first_result.index], x[1 - data]))
-            map[inst.first_result.index] = x[data];
+        if (x.empty() || f_.type(x[0]) != Type::Mask || inst.num_results != 1) continue;
+        const Node demand = demand_[inst.first_result.index];
+        ValueId& to = map[inst.first_result.index];
+        if (inst.op == Op::Select) {
+          if (is_inside(demand, x[0], b))
+            to = x[1];
+          else if (is_outside(demand, x[0], b))
+            to = x[2];
+        } else if (is_logic(inst.op)) {
+          const Logic l = logic(i);
+          if (l.matters ? is_inside(demand, l.other, b) : is_outside(demand, l.other, b)) to = l.base;
         }
       }
     f_.replace_values(map);

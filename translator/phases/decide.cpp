@@ -364,7 +364,7 @@ public:
     const Dominators dom(f_, cfg);
     const Loops loops(f_, cfg, dom);
     const PostDominators post(f_, cfg);
-    const passes::MaskFacts masks(f_, cfg);
+    const passes::MaskFacts masks(f_, cfg, dom);
     std::vector<bool> decided(f_.num_blocks(), false);
     const Facts facts{f_, cfg, dom, loops, masks, decided};
     facts_ = &facts;

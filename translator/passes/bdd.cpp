@@ -1,0 +1,76 @@
+#include "translator/passes/bdd.hpp"
+
+#include <algorithm>
+
+namespace lanewise::passes {
+
+Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
+  if (lo == hi) return lo;
+  const u32 mask = static_cast<u32>(table_.size()) - 1;
+  for (u32 slot = mix(var, lo, hi) & mask;; slot = (slot + 1) & mask) {
+    const Node n = table_[slot];
+    if (n == 0) {
+      if (nodes_.size() >= kMaxNodes) {
+        overflowed_ = true;
+        return kTrue;
+      }
+      const Node made = static_cast<Node>(nodes_.size());
+      nodes_.push_back({var, lo, hi});
+      table_[slot] = made;
+      if (nodes_.size() * 2 > table_.size()) grow();
+      return made;
+    }
+    const Inner& inner = nodes_[n];
+    if (inner.var == var && inner.lo == lo && inner.hi == hi) return n;
+  }
+}
+
+void Bdd::grow() {
+  table_.assign(table_.size() * 2, 0);
+  const u32 mask = static_cast<u32>(table_.size()) - 1;
+  for (Node n = 2; n < nodes_.size(); ++n) {
+    u32 slot = mix(nodes_[n].var, nodes_[n].lo, nodes_[n].hi) & mask;
+    while (table_[slot] != 0) slot = (slot + 1) & mask;
+    table_[slot] = n;
+  }
+}
+
+Bdd::Node Bdd::ite(Node c, Node a, Node b) {
+  if (c == kTrue) return a;
+  if (c == kFalse) return b;
+  if (a == c) a = kTrue;
+  if (b == c) b = kFalse;
+  if (a == b) return a;
+  if (a == kTrue && b == kFalse) return c;
+  const std::size_t slot = mix(c, a, b) & ((1u << kCacheBits) - 1);
+  if (const Cached& hit = cache_[slot]; hit.c == c && hit.a == a && hit.b == b) return hit.result;
+  const u32 var = std::min({nodes_[c].var, nodes_[a].var, nodes_[b].var}); // terminals have the largest
+  const auto half = [&](Node f, bool high) {
+    return nodes_[f].var != var ? f : high ? nodes_[f].hi : nodes_[f].lo;
+  };
+  const Node lo = ite(half(c, false), half(a, false), half(b, false));
+  const Node hi = ite(half(c, true), half(a, true), half(b, true));
+  const Node result = make(var, lo, hi);
+  cache_[slot] = {c, a, b, result};
+  return result;
+}
+
+bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t limit) const {
+  vars.clear();
+  const bool fits = walk(f, [&](const Inner& n) {
+    if (std::find(vars.begin(), vars.end(), n.var) != vars.end()) return true;
+    if (vars.size() == limit) return false;
+    vars.push_back(n.var);
+    return true;
+  });
+  if (!fits) vars.clear();
+  std::sort(vars.begin(), vars.end());
+  return fits;
+}
+
+bool Bdd::is_small(Node f, std::size_t limit) const {
+  std::size_t count = 0;
+  return walk(f, [&](const Inner&) { return count++ < limit; });
+}
+
+} // namespace lanewise::passes

@@ -1,0 +1,103 @@
+// Binary decision diagrams: Boolean functions in a form in which equal functions are the same node. What is
+// known about lane masks is computed with them (mask_facts.hpp).
+#pragma once
+
+#include "support/bits.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace lanewise::passes {
+
+/// A store of Boolean functions over numbered variables, ordered by number. Functions are never freed; the
+/// store goes with the pass that made it.
+class Bdd {
+public:
+  using Node = u32;
+  static constexpr Node kFalse = 0, kTrue = 1;
+
+  Bdd() : nodes_(2, {~0u, 0, 0}), table_(1u << kFirstTableBits, 0), cache_(1u << kCacheBits) {}
+
+  Node var(u32 v) { return make(v, kFalse, kTrue); }
+  Node not_(Node a) { return ite(a, kFalse, kTrue); }
+  Node and_(Node a, Node b) { return a < b ? ite(a, b, kFalse) : ite(b, a, kFalse); }
+  Node or_(Node a, Node b) { return a < b ? ite(a, kTrue, b) : ite(b, kTrue, a); }
+  Node xor_(Node a, Node b) { return ite(a, not_(b), b); }
+  Node andnot(Node a, Node b) { return ite(b, kFalse, a); }
+  Node ite(Node c, Node a, Node b);
+  /// The variable a function tests first; of var(v), v.
+  [[nodiscard]] u32 variable(Node f) const { return nodes_[f].var; }
+
+  /// The variables `f` depends on, ascending; empty and false if there are more than `limit`.
+  bool support(Node f, std::vector<u32>& vars, std::size_t limit) const;
+  /// f has at most `limit` nodes.
+  [[nodiscard]] bool is_small(Node f, std::size_t limit) const;
+  /// f with function `to(v)` in place of each variable v; where that is kDropped, f is true if it is for
+  /// either value of the variable.
+  static constexpr Node kDropped = ~0u;
+  template <class F>
+  Node substitute(Node f, F to) {
+    std::vector<std::pair<Node, Node>> done; // functions asked about are small
+    return substitute(f, to, done);
+  }
+  /// The store grew too large: results since then are wrong, and nothing may be concluded from them.
+  [[nodiscard]] bool overflowed() const { return overflowed_; }
+
+private:
+  static constexpr unsigned kFirstTableBits = 10, kCacheBits = 12;
+  static constexpr std::size_t kMaxNodes = 1u << 20;
+  struct Inner {
+    u32 var;
+    Node lo, hi;
+  };
+  struct Cached {
+    Node c = 0, a = 0, b = 0, result = 0; ///< c == 0: unused
+  };
+  std::vector<Inner> nodes_;
+  std::vector<Node> table_; ///< open addressing; 0: free
+  std::vector<Cached> cache_;
+  mutable std::vector<u32> mark_; ///< per node: the last walk that saw it
+  mutable std::vector<Node> work_;
+  mutable u32 walk_ = 0;
+  bool overflowed_ = false;
+
+  static u32 mix(u32 a, u32 b, u32 c) {
+    u64 h = (u64{a} * 0x9E37'79B9u ^ b) * 0xC2B2'AE3D'27D4'EB4Fu;
+    h = (h ^ (h >> 29) ^ c) * 0x9E37'79B9'7F4A'7C15u;
+    return static_cast<u32>(h >> 32);
+  }
+  /// Calls visit(inner) for each node of `f` until that returns false; true if it never did.
+  template <class F>
+  bool walk(Node f, F visit) const {
+    mark_.resize(nodes_.size());
+    ++walk_;
+    work_.assign(1, f);
+    while (!work_.empty()) {
+      const Node n = work_.back();
+      work_.pop_back();
+      if (n <= kTrue || mark_[n] == walk_) continue;
+      mark_[n] = walk_;
+      if (!visit(nodes_[n])) return false;
+      work_.push_back(nodes_[n].lo);
+      work_.push_back(nodes_[n].hi);
+    }
+    return true;
+  }
+  Node make(u32 var, Node lo, Node hi);
+  void grow();
+
+  template <class F>
+  Node substitute(Node f, F& to, std::vector<std::pair<Node, Node>>& done) {
+    if (f <= kTrue) return f;
+    for (const auto& [from, result] : done)
+      if (from == f) return result;
+    const Inner n = nodes_[f];
+    const Node lo = substitute(n.lo, to, done), hi = substitute(n.hi, to, done);
+    const Node v = to(n.var);
+    const Node result = v == kDropped ? or_(lo, hi) : ite(v, hi, lo);
+    done.emplace_back(f, result);
+    return result;
+  }
+};
+
+} // namespace lanewise::passes
