@@ -272,8 +272,13 @@ VReg Selector::ldexp(const FpAttr& fp, VReg x, VReg amount, unsigned p) {
     const VReg biased = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, e, constant(top));
     return shl_imm(biased, wide ? 52 : 23, wide);
   };
+  // Only the operand and the last product are flushed; where both are, what is between may be, too.
+  FpAttr between = fp;
+  if (fp.flush_in != fp.flush_out) between.flush_out = false;
   const auto multiply = [&](VReg a, VReg b) {
-    return rounded(fp, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {a, b});
+    const VReg product = rounded(between, wide ? Inst::kIdVmulpd : Inst::kIdVmulps, {a, b});
+    if (fp.flush_in != fp.flush_out) between.flush_in = false;
+    return product;
   };
   for (unsigned step = 0; step < 2; ++step) {
     const VReg too_low = compare(ir::IntPred::SLt, n, constant(bottom), wide),
@@ -282,6 +287,7 @@ VReg Selector::ldexp(const FpAttr& fp, VReg x, VReg amount, unsigned p) {
     x = multiply(x, power(taken));
     n = b_->op(wide ? Inst::kIdVpsubq : Inst::kIdVpsubd, n, taken);
   }
+  between.flush_out = fp.flush_out;
   return multiply(x, power(n));
 }
 
