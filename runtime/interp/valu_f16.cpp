@@ -38,7 +38,7 @@ const Code* mad(Wave& w, const Code& c) {
 
 float fract(float x) {
   const float r = x - __builtin_floorf(x);
-  return r >= 0x1.ffep-1f ? 0x1.ffcp-1f : r; // the largest half below 1; what would round up to 1 becomes it
+  return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r; // the largest half below 1, however r would round
 }
 
 /// 16-bit results from a half and an integer, or from halves to integers: F works on the bits or on an exact

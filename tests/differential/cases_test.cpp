@@ -88,6 +88,12 @@ const Case kCases[] = {
                "v_ldexp_f64 v[8:9], v[4:5], 64"},
      .after = {{0, 1}, {1, 0}, {8, 0}, {9, 0}},
      .mode = 0xa5},
+    {.name = "FractOfHalfStaysBelowOne", // -2^-24, rounded up
+     .target = Target::gfx900,
+     .before = {{1, 0x8001}},
+     .lines = {"v_fract_f16 v0, v1"},
+     .after = {{0, 0x3bff}},
+     .mode = 0xf4},
     {.name = "AppendCountsAtM0AndItsWord",
      .target = Target::gfx906,
      .before = {{1, 0x40}, {2, 100}},

@@ -1,0 +1,203 @@
+// What a wave's lanes may see of each other, rule by rule: for each rule of phase formation, branch decision
+// and predication a small program whose result changes if the rule is dropped, with that result. Lanes of
+// different gangs (8 or 16 lanes) meet in each of them.
+#include "tests/differential/runner.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise::differential {
+namespace {
+
+using Value = u32 (*)(u32 lane);
+
+struct Rule {
+  const char* name;
+  std::vector<std::string> lines; ///< at their start: v21 = 4 * lane, other registers and the LDS 0
+  std::vector<std::pair<unsigned, Value>> after;
+  u32 waves = 1;
+};
+
+const Rule kRules[] = {
+    // ---- what is read whole is defined in an earlier phase
+    {"ReadlaneSeesOtherGangs",
+     {"v_add_u32 v1, v21, v21", "v_readlane_b32 s16, v1, 63", "v_mov_b32 v2, s16"},
+     {{2, [](u32) { return 504u; }}}},
+    {"ReadlaneInALoop",
+     {"v_mov_b32 v1, v21", "s_mov_b32 s20, 3", "L0:", "v_readlane_b32 s16, v1, 63", "v_add_u32 v1, s16, v1",
+      "s_sub_u32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0"},
+     {{1, [](u32 lane) { return 4 * lane + 252 * 7; }}}},
+    {"PermuteOfALoopsOwnValue", // each time round the value moves on by 20 lanes
+     {"v_mov_b32 v1, v21", "v_add_u32 v2, 0x50, v21", "s_mov_b32 s20, 3", "L0:", "ds_bpermute_b32 v1, v2, v1",
+      "s_sub_u32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0"},
+     {{1, [](u32 lane) { return 4 * ((lane + 60) % 64); }}}},
+    {"MaskAsAnInteger",
+     {"v_cmp_lt_u32 vcc, 0x40, v21", "s_bcnt1_i32_b64 s16, vcc", "v_mov_b32 v1, s16"},
+     {{1, [](u32) { return 47u; }}}},
+    {"MirrorOfARowCrossesGangsOfEight",
+     {"v_add_u32 v1, v21, v21", "v_mov_b32_dpp v2, v1 row_mirror row_mask:0xf bank_mask:0xf"},
+     {{2, [](u32 lane) { return 8 * (lane ^ 15); }}}},
+    {"BroadcastCrossesRows",
+     {"v_add_u32 v1, v21, v21", "v_mov_b32_dpp v2, v1 row_bcast:31 row_mask:0xf bank_mask:0xf"},
+     {{2, [](u32 lane) { return lane < 32 ? 0 : 8 * 31u; }}}},
+    {"SwizzleAcrossGangs", // exchanges lanes 16 apart, then 8 apart
+     {"v_add_u32 v1, v21, v21", "ds_swizzle_b32 v2, v1 offset:0x401f", "v_add_u32 v3, v2, v21",
+      "ds_swizzle_b32 v4, v3 offset:0x201f"},
+     {{2, [](u32 lane) { return 8 * (lane ^ 16); }},
+      {4, [](u32 lane) { return 8 * (lane ^ 24) + 4 * (lane ^ 8); }}}},
+
+    // ---- accesses that can conflict
+    {"LoadAfterStoreOfAnotherGang",
+     {"ds_write_b32 v21, v21", "v_xor_b32 v1, 0x80, v21", "ds_read_b32 v2, v1"},
+     {{2, [](u32 lane) { return 4 * (lane ^ 32); }}}},
+    {"StoreAfterLoadOfAnotherGang",
+     {"ds_write_b32 v21, v21", "v_xor_b32 v1, 0x80, v21", "ds_read_b32 v2, v1", "ds_write_b32 v21, v2",
+      "ds_read_b32 v3, v21"},
+     {{3, [](u32 lane) { return 4 * (lane ^ 32); }}}},
+    {"BufferLoadAfterStoreOfAnotherGang",
+     {"buffer_store_dword v21, v21, s[12:15], 0 offen", "v_xor_b32 v1, 0x80, v21",
+      "buffer_load_dword v2, v1, s[12:15], 0 offen", "s_waitcnt vmcnt(0)"},
+     {{2, [](u32 lane) { return 4 * (lane ^ 32); }}}},
+    {"FlatLoadReachesTheLds",
+     {"ds_write_b32 v21, v21", "s_getreg_b32 s16, hwreg(HW_REG_SH_MEM_BASES, 16, 16)",
+      "s_lshl_b32 s16, s16, 16", "v_xor_b32 v2, 0x80, v21", "v_mov_b32 v3, s16", "flat_load_dword v1, v[2:3]",
+      "s_waitcnt vmcnt(0) lgkmcnt(0)"},
+     {{1, [](u32 lane) { return 4 * (lane ^ 32); }}}},
+    {"LoopOfAccessesToOtherGangs", // v1 += its partner's v1, twice
+     {"v_mov_b32 v1, v21", "v_xor_b32 v3, 0x80, v21", "s_mov_b32 s20, 2", "L0:", "ds_write_b32 v21, v1",
+      "ds_read_b32 v2, v3", "v_add_u32 v1, v1, v2", "s_sub_u32 s20, s20, 1", "s_cmp_lg_u32 s20, 0",
+      "s_cbranch_scc1 L0"},
+     {{1, [](u32 lane) { return 8 * (lane + (lane ^ 32)); }}}},
+    {"LoopOfOneAtomic", // with itself, one time round later
+     {"v_mov_b32 v2, 1", "s_mov_b32 s20, 2", "L0:", "ds_add_rtn_u32 v3, v1, v2", "s_sub_u32 s20, s20, 1",
+      "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0"},
+     {{3, [](u32 lane) { return 64 + lane; }}}},
+    {"AtomicsThatReturnDoNotCommute",
+     {"v_mov_b32 v2, 1", "ds_add_rtn_u32 v3, v1, v2", "ds_add_rtn_u32 v4, v1, v2"},
+     {{3, [](u32 lane) { return lane; }}, {4, [](u32 lane) { return 64 + lane; }}}},
+    {"AtomicsOfTwoKindsDoNotCommute",
+     {"v_mov_b32 v2, 1", "v_mov_b32 v3, 0x64", "ds_add_u32 v1, v2", "ds_max_u32 v1, v3",
+      "ds_read_b32 v4, v1"},
+     {{4, [](u32) { return 100u; }}}},
+    {"AtomicsOfTwoSizesDoNotCommute", // the lower half's carries are lost or not
+     {"v_mov_b32 v2, 0x18000000", "v_mov_b32 v4, 0x8000000", "ds_add_u32 v1, v2", "ds_add_u64 v1, v[4:5]",
+      "ds_read_b32 v6, v1 offset:4"},
+     {{6, [](u32) { return 2u; }}}},
+    {"IncrementsWithTwoLimitsDoNotCommute",
+     {"v_mov_b32 v2, 10", "v_mov_b32 v3, 0x64", "ds_inc_u32 v1, v2", "ds_inc_u32 v1, v3",
+      "ds_read_b32 v4, v1"},
+     {{4, [](u32) { return 64 % 11 + 64u; }}}},
+
+    // ---- barriers
+    {"BarrierBetweenWaves", // the second wave's lanes see the first one's and the reverse; m0 tells waves
+                            // apart
+     {"s_lshl_b32 s16, s16, 8", "v_add_u32 v1, s16, v21", "ds_write_b32 v1, v1", "s_waitcnt lgkmcnt(0)",
+      "s_barrier", "v_xor_b32 v2, 0x100, v1", "ds_read_b32 v3, v2", "v_sub_u32 v4, v2, v3"},
+     {{4, [](u32) { return 0u; }}},
+     2},
+    {"BarrierInALoop",
+     {"s_lshl_b32 s16, s16, 8", "v_add_u32 v1, s16, v21", "v_mov_b32 v2, 1", "v_xor_b32 v3, 0x100, v1",
+      "s_mov_b32 s20, 3", "L0:", "ds_write_b32 v1, v2", "s_waitcnt lgkmcnt(0)", "s_barrier",
+      "ds_read_b32 v4, v3", "s_waitcnt lgkmcnt(0)", "s_barrier", "v_add_u32 v2, v2, v4",
+      "s_sub_u32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0"},
+     {{2, [](u32) { return 8u; }}},
+     2},
+
+    // ---- branches on masks that each gang decides
+    {"ScalarOutOfADivergentLoop", // gangs leave at different times, the wave counts
+     {"v_lshrrev_b32 v1, 5, v21", "s_mov_b32 s16, 0", "s_mov_b64 s[18:19], exec", "L0:",
+      "s_add_u32 s16, s16, 1", "v_mov_b32 v3, s16", "v_cmp_eq_u32 vcc, 0, v1", "v_subrev_u32 v1, 1, v1",
+      "s_andn2_b64 exec, exec, vcc", "s_cbranch_execnz L0", "s_mov_b64 exec, s[18:19]", "v_mov_b32 v2, s16"},
+     {{2, [](u32) { return 8u; }}, {3, [](u32 lane) { return lane / 8 + 1; }}}},
+    {"ScalarOutOfABranch",
+     {"s_mov_b32 s16, 1", "v_cmp_lt_u32 vcc, 0x80, v21", "s_and_saveexec_b64 s[18:19], vcc",
+      "s_cbranch_execz L0", "s_mov_b32 s16, 5", "L0:", "s_mov_b64 exec, s[18:19]", "v_mov_b32 v1, s16"},
+     {{1, [](u32) { return 5u; }}}},
+    {"LoopLeftWhenAnyLaneIsDone", // its other lanes have not counted down
+     {"v_lshrrev_b32 v1, 5, v21", "L0:", "v_cmp_eq_u32 vcc, 0, v1", "v_subrev_u32 v1, 1, v1",
+      "s_cbranch_vccz L0"},
+     {{1, [](u32 lane) { return lane / 8 - 1; }}}},
+    {"StoreOutsideTheBranchsMask",
+     {"v_mov_b32 v1, 7", "v_cmp_lt_u32 vcc, 0x80, v21", "s_and_saveexec_b64 s[18:19], vcc",
+      "s_cbranch_execz L0", "s_mov_b64 exec, -1", "ds_write_b32 v21, v1", "L0:", "s_mov_b64 exec, s[18:19]",
+      "ds_read_b32 v2, v21"},
+     {{2, [](u32) { return 7u; }}}},
+    {"ValueOutsideTheBranchsMask",
+     {"v_mov_b32 v1, 7", "v_cmp_lt_u32 vcc, 0x80, v21", "s_and_saveexec_b64 s[18:19], vcc",
+      "s_cbranch_execz L0", "s_mov_b64 exec, -1", "v_add_u32 v1, v1, v21", "L0:", "s_mov_b64 exec, s[18:19]"},
+     {{1, [](u32 lane) { return 7 + 4 * lane; }}}},
+    {"ReadlaneUnderABranch", // of a lane that the branch leaves out
+     {"v_add_u32 v1, v21, v21", "v_cmp_lt_u32 vcc, 0x80, v21", "s_and_saveexec_b64 s[18:19], vcc",
+      "s_cbranch_execz L0", "v_add_u32 v1, 1, v1", "v_readlane_b32 s16, v1, 2", "v_readlane_b32 s17, v1, 63",
+      "v_mov_b32 v2, s16", "v_mov_b32 v3, s17", "L0:", "s_mov_b64 exec, s[18:19]", "v_mov_b32 v4, s17"},
+     {{2, [](u32 lane) { return lane > 32 ? 16u : 0u; }},
+      {3, [](u32 lane) { return lane > 32 ? 505u : 0u; }},
+      {4, [](u32) { return 505u; }}}},
+    {"WaterfallLoop", // as many times round as there are values among the lanes
+     {"v_lshrrev_b32 v1, 2, v21", "v_and_b32 v1, 3, v1", "s_mov_b32 s20, 0", "s_mov_b64 s[22:23], exec",
+      "L0:", "v_readfirstlane_b32 s16, v1", "v_cmp_eq_u32 vcc, s16, v1", "s_and_saveexec_b64 s[18:19], vcc",
+      "v_mov_b32 v2, s16", "v_mov_b32 v3, s20", "s_add_u32 s20, s20, 1", "s_xor_b64 exec, exec, s[18:19]",
+      "s_cbranch_execnz L0", "s_mov_b64 exec, s[22:23]", "v_mov_b32 v4, s20"},
+     {{2, [](u32 lane) { return lane & 3; }},
+      {3, [](u32 lane) { return lane & 3; }},
+      {4, [](u32) { return 4u; }}}},
+    {"LoopOverActiveLanes", // the running sum of the odd lanes' numbers, in the order of the lanes
+     {"v_lshrrev_b32 v1, 2, v21", "v_and_b32 v2, 1, v1", "v_cmp_eq_u32 s[24:25], 1, v2", "s_mov_b32 s20, 0",
+      "L0:", "s_ff1_i32_b64 s16, s[24:25]", "s_mov_b32 m0, s16", "v_readlane_b32 s17, v1, s16",
+      "v_writelane_b32 v3, s20, m0", "s_add_u32 s20, s20, s17", "s_lshl_b64 s[26:27], 1, s16",
+      "s_andn2_b64 s[24:25], s[24:25], s[26:27]", "s_cmp_lg_u64 s[24:25], 0", "s_cbranch_scc1 L0",
+      "v_mov_b32 v4, s20"},
+     {{3, [](u32 lane) { return lane % 2 == 1 ? lane / 2 * (lane / 2) : 0; }},
+      {4, [](u32) { return 1024u; }}}},
+
+    // ---- predication
+    {"ValueWrittenUnderAMaskAndReadUnderMore",
+     {"v_mov_b32 v1, 3", "v_cmp_lt_u32 vcc, 0x80, v21", "s_and_saveexec_b64 s[18:19], vcc",
+      "v_mov_b32 v1, v21", "s_mov_b64 exec, s[18:19]", "ds_write_b32 v21, v1", "ds_read_b32 v2, v21"},
+     {{2, [](u32 lane) { return lane > 32 ? 4 * lane : 3; }}}},
+    {"FirstLaneOfNone", // EXEC = 0 reads lane 0
+     {"v_add_u32 v1, 9, v21", "s_mov_b64 exec, 0", "v_readfirstlane_b32 s16, v1", "v_mov_b32 v1, 0",
+      "s_mov_b64 exec, -1", "v_mov_b32 v2, s16"},
+     {{1, [](u32 lane) { return 4 * lane + 9; }}, {2, [](u32) { return 9u; }}}},
+    {"MaskOfOneTimeRoundIsNotTheNexts", // v2 is written under each time's mask and read after the last
+     {"v_lshrrev_b32 v1, 5, v21", "s_mov_b64 s[22:23], exec", "L0:", "v_add_u32 v2, v2, v1",
+      "v_cmp_lt_u32 vcc, 3, v1", "v_subrev_u32 v1, 1, v1", "s_and_b64 exec, exec, vcc", "s_cbranch_execnz L0",
+      "s_mov_b64 exec, s[22:23]", "v_add_u32 v3, v1, v2"},
+     {{3,
+       [](u32 lane) {
+         u32 sum = 0, n = lane / 8;
+         for (bool more = true; more; --n) sum += n, more = n > 3;
+         return n + sum;
+       }}}},
+};
+
+Program program_of(const Rule& rule) {
+  Program program;
+  program.target = Target::gfx900;
+  program.mode = 0xf0;
+  program.waves.resize(rule.waves);
+  for (u32 wave = 0; wave < rule.waves; ++wave) program.waves[wave].sgprs[0] = wave;
+  for (const std::string& text : rule.lines) program.lines.push_back(line(program.target, text));
+  return program;
+}
+
+class Rules : public testing::TestWithParam<Rule> {};
+
+TEST_P(Rules, Holds) {
+  const Rule& rule = GetParam();
+  const Program program = program_of(rule);
+  bool unsupported = false;
+  EXPECT_EQ(disagreement(program, &unsupported), "");
+  EXPECT_FALSE(unsupported);
+  for (u32 wave = 0; wave < rule.waves; ++wave) {
+    const auto vgprs = interpreted_vgprs(program, wave);
+    for (const auto& [vgpr, value] : rule.after)
+      for (u32 lane = 0; lane < kWaveSize; ++lane)
+        EXPECT_EQ(vgprs[vgpr][lane], value(lane)) << "wave " << wave << " v" << vgpr << " lane " << lane;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Rules, testing::ValuesIn(kRules),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+} // namespace
+} // namespace lanewise::differential
