@@ -102,6 +102,12 @@ const Rule kRules[] = {
      {{2, [](u32) { return 8u; }}},
      2},
 
+    {"BarrierInALoopWithoutAccesses",
+     {"s_mov_b32 s20, 3", "L0:", "v_add_u32 v1, s20, v1", "s_barrier", "s_sub_u32 s20, s20, 1",
+      "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0"},
+     {{1, [](u32) { return 6u; }}},
+     2},
+
     // ---- branches on masks that each gang decides
     {"ScalarOutOfADivergentLoop", // gangs leave at different times, the wave counts
      {"v_lshrrev_b32 v1, 5, v21", "s_mov_b32 s16, 0", "s_mov_b64 s[18:19], exec", "L0:",

@@ -1,40 +1,16 @@
 #include "tests/differential/random_program.hpp"
 
-#include "tests/differential/random.hpp"
-#include "tests/differential/random_instruction.hpp"
 #include "tests/differential/random_state.hpp"
-
-#include <fmt/format.h>
+#include "tests/differential/straight_code.hpp"
 
 namespace lanewise::differential {
 namespace {
 
-using isa::Op;
-
 constexpr unsigned kMaxDepth = 3;
 
-/// Operations of which straight-line parts consist besides what Writer spells out.
-constexpr Op kScalarOps[] = {
-    Op::s_add_u32,       Op::s_sub_u32,     Op::s_and_b64,  Op::s_or_b64,      Op::s_xor_b64,
-    Op::s_andn2_b64,     Op::s_lshl_b32,    Op::s_lshr_b64, Op::s_cselect_b32, Op::s_cselect_b64,
-    Op::s_bcnt1_i32_b64, Op::s_ff1_i32_b64, Op::s_not_b64,  Op::s_mul_i32,     Op::s_cmp_lt_u32,
-    Op::s_cmp_eq_u32,    Op::s_addc_u32,    Op::s_mov_b64,  Op::s_mov_b32,     Op::s_flbit_i32_b64,
-    Op::s_bfe_u32,       Op::s_bitcmp1_b32, Op::s_min_i32,  Op::s_max_u32,     Op::s_cmov_b32};
-constexpr Op kVectorOps[] = {
-    Op::v_add_co_u32,       Op::v_sub_co_u32,       Op::v_addc_co_u32,   Op::v_and_b32,
-    Op::v_or_b32,           Op::v_xor_b32,          Op::v_mov_b32,       Op::v_cndmask_b32,
-    Op::v_lshlrev_b32,      Op::v_lshrrev_b32,      Op::v_mul_lo_u32,    Op::v_min_u32,
-    Op::v_max_i32,          Op::v_add_f32,          Op::v_mul_f32,       Op::v_bfe_u32,
-    Op::v_mbcnt_lo_u32_b32, Op::v_mbcnt_hi_u32_b32, Op::v_cmp_lt_u32,    Op::v_cmp_eq_u32,
-    Op::v_cmp_gt_i32,       Op::v_cmp_lt_f32,       Op::v_cmp_ne_u32,    Op::v_alignbit_b32,
-    Op::v_fma_f64,          Op::v_readlane_b32,     Op::v_writelane_b32, Op::v_readfirstlane_b32,
-    Op::ds_swizzle_b32,     Op::ds_bpermute_b32,    Op::ds_permute_b32,  Op::v_add_u32,
-    Op::v_lshlrev_b64,      Op::v_mad_u32_u24};
-constexpr Op kDppOps[] = {Op::v_mov_b32, Op::v_add_f32, Op::v_and_b32, Op::v_max_u32};
-
-class Writer {
+class Writer : StraightCode {
 public:
-  Writer(Program& program, Random& random) : p_(program), r_(random), t_(program.target) {}
+  using StraightCode::StraightCode;
 
   void body() {
     const unsigned n = 3 + r_.below(5);
@@ -45,90 +21,7 @@ public:
   }
 
 private:
-  template <class... Args>
-  void put(fmt::format_string<Args...> format, Args&&... args) {
-    p_.lines.push_back(line(t_, fmt::format(format, std::forward<Args>(args)...), group_));
-  }
-  unsigned v() { return r_.below(kValueVgprs); }
-  unsigned s() { return kFirstValueSgpr + r_.below(kValueSgprs); }
-  unsigned s2() { return kFirstValueSgpr + 2 * r_.below(kValueSgprs / 2); }
   std::string label() { return fmt::format("L{}", labels_++); }
-  std::string pair(unsigned n) const { return fmt::format("s[{}:{}]", n, n + 1); }
-
-  // ---- straight-line code
-
-  void instruction(Op op) {
-    if (!is_testable(op, t_)) return;
-    for (unsigned attempt = 0; attempt < 8; ++attempt) {
-      auto made = random_instruction(op, t_, r_);
-      // EXEC changes only where the structure says so.
-      if (!made || made->text.find(" exec") < made->text.find(',')) continue;
-      made->group = group_;
-      p_.lines.push_back(std::move(*made));
-      return;
-    }
-  }
-  void straight() {
-    for (unsigned n = 1 + r_.below(4); n > 0; --n) {
-      switch (r_.below(16)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3: instruction(r_.element(kVectorOps)); break;
-      case 4:
-      case 5:
-      case 6: instruction(r_.element(kScalarOps)); break;
-      case 7: instruction(r_.element(kDppOps)); break;
-      case 8: put("s_add_u32 s{}, s{}, {}", s(), s(), r_.below(64)); break;
-      case 9: put("v_mov_b32 v{}, s{}", v(), s()); break;
-      case 10: put("v_mov_b32 v{}, {}", v(), r_.of({"vcc_lo", "vcc_hi", "exec_lo", "exec_hi"})); break;
-      case 11: put("s_bcnt1_i32_b64 s{}, {}", s(), r_.of({"vcc", "exec"})); break;
-      case 12: communicate("ds"); break;
-      case 13: communicate("buffer"); break;
-      case 14: put("v_readfirstlane_b32 s{}, v{}", s(), v()); break;
-      default: put("s_mov_b64 {}, {}", pair(s2()), r_.of({"vcc", "exec"})); break;
-      }
-    }
-  }
-  /// Address of a lane's own dword, or another lane's, into v22.
-  void address(bool own) {
-    if (own)
-      put("v_mov_b32 v22, v21");
-    else if (r_.one_in(2))
-      put("v_xor_b32 v22, {}, v21", 4 * r_.below(16));
-    else
-      put("v_and_b32 v22, 0xfc, v{}", v());
-  }
-  /// Stores, and loads from other lanes, without a barrier: a wave sees its own stores.
-  void communicate(const char* where) {
-    const bool local = where[0] == 'd';
-    const unsigned offset = 256 * r_.below(3);
-    const auto store = [&] {
-      address(r_.below(4) != 0);
-      if (local)
-        put("ds_write_b32 v22, v{} offset:{}", v(), offset);
-      else
-        put("buffer_store_dword v{}, v22, s[12:15], 0 offen offset:{}", v(), offset);
-    };
-    const auto load = [&] {
-      address(r_.one_in(3));
-      if (local)
-        put("ds_read_b32 v{}, v22 offset:{}", v(), offset);
-      else
-        put("buffer_load_dword v{}, v22, s[12:15], 0 offen offset:{}", v(), offset);
-      if (r_.one_in(2)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
-    };
-    if (r_.below(3) != 0) store();
-    if (r_.one_in(4)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
-    if (r_.one_in(3)) {
-      address(r_.one_in(2));
-      if (local)
-        put("ds_add_rtn_u32 v{}, v22, v{} offset:{}", v(), v(), offset);
-      else
-        put("buffer_atomic_add v{}, v22, s[12:15], 0 offen offset:{} glc", v(), offset);
-    }
-    if (r_.below(3) != 0) load();
-  }
   void barrier() {
     put("s_waitcnt vmcnt(0) lgkmcnt(0)");
     put("s_barrier");
@@ -136,7 +29,14 @@ private:
 
   // ---- control flow
 
-  /// A lane mask into VCC.
+  /// A lane mask into VCC, or into a scalar pair.
+  void compare(const std::string& pair) {
+    const char* how = r_.of({"lt", "gt", "eq", "ne", "le"});
+    if (r_.one_in(2))
+      put("v_cmp_{}_u32 {}, s{}, v{}", how, pair, s(), v());
+    else
+      put("v_cmp_{}_f32 {}, v{}, v{}", r_.of({"lt", "gt", "neq", "nlt"}), pair, v(), v());
+  }
   void compare() {
     const char* type = r_.of({"u32", "i32"});
     const char* how = r_.of({"lt", "gt", "eq", "ne", "le"});
@@ -162,7 +62,7 @@ private:
   void piece(unsigned depth) {
     if (p_.lines.size() > 160) return;
     if (depth >= kMaxDepth) return straight();
-    switch (r_.below(12)) {
+    switch (r_.below(16)) {
     case 0: divergent_if(depth); break;
     case 1: divergent_if_else(depth); break;
     case 2: cmpx_if(depth); break;
@@ -172,6 +72,9 @@ private:
     case 6: counted_loop(depth); break;
     case 7: mask_loop(depth); break;
     case 8: loop_with_break(depth); break;
+    case 9: waterfall_loop(depth); break;
+    case 10: loop_over_lanes(depth); break;
+    case 11: other_exec(depth); break;
     default: straight(); break;
     }
   }
@@ -183,8 +86,14 @@ private:
 
   void divergent_if(unsigned depth) {
     const std::string end = label(), mask = saved(depth);
-    compare();
-    put("s_and_saveexec_b64 {}, vcc", mask);
+    if (r_.one_in(3)) {
+      compare(saved(depth, 1));
+      straight();
+      put("s_and_saveexec_b64 {}, {}", mask, saved(depth, 1));
+    } else {
+      compare();
+      put("s_and_saveexec_b64 {}, vcc", mask);
+    }
     if (r_.below(3) != 0) put("s_cbranch_execz {}", end);
     pieces(depth + 1);
     put("{}:", end);
@@ -222,8 +131,13 @@ private:
   void mask_branch(unsigned depth) {
     const std::string end = label();
     compare();
-    if (r_.one_in(3)) put("s_and_b64 vcc, exec, vcc");
-    put("{} {}", r_.of({"s_cbranch_vccz", "s_cbranch_vccnz"}), end);
+    if (r_.one_in(4)) {
+      put("s_and_b64 {}, exec, vcc", saved(depth));
+      put("{} {}", r_.of({"s_cbranch_scc0", "s_cbranch_scc1"}), end);
+    } else {
+      if (r_.one_in(3)) put("s_and_b64 vcc, exec, vcc");
+      put("{} {}", r_.of({"s_cbranch_vccz", "s_cbranch_vccnz"}), end);
+    }
     pieces(depth + 1);
     put("{}:", end);
   }
@@ -240,6 +154,24 @@ private:
     } else {
       put("{}:", otherwise);
     }
+  }
+
+  /// EXEC as a number, or any mask.
+  void other_exec(unsigned depth) {
+    const std::string before = saved(depth);
+    put("s_mov_b64 {}, exec", before);
+    switch (r_.below(8)) {
+    case 0: put("s_mov_b64 exec, {}", pair(s2())); break;
+    case 1: put("s_mov_b32 exec_{}, {}", r_.of({"lo", "hi"}), r_.of({"0", "-1", "0xff00ff"})); break;
+    case 2: put("{} exec, exec, {}", r_.of({"s_lshl_b64", "s_lshr_b64"}), r_.below(64)); break;
+    case 3: put("s_bfm_b64 exec, {}, {}", r_.below(64), r_.below(64)); break;
+    case 4: put("s_wqm_b64 exec, exec"); break;
+    case 5: put("s_not_b64 exec, exec"); break;
+    case 6: put("s_mov_b64 exec, 0"); break;
+    default: put("s_mov_b64 exec, -1"); break;
+    }
+    pieces(depth + 1);
+    put("s_mov_b64 exec, {}", before);
   }
 
   /// Lines that go together, so that a shrunk loop ends as well.
@@ -307,6 +239,7 @@ private:
       put("{}:", begin);
     });
     pieces(depth + 1);
+    if (depth == 0 && p_.waves.size() > 1 && r_.one_in(2)) loop([&] { barrier(); });
     loop([&] {
       put("s_sub_u32 s{0}, s{0}, 1", counter);
       put("s_cmp_lg_u32 s{}, 0", counter);
@@ -345,6 +278,49 @@ private:
       put("{}:", end);
     });
   }
+  /// As many times round as a register has values among the lanes, each time for the lanes of one.
+  void waterfall_loop(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label(), out = saved(depth), left = saved(depth, 1);
+    const unsigned key = 24 + depth, value = 80 + depth;
+    loop([&] {
+      put("s_mov_b64 {}, exec", out);
+      put("v_and_b32 v{}, {}, v{}", key, r_.of({1, 3, 6}), v());
+      put("{}:", begin);
+      put("v_readfirstlane_b32 s{}, v{}", value, key);
+      put("v_cmp_eq_u32 vcc, s{}, v{}", value, key);
+      put("s_and_saveexec_b64 {}, vcc", left);
+    });
+    put("v_mov_b32 v{}, s{}", v(), value);
+    pieces(depth + 1);
+    loop([&] {
+      put("s_xor_b64 exec, exec, {}", left);
+      put("s_cbranch_execnz {}", begin);
+      put("s_mov_b64 exec, {}", out);
+    });
+  }
+  /// Once for each lane of a mask, in the order of the lanes.
+  void loop_over_lanes(unsigned depth) {
+    Group loop(*this);
+    const std::string begin = label(), end = label(), left = saved(depth), bit = saved(depth, 1);
+    const unsigned lane = 80 + depth, value = s();
+    compare();
+    loop([&] {
+      put("s_and_b64 {}, exec, vcc", left);
+      put("s_cbranch_scc0 {}", end);
+      put("{}:", begin);
+      put("s_ff1_i32_b64 s{}, {}", lane, left);
+    });
+    put("v_readlane_b32 s{}, v{}, s{}", value, v(), lane);
+    if (r_.one_in(2)) straight();
+    put("v_writelane_b32 v{}, s{}, s{}", v(), value, lane);
+    loop([&] {
+      put("s_lshl_b64 {}, 1, s{}", bit, lane);
+      put("s_andn2_b64 {0}, {0}, {1}", left, bit);
+      put("s_cbranch_scc1 {}", begin);
+      put("{}:", end);
+    });
+  }
   /// A scalar-counted loop that lanes leave early by a break in the middle.
   void loop_with_break(unsigned depth) {
     Group loop(*this);
@@ -370,11 +346,8 @@ private:
     });
   }
 
-  Program& p_;
-  Random& r_;
-  Target t_;
   unsigned labels_ = 0;
-  u32 group_ = 0, groups_ = 0;
+  u32 groups_ = 0;
 };
 
 } // namespace

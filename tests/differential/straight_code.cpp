@@ -1,0 +1,168 @@
+#include "tests/differential/straight_code.hpp"
+
+#include "tests/differential/random_instruction.hpp"
+
+namespace lanewise::differential {
+namespace {
+
+using isa::Op;
+
+/// Operations of which straight-line parts consist besides what is spelled out below.
+constexpr Op kScalarOps[] = {
+    Op::s_add_u32,       Op::s_sub_u32,     Op::s_and_b64,  Op::s_or_b64,      Op::s_xor_b64,
+    Op::s_andn2_b64,     Op::s_lshl_b32,    Op::s_lshr_b64, Op::s_cselect_b32, Op::s_cselect_b64,
+    Op::s_bcnt1_i32_b64, Op::s_ff1_i32_b64, Op::s_not_b64,  Op::s_mul_i32,     Op::s_cmp_lt_u32,
+    Op::s_cmp_eq_u32,    Op::s_addc_u32,    Op::s_mov_b64,  Op::s_mov_b32,     Op::s_flbit_i32_b64,
+    Op::s_bfe_u32,       Op::s_bitcmp1_b32, Op::s_min_i32,  Op::s_max_u32,     Op::s_cmov_b32};
+constexpr Op kVectorOps[] = {
+    Op::v_add_co_u32,       Op::v_sub_co_u32,       Op::v_addc_co_u32,   Op::v_and_b32,
+    Op::v_or_b32,           Op::v_xor_b32,          Op::v_mov_b32,       Op::v_cndmask_b32,
+    Op::v_lshlrev_b32,      Op::v_lshrrev_b32,      Op::v_mul_lo_u32,    Op::v_min_u32,
+    Op::v_max_i32,          Op::v_add_f32,          Op::v_mul_f32,       Op::v_bfe_u32,
+    Op::v_mbcnt_lo_u32_b32, Op::v_mbcnt_hi_u32_b32, Op::v_cmp_lt_u32,    Op::v_cmp_eq_u32,
+    Op::v_cmp_gt_i32,       Op::v_cmp_lt_f32,       Op::v_cmp_ne_u32,    Op::v_alignbit_b32,
+    Op::v_fma_f64,          Op::v_readlane_b32,     Op::v_writelane_b32, Op::v_readfirstlane_b32,
+    Op::ds_swizzle_b32,     Op::ds_bpermute_b32,    Op::ds_permute_b32,  Op::v_add_u32,
+    Op::v_lshlrev_b64,      Op::v_mad_u32_u24};
+constexpr Op kDppOps[] = {Op::v_mov_b32, Op::v_add_f32, Op::v_and_b32, Op::v_max_u32};
+
+} // namespace
+
+void StraightCode::straight() {
+  for (unsigned n = 1 + r_.below(4); n > 0; --n) {
+    switch (r_.below(18)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: instruction(r_.element(kVectorOps)); break;
+    case 4:
+    case 5:
+    case 6: instruction(r_.element(kScalarOps)); break;
+    case 7: instruction(r_.element(kDppOps)); break;
+    case 8: put("s_add_u32 s{}, s{}, {}", s(), s(), r_.below(64)); break;
+    case 9: put("v_mov_b32 v{}, s{}", v(), s()); break;
+    case 10: put("v_mov_b32 v{}, {}", v(), r_.of({"vcc_lo", "vcc_hi", "exec_lo", "exec_hi"})); break;
+    case 11: put("s_bcnt1_i32_b64 s{}, {}", s(), r_.of({"vcc", "exec"})); break;
+    case 12:
+    case 13: communicate(); break;
+    case 14: put("v_readfirstlane_b32 s{}, v{}", s(), v()); break;
+    case 15: flat(); break;
+    case 16: relative_register(); break;
+    default: put("s_mov_b64 {}, {}", pair(s2()), r_.of({"vcc", "exec"})); break;
+    }
+  }
+}
+
+void StraightCode::instruction(Op op) {
+  if (!is_testable(op, t_)) return;
+  for (unsigned attempt = 0; attempt < 8; ++attempt) {
+    auto made = random_instruction(op, t_, r_);
+    // EXEC changes only where the structure says so.
+    if (!made || made->text.find(" exec") < made->text.find(',')) continue;
+    made->group = group_;
+    p_.lines.push_back(std::move(*made));
+    return;
+  }
+}
+
+/// Stores, and loads from other lanes, in LDS or a buffer, without a barrier: a wave sees its own stores.
+void StraightCode::communicate() {
+  static constexpr Width kStores[] = {{"ds_write_b32", "buffer_store_dword", 1, 4},
+                                      {"ds_write_b32", "buffer_store_dword", 1, 4},
+                                      {"ds_write_b64", "buffer_store_dwordx2", 2, 8},
+                                      {"ds_write_b16", "buffer_store_short", 1, 2},
+                                      {"ds_write_b8", "buffer_store_byte", 1, 1}};
+  static constexpr Width kLoads[] = {{"ds_read_b32", "buffer_load_dword", 1, 4},
+                                     {"ds_read_b32", "buffer_load_dword", 1, 4},
+                                     {"ds_read_b64", "buffer_load_dwordx2", 2, 8},
+                                     {"ds_read_i16", "buffer_load_sshort", 1, 2},
+                                     {"ds_read_u8", "buffer_load_ubyte", 1, 1}};
+  const bool local = r_.one_in(2);
+  const unsigned offset = 256 * r_.below(3);
+  const auto wait = [&](unsigned once_in) {
+    if (r_.one_in(once_in)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+  };
+  if (r_.below(3) != 0) access(local, r_.element(kStores), false, offset);
+  wait(4);
+  if (r_.one_in(3)) atomic(local, offset);
+  if (r_.below(3) != 0) {
+    access(local, r_.element(kLoads), true, offset);
+    wait(2);
+  }
+}
+
+/// Address of a lane's own element, or another lane's, into v22.
+void StraightCode::address(bool own, const Width& width) {
+  if (own)
+    put("v_mov_b32 v22, v21");
+  else if (r_.one_in(2))
+    put("v_xor_b32 v22, {}, v21", 4 * r_.below(16));
+  else
+    put("v_and_b32 v22, 0xfc, v{}", v());
+  if (width.bytes == 8) put("v_lshlrev_b32 v22, 1, v22"); // so that elements coincide or do not overlap
+}
+
+void StraightCode::access(bool local, const Width& width, bool is_load, unsigned offset) {
+  address(is_load ? r_.one_in(3) : r_.below(4) != 0, width);
+  if (width.bytes < 4) offset += r_.below(4) & ~(width.bytes - 1);
+  const unsigned first = v() & ~(width.dwords - 1);
+  const std::string data =
+      width.dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + 1);
+  if (!local)
+    put("{} {}, v22, s[12:15], 0 offen offset:{}", width.buffer, data, offset);
+  else if (is_load)
+    put("{} {}, v22 offset:{}", width.ds, data, offset);
+  else
+    put("{} v22, {} offset:{}", width.ds, data, offset);
+}
+
+void StraightCode::atomic(bool local, unsigned offset) {
+  static constexpr const char* kPlain[] = {"add_u32", "sub_u32", "max_i32", "or_b32", "inc_u32"};
+  static constexpr const char* kReturning[] = {"add_rtn_u32", "min_rtn_u32", "xor_rtn_b32", "wrxchg_rtn_b32"};
+  static constexpr const char* kBuffer[] = {"add", "sub", "smax", "or", "inc", "swap"};
+  address(r_.one_in(2), {"", "", 1, 4});
+  if (!local)
+    put("buffer_atomic_{} v{}, v22, s[12:15], 0 offen offset:{}{}", r_.element(kBuffer), v(), offset,
+        r_.one_in(2) ? " glc" : "");
+  else if (r_.one_in(2))
+    put("ds_{} v{}, v22, v{} offset:{}", r_.element(kReturning), v(), v(), offset);
+  else
+    put("ds_{} v22, v{} offset:{}", r_.element(kPlain), v(), offset);
+}
+
+/// The data again, by addresses; and each lane's scratch.
+void StraightCode::flat() {
+  if (t_ >= Target::gfx900 && r_.one_in(3)) {
+    const unsigned offset = 4 * r_.below(8);
+    if (r_.one_in(2))
+      put("scratch_store_dword v20, v{}, off offset:{}", v(), offset);
+    else
+      put("scratch_load_dword v{}, v20, off offset:{}", v(), offset);
+    return;
+  }
+  if (t_ == Target::gfx600) return;
+  switch (r_.below(3)) {
+  case 0: put("flat_store_dword v[18:19], v{}", v()); break;
+  case 1: put("flat_load_dword v{}, v[18:19]", v()); break;
+  default: put("flat_atomic_add v{}, v[18:19], v{} glc", v(), v()); break;
+  }
+}
+
+/// v_movrels and v_movreld, or their successor in gfx8 and gfx9.
+void StraightCode::relative_register() {
+  const unsigned first = r_.below(kValueVgprs - 3), index = s();
+  const bool source = r_.one_in(2);
+  if (t_ >= Target::gfx803 && (t_ >= Target::gfx900 || r_.one_in(2))) {
+    put("s_and_b32 s38, s{}, 3", index);
+    put("s_set_gpr_idx_on s38, {}", source ? 1 : 8);
+    put("v_mov_b32 v{}, v{}", source ? v() : first, source ? first : v());
+    put("s_set_gpr_idx_off");
+  } else {
+    put("s_and_b32 m0, s{}, 3", index);
+    put("{} v{}, v{}", source ? "v_movrels_b32" : "v_movreld_b32", source ? v() : first,
+        source ? first : v());
+  }
+  put("s_mov_b32 m0, -1"); // which is also the limit of the LDS
+}
+
+} // namespace lanewise::differential

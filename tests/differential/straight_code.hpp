@@ -1,0 +1,48 @@
+// Random straight-line code for programs: arithmetic, lanes that look at each other, memory that lanes share.
+#pragma once
+
+#include "tests/differential/program.hpp"
+#include "tests/differential/random.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::differential {
+
+class StraightCode {
+public:
+  StraightCode(Program& program, Random& random) : p_(program), r_(random), t_(program.target) {}
+
+  /// A few instructions.
+  void straight();
+
+protected:
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    p_.lines.push_back(line(t_, fmt::format(format, std::forward<Args>(args)...), group_));
+  }
+  unsigned v() { return r_.below(kValueVgprs); }
+  unsigned s() { return kFirstValueSgpr + r_.below(kValueSgprs); }
+  unsigned s2() { return kFirstValueSgpr + 2 * r_.below(kValueSgprs / 2); }
+  static std::string pair(unsigned n) { return fmt::format("s[{}:{}]", n, n + 1); }
+
+  Program& p_;
+  Random& r_;
+  Target t_;
+  u32 group_ = 0; ///< of the lines that are put
+
+private:
+  struct Width {
+    const char *ds, *buffer;
+    unsigned dwords, bytes;
+  };
+
+  void instruction(isa::Op op);
+  void communicate();
+  void address(bool own, const Width& width);
+  void access(bool local, const Width& width, bool is_load, unsigned offset);
+  void atomic(bool local, unsigned offset);
+  void flat();
+  void relative_register();
+};
+
+} // namespace lanewise::differential
