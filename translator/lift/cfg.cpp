@@ -152,6 +152,7 @@ void Cfg::lift_all(Lifter& lifter) {
   nodes_.resize(1);
   enter(entry);
   l_->known = {source_.mode, 0};
+  contexts_[0].entry = source_.entry;
   const BlockId first = block_at(source_.entry, 0);
   const u32 limit = plan_.share_functions ? kMaxGuestInstructions : kMaxInlined;
   while (!work_.empty()) {
@@ -280,7 +281,7 @@ Cfg::ContextId Cfg::callee_context(u64 address, u64 return_address) {
   const std::pair<u64, u64> id =
       plan_.share_functions ? std::pair{u64{0}, address} : std::pair{u64{context_}, return_address};
   const auto [it, inserted] = context_ids_.try_emplace(id, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, depth});
+  if (inserted) contexts_.push_back({{}, {}, {}, depth, address});
   add_site(it->second, site);
   return it->second;
 }
@@ -329,14 +330,34 @@ void Cfg::call(ValueId target, u64 return_address) {
 }
 
 void Cfg::call_unknown(ValueId target, u64 return_address) {
+  call_among(target, possible_callees(), return_address);
+}
+
+/// All functions; where there are too many, those whose address the calling function computes. (At -O0 an
+/// address made at the top of a function is kept in registers or lanes across calls that share their copy with
+/// other callers, so that its value is lost.)
+std::set<u64> Cfg::possible_callees() {
   std::set<u64> callees;
   for (const translator::CodeSymbol& s : source_.symbols)
     if (!s.is_kernel && in_code(s.address)) callees.insert(s.address);
-  if (callees.size() > kMaxCallees) {
-    l_->untranslated("indirect call among too many functions");
-    callees.clear();
+  if (callees.size() <= kMaxCallees) return callees;
+  const Context& caller = contexts_[context_];
+  callees = {caller.addresses.begin(), caller.addresses.end()};
+  if (const auto it = plan_.addresses.find(caller.entry); it != plan_.addresses.end())
+    callees.insert(it->second.begin(), it->second.end());
+  unknown_callers_.insert(context_);
+  if (!callees.empty() && callees.size() <= kMaxCallees) return callees;
+  l_->untranslated("indirect call among too many functions");
+  return {};
+}
+
+std::map<u64, std::set<u64>> Cfg::addresses_of_callers() const {
+  std::map<u64, std::set<u64>> by_entry;
+  for (const ContextId c : unknown_callers_) {
+    const Context& context = contexts_[c];
+    by_entry[context.entry].insert(context.addresses.begin(), context.addresses.end());
   }
-  call_among(target, callees, return_address);
+  return by_entry;
 }
 
 void Cfg::call_among(ValueId target, const std::set<u64>& callees, u64 return_address) {
@@ -474,7 +495,7 @@ bool Cfg::extend(Dispatch& d) {
 /// The shared function at `address`, which returns to where `caller` was called from.
 Cfg::ContextId Cfg::tail_context(ContextId caller, u64 address) {
   const auto [it, inserted] = context_ids_.try_emplace({0, address}, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1});
+  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1, address});
   contexts_[caller].tail_callees.push_back(it->second);
   const std::vector<Site> sites = contexts_[caller].sites;
   for (const Site& site : sites) add_site(it->second, site);

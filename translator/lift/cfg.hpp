@@ -35,6 +35,7 @@ public:
     bool share_functions = false;
     std::set<u32>
         unknown_calls; ///< pcs of calls whose target is not always the one that the first path to it had
+    std::map<u64, std::set<u64>> addresses; ///< of functions, by the start of the function that computes them
   };
   Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan);
 
@@ -64,6 +65,8 @@ public:
   [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
   /// Calls lifted for one target that the value may differ from, once the function is complete.
   [[nodiscard]] std::set<u32> unproved_calls(const ir::Function& f) const;
+  /// Function addresses that the code computes, of the functions that call an unknown one.
+  [[nodiscard]] std::map<u64, std::set<u64>> addresses_of_callers() const;
 
 private:
   using ContextId = u32; ///< 0 is the kernel itself
@@ -77,6 +80,7 @@ private:
     std::vector<u64> addresses; ///< of functions, as its code computes them: it may end by jumping to one
     std::vector<ContextId> tail_callees; ///< shared functions that return in its stead
     u32 depth = 0;
+    u64 entry = 0; ///< where the function starts
   };
   /// The end of a shared function: a chain of compares that grows as calls of the function are found.
   struct Dispatch {
@@ -135,6 +139,7 @@ private:
   void bad_jump(ValueId target);
   void call_one(u64 address, u64 return_address);
   void call_unknown(ValueId target, u64 return_address);
+  std::set<u64> possible_callees();
   void call_among(ValueId target, const std::set<u64>& callees, u64 return_address);
   bool spilled_to(ValueId target, Lane* low, Lane* high) const;
   std::set<u64> addresses_spilled(ValueId target) const;
@@ -165,6 +170,7 @@ private:
   std::map<Lane, std::vector<ValueId>> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;
+  std::set<ContextId> unknown_callers_; ///< contexts with a call among the addresses that their code computes
   ContextId context_ = 0;
   bool ended_ = false, too_large_ = false;
   bool indirect_ = false; ///< there are branches to registers: hints are worth their while

@@ -46,7 +46,15 @@ ValueId initial_value(const translator::KernelSource& source, ir::Function& f, V
   return make(ir::Op::Const, type, 0);
 }
 
-constexpr unsigned kMaxAttempts = 4;
+constexpr unsigned kMaxAttempts = 6;
+
+/// Adds what an attempt found to the plan of the next; true if that is something new.
+bool learn(Cfg::Plan& plan, const std::map<u64, std::set<u64>>& found) {
+  bool changed = false;
+  for (const auto& [entry, addresses] : found)
+    for (const u64 address : addresses) changed |= plan.addresses[entry].insert(address).second;
+  return changed;
+}
 
 } // namespace
 
@@ -115,7 +123,8 @@ Result<Lifted> lift(const translator::KernelSource& source) {
     lifter.ssa.finish();
     out.guest_instructions = cfg.guest_instructions();
     const std::set<u32> wrong = cfg.unproved_calls(out.function);
-    if (wrong.empty() || attempt >= kMaxAttempts) {
+    const bool learned = learn(plan, cfg.addresses_of_callers());
+    if ((wrong.empty() && !learned) || attempt >= kMaxAttempts) {
       for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
       lower_buffers(out.function, source);
       passes::merge_blocks(out.function);
