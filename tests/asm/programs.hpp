@@ -93,4 +93,94 @@ amdhsa.kernels:
   return text;
 }
 
+/// gfx900. out[0] = 3 * 10 + 5: a function address that lives in s[16:17] across calls of a function which
+/// calls itself, so that all its callers share a copy; among more functions than an unknown call is compared
+/// with.
+inline std::string call_after_shared_calls() {
+  std::string text = R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .macro address register, function
+          s_getpc_b64 \register
+1:
+          s_add_u32 \register[0], \register[0], \function-1b
+          s_addc_u32 \register[1], \register[1], 0
+        .endm
+        .globl  caller
+        .p2align 8
+        .type   caller,@function
+caller:
+        s_load_dwordx2 s[8:9], s[0:1], 0
+        s_mov_b32 s12, 0
+        s_mov_b32 s20, 2
+        s_getpc_b64 s[16:17]
+.Lpc0:  s_add_u32 s16, s16, f3-.Lpc0
+        s_addc_u32 s17, s17, 0
+        s_getpc_b64 s[18:19]
+.Lpc1:  s_add_u32 s18, s18, down-.Lpc1
+        s_addc_u32 s19, s19, 0
+        s_swappc_b64 s[30:31], s[18:19]
+        s_swappc_b64 s[30:31], s[16:17]
+        s_mov_b32 s20, 2
+        s_getpc_b64 s[16:17]
+.Lpc2:  s_add_u32 s16, s16, f5-.Lpc2
+        s_addc_u32 s17, s17, 0
+        s_swappc_b64 s[30:31], s[18:19]
+        s_swappc_b64 s[30:31], s[16:17]
+        v_mov_b32 v0, s12
+        v_mov_b32 v1, 0
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v1, v0, s[8:9]
+        s_endpgm
+.Lsize: .size caller, .Lsize-caller
+        .type   down,@function
+down:                                   // calls itself while s20 counts down
+        s_sub_u32 s20, s20, 1
+        s_cmp_eq_u32 s20, 0
+        s_cbranch_scc1 .Lback
+        s_mov_b64 s[26:27], s[30:31]
+        s_swappc_b64 s[30:31], s[18:19]
+        s_mov_b64 s[30:31], s[26:27]
+.Lback: s_setpc_b64 s[30:31]
+.Ldown: .size down, .Ldown-down
+)";
+  for (int i = 0; i < 70; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    text += "        .type " + name + ",@function\n" + name +
+            ": s_mul_i32 s12, s12, 10\n  s_add_u32 s12, s12, " + std::to_string(i) +
+            "\n  s_setpc_b64 s[30:31]\n.L" + name + ": .size " + name + ", .L" + name + "-" + name + "\n";
+  }
+  text += R"(
+        .rodata
+        .p2align 6
+        .amdhsa_kernel caller
+          .amdhsa_kernarg_size 8
+          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr 4
+          .amdhsa_next_free_sgpr 32
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [ 1, 1 ]
+amdhsa.kernels:
+  - .name: caller
+    .symbol: caller.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 32
+    .vgpr_count: 4
+    .max_flat_workgroup_size: 64
+    .args:
+      - .size: 8
+        .offset: 0
+        .value_kind: global_buffer
+        .address_space: global
+...
+        .end_amdgpu_metadata
+)";
+  return text;
+}
+
 } // namespace lanewise::testing

@@ -33,6 +33,23 @@ TEST_P(AssembledKernel, AddsVectors) {
   }
 }
 
+TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
+  const abi::Assembly assembly = abi::assemble(testing::call_after_shared_calls());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::uint32_t out = 0;
+    auto device = Device::create({.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(device);
+    auto module = device->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("caller");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result = kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(&out)});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(out, 35u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });
