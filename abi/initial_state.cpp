@@ -207,10 +207,13 @@ WaveInit initial_state(const KernelDescriptor& descriptor, Target target, const 
   init.lanes = std::min(kWaveSize, dispatch.shape.items_of(id) - first);
   init.exec = init.lanes == 64 ? ~u64{0} : (u64{1} << init.lanes) - 1;
   init.vgpr_count = 1 + std::min(descriptor.enable_vgpr_workitem_id(), 2u);
-  for (u32 lane = 0; lane < init.lanes; ++lane) {
-    const u32 item = first + lane;
-    const u32 ids[3] = {item % size[0], item / size[0] % size[1], item / size[0] / size[1]};
+  u32 ids[3] = {first % size[0], first / size[0] % size[1], first / size[0] / size[1]};
+  for (u32 lane = 0; lane < kWaveSize; ++lane) {
     for (u32 i = 0; i < init.vgpr_count; ++i) init.vgpr[i][lane] = ids[i];
+    ++ids[0];
+    if (lane + 1 >= init.lanes || ids[0] < size[0]) continue;
+    ids[0] = 0;
+    if (++ids[1] == size[1]) ids[1] = 0, ++ids[2];
   }
   init.mode = initial_mode(descriptor, target);
   init.flat_scratch =

@@ -123,7 +123,7 @@ struct WaveInit {
   u32 mode = 0;         ///< the MODE register: see initial_mode()
   u32 m0 = 0;           ///< undefined in hardware
   u64 flat_scratch = 0; ///< undefined in hardware before the prologue; here already the wave's value
-  alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< work-item ids x, y, z; inactive lanes are 0
+  alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< work-item ids x, y, z; see initial_state()
 };
 
 /// The MODE register at the start: FP_ROUND 3:0, FP_DENORM 7:4, DX10_CLAMP 8, IEEE 9, DEBUG 11, EXCP_EN
@@ -133,8 +133,9 @@ u32 initial_mode(const KernelDescriptor& descriptor, isa::Target target);
 
 /// The state of wave `wave` of workgroup `id`. Work-items are numbered x first, by the size of this very
 /// workgroup, which is smaller at the end of a ragged grid; wave w holds numbers 64 w to 64 w + 63.
-/// `wave_offset` is the place of its private memory relative to scratch_base, a multiple of 256. Requires
-/// wave < shape.waves_of(id).
+/// Lanes behind the last work-item, undefined in hardware, go on counting along x in the last row, so that
+/// the ids of a line of work-items count up in every wave. `wave_offset` is the place of its private memory
+/// relative to scratch_base, a multiple of 256. Requires wave < shape.waves_of(id).
 WaveInit initial_state(const KernelDescriptor& descriptor, isa::Target target, const DispatchInfo& dispatch,
                        const std::array<u32, 3>& id, u32 wave, u64 wave_offset);
 

@@ -113,13 +113,23 @@ Result<KernargSegment> build_without_metadata(const Kernel& kernel, std::span<co
   return segment;
 }
 
-std::size_t segment_size(const Kernel& kernel) {
+} // namespace
+
+std::size_t kernarg_segment_size(const Kernel& kernel) {
   u64 size = std::max(kernel.resources.kernarg_segment_size, kernel.descriptor.kernarg_size);
   for (const auto& argument : kernel.arguments) size = std::max(size, u64{argument.offset} + argument.size);
   return size;
 }
 
-} // namespace
+void place_hidden(const Kernel& kernel, const DispatchShape& shape, const HiddenValues& hidden,
+                  u32 dynamic_lds_bytes, std::vector<std::byte>& segment) {
+  for (const auto& argument : kernel.arguments) {
+    if (!is_hidden(argument.kind)) continue;
+    const u64 value = hidden_value(argument.kind, shape, hidden, dynamic_lds_bytes);
+    assert(u64{argument.offset} + argument.size <= segment.size());
+    std::memcpy(segment.data() + argument.offset, &value, std::min<std::size_t>(argument.size, sizeof value));
+  }
+}
 
 Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const ArgumentValue> values,
                                      const DispatchShape& shape, const HiddenValues& hidden) {
@@ -129,7 +139,7 @@ Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const Argum
     return usage(fmt::format("kernel '{}' takes {} arguments, {} are given", kernel.name, wanted.size(),
                              values.size()));
   KernargSegment segment;
-  segment.bytes.resize(segment_size(kernel));
+  segment.bytes.resize(kernarg_segment_size(kernel));
   if (std::has_single_bit(kernel.resources.kernarg_segment_align))
     segment.alignment = std::clamp(kernel.resources.kernarg_segment_align, 16u, 4096u);
   LocalMemory local(kernel);
@@ -140,12 +150,7 @@ Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const Argum
   }
   if (auto extra = local.allocate(hidden.extra_lds_bytes, 1); !extra) return std::move(extra).error();
   segment.dynamic_lds_bytes = local.dynamic_bytes();
-  for (const auto& argument : kernel.arguments) {
-    if (!is_hidden(argument.kind)) continue;
-    const u64 value = hidden_value(argument.kind, shape, hidden, segment.dynamic_lds_bytes);
-    std::memcpy(segment.bytes.data() + argument.offset, &value,
-                std::min<std::size_t>(argument.size, sizeof value));
-  }
+  place_hidden(kernel, shape, hidden, segment.dynamic_lds_bytes, segment.bytes);
   return segment;
 }
 

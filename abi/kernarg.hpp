@@ -44,4 +44,10 @@ struct KernargSegment {
 Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const ArgumentValue> values,
                                      const DispatchShape& shape, const HiddenValues& hidden);
 
+/// Writes the hidden arguments into a segment that is long enough for them.
+void place_hidden(const Kernel& kernel, const DispatchShape& shape, const HiddenValues& hidden,
+                  u32 dynamic_lds_bytes, std::vector<std::byte>& segment);
+/// Bytes of the segment of a kernel with metadata.
+std::size_t kernarg_segment_size(const Kernel& kernel);
+
 } // namespace lanewise::abi

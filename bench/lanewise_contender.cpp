@@ -73,7 +73,8 @@ Result<std::unique_ptr<Contender>> make_lanewise(const kernels::KernelCase& test
   if (!module) return std::move(module).error();
   auto kernel = module->kernel(test.kernel);
   if (!kernel) return std::move(kernel).error();
-  auto prepared = kernel->prepare();
+  auto prepared =
+      kernel->prepare({test.global, test.local, {test.offset[0], test.offset[1], test.offset[2]}});
   if (!prepared) return std::move(prepared).error();
   auto contender = std::make_unique<LanewiseContender>(*device, *kernel, prepared->translate_ms);
   if (auto set = contender->set_arguments(test); !set) return std::move(set).error();

@@ -3,6 +3,7 @@
 
 #include "lanewise/lanewise.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -65,12 +66,20 @@ DeviceOptions options_of(const lanewise_device_options& from) {
   if (from.simd == LANEWISE_AVX2) options.simd = Simd::Avx2;
   options.threads = from.threads;
   options.no_fallback = from.no_fallback != 0;
+  options.specialize = from.no_specialize == 0;
   return options;
 }
 
 lanewise_module* new_module(Module module) {
   auto names = module.kernel_names();
   return new lanewise_module{std::move(module), std::move(names)};
+}
+
+LaunchConfig config_of(const uint32_t grid[3], const uint32_t block[3]) {
+  LaunchConfig config;
+  std::copy_n(grid, 3, config.grid.begin());
+  std::copy_n(block, 3, config.block.begin());
+  return config;
 }
 
 Argument argument_of(const lanewise_argument& from) {
@@ -123,8 +132,13 @@ lanewise_kernel* lanewise_module_kernel(lanewise_module* module, const char* nam
 
 void lanewise_kernel_free(lanewise_kernel* kernel) { delete kernel; }
 
-lanewise_status lanewise_kernel_prepare(lanewise_kernel* kernel) {
-  guarded([&] { return kernel->kernel.prepare(); }, [](const Preparation&) { return true; });
+lanewise_status lanewise_kernel_prepare(lanewise_kernel* kernel, const uint32_t grid[3],
+                                        const uint32_t block[3]) {
+  guarded(
+      [&] {
+        return grid && block ? kernel->kernel.prepare(config_of(grid, block)) : kernel->kernel.prepare();
+      },
+      [](const Preparation&) { return true; });
   return last_error.status;
 }
 
@@ -133,14 +147,9 @@ lanewise_status lanewise_kernel_launch(lanewise_kernel* kernel, const uint32_t g
                                        size_t argument_count, lanewise_times* times) {
   guarded(
       [&] {
-        LaunchConfig config;
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          config.grid[axis] = grid[axis];
-          config.block[axis] = block[axis];
-        }
         std::vector<Argument> list;
         for (size_t i = 0; i < argument_count; ++i) list.push_back(argument_of(arguments[i]));
-        return kernel->kernel.launch(config, list);
+        return kernel->kernel.launch(config_of(grid, block), list);
       },
       [&](const LaunchTimes& taken) {
         if (times) *times = {taken.wall_ms, taken.cpu_ms};

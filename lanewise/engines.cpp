@@ -38,12 +38,13 @@ Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kerne
 } // namespace
 
 Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
-                             const DeviceOptions& options) {
+                             const DeviceOptions& options, const translator::LaunchFacts& facts) {
   const Timer timer;
   if (options.engine == Engine::Interp) return interpret(module, kernel);
-  Recompiled recompiled = recompile(module, kernel, options.simd);
+  Recompiled recompiled = recompile(module, kernel, options.simd, facts);
   if (recompiled.engine) {
     Prepared prepared;
+    prepared.facts = facts;
     prepared.how = {Engine::Jit, options.simd, timer.ms(), 0, {}};
     prepared.engine = std::move(*recompiled.engine);
     return prepared;

@@ -5,11 +5,11 @@
 
 namespace lanewise {
 
-/// Makes `kernel` ready as the device's options say: recompiled; or interpreted, because that is asked for or
-/// because an instruction has no recompiled form and falling back is allowed. Errors: Unsupported, naming the
-/// first such instruction.
+/// Makes `kernel` ready for launches with these facts as the device's options say: recompiled; or
+/// interpreted, because that is asked for or because an instruction has no recompiled form and falling back
+/// is allowed. Errors: Unsupported, naming the first such instruction.
 Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
-                             const DeviceOptions& options);
+                             const DeviceOptions& options, const translator::LaunchFacts& facts);
 
 /// The instruction at `pc` of the loaded image in LLVM's syntax; empty if there is none.
 std::string instruction_text(const Module::State& module, u64 pc);

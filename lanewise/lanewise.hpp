@@ -51,6 +51,8 @@ struct DeviceOptions {
   Simd simd = Simd::Auto;
   unsigned threads = 0;     ///< 0: all that the process may use
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
+  bool specialize =
+      true; ///< recompile for the shape of a launch (workgroup, size class), not once for all launches
 };
 
 /// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.
@@ -166,8 +168,11 @@ class LANEWISE_API Kernel {
 public:
   [[nodiscard]] const KernelInfo& info() const;
 
-  /// Makes the kernel ready for the device's engine: translates it, once. launch() does it by itself when
-  /// needed. Errors: Unsupported if it cannot be recompiled and the device does not fall back.
+  /// Makes the kernel ready for launches like this one: translates it, once for all launches with the same
+  /// workgroup and of similar size. launch() does it by itself when needed. Errors: Usage (sizes that do not
+  /// fit the kernel), Unsupported if it cannot be recompiled and the device does not fall back.
+  [[nodiscard]] Result<Preparation> prepare(const LaunchConfig& config) const;
+  /// Makes the kernel ready in the version that serves all launches.
   [[nodiscard]] Result<Preparation> prepare() const;
 
   /// Runs the grid and waits for it. Errors: Usage (arguments or sizes do not fit the kernel), Unsupported

@@ -1,7 +1,7 @@
 // From a launch's arguments to a dispatch, and from its faults to an error.
 #include "lanewise/engines.hpp"
+#include "lanewise/launch_facts.hpp"
 
-#include "abi/kernarg.hpp"
 #include "runtime/kernel_waves.hpp"
 
 #include <algorithm>
@@ -79,6 +79,28 @@ std::vector<abi::ArgumentValue> argument_values(std::span<const Argument> argume
   return values;
 }
 
+abi::DispatchShape shape_of(const LaunchConfig& config) {
+  abi::DispatchShape shape;
+  shape.grid = config.grid;
+  shape.workgroup = config.block;
+  return shape;
+}
+
+abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& config) {
+  const abi::AmdQueue& queue = state.module.device->queue;
+  abi::HiddenValues hidden;
+  hidden.global_offset = config.offset;
+  hidden.queue_ptr = reinterpret_cast<u64>(&queue);
+  hidden.private_base = queue.private_segment_aperture_base_hi;
+  hidden.shared_base = queue.group_segment_aperture_base_hi;
+  return hidden;
+}
+
+translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config) {
+  return launch_facts(state.kernel, state.module.object.target.isa, shape_of(config),
+                      hidden_values(state, config));
+}
+
 /// A launch whose sizes and arguments have been found to fit the kernel.
 struct Checked {
   abi::DispatchShape shape;
@@ -89,15 +111,10 @@ Result<Checked> check_launch(const Kernel::State& state, const LaunchConfig& con
                              std::span<const Argument> arguments) {
   const isa::Target target = state.module.object.target.isa;
   Checked checked;
-  checked.shape.grid = config.grid;
-  checked.shape.workgroup = config.block;
+  checked.shape = shape_of(config);
   auto fits = abi::check_dispatch(state.kernel, target, checked.shape, 0);
   if (!fits) return std::move(fits).error();
-  abi::HiddenValues hidden;
-  hidden.global_offset = config.offset;
-  hidden.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
-  hidden.private_base = state.module.device->queue.private_segment_aperture_base_hi;
-  hidden.shared_base = state.module.device->queue.group_segment_aperture_base_hi;
+  const abi::HiddenValues hidden = hidden_values(state, config);
   auto kernarg = abi::build_kernarg(state.kernel, argument_values(arguments), checked.shape, hidden);
   if (!kernarg) return std::move(kernarg).error();
   checked.kernarg = std::move(*kernarg);
@@ -109,16 +126,7 @@ Result<Checked> check_launch(const Kernel::State& state, const LaunchConfig& con
 /// What the kernel finds through its dispatch pointer.
 abi::KernelDispatchPacket make_packet(const Kernel::State& state, const Checked& checked,
                                       const std::byte* kernarg) {
-  const abi::DispatchShape& shape = checked.shape;
-  abi::KernelDispatchPacket packet;
-  packet.header = abi::kPacketTypeKernelDispatch;
-  packet.setup = static_cast<u16>(shape.dimensions());
-  packet.workgroup_size_x = static_cast<u16>(shape.workgroup[0]);
-  packet.workgroup_size_y = static_cast<u16>(shape.workgroup[1]);
-  packet.workgroup_size_z = static_cast<u16>(shape.workgroup[2]);
-  packet.grid_size_x = shape.grid[0];
-  packet.grid_size_y = shape.grid[1];
-  packet.grid_size_z = shape.grid[2];
+  abi::KernelDispatchPacket packet = dispatch_packet(checked.shape);
   // A kernel that calls what its compiler could not see does not know how much stack it needs.
   constexpr u32 kDynamicStack = 16 << 10;
   const bool dynamic =
@@ -143,12 +151,20 @@ abi::DispatchInfo make_info(const Kernel::State& state, const Checked& checked,
 
 } // namespace
 
+Result<Preparation> Kernel::prepare(const LaunchConfig& config) const {
+  auto fits = abi::check_dispatch(state_->kernel, state_->module.object.target.isa, shape_of(config), 0);
+  if (!fits) return std::move(fits).error();
+  auto prepared = state_->prepare(facts_of(*state_, config));
+  if (!prepared) return std::move(prepared).error();
+  return (*prepared)->how;
+}
+
 Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                    Fault* fault) const {
   Kernel::State& state = *state_;
   auto checked = check_launch(state, config, arguments);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare();
+  auto prepared = state.prepare(facts_of(state, config));
   if (!prepared) return std::move(prepared).error();
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())

@@ -1,4 +1,5 @@
 #include "lanewise/engines.hpp"
+#include "lanewise/launch_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -54,20 +55,29 @@ Result<Kernel> Module::kernel(std::string_view name) const {
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
     : module(owner), kernel(declared), info(describe(declared, owner.object.target)) {}
 
-Result<const Prepared*> Kernel::State::prepare() {
+Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wanted) {
+  // Programs launch a kernel with few shapes; one that uses many must not translate for ever.
+  constexpr std::size_t kMaxSpecial = 8;
+  const auto general = general_facts(kernel);
   std::lock_guard lock(mutex_);
-  if (!prepared_) {
-    auto made = make_engine(module, kernel, module.device->options);
-    if (!made) return std::move(made).error().in(info.name);
-    prepared_ = std::make_unique<Prepared>(std::move(*made));
-  }
-  return prepared_.get();
+  const auto find = [&](const translator::LaunchFacts& facts) -> const Prepared* {
+    for (const auto& version : versions_)
+      if (version->facts == facts || version->how.engine == Engine::Interp) return version.get();
+    return nullptr;
+  };
+  if (const Prepared* version = find(wanted)) return version;
+  const bool special = module.device->options.specialize && versions_.size() < kMaxSpecial;
+  if (!special)
+    if (const Prepared* version = find(general)) return version;
+  auto made = make_engine(module, kernel, module.device->options, special ? wanted : general);
+  if (!made) return std::move(made).error().in(info.name);
+  return versions_.emplace_back(std::make_unique<Prepared>(std::move(*made))).get();
 }
 
 const KernelInfo& Kernel::info() const { return state_->info; }
 
 Result<Preparation> Kernel::prepare() const {
-  auto prepared = state_->prepare();
+  auto prepared = state_->prepare(general_facts(state_->kernel));
   if (!prepared) return std::move(prepared).error();
   return (*prepared)->how;
 }

@@ -4,9 +4,11 @@
 
 namespace lanewise {
 
-Recompiled recompile(const Module::State& module, const abi::Kernel& kernel, Simd simd) {
+Recompiled recompile(const Module::State& module, const abi::Kernel& kernel, Simd simd,
+                     const translator::LaunchFacts& facts) {
   translator::Options options;
   options.simd = simd == Simd::Avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
+  options.launch = facts;
   translator::Stats stats;
   Recompiled recompiled;
   recompiled.engine =

@@ -11,7 +11,8 @@ struct Recompiled {
   std::string first_fallback;    ///< the first of them
 };
 
-/// Recompiles one kernel for `simd` (not Auto).
-Recompiled recompile(const Module::State& module, const abi::Kernel& kernel, Simd simd);
+/// Recompiles one kernel for `simd` (not Auto) and launches with these facts.
+Recompiled recompile(const Module::State& module, const abi::Kernel& kernel, Simd simd,
+                     const translator::LaunchFacts& facts);
 
 } // namespace lanewise

@@ -5,6 +5,7 @@
 #include "abi/loaded_image.hpp"
 #include "lanewise/lanewise.hpp"
 #include "runtime/dispatch.hpp"
+#include "translator/launch_facts.hpp"
 
 #include <deque>
 #include <mutex>
@@ -23,8 +24,9 @@ struct [[gnu::visibility("hidden")]] Device::State {
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
 };
 
-/// A kernel made ready: immutable, used by any number of threads.
+/// A kernel made ready for launches of which `facts` are true: immutable, used by any number of threads.
 struct Prepared {
+  translator::LaunchFacts facts;
   Preparation how;
   std::unique_ptr<runtime::WaveEngine> engine;
 };
@@ -32,8 +34,9 @@ struct Prepared {
 struct [[gnu::visibility("hidden")]] Kernel::State {
   State(Module::State & owner, const abi::Kernel& declared);
 
-  /// Translates at the first call, or hands out what the first call made.
-  Result<const Prepared*> prepare();
+  /// The version for launches with these facts, translated at the first call; one that knows less if there
+  /// are too many already, or if the engine has no use for facts.
+  Result<const Prepared*> prepare(const translator::LaunchFacts& facts);
 
   Module::State& module;
   const abi::Kernel& kernel;
@@ -41,7 +44,7 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
 
 private:
   std::mutex mutex_;
-  std::unique_ptr<Prepared> prepared_;
+  std::vector<std::unique_ptr<Prepared>> versions_;
 };
 
 struct [[gnu::visibility("hidden")]] Module::State {

@@ -175,7 +175,7 @@ Result<RunReport> run_kernel(const RunOptions& options) {
 
   auto first = kernel->launch(plan->config, memory->arguments);
   if (!first) return std::move(first).error();
-  auto preparation = kernel->prepare(); // done already by the launch: tells how
+  auto preparation = kernel->prepare(plan->config); // done already by the launch: tells how
   if (!preparation) return std::move(preparation).error();
   RunReport report;
   report.kernel = kernel->info().name;
@@ -215,6 +215,8 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->allow_extra_args(false);
   sub.add_option("--engine", options.engine, "jit (recompiled, the default) or interp")->type_name("ENGINE");
   sub.add_flag("--no-fallback", options.no_fallback, "refuse to interpret what cannot be recompiled");
+  sub.add_flag("--no-specialize", options.no_specialize,
+               "recompile for any launch, not for this one's shape");
   sub.add_option("--simd", options.simd, "auto (the default), avx512 or avx2")->type_name("SIMD");
   sub.add_option("--threads", options.threads, "host threads; all by default")->type_name("N");
   sub.add_option("--repeat", options.repeat, "time N further runs")->type_name("N");

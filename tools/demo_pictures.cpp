@@ -113,7 +113,7 @@ Result<Rendering> render(const Scene& scene, const std::string& folder, lanewise
   if (!module) return std::move(module).error();
   auto kernel = module->kernel(scene.kernel);
   if (!kernel) return std::move(kernel).error();
-  auto prepared = kernel->prepare();
+  auto prepared = kernel->prepare(scene.config);
   if (!prepared) return std::move(prepared).error();
   double best = 1e30;
   for (int run = 0; run < (engine == lanewise::Engine::Interp ? 1 : 5); ++run) {

@@ -62,6 +62,7 @@ Result<DeviceOptions> parse_device(const RunOptions& options) {
   DeviceOptions device;
   device.threads = options.threads;
   device.no_fallback = options.no_fallback;
+  device.specialize = !options.no_specialize;
   if (options.engine == "interp")
     device.engine = Engine::Interp;
   else if (options.engine != "jit")

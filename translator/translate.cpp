@@ -71,14 +71,17 @@ Result<void> optimize(ir::Function& f, const Options& options, std::vector<phase
                       Stats& stats) {
   PassRunner passes(f, options);
   passes.run("lift", [](ir::Function&) {})
+      .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("join_pairs", passes::join_pairs)
       .run("scalarize_lanes", passes::scalarize_lanes)
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("join_pairs", passes::join_pairs) // scalars that were lanes may be halves of pairs
+      .run("join_pairs", passes::join_pairs)             // scalars that were lanes may be halves of pairs
+      .run("use_launch_facts", passes::use_launch_facts) // pointers that were spilled
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
@@ -149,6 +152,7 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
                              first.pc, first.text, stats.untranslated_instructions)};
   }
   ir::Function& f = lifted->function;
+  f.launch = options.launch;
   std::vector<phases::Reason> reasons;
   if (auto done = optimize(f, options, reasons, stats); !done) return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");

@@ -4,6 +4,7 @@
 #include "isa/inst.hpp"
 #include "runtime/wave.hpp"
 #include "support/result.hpp"
+#include "translator/launch_facts.hpp"
 
 #include <functional>
 #include <memory>
@@ -60,6 +61,7 @@ struct DumpOptions {
 struct Options {
   Simd simd = Simd::Avx2;
   bool verify = false; ///< run the IR verifier after every pass and the register-allocation checker
+  LaunchFacts launch;  ///< the engine serves only launches of which this is true
   DumpOptions dump;
 };
 

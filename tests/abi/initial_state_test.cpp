@@ -128,7 +128,11 @@ TEST(InitialState, WorkItemIdsOfAPartialWorkgroup) {
     EXPECT_EQ(init.vgpr[1][lane], lane / 4 % 3);
     EXPECT_EQ(init.vgpr[2][lane], lane / 12);
   }
-  EXPECT_EQ(init.vgpr[0][24], 0u);
+  for (u32 lane = 24; lane < 64; ++lane) { // behind the last work-item, x goes on
+    EXPECT_EQ(init.vgpr[0][lane], lane - 20);
+    EXPECT_EQ(init.vgpr[1][lane], 2u);
+    EXPECT_EQ(init.vgpr[2][lane], 1u);
+  }
 }
 
 TEST(InitialState, WavesCoverEveryWorkItemOnce) {

@@ -5,6 +5,7 @@
 #include "tests/differential/memory_map.hpp"
 #include "translator/translator.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -188,6 +189,20 @@ Result<std::unique_ptr<WaveEngine>> interpreter_of(const Program& program, std::
       {.target = program.target, .code = {&range, 1}, .entry = range.address, .vgprs = 256});
 }
 
+/// What is true of the initial state: work-item ids are rows of a wave each.
+translator::LaunchFacts facts_of(const Program& program) {
+  translator::LaunchFacts facts;
+  const auto waves = static_cast<u32>(program.waves.size());
+  facts.workgroup = {kWaveSize, waves, 1};
+  facts.ragged = {};
+  facts.sgpr_max.assign(16, 0);
+  for (u32 wave = 0; wave < waves; ++wave) {
+    const abi::WaveInit init = initial(program, wave);
+    for (u32 i = 0; i < 16; ++i) facts.sgpr_max[i] = std::max(facts.sgpr_max[i], init.sgpr[i]);
+  }
+  return facts;
+}
+
 } // namespace
 
 std::array<std::array<u32, kWaveSize>, kValueVgprs> interpreted_vgprs(const Program& program, u32 wave) {
@@ -212,8 +227,9 @@ std::string disagreement(const Program& program, bool* unsupported) {
   for (const auto simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
     if (!translator::host_supports(simd)) continue;
     const char* name = simd == translator::Simd::Avx2 ? "AVX2" : "AVX-512";
-    auto engine = translator::translate(source_of(program, *code),
-                                        {.simd = simd, .verify = verify, .dump = {}}, nullptr);
+    const auto facts = program.seed % 2 == 0 ? facts_of(program) : translator::LaunchFacts{};
+    auto engine = translator::translate(
+        source_of(program, *code), {.simd = simd, .verify = verify, .launch = facts, .dump = {}}, nullptr);
     if (!engine && engine.error().code == ErrorCode::Unsupported) {
       if (unsupported != nullptr) *unsupported = true;
       return {};

@@ -35,6 +35,17 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
+/// What the passes that look at the launch find: lines of 64 work-items, one group along the axis of s6, and
+/// 7 at byte 16 behind the pointer in s[4:5].
+translator::LaunchFacts launch_facts() {
+  translator::LaunchFacts facts;
+  facts.workgroup = {64, 1, 1};
+  facts.ragged = {};
+  facts.sgpr_max = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0};
+  facts.dwords = {{4, 16, 7}};
+  return facts;
+}
+
 /// Runs one named pass; its own output, if it has any besides the function, is appended to `extra`.
 bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
   static const std::map<std::string, void (*)(ir::Function&)> kPasses = {
@@ -45,6 +56,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"scalarize_lanes", passes::scalarize_lanes},
       {"predicate", passes::predicate},
       {"legalize", passes::legalize},
+      {"merge_blocks", passes::merge_blocks},
+      {"use_launch_facts",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::use_launch_facts(g);
+       }},
   };
   if (const auto it = kPasses.find(name); it != kPasses.end()) {
     it->second(f);

@@ -7,6 +7,7 @@
 
 #include "isa/inst.hpp"
 #include "translator/ir/types.hpp"
+#include "translator/launch_facts.hpp"
 
 #include <array>
 #include <span>
@@ -84,7 +85,8 @@ class Function {
 public:
   std::string name;
   isa::Target target{};
-  std::vector<Block> blocks; ///< blocks[0] is the entry: it has no parameters and no predecessors
+  translator::LaunchFacts launch; ///< what passes may assume of the initial values
+  std::vector<Block> blocks;      ///< blocks[0] is the entry: it has no parameters and no predecessors
 
   [[nodiscard]] Block& operator[](BlockId b) { return blocks[b.index]; }
   [[nodiscard]] const Block& operator[](BlockId b) const { return blocks[b.index]; }

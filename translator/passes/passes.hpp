@@ -10,6 +10,10 @@ namespace lanewise::passes {
 /// branches on constants. Runs to a fixed point in one sweep over the dominator order.
 void fold(ir::Function& f);
 
+/// Puts in what Function::launch says: constants for initial registers and for dwords of the kernarg segment
+/// and the dispatch packet, jumps for the barriers of one-wave workgroups.
+void use_launch_facts(ir::Function& f);
+
 /// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
 /// block parameters.
 void join_pairs(ir::Function& f);

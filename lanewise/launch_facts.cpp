@@ -1,0 +1,142 @@
+#include "lanewise/launch_facts.hpp"
+
+#include "abi/initial_state.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace lanewise {
+namespace {
+
+using abi::SgprRole;
+using abi::ValueKind;
+using translator::LaunchFacts;
+
+/// The largest workgroup id of the launches that share a translation with one of `count` workgroups of `size`
+/// work-items along an axis. What matters is where ids times sizes overflow: at 2^28, offsets of 8-byte
+/// elements do as signed numbers, at 2^31 the ids.
+u32 max_group_id(u64 count, u32 size) {
+  if (count == 1) return 0;
+  for (const unsigned limit : {28, 31})
+    if (count * size <= u64{1} << limit) return static_cast<u32>((u64{1} << limit) / size - 1);
+  return ~0u;
+}
+
+std::vector<u32> sgpr_max(const abi::SgprLayout& layout, const abi::DispatchShape& shape) {
+  std::vector<u32> max(layout.count, ~0u);
+  for (u32 i = 0; i < layout.count; ++i)
+    for (unsigned axis = 0; axis < 3; ++axis)
+      if (layout.sgprs[i].role == static_cast<SgprRole>(static_cast<unsigned>(SgprRole::WorkgroupIdX) + axis))
+        max[i] = max_group_id(shape.workgroups(axis), shape.workgroup[axis]);
+  return max;
+}
+
+/// Collects bytes, since hidden arguments may be smaller than a dword.
+class KnownBytes {
+public:
+  explicit KnownBytes(std::size_t bytes) : known_(bytes, false) {}
+  void add(u64 offset, u64 size) {
+    for (u64 at = offset; at < offset + size && at < known_.size(); ++at) known_[at] = true;
+  }
+  /// The dwords of `memory` of which all bytes are known.
+  void put_into(LaunchFacts& facts, std::optional<u32> pointer_sgpr,
+                std::span<const std::byte> memory) const {
+    if (!pointer_sgpr) return;
+    for (std::size_t at = 0; at + 4 <= known_.size(); at += 4)
+      if (known_[at] && known_[at + 1] && known_[at + 2] && known_[at + 3])
+        facts.dwords.push_back({*pointer_sgpr, static_cast<u32>(at),
+                                load_le<u32>(reinterpret_cast<const u8*>(memory.data() + at))});
+  }
+
+private:
+  std::vector<bool> known_;
+};
+
+/// Whether launches of the same class pass the same value.
+bool is_steady(const abi::Argument& argument, const abi::DispatchShape& shape,
+               std::span<const std::byte> value) {
+  const auto axis = [&](ValueKind x) {
+    return static_cast<unsigned>(argument.kind) - static_cast<unsigned>(x);
+  };
+  switch (argument.kind) {
+  case ValueKind::HiddenGlobalOffsetX:
+  case ValueKind::HiddenGlobalOffsetY:
+  case ValueKind::HiddenGlobalOffsetZ:
+    return std::all_of(value.begin(), value.end(), [](std::byte b) { return b == std::byte{0}; });
+  case ValueKind::HiddenRemainderX:
+  case ValueKind::HiddenRemainderY:
+  case ValueKind::HiddenRemainderZ: return shape.remainder(axis(ValueKind::HiddenRemainderX)) == 0;
+  case ValueKind::HiddenGroupSizeX:
+  case ValueKind::HiddenGroupSizeY:
+  case ValueKind::HiddenGroupSizeZ:
+  case ValueKind::HiddenGridDims:
+  case ValueKind::HiddenPrivateBase:
+  case ValueKind::HiddenSharedBase: return true;
+  default: return false;
+  }
+}
+
+/// Where the pointer is, if whole, in the initial SGPRs.
+std::optional<u32> pointer_sgpr(const abi::SgprLayout& layout, SgprRole lo, SgprRole hi) {
+  const int first = layout.find(lo);
+  if (first < 0 || layout.find(hi) != first + 1) return std::nullopt;
+  return static_cast<u32>(first);
+}
+
+void add_kernarg(const abi::Kernel& kernel, const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
+                 const abi::SgprLayout& layout, LaunchFacts& facts) {
+  if (!kernel.has_metadata) return;
+  std::vector<std::byte> kernarg(abi::kernarg_segment_size(kernel));
+  abi::place_hidden(kernel, shape, hidden, 0, kernarg);
+  KnownBytes known(kernarg.size());
+  for (const abi::Argument& argument : kernel.arguments)
+    if (is_hidden(argument.kind) &&
+        is_steady(argument, shape, std::span(kernarg).subspan(argument.offset, argument.size)))
+      known.add(argument.offset, argument.size);
+  known.put_into(facts, pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi), kernarg);
+}
+
+void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, LaunchFacts& facts) {
+  const abi::KernelDispatchPacket packet = dispatch_packet(shape);
+  KnownBytes known(sizeof packet);
+  known.add(0, offsetof(abi::KernelDispatchPacket, grid_size_x));
+  known.put_into(facts, pointer_sgpr(layout, SgprRole::DispatchPtrLo, SgprRole::DispatchPtrHi),
+                 std::as_bytes(std::span(&packet, 1)));
+}
+
+} // namespace
+
+abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape) {
+  abi::KernelDispatchPacket packet;
+  packet.header = abi::kPacketTypeKernelDispatch;
+  packet.setup = static_cast<u16>(shape.dimensions());
+  packet.workgroup_size_x = static_cast<u16>(shape.workgroup[0]);
+  packet.workgroup_size_y = static_cast<u16>(shape.workgroup[1]);
+  packet.workgroup_size_z = static_cast<u16>(shape.workgroup[2]);
+  packet.grid_size_x = shape.grid[0];
+  packet.grid_size_y = shape.grid[1];
+  packet.grid_size_z = shape.grid[2];
+  return packet;
+}
+
+LaunchFacts general_facts(const abi::Kernel& kernel) {
+  LaunchFacts facts;
+  facts.workgroup = kernel.resources.reqd_workgroup_size;
+  if (facts.workgroup[0] == 0 || facts.workgroup[1] == 0 || facts.workgroup[2] == 0) facts.workgroup = {};
+  facts.ragged.fill(!kernel.resources.uniform_work_group_size);
+  return facts;
+}
+
+LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const abi::DispatchShape& shape,
+                         const abi::HiddenValues& hidden) {
+  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
+  LaunchFacts facts;
+  facts.workgroup = shape.workgroup;
+  for (unsigned axis = 0; axis < 3; ++axis) facts.ragged[axis] = shape.remainder(axis) != 0;
+  facts.sgpr_max = sgpr_max(layout, shape);
+  add_kernarg(kernel, shape, hidden, layout, facts);
+  add_packet(shape, layout, facts);
+  return facts;
+}
+
+} // namespace lanewise

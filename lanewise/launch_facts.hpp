@@ -1,0 +1,21 @@
+// What a launch tells the translator. Launches that differ little get the same facts and share a translation.
+#pragma once
+
+#include "abi/hsa_packets.hpp"
+#include "abi/kernarg.hpp"
+#include "translator/launch_facts.hpp"
+
+namespace lanewise {
+
+/// True of every launch of the kernel.
+translator::LaunchFacts general_facts(const abi::Kernel& kernel);
+
+/// True of launches with this shape's workgroup, raggedness, number of dimensions and rough size, and with
+/// these hidden arguments as far as they do not depend on the grid.
+translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target,
+                                     const abi::DispatchShape& shape, const abi::HiddenValues& hidden);
+
+/// The part of the dispatch packet that the shape determines.
+abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape);
+
+} // namespace lanewise

@@ -1,0 +1,68 @@
+// What a translation may take for granted about the launches it serves.
+#pragma once
+
+#include "support/bits.hpp"
+
+#include <array>
+#include <vector>
+
+namespace lanewise::translator {
+
+/// A dword behind a pointer that the wave starts with, the same in every launch served: of the kernarg
+/// segment or the dispatch packet. Nothing writes there while a kernel runs.
+struct KnownDword {
+  u32 pointer_sgpr = 0; ///< the pointer is in this initial SGPR and the next
+  u32 offset = 0;       ///< bytes, a multiple of 4
+  u32 value = 0;
+  friend bool operator==(const KnownDword&, const KnownDword&) = default;
+};
+
+/// Facts about initial registers and memory. The default knows nothing and serves every launch.
+struct LaunchFacts {
+  std::array<u32, 3> workgroup = {}; ///< work-items of a whole workgroup per axis; 0, 0, 0 if not known
+  std::array<bool, 3> ragged = {true, true, true}; ///< along the axis, the last workgroup may be smaller
+  std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
+  std::vector<KnownDword> dwords;
+
+  [[nodiscard]] bool knows_workgroup() const { return workgroup[0] != 0; }
+  /// Work-items of a whole workgroup; 0 if not known.
+  [[nodiscard]] u32 items() const { return workgroup[0] * workgroup[1] * workgroup[2]; }
+  /// A workgroup is one wave, so that nobody waits at its barriers.
+  [[nodiscard]] bool one_wave() const { return knows_workgroup() && items() <= kWaveSize; }
+  /// Every wave starts with all lanes active.
+  [[nodiscard]] bool full_waves() const {
+    return knows_workgroup() && items() % kWaveSize == 0 && !ragged[0] && !ragged[1] && !ragged[2];
+  }
+  [[nodiscard]] u32 max_sgpr(u64 n) const { return n < sgpr_max.size() ? sgpr_max[n] : ~0u; }
+
+  // Work-item ids, the initial VGPR `axis`. What is said holds for all 64 lanes, active or not, since the
+  // numbering goes on behind the last work-item along x (abi/initial_state.hpp).
+
+  /// Along x, each of `lanes` neighbouring lanes (counted from a multiple of `lanes`) has the id of the one
+  /// before plus 1.
+  [[nodiscard]] bool x_counts(u32 lanes) const { return is_line() || rows_are_multiples_of(lanes); }
+  /// `lanes` neighbouring lanes have the same id along `axis` (1 or 2).
+  [[nodiscard]] bool is_uniform(u32 axis, u32 lanes) const {
+    if (!knows_workgroup()) return false;
+    if (workgroup[axis] == 1 || rows_are_multiples_of(lanes)) return true;
+    return axis == 2 && !ragged[0] && !ragged[1] && workgroup[0] * workgroup[1] % lanes == 0;
+  }
+  /// The largest id along `axis`.
+  [[nodiscard]] u32 max_work_item(u32 axis) const {
+    const u32 last = knows_workgroup() ? workgroup[axis] - 1 : kMaxWorkItems - 1;
+    // At most 63 lanes follow the last work-item.
+    return axis == 0 && !full_waves() ? last + kWaveSize - 1 : last;
+  }
+
+  friend bool operator==(const LaunchFacts&, const LaunchFacts&) = default;
+
+private:
+  static constexpr u32 kMaxWorkItems = 1024; ///< of a workgroup
+
+  [[nodiscard]] bool is_line() const { return knows_workgroup() && workgroup[1] == 1 && workgroup[2] == 1; }
+  [[nodiscard]] bool rows_are_multiples_of(u32 lanes) const {
+    return knows_workgroup() && !ragged[0] && workgroup[0] % lanes == 0;
+  }
+};
+
+} // namespace lanewise::translator
