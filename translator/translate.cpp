@@ -67,8 +67,10 @@ private:
   Result<void> result_;
 };
 
-Result<void> optimize(ir::Function& f, const Options& options, std::vector<phases::Reason>& reasons,
-                      Stats& stats) {
+constexpr unsigned gang_lanes(Simd simd) { return simd == Simd::Avx512 ? 16 : 8; }
+
+Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
+                      std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
   passes.run("lift", [](ir::Function&) {})
       .run("use_launch_facts", passes::use_launch_facts)
@@ -94,6 +96,10 @@ Result<void> optimize(ir::Function& f, const Options& options, std::vector<phase
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("legalize", passes::legalize)
       .run("fold", passes::fold)
+      .run("merge_common", passes::merge_common)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("shape_addresses",
+           [&](ir::Function& g) { passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes); })
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code);
   stats.selects_after = count(f, ir::Op::Select);
@@ -154,9 +160,10 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
   ir::Function& f = lifted->function;
   f.launch = options.launch;
   std::vector<phases::Reason> reasons;
-  if (auto done = optimize(f, options, reasons, stats); !done) return std::move(done).error();
+  if (auto done = optimize(f, options, source.lds_bytes, reasons, stats); !done)
+    return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
-  const phases::Plan plan = phases::form_phases(f, options.simd == Simd::Avx512 ? 16 : 8);
+  const phases::Plan plan = phases::form_phases(f, gang_lanes(options.simd));
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
   stats.phases = static_cast<u32>(plan.phases.size());

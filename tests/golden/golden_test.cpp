@@ -73,6 +73,13 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     for (const auto& r : reasons) extra += "; b" + std::to_string(r.block.index) + ": " + r.text + "\n";
     return true;
   }
+  if (name == "shape_addresses16" || name == "shape_addresses8") { // 16 x 16 work-items, 4096 bytes of LDS
+    f.launch.workgroup = {16, 16, 1};
+    f.launch.ragged = {};
+    f.launch.sgpr_max = {0xffff};
+    passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096);
+    return true;
+  }
   if (name == "form_phases16" || name == "form_phases8") {
     const phases::Plan plan = phases::form_phases(f, name == "form_phases16" ? 16 : 8);
     std::istringstream lines(phases::print(plan, f));

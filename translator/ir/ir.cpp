@@ -18,7 +18,7 @@ constexpr OpInfo kOpInfo[] = {
 const OpInfo& info(Op op) { return kOpInfo[static_cast<unsigned>(op)]; }
 
 const char* name(Type t) {
-  static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64"};
+  static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64", "g32", "g64"};
   return kNames[static_cast<unsigned>(t)];
 }
 

@@ -207,12 +207,20 @@ private:
 };
 
 /// The type a 32-bit half of `wide` has.
-constexpr Type half_of(Type wide) { return wide == Type::U64 ? Type::U32 : Type::V32; }
+constexpr Type half_of(Type wide) {
+  return wide == Type::U64 ? Type::U32 : wide == Type::G64 ? Type::G32 : Type::V32;
+}
 /// The type that joins two of `half`.
-constexpr Type wide_of(Type half) { return half == Type::U32 ? Type::U64 : Type::V64; }
+constexpr Type wide_of(Type half) {
+  return half == Type::U32 ? Type::U64 : half == Type::G32 ? Type::G64 : Type::V64;
+}
 /// Width in bits of one element.
-constexpr unsigned bit_width(Type t) {
-  return t == Type::U64 || t == Type::V64 ? 64 : t == Type::U1 || t == Type::Mask ? 1 : 32;
+constexpr unsigned bit_width(Type t) { return is_wide(t) ? 64 : t == Type::U1 || t == Type::Mask ? 1 : 32; }
+
+/// How many leading operands of a Load, Store or Atomic are its address.
+constexpr unsigned address_operands(const MemAttr& mem) {
+  if (mem.space == Space::Buffer) return 7;
+  return mem.form == AddressForm::Wrapped || mem.form == AddressForm::Indexed ? 2 : 1;
 }
 
 const char* name(Type t);

@@ -118,7 +118,7 @@ private:
   }
   bool type(Type& t) {
     const std::string_view w = word();
-    for (unsigned i = 1; i <= static_cast<unsigned>(Type::V64); ++i)
+    for (unsigned i = 1; i <= static_cast<unsigned>(Type::G64); ++i)
       if (w == name(static_cast<Type>(i))) {
         t = static_cast<Type>(i);
         return true;
@@ -236,6 +236,10 @@ private:
         continue;
       }
       const std::string_view w = word();
+      if (memory && lookup(kFormNames, w, proto.mem.form)) {
+        if (!form_numbers(proto.mem)) return false;
+        continue;
+      }
       if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))
         return expected("an attribute");
     }
@@ -249,6 +253,16 @@ private:
     if (w == "keep_nan") return !(fp.dx10_clamp = false);
     return false;
   }
+  /// row <stride>, wrapped <step> <scale>, indexed <scale>
+  bool form_numbers(MemAttr& mem) {
+    if (mem.form != AddressForm::Indexed) {
+      const bool negative = accept("-");
+      i16 magnitude = 0;
+      if (!number(magnitude)) return false;
+      mem.stride = static_cast<i16>(negative ? -magnitude : magnitude);
+    }
+    return mem.form == AddressForm::Row || number(mem.scale);
+  }
   static bool memory_word(MemAttr& mem, std::string_view w) {
     if (lookup(kSpaceNames, w, mem.space) || lookup(kAtomicNames, w, mem.atomic) ||
         lookup(kFloatKindNames, w, mem.kind))
@@ -258,6 +272,8 @@ private:
     if (w == "idxen") return mem.idxen = true;
     if (w == "offen") return mem.offen = true;
     if (w == "addr64") return mem.addr64 = true;
+    if (w == "sindex") return mem.index_sign = true;
+    if (w == "in_range") return mem.in_range = true;
     if (w == "unaligned") return mem.may_tear = true;
     return false;
   }

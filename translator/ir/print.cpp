@@ -33,6 +33,13 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
       fmt::format_to(out, " {}", kFloatKindNames[static_cast<unsigned>(mem.kind)]);
     if (mem.returns) fmt::format_to(out, " returns");
   }
+  if (mem.form != AddressForm::Lanes) {
+    fmt::format_to(out, " {}", kFormNames[static_cast<unsigned>(mem.form)]);
+    if (mem.form != AddressForm::Indexed) fmt::format_to(out, " {}", mem.stride);
+    if (mem.form != AddressForm::Row) fmt::format_to(out, " {}", mem.scale);
+  }
+  if (mem.index_sign) fmt::format_to(out, " sindex");
+  if (mem.in_range) fmt::format_to(out, " in_range");
   if (mem.idxen) fmt::format_to(out, " idxen");
   if (mem.offen) fmt::format_to(out, " offen");
   if (mem.addr64) fmt::format_to(out, " addr64");

@@ -6,13 +6,15 @@
 
 namespace lanewise::ir {
 
-/// The type of a value. U* are one per wave ("uniform"), Mask and V* one per lane.
-enum class Type : u8 { None, U1, U32, U64, Mask, V32, V64 };
+/// The type of a value. U* are one per wave ("uniform"), G* one per gang, Mask and V* one per lane.
+enum class Type : u8 { None, U1, U32, U64, Mask, V32, V64, G32, G64 };
 
 constexpr bool is_uniform(Type t) { return t == Type::U1 || t == Type::U32 || t == Type::U64; }
+constexpr bool is_gang(Type t) { return t == Type::G32 || t == Type::G64; }
+constexpr bool is_scalar(Type t) { return is_uniform(t) || is_gang(t); }
 constexpr bool is_vector(Type t) { return t == Type::V32 || t == Type::V64; }
 constexpr bool is_per_lane(Type t) { return is_vector(t) || t == Type::Mask; }
-constexpr bool is_wide(Type t) { return t == Type::U64 || t == Type::V64; }
+constexpr bool is_wide(Type t) { return t == Type::U64 || t == Type::V64 || t == Type::G64; }
 
 using ValueId = Id<struct ValueTag>;
 using InstId = Id<struct InstTag>;
@@ -74,6 +76,14 @@ enum class AtomicOp : u8 {
   Wrap
 };
 
+/// How the addresses of a vector memory access are given.
+enum class AddressForm : u8 {
+  Lanes,   ///< one operand: the address of each lane
+  Row,     ///< one scalar operand: where lane 0 of the gang goes; lane l goes l * stride bytes further
+  Wrapped, ///< scalar base and 32-bit scalar index: lane l goes to base + (ext(index + l * step) << scale)
+  Indexed, ///< scalar base and v32 index: lane l goes to base + (ext(index) << scale)
+};
+
 /// A vector memory access. `bytes` is per lane and per element: 1, 2, 4, 8, 12 or 16.
 struct MemAttr {
   Space space = Space::Global;
@@ -84,7 +94,12 @@ struct MemAttr {
   bool returns = false;            ///< the atomic's old value is used
   // Buffer only
   bool idxen = false, offen = false, addr64 = false;
-  bool may_tear = false; ///< address is not known to be naturally aligned (informational)
+  AddressForm form = AddressForm::Lanes;
+  bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
+  bool in_range = false;   ///< Row in the LDS: all lanes are known to lie in the static allocation
+  u8 scale = 0;            ///< Wrapped, Indexed
+  i16 stride = 0;          ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
+  bool may_tear = false;   ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };
 

@@ -103,24 +103,30 @@ private:
         if (!letter_allows(letters[i], type(i), result)) return "operand has the wrong type";
     switch (inst.op) {
     case Op::Splat:
-      return (type(0) == Type::U32 && result == Type::V32) || (type(0) == Type::U64 && result == Type::V64) ||
-                     (type(0) == Type::U1 && result == Type::Mask)
+      return type(0) != result && is_scalar(type(0)) && !is_uniform(result) &&
+                     bit_width(type(0)) == bit_width(result)
                  ? nullptr
                  : "splat of these types";
+    case Op::GangFirst:
+      return is_vector(type(0)) && is_gang(result) && is_wide(type(0)) == is_wide(result)
+                 ? nullptr
+                 : "gang_first of these types";
     case Op::Join:
       return is_wide(result) && type(0) == half_of(result) && type(1) == type(0) ? nullptr
                                                                                  : "join of these types";
     case Op::Lo:
     case Op::Hi: return is_wide(type(0)) && result == half_of(type(0)) ? nullptr : "half of these types";
     case Op::ICmp:
-      return type(0) == type(1) && result == (is_uniform(type(0)) ? Type::U1 : Type::Mask)
+      return type(0) == type(1) && !is_gang(type(0)) &&
+                     result == (is_uniform(type(0)) ? Type::U1 : Type::Mask)
                  ? nullptr
                  : "compare of these types";
     case Op::FCmp: return type(0) == type(1) && is_vector(type(0)) ? nullptr : "compare of these types";
     case Op::Shl:
     case Op::LShr:
     case Op::AShr:
-      return type(1) == (is_uniform(result) ? Type::U32 : Type::V32)
+      return type(1) == Type::U32 ? is_scalar(result) ? nullptr : "the amount is 32 bits of the same kind"
+             : type(1) == (is_gang(result) ? Type::G32 : Type::V32) && !is_uniform(result)
                  ? nullptr
                  : "the amount is 32 bits of the same kind";
     case Op::Select:
@@ -139,7 +145,7 @@ private:
     const unsigned dwords = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
     const bool buffer = inst.mem.space == Space::Buffer;
     const bool wide_address = inst.mem.space == Space::Global || inst.mem.space == Space::Flat;
-    const unsigned address = buffer ? 7 : 1;
+    const unsigned address = address_operands(inst.mem);
     unsigned data = 0;
     if (inst.op == Op::Store) data = dwords;
     if (inst.op == Op::Atomic) {
@@ -149,14 +155,28 @@ private:
     }
     if (operands.size() != address + data + 1) return "wrong number of operands for this access";
     if (f_.type(operands.back()) != Type::Mask) return "the last operand is the mask";
-    if (!buffer && f_.type(operands[0]) != (wide_address ? Type::V64 : Type::V32))
-      return "address of the wrong type";
+    if (!buffer)
+      if (const char* what = check_address(inst.mem, operands, wide_address)) return what;
     for (unsigned i = 0; i < data; ++i)
       if (f_.type(operands[address + i]) != Type::V32) return "data is v32";
     const unsigned results = inst.op == Op::Load                         ? dwords
                              : inst.op == Op::Atomic && inst.mem.returns ? dwords
                                                                          : 0;
     return inst.num_results == results ? nullptr : "wrong number of results for this access";
+  }
+
+  const char* check_address(const MemAttr& mem, std::span<const ValueId> operands, bool wide) const {
+    const Type t = f_.type(operands[0]);
+    if (mem.form == AddressForm::Lanes)
+      return t == (wide ? Type::V64 : Type::V32) ? nullptr : "address of the wrong type";
+    if (!is_scalar(t) || t == Type::U1 || is_wide(t) != wide) return "base of the wrong type";
+    if (mem.form == AddressForm::Row) return nullptr;
+    const Type index = f_.type(operands[1]);
+    if (!wide) return "no such address form in this space";
+    const bool scalar = mem.form == AddressForm::Wrapped;
+    return index == Type::V32 ? (scalar ? "index of the wrong type" : nullptr)
+           : scalar && (index == Type::U32 || index == Type::G32) ? nullptr
+                                                                  : "index of the wrong type";
   }
 
   static bool letter_allows(char letter, Type t, Type result) {

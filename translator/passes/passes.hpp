@@ -38,4 +38,9 @@ void predicate(ir::Function& f);
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);
 
+/// Gives accesses whose addresses are the same in all lanes of a gang, or change by a fixed stride, scalar
+/// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have. What the
+/// vectors were made of is left to eliminate_dead_code.
+void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes);
+
 } // namespace lanewise::passes

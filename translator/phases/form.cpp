@@ -380,11 +380,11 @@ private:
     for (const InstId i : f_[b].insts) {
       if (info(f_[i].op).is(kMemory)) return true;
       for (unsigned r = 0; r < f_[i].num_results; ++r)
-        if (is_per_lane(f_.type(f_.result(i, r)))) return true;
+        if (!is_uniform(f_.type(f_.result(i, r)))) return true;
     }
     for (const Successor& s : f_[b].successors)
       for (const ValueId v : s.args)
-        if (is_per_lane(f_.type(v))) return true;
+        if (!is_uniform(f_.type(v))) return true;
     return false;
   }
 };

@@ -15,9 +15,17 @@ using ir::Op;
 using ir::Type;
 using ir::ValueId;
 
+namespace {
+bool is_op(const ir::Function& f, ValueId v, Op op) {
+  const ir::Inst* def = f.def(v);
+  return def != nullptr && def->op == op;
+}
+} // namespace
+
 bool is_recomputed(const ir::Function& f, ValueId v) {
   const ir::Inst* def = f.def(v);
-  return def != nullptr && (def->op == Op::Const || def->op == Op::LaneId || def->op == Op::Splat);
+  return def != nullptr && (def->op == Op::Const || def->op == Op::LaneId || def->op == Op::Splat ||
+                            (def->op == Op::GangFirst && is_op(f, f.operands(f.def_id(v))[0], Op::LaneId)));
 }
 
 u32 home_in_header(const ir::Function& f, ValueId v) {
@@ -29,6 +37,10 @@ u32 home_in_header(const ir::Function& f, ValueId v) {
   case Op::InitVgpr: return static_cast<u32>(offsetof(runtime::WaveFrame, vgpr)) + 4 * kWaveSize * imm;
   case Op::InitExec: return static_cast<u32>(offsetof(runtime::WaveFrame, exec));
   case Op::FrameField: return imm;
+  case Op::GangFirst: { // Read from the gang's slice.
+    const ValueId source = f.operands(f.def_id(v))[0];
+    return is_op(f, source, Op::InitVgpr) ? home_in_header(f, source) : kNoSlot;
+  }
   default: return kNoSlot;
   }
 }
@@ -43,6 +55,8 @@ constexpr u32 kSlotBytes[] = {8, 8, 4 * kWaveSize, 8 * kWaveSize};
 
 SlotClass slot_class(Type t) {
   switch (t) {
+  case Type::G32:
+  case Type::G64: // In the gang's slice of a row.
   case Type::V32: return kV32Slot;
   case Type::V64: return kV64Slot;
   case Type::Mask: return kMaskSlot;
@@ -141,7 +155,7 @@ private:
   ValueId stored_source(ValueId v) const {
     while (!whole_[v.index] && is_recomputed(f_, v)) {
       const ir::InstId def = f_.def_id(v);
-      if (f_[def].op != Op::Splat) return {};
+      if (f_[def].op != Op::Splat) return {}; // Constants, lane numbers.
       v = f_.operands(def)[0];
     }
     return home_in_header(f_, v) == kNoSlot ? v : ValueId{};

@@ -12,8 +12,8 @@ inline constexpr u32 kNoSlot = ~0u;
 
 /// The frame of one kernel. A slot holds a V32 as 64 dwords in lane order; a V64 as two such rows of 256
 /// bytes, of which row p holds part p (one vector register) of each gang, so that every slice is at a fixed
-/// distance from the gang's pointer; and anything else in one qword: a Mask as its 64 bits, U32 and U1
-/// zero-extended.
+/// distance from the gang's pointer; a G32 or G64 at the start of each gang's slice of such a row of
+/// dwords; and anything else in one qword: a Mask as its 64 bits, U32 and U1 zero-extended.
 ///
 /// The first kTempBytes after the header (slow_access.hpp) are scratch space within one instruction. Slots
 /// are shared. What holds at all times: the values of live_in[p] have different slots, and no slot that phase
@@ -30,7 +30,8 @@ struct FrameLayout {
   [[nodiscard]] bool has_slot(ir::ValueId v) const { return slot[v.index] != kNoSlot; }
 };
 
-/// Values that are made anew wherever they are wanted: constants, the lane's number, and splats.
+/// Values that are made anew wherever they are wanted: constants, the lane's number, the gang's first, and
+/// splats.
 bool is_recomputed(const ir::Function& f, ir::ValueId v);
 
 /// The header field in which an Init* value lies for the whole life of the wave, or kNoSlot.

@@ -89,7 +89,7 @@ void Selector::make_blocks() {
     if (b == phase.entry) continue; // Its parameters lie in slots.
     for (const ValueId v : f_[b].params) {
       Regs r;
-      const RegClass cls = ir::is_uniform(type(v))             ? RegClass::Gpr
+      const RegClass cls = ir::is_scalar(type(v))              ? RegClass::Gpr
                            : type(v) == Type::Mask && avx512() ? RegClass::Mask
                                                                : RegClass::Vec;
       for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
@@ -126,7 +126,7 @@ bool Selector::is_hoistable(InstId i) {
   const auto operands = f_.operands(i);
   for (unsigned n = 0; n < operands.size(); ++n) {
     const bool whole = op.reads_whole(n) && is_in_slot(operands[n]);
-    if (!whole && (ir::is_per_lane(type(operands[n])) || !in_preamble(operands[n]))) return false;
+    if (!whole && (!ir::is_uniform(type(operands[n])) || !in_preamble(operands[n]))) return false;
   }
   return true;
 }
@@ -140,6 +140,10 @@ void Selector::select_inst(InstId i) {
   case Op::InitVgpr:
   case Op::InitExec:
   case Op::FrameField: return; // Made where they are used.
+  case Op::GangFirst:
+    if (frame_.slot[f_.result(i).index] != kNoSlot && home_in_header(f_, f_.result(i)) != kNoSlot) return;
+    if (is_gang_recomputed(f_.result(i))) return;
+    break;
   case Op::Splat: {
     const ValueId source = f_.operands(i)[0];
     const ValueId v = f_.result(i);

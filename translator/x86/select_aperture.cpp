@@ -59,6 +59,8 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   const auto offset = static_cast<u32>(inst.imm);
   const ir::Inst* def = f_.def(address);
   u64 constant = 0;
+  if (inst.mem.form == ir::AddressForm::Row)
+    return uniform_scratch(a, reg1(address), offset, bytes, room, hoisted(scratch), slow);
   if (f_.is_const(address, &constant) || (def != nullptr && def->op == Op::Splat)) {
     const VReg uniform = def->op == Op::Splat
                              ? reg1(f_.operands(f_.def_id(address))[0])
@@ -125,7 +127,7 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   const bool scratch = inst.mem.space == ir::Space::Scratch;
-  const Regs address = regs(operands[0]);
+  const Regs address = lane_addresses(i);
   const VReg bits = mask_to_bits(reg1(operands.back()));
   for (unsigned p = 0; p < (scratch ? 1u : 2u); ++p)
     b_->store_vec(temp(kTempAddress + p * module_.vec_bytes(), View::Full), address.r[p]);

@@ -11,14 +11,17 @@ bool Selector::memory_inst(InstId i) {
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   std::array<VReg, 4> out{};
   const std::span<VReg> results(out.data(), inst.num_results);
-  switch (inst.mem.space) {
-  case ir::Space::Global: perform(i, global_access(i), results); break;
-  case ir::Space::Lds:
-  case ir::Space::Gds: perform(i, lds_access(i), results); break;
-  case ir::Space::Flat:
-  case ir::Space::Scratch: perform_or_call(i, results); break;
-  default: unsupported(i, "no rule for this memory space");
-  }
+  if (inst.mem.form != ir::AddressForm::Lanes && inst.mem.space != ir::Space::Scratch)
+    shaped_access(i, results);
+  else
+    switch (inst.mem.space) {
+    case ir::Space::Global: perform(i, global_access(i), results); break;
+    case ir::Space::Lds:
+    case ir::Space::Gds: perform(i, lds_access(i), results); break;
+    case ir::Space::Flat:
+    case ir::Space::Scratch: perform_or_call(i, results); break;
+    default: unsupported(i, "no rule for this memory space");
+    }
   for (unsigned d = 0; d < inst.num_results; ++d) set(f_.result(i, d), out[d]);
   return true;
 }
@@ -52,13 +55,8 @@ void Selector::perform(InstId i, const Access& a, std::span<VReg> out) {
 }
 
 Selector::Access Selector::global_access(InstId i) {
-  const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
-  Access a;
-  a.mask = reg1(operands.back());
-  u64 bits = 0;
-  a.full = f_.is_const(operands.back(), &bits) && ~bits == 0;
-  a.disp = static_cast<i32>(inst.imm);
+  Access a = masked_access(i);
   const ir::Inst* def = f_.def(operands[0]);
   if (def != nullptr && def->op == Op::Splat) {
     a.base = reg1(f_.operands(f_.def_id(operands[0]))[0]);
@@ -71,17 +69,23 @@ Selector::Access Selector::global_access(InstId i) {
   return a;
 }
 
+Selector::Access Selector::lds_access(InstId i) { return lds_lanes(i, reg1(f_.operands(i)[0])); }
+
+/// A base pointer from the wave's header.
+VReg Selector::lds_base(u64 frame_offset) {
+  return hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(frame_offset), View::R64)); });
+}
+
 /// Lanes beyond the allocation leave the mask: they read zero and write nothing.
-Selector::Access Selector::lds_access(InstId i) {
+Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   using runtime::WaveFrame;
   const ir::Inst& inst = f_[i];
-  const ValueId address = f_.operands(i)[0];
   const bool gds = inst.mem.space == ir::Space::Gds;
   const u64 base_offset = gds ? offsetof(WaveFrame, gds) : offsetof(WaveFrame, lds);
   const u64 bytes_offset = gds ? offsetof(WaveFrame, gds_bytes) : offsetof(WaveFrame, lds_bytes);
   const auto offset = static_cast<u32>(inst.imm);
   Access a;
-  a.base = hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(base_offset), View::R64)); });
+  a.base = lds_base(base_offset);
   const VReg limit = hoisted([&] { // First address that is too high, or 0.
     VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
     const VReg zero = b_->const32(0);
@@ -89,7 +93,6 @@ Selector::Access Selector::lds_access(InstId i) {
     bytes = b_->op_r64_tied(Inst::kIdCmovl, bytes, r64(zero));
     return splat(Type::V32, bytes).r[0];
   });
-  const VReg start = reg1(address);
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
@@ -103,8 +106,8 @@ Selector::Access Selector::lds_access(InstId i) {
 VReg Selector::first_address(const Access& a) {
   if (a.contiguous) return a.base;
   if (a.wide) return b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
-  const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
-  return b_->op_r64_tied(Inst::kIdAdd, b_->op_r64(Inst::kIdMovsxd, r32(low)), r64(a.base));
+  const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]))));
+  return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));
 }
 
 /// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride (and, if
@@ -114,12 +117,18 @@ void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lane
   const auto strided = [&](unsigned p, auto* steps,
                            unsigned count) { // Lanes of part p that follow the formula.
     const bool wide = a.wide;
-    for (unsigned l = 0; l < count; ++l) steps[l] = stride * (p * count + l);
+    for (unsigned l = 0; l < count; ++l) steps[l] = (stride >> a.scale_log2) * (p * count + l);
     VReg expected = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
     if (stride != 0)
       expected = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, expected, or_mem(table(steps)));
     return compare(ir::IntPred::Eq, expected, a.index.r[p], wide);
   };
+  if (a.may_wrap && stride != 0) { // The first of indices that count up and do not wrap is not too large.
+    const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
+    b_->emit(Inst::kIdCmp,
+             {r32(low), imm(0x7fff'ffff - static_cast<i64>((stride >> a.scale_log2) * lanes()))});
+    branch_away(CondCode::kSignedGT, no);
+  }
   VReg equal;
   if (a.wide) {
     std::array<u64, 8> steps{};
@@ -160,7 +169,8 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
     b_->jump(join, out);
     b_->at(no);
   };
-  if (rows || bytes != 12) {
+  const bool whole_steps = bytes >> a.scale_log2 << a.scale_log2 == bytes;
+  if ((rows || bytes != 12) && whole_steps) {
     const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
     try_stride(rows ? 4 : bytes, all_lanes, rows, [&] { load_contiguous(i, a, out); });
   }
@@ -188,8 +198,16 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   const auto read = [&](unsigned d) {
     const Operand at = mem(a.base, a.disp + d * a.dword_stride, view);
     b_->faults(site);
+    if (inst.mem.bytes >= 4) return b_->op(Inst::kIdVpbroadcastd, at);
     return splat(Type::V32, b_->op_r32(narrow_id, at)).r[0];
   };
+  if (avx512() && inst.mem.bytes >= 4 && !a.full) { // Without a lane, nothing is read.
+    for (unsigned d = 0; d < out.size(); ++d) {
+      b_->faults(site).zero_masked(a.mask);
+      out[d] = b_->op(Inst::kIdVpbroadcastd, mem(a.base, a.disp + d * a.dword_stride, view));
+    }
+    return;
+  }
   if (a.full) {
     for (unsigned d = 0; d < out.size(); ++d) out[d] = read(d);
     return;
@@ -302,7 +320,7 @@ VReg Selector::gather_dwords(const Access& a, unsigned d) {
   if (!a.wide) {
     b_->faults(site(0, false));
     return b_->gather(Inst::kIdVpgatherdd, View::Full, zero,
-                      mem_vector(a.base, a.index.r[0], View::Full, 0, disp, View::R32), a.mask);
+                      mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, disp, View::R32), a.mask);
   }
   VReg halves[2];
   for (unsigned p = 0; p < 2; ++p) {
@@ -343,7 +361,7 @@ VReg Selector::lane_address(const Access& a, VReg lane) {
   if (a.uniform()) return a.base;
   if (a.wide) return b_->load64(temp_lane(kTempAddress, lane, 3, View::R64));
   const VReg offset = b_->op_r64(Inst::kIdMovsxd, temp_lane(kTempAddress, lane, 2, View::R32));
-  return b_->op_r64_tied(Inst::kIdAdd, offset, r64(a.base));
+  return b_->op_r64(Inst::kIdLea, mem_index(a.base, offset, a.scale_log2, 0, View::R64));
 }
 
 void Selector::store(InstId i, const Access& a) {
@@ -351,11 +369,13 @@ void Selector::store(InstId i, const Access& a) {
   const auto operands = f_.operands(i);
   const unsigned count = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
   std::array<VReg, 4> values{};
-  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[1 + d]);
+  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[ir::address_operands(inst.mem) + d]);
   const std::span<const VReg> data(values.data(), count);
   if (a.contiguous) return store_contiguous(i, a, data);
   const bool rows = a.dword_stride != 4;
-  const bool can_be_contiguous = rows                  ? inst.mem.bytes >= 4
+  const bool whole_steps = inst.mem.bytes >> a.scale_log2 << a.scale_log2 == inst.mem.bytes;
+  const bool can_be_contiguous = !whole_steps          ? false
+                                 : rows                ? inst.mem.bytes >= 4
                                  : inst.mem.bytes >= 4 ? inst.mem.bytes != 12
                                                        : avx512();
   if (a.uniform() || !can_be_contiguous) return store_scattered(i, a, data);
@@ -407,7 +427,7 @@ void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> 
                        .is_write = true};
     };
     if (!a.wide) {
-      const Operand at = mem_vector(a.base, a.index.r[0], View::Full, 0, a.disp, View::R32);
+      const Operand at = mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, a.disp, View::R32);
       b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], View::Full, a.mask);
       return;
     }

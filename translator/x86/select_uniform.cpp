@@ -1,5 +1,5 @@
-// Wave-level values: plain x86 on general-purpose registers. 32-bit results leave the upper half of the
-// register zero, which makes zero-extension a copy.
+// Wave-level values and those one per gang: plain x86 on general-purpose registers. 32-bit results leave the
+// upper half of the register zero, which makes zero-extension a copy.
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
@@ -32,9 +32,9 @@ bool Selector::uniform_inst(InstId i) {
   case Op::ScalarStore: return scalar_store(i), true;
   default: break;
   }
-  if (inst.num_results != 1 || !ir::is_uniform(type(f_.result(i)))) return false;
+  if (inst.num_results != 1 || !ir::is_scalar(type(f_.result(i)))) return false;
   const ValueId result = f_.result(i);
-  const bool wide = type(result) == Type::U64;
+  const bool wide = ir::is_wide(type(result));
   const View view = wide ? View::R64 : View::R32;
   const auto in = [&](unsigned n) { return reg1(operands[n]); };
   for (const UniformBinary& rule : kTwoOperand)
@@ -51,6 +51,7 @@ bool Selector::uniform_inst(InstId i) {
       set(result, b_->def_tied(Inst::kIdNot, view, in(0), {}));
     return true;
   case Op::ZExt: return set(result, b_->copy(in(0))), true;
+  case Op::GangFirst: return set(result, gang_first(operands[0])), true;
   case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
   case Op::Lo: return set(result, b_->op_r32(Inst::kIdMov, r32(in(0)))), true;
   case Op::Hi: return set(result, b_->op_r64_tied(Inst::kIdShr, in(0), imm(32))), true;
@@ -77,7 +78,7 @@ bool Selector::uniform_inst(InstId i) {
     const u32 id = inst.op == Op::PopCount  ? Inst::kIdPopcnt
                    : inst.op == Op::CountLz ? Inst::kIdLzcnt
                                             : Inst::kIdTzcnt;
-    const bool wide_source = type(operands[0]) == Type::U64;
+    const bool wide_source = ir::is_wide(type(operands[0]));
     return set(result, b_->def(id, wide_source ? View::R64 : View::R32, {sized(in(0), wide_source)})), true;
   }
   case Op::BitSelect: {
@@ -101,7 +102,7 @@ bool Selector::uniform_inst(InstId i) {
 
 CondCode Selector::emit_compare(InstId icmp) {
   const auto operands = f_.operands(icmp);
-  const bool wide = type(operands[0]) == Type::U64;
+  const bool wide = ir::is_wide(type(operands[0]));
   const VReg a = reg1(operands[0]);
   u64 bits = 0;
   if (f_.is_const(operands[1], &bits) &&
@@ -134,7 +135,7 @@ VReg Selector::uniform_shift(InstId i) {
     const VReg count = b_->op_r32_tied(Inst::kIdAnd, reg1(operands[2]), imm(31));
     return b_->op_r32(Inst::kIdMov, r32(b_->op_r64(Inst::kIdShrx, r64(both), r64(count))));
   }
-  const bool wide = type(f_.result(i)) == Type::U64;
+  const bool wide = ir::is_wide(type(f_.result(i)));
   const View view = wide ? View::R64 : View::R32;
   const VReg value = reg1(operands[0]);
   u64 amount = 0;
@@ -148,7 +149,7 @@ VReg Selector::uniform_shift(InstId i) {
 
 VReg Selector::uniform_min_max(InstId i) {
   const Op op = f_[i].op;
-  const bool wide = type(f_.result(i)) == Type::U64;
+  const bool wide = ir::is_wide(type(f_.result(i)));
   const VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
   const u32 id = op == Op::UMin   ? Inst::kIdCmovb
                  : op == Op::UMax ? Inst::kIdCmova
@@ -160,7 +161,7 @@ VReg Selector::uniform_min_max(InstId i) {
 
 VReg Selector::uniform_select(InstId i) {
   const auto operands = f_.operands(i);
-  const bool wide = type(f_.result(i)) == Type::U64;
+  const bool wide = ir::is_wide(type(f_.result(i)));
   const VReg c = reg1(operands[0]), a = reg1(operands[1]), b = reg1(operands[2]);
   b_->emit(Inst::kIdTest, {r32(c), r32(c)});
   return b_->def_tied(Inst::kIdCmovnz, wide ? View::R64 : View::R32, b, {sized(a, wide)});

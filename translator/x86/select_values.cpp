@@ -9,7 +9,8 @@ Regs Selector::regs(ValueId v) {
   const Location& at = locations_[v.index];
   if (at.phase == phase_) return at.regs;
   const Regs r = materialize(v);
-  locations_[v.index] = {r, phase_, ir::is_uniform(type(v)) || is_recomputed(f_, v)};
+  locations_[v.index] = {r, phase_,
+                         !is_gang_recomputed(v) && (ir::is_uniform(type(v)) || is_recomputed(f_, v))};
   return r;
 }
 
@@ -41,6 +42,14 @@ Regs Selector::materialize(ValueId v) {
     b_->at(here);
     return r;
   }
+  if (is_gang_recomputed(v)) { // Not in the preamble: it differs from gang to gang.
+    const BlockId here = b_->current();
+    b_->at(head_);
+    const ValueId source = f_.operands(f_.def_id(v))[0];
+    const Regs r = def->op == Op::Splat ? splat(t, reg1(source)) : Regs{{first_lane(), VReg{}}};
+    b_->at(here);
+    return r;
+  }
   if (def != nullptr && def->op == Op::LaneId) return {{lane_ids(), VReg{}}};
   return hoisted([&]() -> Regs {
     if (def != nullptr && def->op == Op::Const) {
@@ -58,7 +67,7 @@ Regs Selector::materialize(ValueId v) {
     if (def != nullptr && def->op == Op::Splat) {
       const ValueId source = f_.operands(f_.def_id(v))[0];
       // Straight from memory, so that it can be had again for nothing.
-      if (locations_[source.index].phase != phase_ && is_in_slot(source) && t != Type::Mask) {
+      if (locations_[source.index].phase != phase_ && is_in_slot(source) && ir::is_vector(t)) {
         const bool wide = t == Type::V64;
         const VReg r = b_->remat().op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd,
                                       mem(kFrame, frame_.slot[source.index], wide ? View::R64 : View::R32));
@@ -78,6 +87,8 @@ Regs Selector::load_slot(ValueId v, bool remat) {
   case Type::U1:
   case Type::U32: return {{maybe_remat().load32(mem(kFrame, slot, View::R32)), VReg{}}};
   case Type::U64: return {{maybe_remat().load64(mem(kFrame, slot, View::R64)), VReg{}}};
+  case Type::G32: return {{maybe_remat().load32(slice(slot, 0, View::R32)), VReg{}}};
+  case Type::G64: return {{maybe_remat().load64(slice(slot, 0, View::R64)), VReg{}}};
   case Type::V32: return {{maybe_remat().load_vec(slice(slot, 0)), VReg{}}};
   case Type::V64: {
     const VReg lo = maybe_remat().load_vec(slice(slot, 0));
@@ -96,6 +107,8 @@ void Selector::store_slot(Type t, u32 slot, Regs value) {
   case Type::U1:
   case Type::U32:
   case Type::U64: return b_->store64(mem(kFrame, slot, View::R64), value.r[0]);
+  case Type::G32:
+  case Type::G64: return b_->store64(slice(slot, 0, View::R64), value.r[0]);
   case Type::V32:
   case Type::V64:
     for (unsigned p = 0; p < parts(t); ++p) b_->store_vec(slice(slot, p), value.r[p]);
@@ -164,6 +177,7 @@ VReg Selector::mask_of_u1(VReg bit) {
 
 Regs Selector::splat(Type t, VReg uniform) {
   if (t == Type::Mask) return {{mask_of_u1(uniform), VReg{}}};
+  if (ir::is_scalar(t)) return {{uniform, VReg{}}};
   const bool wide = t == Type::V64;
   VReg r;
   if (avx512()) {
@@ -176,13 +190,38 @@ Regs Selector::splat(Type t, VReg uniform) {
   return {{r, wide ? r : VReg{}}};
 }
 
-VReg Selector::lane_ids() {
-  static constexpr u32 kIota[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+VReg Selector::first_lane() {
   const VReg index = gang_index();
   const BlockId here = b_->current();
   b_->at(head_);
   const VReg first = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
-  const VReg ids = b_->op(Inst::kIdVpaddd, splat(Type::V32, first).r[0], table(kIota));
+  b_->at(here);
+  return first;
+}
+
+/// Made in the head of each gang: the gang's first lane, and splats of what differs from gang to gang.
+bool Selector::is_gang_recomputed(ValueId v) const {
+  const ir::Inst* def = f_.def(v);
+  if (def == nullptr || !is_recomputed(f_, v)) return false;
+  return def->op == Op::GangFirst ||
+         (def->op == Op::Splat && ir::is_gang(type(f_.operands(f_.def_id(v))[0])));
+}
+
+VReg Selector::gang_first(ValueId v) {
+  const bool wide = type(v) == Type::V64;
+  if (locations_[v.index].phase != phase_ && is_in_slot(v)) {
+    const Operand at = slice(frame_.slot[v.index], 0, wide ? View::R64 : View::R32);
+    return wide ? b_->load64(at) : b_->load32(at);
+  }
+  const Operand low = xmm(reg1(v));
+  return wide ? b_->op_r64(Inst::kIdVmovq, low) : b_->op_r32(Inst::kIdVmovd, low);
+}
+
+VReg Selector::lane_ids() {
+  static constexpr u32 kIota[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const BlockId here = b_->current();
+  b_->at(head_);
+  const VReg ids = b_->op(Inst::kIdVpaddd, splat(Type::V32, first_lane()).r[0], table(kIota));
   b_->at(here);
   return ids;
 }

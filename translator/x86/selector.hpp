@@ -11,9 +11,9 @@
 //   exit:      slices to slots; r15 += gang; if r15 != rbx + 256 goto head
 //   tail:      uniform values to slots; jump to the next part, or return
 //
-// A value is in registers thus: U* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two Vecs
-// in lane order; Mask one k register (AVX-512, bits beyond the gang zero) or one Vec of all-ones and zero
-// dwords (AVX2).
+// A value is in registers thus: U* and G* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two
+// Vecs in lane order; Mask one k register (AVX-512, bits beyond the gang zero) or one Vec of all-ones and
+// zero dwords (AVX2).
 #pragma once
 
 #include "translator/x86/lane_moves.hpp"
@@ -85,6 +85,9 @@ private:
   VReg mask_to_bits(VReg mask);  ///< and back; upper bits zero
   VReg mask_of_u1(VReg bit);
   Regs splat(Type t, VReg uniform);
+  VReg gang_first(ValueId v);
+  [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
+  VReg first_lane(); ///< the gang's first lane, in the head
   VReg lane_ids();
   /// Runs `body` with code going to the preamble.
   template <class F>
@@ -197,6 +200,8 @@ private:
     VReg base;  ///< Gpr; absent with wide indices
     Regs index; ///< V32, sign-extended, or with `wide` V64; absent if all lanes go to `base`
     bool wide = false;
+    unsigned scale_log2 = 0; ///< of 32-bit indices
+    bool may_wrap = false;   ///< 32-bit indices: lanes that count up may go from the largest to the smallest
     i64 disp = 0;
     unsigned dword_stride = 4;
     VReg mask;               ///< lanes that take part and are in range
@@ -206,6 +211,21 @@ private:
     [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
+  // select_rows.cpp: accesses with scalar addresses
+  void shaped_access(InstId i, std::span<VReg> out);
+  void row_access(InstId i, VReg base, i64 stride, std::span<VReg> out);
+  void wrapped_access(InstId i, std::span<VReg> out);
+  void lds_row(InstId i, std::span<VReg> out);
+  Access indexed_access(InstId i);
+  Access masked_access(InstId i);
+  Access lds_lanes(InstId i, VReg start);
+  VReg lds_base(u64 frame_offset);
+  VReg lane_offsets(i64 stride);
+  Regs lane_addresses(InstId i); ///< for those who need the vector
+  void scattered(InstId i, const Access& a, std::span<VReg> out);
+  template <class Hot, class Cold>
+  void hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold);
+  void test_all(VReg mask, CondCode& if_not_all);
   void perform_or_call(InstId i, std::span<VReg> out);
   void perform(InstId i, const Access& a, std::span<VReg> out);
   Access global_access(InstId i);

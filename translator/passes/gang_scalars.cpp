@@ -1,0 +1,167 @@
+#include "translator/passes/gang_scalars.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+Type gang_type(Type t) { return is_wide(t) ? Type::G64 : Type::G32; }
+Type uniform_type(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
+
+} // namespace
+
+GangScalars::GangScalars(Function& f, const Cfg& cfg, const LaneShapes& shapes)
+    : f_(f), cfg_(cfg), shapes_(shapes), before_(f.num_insts()), after_(f.num_insts()),
+      at_start_(f.num_blocks()), at_end_(f.num_blocks()) {}
+
+GangScalars::Place GangScalars::behind(ValueId v) {
+  const InstId i = f_.def_id(v);
+  const BlockId b = f_.def_block(v);
+  if (!i.valid()) return {&at_start_[b.index], b, f_[b].pc};
+  return {&after_[i.index], b, f_[i].pc};
+}
+
+GangScalars::Place GangScalars::before(InstId i) { return {&before_[i.index], f_[i].block, f_[i].pc}; }
+
+ValueId GangScalars::emit(const Place& at, const Inst& proto, std::initializer_list<ValueId> operands,
+                          Type t) {
+  const InstId i = f_.make(proto, {operands.begin(), operands.size()}, {&t, 1});
+  f_[i].block = at.block;
+  f_[i].pc = at.pc;
+  at.list->push_back(i);
+  return f_.result(i);
+}
+
+ValueId GangScalars::as_gang(const Place& at, ValueId v) {
+  const Type t = f_.type(v);
+  if (is_gang(t)) return v;
+  Inst proto;
+  proto.op = Op::Splat;
+  return emit(at, proto, {v}, gang_type(t));
+}
+
+ValueId GangScalars::binary(const Place& at, Op op, ValueId a, ValueId b, u64 imm) {
+  u64 bits = 0;
+  const bool shift = op == Op::Shl || op == Op::LShr || op == Op::AShr;
+  if ((op == Op::Add || op == Op::Sub || shift) && f_.is_const(b, &bits) && bits == 0) return a;
+  if (op == Op::Add && f_.is_const(a, &bits) && bits == 0) return b;
+  Inst proto;
+  proto.op = op;
+  proto.imm = imm;
+  const bool uniform = is_uniform(f_.type(a)) && is_uniform(f_.type(b));
+  if (!uniform) a = as_gang(at, a);
+  if (!uniform && !(shift && f_.type(b) == Type::U32)) b = as_gang(at, b);
+  const bool widens = op == Op::Join || op == Op::UMulWide || op == Op::SMulWide;
+  const Type t = widens ? wide_of(f_.type(a)) : f_.type(a);
+  return emit(at, proto, {a, b}, t);
+}
+
+ValueId GangScalars::constant(InstId i, Type t, u64 bits) {
+  Inst proto;
+  proto.op = Op::Const;
+  proto.imm = bits;
+  return emit(before(i), proto, {}, t);
+}
+ValueId GangScalars::op(InstId i, Op op, ValueId a, ValueId b) { return binary(before(i), op, a, b); }
+ValueId GangScalars::zext(InstId i, ValueId a) {
+  Inst proto;
+  proto.op = Op::ZExt;
+  return emit(before(i), proto, {a}, wide_of(f_.type(a)));
+}
+
+ValueId GangScalars::first(ValueId v) {
+  if (const auto it = first_.find(v.index); it != first_.end()) return it->second;
+  if (!f_.def_id(v).valid()) return of_parameter(v); // Remembers itself, before it comes by again.
+  return first_[v.index] = of_instruction(v);
+}
+
+/// Ops that have a scalar rule and whose per-lane operands are all strided.
+bool GangScalars::sinks_through(InstId i) const {
+  switch (f_[i].op) {
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::AndNot:
+  case Op::Shl:
+  case Op::LShr:
+  case Op::AShr:
+  case Op::Join:
+  case Op::UMulWide:
+  case Op::SMulWide:
+  case Op::ZExt:
+  case Op::SExt:
+  case Op::Lo:
+  case Op::Hi:
+  case Op::Not: break;
+  default: return false;
+  }
+  for (const ValueId x : f_.operands(i))
+    if (!shapes_[x].strided()) return false;
+  return true;
+}
+
+ValueId GangScalars::of_instruction(ValueId v) {
+  const InstId i = f_.def_id(v);
+  const Inst inst = f_[i];
+  const Place at = behind(v);
+  Inst proto;
+  proto.op = inst.op;
+  if (inst.op == Op::Splat) return f_.operands(i)[0];
+  if (inst.op == Op::Const) {
+    proto.imm = inst.imm;
+    return emit(at, proto, {}, uniform_type(f_.type(v)));
+  }
+  if (!sinks_through(i)) {
+    proto.op = Op::GangFirst;
+    return emit(at, proto, {v}, gang_type(f_.type(v)));
+  }
+  const ValueId a = first(f_.operands(i)[0]);
+  if (inst.num_operands == 2) return binary(at, inst.op, a, first(f_.operands(i)[1]), inst.imm);
+  const Type t = is_uniform(f_.type(a)) ? uniform_type(f_.type(v)) : gang_type(f_.type(v));
+  return emit(at, proto, {a}, t);
+}
+
+/// A parameter of the same block that takes the first lanes of the arguments.
+ValueId GangScalars::of_parameter(ValueId v) {
+  const BlockId b = f_[v].block;
+  const u32 from = f_[v].index;
+  const auto to = static_cast<u32>(f_[b].params.size());
+  const ValueId param = first_[v.index] = f_.add_param(b, gang_type(f_.type(v)));
+  std::vector<BlockId> preds = cfg_.preds[b.index];
+  std::sort(preds.begin(), preds.end());
+  preds.erase(std::unique(preds.begin(), preds.end()), preds.end());
+  for (const BlockId p : preds) // Places for all first: arguments may ask for further parameters here.
+    for (Successor& s : f_[p].successors)
+      if (s.block == b) s.args.resize(to + 1);
+  for (const BlockId p : preds)
+    for (u32 n = 0; n < f_[p].successors.size(); ++n) {
+      if (f_[p].successors[n].block != b) continue;
+      const Place end{&at_end_[p.index], p, f_[f_.terminator(p)].pc};
+      const ValueId arg = as_gang(end, first(f_[p].successors[n].args[from]));
+      f_[p].successors[n].args[to] = arg;
+    }
+  return param;
+}
+
+void GangScalars::finish() {
+  const auto known = static_cast<u32>(before_.size()); // Later instructions are the new ones.
+  for (const BlockId b : cfg_.rpo) {
+    std::vector<InstId> insts = at_start_[b.index];
+    const auto append = [&](const std::vector<InstId>& more) {
+      insts.insert(insts.end(), more.begin(), more.end());
+    };
+    for (const InstId i : f_[b].insts) {
+      if (i == f_.terminator(b)) append(at_end_[b.index]);
+      if (i.index < known) append(before_[i.index]);
+      insts.push_back(i);
+      if (i.index < known) append(after_[i.index]);
+    }
+    f_[b].insts = std::move(insts);
+  }
+}
+
+} // namespace lanewise::passes

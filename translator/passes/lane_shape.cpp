@@ -1,0 +1,235 @@
+#include "translator/passes/lane_shape.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr LaneShape kVarying{LaneShape::Kind::Varying, 0, 0};
+constexpr LaneShape kUnseen{};
+
+i64 wrapped(i64 stride, Type t) { return is_wide(t) ? stride : static_cast<i32>(stride); }
+
+} // namespace
+
+LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
+    : f_(f), gang_lanes_(gang_lanes), limits_(f), shapes_(f.num_values()) {
+  // Downwards from "not seen": the stride is found once and after that can only be lost, the known zeros
+  // shrink.
+  const auto lower = [&](ValueId v, LaneShape shape) {
+    LaneShape& old = shapes_[v.index];
+    if (old.strided() && shape.strided()) {
+      if (old.stride != shape.stride) shape = kVarying;
+      shape.zero_bits = std::min(shape.zero_bits, old.zero_bits);
+    }
+    if (old == shape || old.kind == LaneShape::Kind::Varying) return false;
+    old = shape;
+    return true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BlockId b : cfg.rpo) {
+      for (u32 p = 0; p < f[b].params.size(); ++p)
+        if (is_vector(f.type(f[b].params[p]))) changed |= lower(f[b].params[p], merge(b, p, cfg));
+      for (const InstId i : f[b].insts) {
+        if (f[i].num_results == 0 || !is_vector(f.type(f.result(i)))) continue;
+        const LaneShape shape = evaluate(i);
+        for (unsigned r = 0; r < f[i].num_results; ++r) changed |= lower(f.result(i, r), shape);
+      }
+    }
+  }
+}
+
+LaneShape LaneShapes::merge(BlockId b, u32 param, const Cfg& cfg) const {
+  LaneShape shape = kUnseen;
+  for (const BlockId p : cfg.preds[b.index])
+    for (const Successor& s : f_[p].successors) {
+      if (s.block != b) continue;
+      const LaneShape& arg = shapes_[s.args[param].index];
+      if (arg == kUnseen) continue;
+      if (!arg.strided() || (shape.strided() && shape.stride != arg.stride)) return kVarying;
+      const u8 zeros = shape.strided() ? std::min(shape.zero_bits, arg.zero_bits) : arg.zero_bits;
+      shape = arg;
+      shape.zero_bits = zeros;
+    }
+  return shape;
+}
+
+LaneShape LaneShapes::made(ValueId v, i64 stride, unsigned zero_bits) const {
+  const Type t = f_.type(v);
+  const u64 ones = limits_.ones(v);
+  const unsigned known = stride == 0 ? static_cast<unsigned>(std::countr_zero(ones)) : 0;
+  const u8 zeros = static_cast<u8>(std::min(std::max(zero_bits, known), bit_width(t)));
+  return {LaneShape::Kind::Strided, zeros, wrapped(stride, t)};
+}
+
+bool LaneShapes::constant(ValueId v, u64& bits) const {
+  const Inst* inst = f_.def(v);
+  if (inst != nullptr && inst->op == Op::Splat) v = f_.operands(f_.def_id(v))[0];
+  return f_.is_const(v, &bits);
+}
+
+u64 LaneShapes::changing_bits(const LaneShape& s) const {
+  if (s.stride == 0) return 0;
+  if (s.stride < 0 || s.stride > 1 << 20) return ~u64{0};
+  const u64 span = static_cast<u64>(s.stride) * (gang_lanes_ - 1);
+  const auto width = static_cast<unsigned>(std::bit_width(span));
+  return width <= s.zero_bits ? (u64{1} << width) - 1 : ~u64{0};
+}
+
+bool LaneShapes::is_exact(ValueId v, bool is_signed) const {
+  const LaneShape& s = (*this)[v];
+  if (!s.strided()) return false;
+  if (s.stride == 0) return true;
+  const u64 limit = is_signed ? u64{1} << 31 : u64{1} << 32;
+  // A lane below the limit by less than the stride would be followed by one that wraps.
+  return s.stride > 0 && limits_.max(v) < limit - static_cast<u64>(s.stride);
+}
+
+LaneShape LaneShapes::evaluate(InstId i) const {
+  const Inst& inst = f_[i];
+  const ValueId v = f_.result(i);
+  const auto x = f_.operands(i);
+  const auto log2_lanes = static_cast<unsigned>(std::countr_zero(gang_lanes_));
+  switch (inst.op) {
+  case Op::Const:
+  case Op::Splat: // Of a G* or U*: the same in the gang's lanes.
+    return made(v, 0, 0);
+  case Op::LaneId: return made(v, 1, log2_lanes);
+  case Op::InitVgpr:
+    if (inst.imm == 0) return f_.launch.x_counts(gang_lanes_) ? made(v, 1, log2_lanes) : kVarying;
+    return f_.launch.is_uniform(static_cast<u32>(inst.imm), gang_lanes_) ? made(v, 0, 0) : kVarying;
+  default: break;
+  }
+  if (inst.op == Op::Load) return load(i);
+  const OpInfo& op = info(inst.op);
+  if (!op.is(kPure) || inst.num_results != 1) return kVarying;
+  bool all_uniform = true;
+  for (unsigned n = 0; n < x.size(); ++n) {
+    const Type t = f_.type(x[n]);
+    if (t == Type::Mask || op.reads_whole(n)) return kVarying;
+    if (!is_vector(t)) continue;
+    const LaneShape& s = (*this)[x[n]];
+    if (s == kUnseen) return kUnseen;
+    if (!s.strided()) return kVarying;
+    all_uniform &= s.uniform();
+  }
+  if (inst.op == Op::WriteLane) return kVarying;
+  const auto in = [&](unsigned n) { return (*this)[x[n]]; };
+  switch (inst.op) {
+  case Op::Add:
+  case Op::Sub: {
+    const i64 other =
+        inst.op == Op::Add ? in(1).stride : static_cast<i64>(0 - static_cast<u64>(in(1).stride));
+    return made(v, static_cast<i64>(static_cast<u64>(in(0).stride) + static_cast<u64>(other)),
+                std::min(in(0).zero_bits, in(1).zero_bits));
+  }
+  case Op::Mul:
+  case Op::UMulWide: return multiply(i);
+  case Op::And:
+  case Op::Or:
+  case Op::Xor: return logic(i);
+  case Op::Shl:
+  case Op::LShr:
+  case Op::AShr: return shift(i);
+  case Op::ZExt:
+  case Op::SExt:
+    return is_exact(x[0], inst.op == Op::SExt) ? made(v, in(0).stride, in(0).zero_bits) : kVarying;
+  case Op::Lo: return made(v, in(0).stride, in(0).zero_bits);
+  case Op::Hi:
+    return limits_.max(x[0]) >> 32 == 0 || changing_bits(in(0)) >> 32 == 0 ? made(v, 0, 0) : kVarying;
+  case Op::Join: return join(i);
+  case Op::Select:
+    return in(1).stride == in(2).stride ? made(v, in(1).stride, std::min(in(1).zero_bits, in(2).zero_bits))
+                                        : kVarying;
+  default: return all_uniform ? made(v, 0, 0) : kVarying;
+  }
+}
+
+/// One address in all lanes, all of which load: one value (shape_addresses makes one load of it).
+LaneShape LaneShapes::load(InstId i) const {
+  const Inst& inst = f_[i];
+  const auto x = f_.operands(i);
+  u64 mask = 0;
+  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds) return kVarying;
+  if (!f_.is_const(x.back(), &mask) || ~mask != 0) return kVarying;
+  if (inst.mem.form == AddressForm::Row) return inst.mem.stride == 0 ? made(f_.result(i), 0, 0) : kVarying;
+  if (inst.mem.form != AddressForm::Lanes) return kVarying;
+  const LaneShape& address = (*this)[x[0]];
+  return address == kUnseen ? kUnseen : address.uniform() ? made(f_.result(i), 0, 0) : kVarying;
+}
+
+LaneShape LaneShapes::multiply(InstId i) const {
+  const auto x = f_.operands(i);
+  const ValueId v = f_.result(i);
+  if ((*this)[x[0]].uniform() && (*this)[x[1]].uniform()) return made(v, 0, 0);
+  for (unsigned n = 0; n < 2; ++n) {
+    u64 factor = 0;
+    if (!constant(x[n], factor) || factor > 1 << 20) continue;
+    const LaneShape& s = (*this)[x[1 - n]];
+    if (f_[i].op == Op::UMulWide && !is_exact(x[1 - n], false)) continue;
+    if (s.stride > 1 << 20 || s.stride < -(1 << 20)) continue;
+    return made(v, s.stride * static_cast<i64>(factor),
+                s.zero_bits + (factor == 0 ? 64 : static_cast<unsigned>(std::countr_zero(factor))));
+  }
+  return kVarying;
+}
+
+LaneShape LaneShapes::logic(InstId i) const {
+  const auto x = f_.operands(i);
+  const ValueId v = f_.result(i);
+  const Op op = f_[i].op;
+  const LaneShape a = (*this)[x[0]], b = (*this)[x[1]];
+  if (a.uniform() && b.uniform()) return made(v, 0, 0);
+  if (op != Op::And && limits_.disjoint_bits(x[0], x[1]))
+    return made(v, static_cast<i64>(static_cast<u64>(a.stride) + static_cast<u64>(b.stride)),
+                std::min(a.zero_bits, b.zero_bits));
+  for (unsigned n = 0; n < 2; ++n) { // A constant with one that changes only in known bits.
+    u64 bits = 0;
+    if (!constant(x[n], bits)) continue;
+    const LaneShape& s = n == 0 ? b : a;
+    const u64 changing = changing_bits(s), touched = op == Op::And ? ~bits : bits;
+    if (op == Op::And && (limits_.ones(x[1 - n]) & ~bits) == 0) return made(v, s.stride, s.zero_bits);
+    if (changing == ~u64{0}) continue;
+    if ((touched & changing) == 0)
+      return made(v, s.stride, op == Op::And ? s.zero_bits : static_cast<unsigned>(std::bit_width(changing)));
+    if (op == Op::And && (bits & changing) == 0) return made(v, 0, 0);
+  }
+  return kVarying;
+}
+
+LaneShape LaneShapes::shift(InstId i) const {
+  const auto x = f_.operands(i);
+  const ValueId v = f_.result(i);
+  const Op op = f_[i].op;
+  const LaneShape s = (*this)[x[0]];
+  u64 n = 0;
+  if (!constant(x[1], n))
+    return s.uniform() && (!is_vector(f_.type(x[1])) || (*this)[x[1]].uniform()) ? made(v, 0, 0) : kVarying;
+  n &= bit_width(f_.type(v)) - 1;
+  if (op == Op::Shl)
+    return made(v, static_cast<i64>(static_cast<u64>(s.stride) << n), s.zero_bits + static_cast<unsigned>(n));
+  if (s.uniform()) return made(v, 0, 0);
+  const u64 changing = changing_bits(s);
+  if (changing >> n == 0) return made(v, 0, 0);
+  // Without carries from below, the bits above change as the stride's do.
+  const bool no_carry = (static_cast<u64>(s.stride) & ((u64{1} << n) - 1)) == 0;
+  const unsigned zeros = s.zero_bits > n ? s.zero_bits - static_cast<unsigned>(n) : 0;
+  const bool exact = changing != ~u64{0} || (f_.type(v) == Type::V32 && is_exact(x[0], op == Op::AShr));
+  return no_carry && exact ? made(v, s.stride >> n, zeros) : kVarying;
+}
+
+LaneShape LaneShapes::join(InstId i) const {
+  const auto x = f_.operands(i);
+  const ValueId v = f_.result(i);
+  const LaneShape lo = (*this)[x[0]], hi = (*this)[x[1]];
+  if (!is_exact(x[0], false)) return kVarying;
+  return made(v, static_cast<i64>((static_cast<u64>(hi.stride) << 32) + static_cast<u64>(lo.stride)),
+              lo.zero_bits);
+}
+
+} // namespace lanewise::passes

@@ -1,0 +1,54 @@
+// How a value changes from lane to lane within a gang.
+#pragma once
+
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/value_limits.hpp"
+
+namespace lanewise::passes {
+
+/// Strided: in every gang, lane l holds (lane 0's value) + l * stride, modulo the width - in all lanes,
+/// active or not. A stride of 0 is "uniform in the gang".
+struct LaneShape {
+  enum class Kind : u8 { Unseen, Strided, Varying };
+  Kind kind = Kind::Unseen;
+  u8 zero_bits = 0; ///< of lane 0's value, how many low bits are known to be 0
+  i64 stride = 0;   ///< sign-extended from the value's width
+
+  [[nodiscard]] bool strided() const { return kind == Kind::Strided; }
+  [[nodiscard]] bool uniform() const { return strided() && stride == 0; }
+  friend bool operator==(const LaneShape&, const LaneShape&) = default;
+};
+
+/// The shapes of all vectors of a function, to a fixed point over loops: all lanes of a gang take the same
+/// path, so a block parameter has the shape that its arguments share.
+class LaneShapes {
+public:
+  LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes);
+
+  [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const { return shapes_[v.index]; }
+  /// The lanes of a strided V32, taken as unsigned (signed) numbers, differ by exactly the stride: no lane
+  /// wraps.
+  [[nodiscard]] bool is_exact(ir::ValueId v, bool is_signed) const;
+  [[nodiscard]] const ValueLimits& limits() const { return limits_; }
+
+private:
+  const ir::Function& f_;
+  unsigned gang_lanes_;
+  ValueLimits limits_;
+  std::vector<LaneShape> shapes_;
+
+  [[nodiscard]] LaneShape evaluate(ir::InstId i) const;
+  [[nodiscard]] LaneShape merge(ir::BlockId b, u32 param, const ir::Cfg& cfg) const;
+  [[nodiscard]] LaneShape load(ir::InstId i) const;
+  [[nodiscard]] LaneShape logic(ir::InstId i) const;
+  [[nodiscard]] LaneShape shift(ir::InstId i) const;
+  [[nodiscard]] LaneShape multiply(ir::InstId i) const;
+  [[nodiscard]] LaneShape join(ir::InstId i) const;
+  [[nodiscard]] LaneShape made(ir::ValueId v, i64 stride, unsigned zero_bits) const;
+  [[nodiscard]] bool constant(ir::ValueId v, u64& bits) const;
+  /// The bits of the value that differ from lane to lane: as a mask of the form 2^m - 1, or all if lane 0's
+  /// value is not known to have room for them.
+  [[nodiscard]] u64 changing_bits(const LaneShape& s) const;
+};
+
+} // namespace lanewise::passes

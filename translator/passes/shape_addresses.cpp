@@ -1,0 +1,145 @@
+// Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
+// fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
+#include "translator/passes/gang_scalars.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <limits>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// An address as a sum: strided 64-bit terms, each shifted, and at most one 32-bit index that is extended
+/// first.
+struct Sum {
+  struct Term {
+    ValueId value; ///< strided V64
+    unsigned shift;
+  };
+  std::vector<Term> terms;
+  i64 stride = 0; ///< of all terms together
+  ValueId index;  ///< V32, or invalid
+  bool index_sign = false;
+  unsigned scale = 0;
+};
+
+class Shaper {
+public:
+  Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes)
+      : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), shapes_(f, cfg_, gang_lanes),
+        scalars_(f, cfg_, shapes_) {}
+
+  void run() {
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::Load || f_[i].op == Op::Store) visit(i);
+    scalars_.finish();
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  unsigned gang_lanes_;
+  u32 lds_bytes_;
+  const LaneShapes shapes_;
+  GangScalars scalars_;
+
+  void visit(InstId i) {
+    if (f_[i].mem.form != AddressForm::Lanes) return;
+    switch (f_[i].mem.space) {
+    case Space::Global: return global(i);
+    case Space::Lds: return lds(i);
+    case Space::Scratch:
+      if (shapes_[f_.operands(i)[0]].uniform()) make_row(i, scalars_.first(f_.operands(i)[0]), 0);
+      return;
+    default: return;
+    }
+  }
+
+  static bool fits_stride(i64 stride) {
+    return stride >= std::numeric_limits<i16>::min() && stride <= std::numeric_limits<i16>::max();
+  }
+
+  void set_address(InstId i, std::initializer_list<ValueId> address) {
+    const auto old = f_.operands(i);
+    std::vector<ValueId> operands(address);
+    operands.insert(operands.end(), old.begin() + 1, old.end());
+    f_.set_operands(i, operands);
+  }
+  void make_row(InstId i, ValueId address, i64 stride) {
+    set_address(i, {address});
+    f_[i].mem.form = AddressForm::Row;
+    f_[i].mem.stride = static_cast<i16>(stride);
+  }
+
+  void lds(InstId i) {
+    const ValueId address = f_.operands(i)[0];
+    const LaneShape& s = shapes_[address];
+    if (!s.strided() || s.stride < 0 || !fits_stride(s.stride)) return;
+    const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
+    f_[i].mem.in_range = end <= lds_bytes_ && shapes_.is_exact(address, false);
+    make_row(i, scalars_.first(address), s.stride);
+  }
+
+  void global(InstId i) {
+    const ValueId address = f_.operands(i)[0];
+    Sum sum;
+    if (!add(sum, address, 0) || !fits_stride(sum.stride)) return;
+    if (!sum.index.valid()) return make_row(i, base(i, sum), sum.stride);
+    if (sum.stride != 0 || sum.scale > 3) return;
+    const LaneShape& index = shapes_[sum.index];
+    const bool strided = index.strided() && fits_stride(index.stride);
+    if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
+    const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
+    set_address(i, {base(i, sum), index_operand});
+    f_[i].mem.form = strided ? AddressForm::Wrapped : AddressForm::Indexed;
+    f_[i].mem.index_sign = sum.index_sign;
+    f_[i].mem.scale = static_cast<u8>(sum.scale);
+  }
+
+  /// Adds (v << shift) to the sum; false if that has no such form.
+  bool add(Sum& sum, ValueId v, unsigned shift) {
+    if (shapes_[v].strided()) {
+      sum.terms.push_back({v, shift});
+      sum.stride += static_cast<i64>(static_cast<u64>(shapes_[v].stride) << shift);
+      return true;
+    }
+    const InstId i = f_.def_id(v);
+    if (!i.valid()) return false;
+    const auto x = f_.operands(i);
+    u64 n = 0;
+    switch (f_[i].op) {
+    case Op::Add: return add(sum, x[0], shift) && add(sum, f_.operands(i)[1], shift);
+    case Op::Shl:
+      return f_.is_const(x[1], &n) && n + shift < 32 && add(sum, x[0], shift + static_cast<unsigned>(n));
+    case Op::ZExt:
+    case Op::SExt:
+      if (sum.index.valid()) return false;
+      sum.index = x[0];
+      sum.index_sign = f_[i].op == Op::SExt;
+      sum.scale = shift;
+      return true;
+    default: return false;
+    }
+  }
+
+  ValueId base(InstId i, const Sum& sum) {
+    ValueId total;
+    for (const Sum::Term& t : sum.terms) {
+      ValueId term = scalars_.first(t.value);
+      if (t.shift != 0) term = scalars_.op(i, Op::Shl, term, scalars_.constant(i, Type::U32, t.shift));
+      total = total.valid() ? scalars_.op(i, Op::Add, total, term) : term;
+    }
+    return total.valid() ? total : scalars_.constant(i, Type::U64, 0);
+  }
+};
+
+} // namespace
+
+void shape_addresses(Function& f, unsigned gang_lanes, u32 lds_bytes) {
+  Shaper(f, gang_lanes, lds_bytes).run();
+}
+
+} // namespace lanewise::passes

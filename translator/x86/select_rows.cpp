@@ -1,0 +1,170 @@
+// Accesses whose addresses are scalar: no test where the row is known, one of a scalar where it might wrap or
+// leave the allocation, with gathers and scatters behind it.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+Selector::Access Selector::masked_access(InstId i) {
+  const ValueId mask = f_.operands(i).back();
+  Access a;
+  a.mask = reg1(mask);
+  u64 bits = 0;
+  a.full = f_.is_const(mask, &bits) && ~bits == 0;
+  a.disp = static_cast<i32>(f_[i].imm);
+  return a;
+}
+
+void Selector::shaped_access(InstId i, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  for (const ValueId v : f_.operands(i)) (void)regs(v); // All ways see them.
+  if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
+  switch (inst.mem.form) {
+  case ir::AddressForm::Row: return row_access(i, reg1(f_.operands(i)[0]), inst.mem.stride, out);
+  case ir::AddressForm::Wrapped: return wrapped_access(i, out);
+  default: return perform(i, indexed_access(i), out);
+  }
+}
+
+/// Goes on behind whichever way was taken.
+template <class Hot, class Cold>
+void Selector::hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold) {
+  const BlockId slow = b_->add_block(true), fast = b_->add_block(), join = b_->add_block();
+  std::array<VReg, 4> params{};
+  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+  b_->branch(cold_if, slow, fast);
+  b_->at(fast);
+  hot();
+  b_->jump(join, out);
+  b_->at(slow);
+  cold();
+  b_->jump(join, out);
+  b_->at(join);
+  std::copy_n(params.begin(), out.size(), out.begin());
+}
+
+void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
+  if (f_[i].op == Op::Load) return load_scattered(i, a, out);
+  const auto operands = f_.operands(i);
+  std::array<VReg, 4> values{};
+  const unsigned first = ir::address_operands(f_[i].mem),
+                 count = static_cast<unsigned>(operands.size()) - first - 1;
+  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[first + d]);
+  store_scattered(i, a, {values.data(), count});
+}
+
+/// lane * stride in each lane.
+VReg Selector::lane_offsets(i64 stride) {
+  std::array<u32, 16> offsets{};
+  for (u32 l = 0; l < lanes(); ++l) offsets[l] = l * static_cast<u32>(stride);
+  return table(offsets.data());
+}
+
+/// ZF or CF tell whether all lanes of the gang are set.
+void Selector::test_all(VReg mask, CondCode& if_not_all) {
+  const VReg bits = mask_to_bits(mask);
+  b_->emit(Inst::kIdCmp, {r32(bits), imm(avx512() ? 0xffff : 0xff)});
+  if_not_all = CondCode::kNotEqual;
+}
+
+void Selector::row_access(InstId i, VReg base, i64 stride, std::span<VReg> out) {
+  const u32 bytes = f_[i].mem.bytes;
+  Access a = masked_access(i);
+  a.base = base;
+  if (stride == 0) return perform(i, a, out);
+  Access spread = a;
+  spread.index.r[0] = lane_offsets(stride);
+  if (stride != static_cast<i64>(bytes) || bytes == 12) return scattered(i, spread, out);
+  a.contiguous = true;
+  const bool narrow = bytes < 4 && !avx512();
+  if (narrow && f_[i].op == Op::Store) return scattered(i, spread, out);
+  if (a.full || (bytes != 16 && !narrow)) return perform(i, a, out);
+  CondCode partial{};
+  test_all(a.mask, partial);
+  hot_or_cold(
+      partial, out, [&] { perform(i, a, out); }, [&] { scattered(i, spread, out); });
+}
+
+/// Compares the first index with the last from which the others do not wrap.
+void Selector::wrapped_access(InstId i, std::span<VReg> out) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  const VReg base = reg1(f_.operands(i)[0]), index = reg1(f_.operands(i)[1]);
+  const i64 span = i64{mem_attr.stride} * (lanes() - 1);
+  const bool up = span >= 0;
+  CondCode wraps{};
+  i64 limit = 0;
+  if (mem_attr.index_sign) {
+    limit = (up ? i64{0x7fff'ffff} : -i64{0x8000'0000}) - span;
+    wraps = up ? CondCode::kSignedGT : CondCode::kSignedLT;
+  } else {
+    limit = (up ? i64{0xffff'ffff} : 0) - span;
+    wraps = up ? CondCode::kUnsignedGT : CondCode::kUnsignedLT;
+  }
+  b_->emit(Inst::kIdCmp, {r32(index), imm(static_cast<i32>(limit))});
+  const auto hot = [&] {
+    const VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(index)) : index;
+    const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, mem_attr.scale, 0, View::R64));
+    row_access(i, first, i64{mem_attr.stride} << mem_attr.scale, out);
+  };
+  const auto cold = [&] {
+    Access a = masked_access(i);
+    a.wide = true;
+    a.index = lane_addresses(i);
+    scattered(i, a, out);
+  };
+  hot_or_cold(wraps, out, hot, cold);
+}
+
+/// Hardware sign-extends indices; unsigned ones are moved down by half their range, and the base up.
+Selector::Access Selector::indexed_access(InstId i) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  Access a = masked_access(i);
+  a.base = reg1(f_.operands(i)[0]);
+  a.index.r[0] = reg1(f_.operands(i)[1]);
+  a.scale_log2 = mem_attr.scale;
+  a.may_wrap = true;
+  if (mem_attr.index_sign) return a;
+  a.index.r[0] = vxor(a.index.r[0], b_->splat32(0x8000'0000));
+  const VReg half = hoisted([&] { return b_->const64(u64{0x8000'0000} << mem_attr.scale); });
+  a.base = b_->op_r64_tied(Inst::kIdAdd, a.base, r64(half));
+  return a;
+}
+
+void Selector::lds_row(InstId i, std::span<VReg> out) {
+  using runtime::WaveFrame;
+  const ir::Inst& inst = f_[i];
+  const VReg start = reg1(f_.operands(i)[0]);
+  const VReg lds = lds_base(offsetof(WaveFrame, lds));
+  const auto hot = [&] {
+    row_access(i, b_->op_r64(Inst::kIdLea, mem_index(lds, start, 0, 0, View::R64)), inst.mem.stride, out);
+  };
+  if (inst.mem.in_range) return hot();
+  const i64 end = static_cast<i64>(inst.imm) + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
+  const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
+  b_->emit(Inst::kIdCmp, {r64(last), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
+  hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
+    const VReg lanes = b_->op(Inst::kIdVpaddd, splat(Type::V32, start).r[0], lane_offsets(inst.mem.stride));
+    scattered(i, lds_lanes(i, lanes), out);
+  });
+}
+
+Regs Selector::lane_addresses(InstId i) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  const auto operands = f_.operands(i);
+  const auto spread = [&](ValueId first) { // Modulo its width.
+    return b_->op(Inst::kIdVpaddd, splat(Type::V32, reg1(first)).r[0], lane_offsets(mem_attr.stride));
+  };
+  switch (mem_attr.form) {
+  case ir::AddressForm::Row: return {{spread(operands[0]), VReg{}}}; // Private memory: 32 bits.
+  case ir::AddressForm::Wrapped: {
+    const VReg index = spread(operands[1]), base = splat(Type::V64, reg1(operands[0])).r[0];
+    Regs wide;
+    for (unsigned p = 0; p < 2; ++p)
+      wide.r[p] =
+          b_->op(Inst::kIdVpaddq, shl_imm(widen(index, p, mem_attr.index_sign), mem_attr.scale, true), base);
+    return wide;
+  }
+  default: return regs(operands[0]);
+  }
+}
+
+} // namespace lanewise::x86
