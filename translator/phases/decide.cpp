@@ -34,6 +34,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <memory_resource>
+#include <span>
 #include <unordered_map>
 
 namespace lanewise::phases {
@@ -42,7 +44,8 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxNodes = 800;
+/// Blocks that the proofs about one branch may look at, over all joins that are tried.
+constexpr std::size_t kMaxNodes = 1000;
 constexpr unsigned kMaxJoins = 6;
 
 using Symbol = u32;
@@ -52,24 +55,32 @@ constexpr Symbol kTop = ~0u, kConflict = ~0u - 1, kEmpty = ~0u - 2;
 /// of the past.
 class Symbols {
 public:
-  Symbols(const Function& f, const passes::MaskFacts& facts) : f_(f), facts_(facts), next_(f.num_values()) {}
+  Symbols(const Function& f, const passes::MaskFacts& facts, std::pmr::memory_resource* arena)
+      : f_(f), facts_(facts), next_(f.num_values()), nodes_(arena), numbers_(arena) {}
 
   /// Something nobody else equals: the value `v` as computed anew in context `context` of side `side`.
   Symbol fresh(unsigned side, u32 context, ValueId v) {
-    return number({~u64{0}, u64{side} << 32 | context, v.index});
+    Key key(numbers_.get_allocator());
+    key.assign({~u64{0}, u64{side} << 32 | context, v.index});
+    return number(std::move(key));
   }
 
   /// Result `r` of pure instruction `i` on operands with these symbols.
-  Symbol expression(InstId i, unsigned r, const std::vector<Symbol>& x) {
+  Symbol expression(InstId i, unsigned r, std::span<const Symbol> x) {
     const Inst& inst = f_[i];
     if (f_.type(f_.result(i, r)) == Type::Mask)
       if (const Symbol s = simplify(inst.op, x); s != kTop) return s;
     if (inst.op == Op::U64ToMask || inst.op == Op::MaskToU64)
       if (const Node* n = node(x[0]); n != nullptr && n->is_conversion_back(inst.op)) return n->x[0];
-    std::vector<u64> key{static_cast<u64>(inst.op) << 8 | r, inst.imm, fp_key(inst.fp)};
+    Key key(numbers_.get_allocator());
+    key.reserve(3 + x.size());
+    key.assign({static_cast<u64>(inst.op) << 8 | r, inst.imm, fp_key(inst.fp)});
     key.insert(key.end(), x.begin(), x.end());
     const Symbol s = number(std::move(key));
-    if (s - f_.num_values() == nodes_.size() - 1 && nodes_.back().x.empty()) nodes_.back() = {inst.op, x};
+    if (s - f_.num_values() == nodes_.size() - 1 && nodes_.back().x.empty()) {
+      nodes_.back().op = inst.op;
+      nodes_.back().x.assign(x.begin(), x.end());
+    }
     return s;
   }
 
@@ -90,9 +101,13 @@ public:
   }
 
 private:
+  using Key = std::pmr::vector<u64>;
   struct Node {
+    using allocator_type = std::pmr::polymorphic_allocator<>;
     Op op{};
-    std::vector<Symbol> x;
+    std::pmr::vector<Symbol> x;
+    explicit Node(const allocator_type& a) : x(a) {}
+    Node(Node&& n, const allocator_type& a) : op(n.op), x(std::move(n.x), a) {}
     [[nodiscard]] bool is_conversion_back(Op outer) const {
       return (outer == Op::U64ToMask && op == Op::MaskToU64) ||
              (outer == Op::MaskToU64 && op == Op::U64ToMask);
@@ -101,8 +116,15 @@ private:
   const Function& f_;
   const passes::MaskFacts& facts_;
   Symbol next_;
-  std::vector<Node> nodes_; ///< of the numbers from num_values() on; no operands: opaque
-  std::map<std::vector<u64>, Symbol> numbers_;
+  std::pmr::vector<Node> nodes_; ///< of the numbers from num_values() on; no operands: opaque
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      u64 h = key.size();
+      for (const u64 word : key) h = (h ^ word) * 0x9e37'79b9'7f4a'7c15 + (h >> 29);
+      return h;
+    }
+  };
+  std::pmr::unordered_map<Key, Symbol, KeyHash> numbers_;
 
   [[nodiscard]] bool is_past(Symbol s) const { return s < f_.num_values(); }
   [[nodiscard]] const Node* node(Symbol s) const {
@@ -110,7 +132,7 @@ private:
     const Node& n = nodes_[s - f_.num_values()];
     return n.x.empty() ? nullptr : &n;
   }
-  Symbol number(std::vector<u64> key) {
+  Symbol number(Key key) {
     const auto [it, is_new] = numbers_.try_emplace(std::move(key), next_);
     if (is_new) {
       ++next_;
@@ -124,7 +146,7 @@ private:
   }
 
   /// Mask algebra; kTop if nothing simpler is known.
-  [[nodiscard]] Symbol simplify(Op op, const std::vector<Symbol>& x) const {
+  [[nodiscard]] Symbol simplify(Op op, std::span<const Symbol> x) const {
     switch (op) {
     case Op::And:
       if (subset(x[0], x[1])) return x[0];
@@ -156,10 +178,11 @@ struct Facts {
 /// One side of a branch, followed from its first block to J.
 class Side {
 public:
-  Side(const Facts& facts, Symbols& symbols, unsigned number, ValueId empty_mask, BlockId from,
-       const Successor& edge, BlockId join)
+  Side(const Facts& facts, Symbols& symbols, std::pmr::memory_resource* arena, unsigned number,
+       ValueId empty_mask, BlockId from, const Successor& edge, BlockId join)
       : k_(facts), symbols_(symbols), number_(number), empty_mask_(empty_mask), from_(from), edge_(edge),
-        join_(join) {
+        join_(join), headers_(arena), nodes_(arena), order_(arena), back_edges_(arena), exits_(arena),
+        ways_in_(arena), known_(arena) {
     // The loops that hold the branch but not J, innermost first.
     for (i32 l = k_.loops.innermost[from.index]; l >= 0 && !k_.loops.contains(l, join);
          l = k_.loops.loops[static_cast<unsigned>(l)].parent)
@@ -167,15 +190,22 @@ public:
   }
 
   /// Follows the side to a fixed point. False if it is too large.
-  bool solve() {
+  bool solve(std::size_t max_nodes) {
     enter(0, edge_.block);
     if (edge_.block == join_) exits_.push_back({0, from_, &edge_});
-    for (bool changed = true; changed;) {
-      changed = false;
-      // By index: nodes are added while their successors are found.
-      for (std::size_t n = 0; n < nodes_.size(); ++n) {
-        changed |= evaluate(n);
-        if (nodes_.size() > kMaxNodes) return false;
+    // In the order of execution, and only what something before it changed since: code outside loops is
+    // looked at once.
+    for (bool again = true; again;) {
+      again = false;
+      u32 changed_before = 0;
+      for (const auto& [place, n] : order_) {
+        if (nodes_[n].evaluated == 0 || changed_before > nodes_[n].evaluated || loops_back(place, n)) {
+          nodes_[n].evaluated = ++clock_;
+          if (evaluate(n)) nodes_[n].changed = clock_;
+          again = true;
+        }
+        changed_before = std::max(changed_before, nodes_[n].changed);
+        if (nodes_.size() > max_nodes) return false;
       }
     }
     return true;
@@ -186,6 +216,7 @@ public:
   void for_each_block(F visit) const {
     for (const Node& n : nodes_) visit(n.context, n.block);
   }
+  [[nodiscard]] std::size_t num_nodes() const { return nodes_.size(); }
   [[nodiscard]] bool has_cycle() const { return cycle_ || passes(from_); }
   [[nodiscard]] bool passes(BlockId b) const {
     return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& n) { return n.block == b; });
@@ -212,6 +243,7 @@ private:
     u32 context;
     BlockId block;
     bool edges_done[2] = {false, false};
+    u32 evaluated = 0, changed = 0; ///< when, in evaluations so far
   };
   struct Exit {
     u32 context;
@@ -229,12 +261,16 @@ private:
   BlockId from_;
   const Successor& edge_;
   BlockId join_;
-  std::vector<BlockId> headers_;
-  std::vector<Node> nodes_;
-  std::vector<Exit> exits_;
-  std::unordered_map<u64, std::size_t> node_of_;        ///< (context, block) -> index in nodes_
-  std::unordered_map<u64, std::vector<WayIn>> ways_in_; ///< by node, the edges from inside the side
-  std::unordered_map<u64, Symbol> known_;               ///< (context, value)
+  std::pmr::vector<BlockId> headers_;
+  using Place = std::pair<u32, u32>; ///< context, position in reverse postorder
+  std::pmr::vector<Node> nodes_;
+  std::pmr::map<Place, std::size_t> order_;           ///< the nodes
+  std::pmr::multimap<Place, std::size_t> back_edges_; ///< from the nodes, by where they lead
+  u32 clock_ = 0;
+  std::pmr::vector<Exit> exits_;
+  std::pmr::unordered_map<u64, std::pmr::vector<WayIn>> ways_in_; ///< by node, the edges from inside the side
+  std::pmr::unordered_map<u64, Symbol> known_;                    ///< (context, value)
+  std::vector<Symbol> operands_;                                  ///< of the instruction looked at
   bool cycle_ = false;
 
   static u64 key(u32 context, u32 index) { return u64{context} << 32 | index; }
@@ -249,8 +285,16 @@ private:
   u32 enter(u32 from_context, BlockId to) {
     const u32 c = context_of(from_context, to);
     if (to == join_) return c;
-    if (node_of_.try_emplace(key(c, to.index), nodes_.size()).second) nodes_.push_back({c, to});
+    const Place place = {c, k_.cfg.rpo_index[to.index]};
+    if (order_.try_emplace(place, nodes_.size()).second) nodes_.push_back({c, to});
     return c;
+  }
+
+  /// A node from which an edge leads back to node `n` has changed since that was evaluated.
+  bool loops_back(const Place& place, std::size_t n) const {
+    const auto [first, last] = back_edges_.equal_range(place);
+    return std::any_of(first, last,
+                       [&](const auto& edge) { return nodes_[edge.second].changed >= nodes_[n].evaluated; });
   }
 
   /// What `v` was when the branch was reached.
@@ -307,17 +351,18 @@ private:
     return all;
   }
 
-  Symbol result(u32 c, InstId i, unsigned r) const {
+  Symbol result(u32 c, InstId i, unsigned r) {
     const Inst& inst = k_.f[i];
     const ValueId v = k_.f.result(i, r);
     const OpInfo& op = info(inst.op);
     if (!op.is(kPure)) return symbols_.fresh(number_, c, v);
     const auto x = k_.f.operands(i);
-    std::vector<Symbol> s;
+    operands_.clear();
     for (const ValueId o : x) {
-      s.push_back(symbol(c, o));
-      if (s.back() == kTop) return kTop;
+      operands_.push_back(symbol(c, o));
+      if (operands_.back() == kTop) return kTop;
     }
+    const std::span<const Symbol> s = operands_;
     if (inst.op == Op::Select && (s[0] == kEmpty || s[1] == s[2])) return s[2];
     return symbols_.expression(i, r, s);
   }
@@ -345,8 +390,11 @@ private:
         exits_.push_back({c, b, &successors[s]});
         continue;
       }
-      if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;
       const u32 target = enter(c, to);
+      if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) {
+        cycle_ = true;
+        if (target == c) back_edges_.insert({{c, k_.cfg.rpo_index[to.index]}, n});
+      }
       ways_in_[key(target, to.index)].push_back({c, &successors[s]});
     }
     return changed;
@@ -375,14 +423,18 @@ public:
         decided[b.index] = true;
         candidates.push_back(b);
       }
+    relied_on_.resize(f_.num_blocks());
+    std::vector<bool> to_prove = decided;
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : candidates) {
-        if (!decided[b.index]) continue;
+        if (!to_prove[b.index] || !decided[b.index]) continue;
+        to_prove[b.index] = false;
         joins[b.index] = find_join(b, post);
         if (joins[b.index].valid()) continue;
         decided[b.index] = false;
         changed = true;
+        for (const BlockId other : relied_on_[b.index]) to_prove[other.index] = true;
         if (reasons_ != nullptr) reasons_->push_back({b, why_});
       }
     }
@@ -396,8 +448,11 @@ private:
   Function& f_;
   std::vector<Reason>* reasons_;
   const Facts* facts_ = nullptr;
-  std::vector<std::vector<BlockId>> users_; ///< per value: blocks that use it
+  std::vector<std::vector<BlockId>> users_;     ///< per value: blocks that use it
+  std::vector<std::vector<BlockId>> relied_on_; ///< per block: whose proofs assume that its branch is decided
   std::string why_;
+  bool hopeless_ = false;  ///< no later join will do
+  std::size_t budget_ = 0; ///< of blocks still to be looked at
 
   /// So that a branch around s_endpgm has a postdominator.
   void merge_ends() {
@@ -442,7 +497,9 @@ private:
     std::string first;
     BlockId join = post.ipdom[b.index];
     if (!join.valid()) why_ = "the branch's two sides never meet";
-    for (unsigned n = 0; n < kMaxJoins && join.valid(); ++n, join = post.ipdom[join.index]) {
+    hopeless_ = false;
+    budget_ = kMaxNodes;
+    for (unsigned n = 0; n < kMaxJoins && join.valid() && !hopeless_; ++n, join = post.ipdom[join.index]) {
       why_.clear();
       if (agree_at(b, join)) return join;
       if (n == 0) first = why_;
@@ -455,16 +512,27 @@ private:
     why_ = std::move(why);
     return false;
   }
+  /// For what a later join cannot mend either.
+  bool never(std::string why) {
+    hopeless_ = true;
+    return no(std::move(why));
+  }
 
   bool agree_at(BlockId b, BlockId join) {
     const ValueId mask = f_.operands(f_.def_id(f_.operands(f_.terminator(b))[0]))[0];
     const auto& successors = f_[b].successors;
-    Symbols symbols(f_, facts_->masks);
-    Side any(*facts_, symbols, 0, mask, b, successors[0], join),
-        none(*facts_, symbols, 1, mask, b, successors[1], join);
-    if (!any.solve() || !none.solve()) return no("too much code up to the join");
-    if (!none.reaches_join() || none.has_cycle())
-      return no("a gang without lanes might never leave the loop");
+    std::pmr::monotonic_buffer_resource arena;
+    Symbols symbols(f_, facts_->masks, &arena);
+    Side any(*facts_, symbols, &arena, 0, mask, b, successors[0], join),
+        none(*facts_, symbols, &arena, 1, mask, b, successors[1], join);
+    if (!any.solve(budget_) || !none.solve(budget_)) return never("too much code up to the join");
+    budget_ -= std::min(budget_, std::max(any.num_nodes(), none.num_nodes()));
+    for (const Side* side : {&any, &none})
+      side->for_each_block([&](u32, BlockId inner) {
+        if (facts_->decided[inner.index]) relied_on_[inner.index].push_back(b);
+      });
+    if (!none.reaches_join()) return no("a gang without lanes might never leave the loop");
+    if (none.has_cycle()) return never("a gang without lanes might never leave the loop");
     for (const Side* side : {&any, &none})
       if (!harmless(*side)) return false;
     for (u32 p = 0; p < f_[join].params.size(); ++p)
@@ -479,9 +547,9 @@ private:
       for (const InstId i : f_[inner].insts) {
         if (!ok) return;
         if (std::string why = needs_wave(i, inner); !why.empty())
-          ok = no(std::move(why));
+          ok = never(std::move(why));
         else if (info(f_[i].op).is(kStores) && !side.is_empty(context, f_.operands(i).back()))
-          ok = no(
+          ok = never(
               fmt::format("a store at {:#x} is not proved to be masked by the branch's condition", f_[i].pc));
       }
     });
