@@ -3,6 +3,7 @@
 #include "runtime/interp/half.hpp"
 #include "runtime/interp/valu.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace lanewise::interp {
@@ -26,6 +27,24 @@ template <>
 struct DivScale<double> {
   static constexpr int kFar = 768, kScale = 128, kTiny = 53;
 };
+
+/// Whether the exponents alone say for all lanes that nothing needs scaling, as is usual: neither reciprocal
+/// nor quotient comes near a denormal.
+template <class F>
+bool nothing_to_scale(const u32* denominator, const u32* numerator) {
+  using B = FloatBits<F>;
+  constexpr unsigned kShift = B::kMantissa % 32; // in the dword that holds the exponent
+  constexpr int kMask = static_cast<int>(B::kInf >> B::kMantissa);
+  if (sizeof(F) == 8) denominator += kWaveSize, numerator += kWaveSize;
+  u32 special = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const int d = static_cast<int>(denominator[l] >> kShift) & kMask,
+              n = static_cast<int>(numerator[l] >> kShift) & kMask;
+    special |= d == 0 || d >= 2 * B::kBias - 1 || n <= DivScale<F>::kTiny || n == kMask ? 1 : 0;
+    special |= n - d >= DivScale<F>::kFar || n - d <= 1 - B::kBias ? 1 : 0;
+  }
+  return special == 0;
+}
 
 /// |x| as significand (with the hidden bit, normalised) and exponent.
 template <class F>
@@ -95,14 +114,19 @@ const Code* div_scale_lanes(Wave& w, const Code& c) {
   in.fetch_all(w, c);
   const bool flush = sizeof(F) == 8 ? w.fp.flush_in_f64 : w.fp.flush_in_f32;
   w.use_mxcsr(sizeof(F) == 8 ? w.mxcsr_f64 : w.mxcsr_f32);
-  for (unsigned l = 0; l < kWaveSize; ++l) {
-    const auto source = [&](unsigned i) {
-      const F x = get_lane<F>(in.rows[i], l);
-      return flush ? flushed(x) : x;
-    };
-    const Scaled<F> result = div_scale<F>(source(0), source(1), source(2));
-    set_lane<F>(out.lane, l, result.value);
-    flags.lane[l] = result.flag ? 1 : 0;
+  const auto source = [&](unsigned i, unsigned l) {
+    const F x = get_lane<F>(in.rows[i], l);
+    return flush ? flushed(x) : x;
+  };
+  if (nothing_to_scale<F>(in.rows[1], in.rows[2])) {
+    for (unsigned l = 0; l < kWaveSize; ++l) set_lane<F>(out.lane, l, source(0, l));
+    std::fill_n(flags.lane, kWaveSize, 0);
+  } else {
+    for (unsigned l = 0; l < kWaveSize; ++l) {
+      const Scaled<F> result = div_scale<F>(source(0, l), source(1, l), source(2, l));
+      set_lane<F>(out.lane, l, result.value);
+      flags.lane[l] = result.flag ? 1 : 0;
+    }
   }
   if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
   const u64 lanes_on = w.exec();
@@ -171,7 +195,7 @@ const Code* div_fmas(Wave& w, const Code& c) {
     if ((scaled >> l & 1) != 0 && finite) r = scaled_fma(w, mxcsr, flush, a, b, d);
     set_lane<F>(out.lane, l, r);
   }
-  choose_nans<F, NanRule::FirstSource>(in, out.lane);
+  choose_nans<F, NanRule::FirstSource>(in, out.lane, w.exec());
   if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
   write_dst<kDwords<F>>(w, c, out.lane, w.exec());
   return next(c);

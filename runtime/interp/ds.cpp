@@ -32,9 +32,33 @@ u8* element(const Store& s, u64 address, unsigned bytes) {
   return address + bytes <= s.limit ? s.bytes + address : nullptr;
 }
 
+/// The lanes' byte addresses at an offset, and which lanes find all their bytes there.
+struct Places {
+  alignas(64) u32 at[kWaveSize];
+  u64 fits;
+};
+
+void find_places(const Wave& w, const Code& c, const Store& s, u32 offset, unsigned bytes, Places& out) {
+  const u32* base = w.vgpr[c.src[0].index];
+  const bool wraps = w.target != Target::gfx600;
+  // All LDS addresses are below 2^31.
+  const i32 last = s.limit >= bytes ? static_cast<i32>(s.limit - bytes) : -1;
+  Rows<1> fits;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    const u32 at = base[l] + offset;
+    out.at[l] = at;
+    const bool inside = static_cast<i32>(at) >= 0 && static_cast<i32>(at) <= last;
+    fits.lane[l] = inside && (wraps || at >= offset) ? 1 : 0;
+  }
+  out.fits = mask_of(fits.lane);
+}
+
 u32 address_of(const Wave& w, const Code& c, unsigned lane) {
   return c.src[0].kind == Source::Vgpr ? w.vgpr[c.src[0].index][lane] : 0;
 }
+
+template <class T>
+constexpr unsigned kParts = sizeof(T) / 4;
 
 /// Where an atomic works: the low bits of the address are ignored.
 template <class T>
@@ -57,17 +81,25 @@ void write_back(Wave& w, const Code& c, const u32* rows) {
   });
 }
 
+/// Calls body(lane, place) for the lanes of EXEC that have a place.
+template <class Body>
+void for_each_place(const Wave& w, const Store& s, const Places& p, Body body) {
+  for_each_lane(w.sgpr64[isa::kExecLo / 2] & p.fits,
+                [&](unsigned lane) { body(lane, s.bytes + p.at[lane]); });
+}
+
 template <unsigned Bytes>
 const Code* read(Wave& w, const Code& c) {
   constexpr unsigned kCount = Bytes < 4 ? 1 : Bytes / 4;
   const Store s = store_of(w, c);
-  const u32 offset = offset_of(c);
   const bool sign = c.row->memory.sign;
+  Places p;
+  find_places(w, c, s, offset_of(c), Bytes, p);
   Rows<kCount> out;
-  for_each_lane(w.exec(), [&](unsigned lane) {
+  if ((w.exec() & ~p.fits) != 0) std::fill_n(out.lane, kCount * kWaveSize, 0);
+  for_each_place(w, s, p, [&](unsigned lane, const u8* from) {
     Element e;
-    if (const u8* from = element(s, sum(w, address_of(w, c, lane), offset), Bytes))
-      std::memcpy(e.dword, from, Bytes);
+    std::memcpy(e.dword, from, Bytes);
     if (Bytes < 4) widen(e, {Bytes, sign, isa::Half::None});
     for (unsigned d = 0; d < kCount; ++d) out.lane[d * kWaveSize + lane] = e.dword[d];
   });
@@ -78,48 +110,54 @@ const Code* read(Wave& w, const Code& c) {
 template <unsigned Bytes>
 const Code* write(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
-  const u32 offset = offset_of(c);
   const ElementShape shape = {Bytes, false, c.row->memory.half};
-  for_each_lane(w.exec(), [&](unsigned lane) {
+  Places p;
+  find_places(w, c, s, offset_of(c), Bytes, p);
+  for_each_place(w, s, p, [&](unsigned lane, u8* to) {
     const Element e = get_element(w, c.src[1].index, lane, shape);
-    if (u8* to = element(s, sum(w, address_of(w, c, lane), offset), Bytes)) std::memcpy(to, e.dword, Bytes);
+    std::memcpy(to, e.dword, Bytes);
   });
   return next(c);
 }
 
-/// The two addresses of a two-address instruction: each offset counts elements, or 64 elements.
-struct Pair {
-  u64 address[2];
+/// The offsets of the two addresses, in bytes.
+struct PairOffsets {
+  u32 of[2];
 };
-Pair pair_of(const Wave& w, const Code& c, unsigned lane) {
+PairOffsets pair_offsets(const Code& c) {
   const u32 unit = u32{c.row->memory.bytes} * c.row->memory.pair;
-  const u32 base = address_of(w, c, lane);
-  return {{sum(w, base, offset_of(c) * unit), sum(w, base, c.inst->mods.offset1 * unit)}};
+  return {{offset_of(c) * unit, c.inst->mods.offset1 * unit}};
 }
 
 template <class T>
 const Code* read2(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
-  T out[2][kWaveSize] = {};
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    const Pair p = pair_of(w, c, lane);
-    for (unsigned i = 0; i < 2; ++i)
-      if (const u8* from = element(s, p.address[i], sizeof(T))) out[i][lane] = load_le<T>(from);
-  });
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    for (unsigned i = 0; i < 2; ++i) set_lane_value<T>(w, c.dst + i * sizeof(T) / 4, lane, out[i][lane]);
-  });
+  const PairOffsets offsets = pair_offsets(c);
+  Rows<2 * kParts<T>> out;
+  for (unsigned i = 0; i < 2; ++i) {
+    Places p;
+    find_places(w, c, s, offsets.of[i], sizeof(T), p);
+    u32* rows = out.lane + i * kParts<T> * kWaveSize;
+    if ((w.exec() & ~p.fits) != 0) std::fill_n(rows, kParts<T> * kWaveSize, 0);
+    for_each_place(w, s, p, [&](unsigned lane, const u8* from) {
+      for (unsigned d = 0; d < kParts<T>; ++d) rows[d * kWaveSize + lane] = load_le<u32>(from + d * 4);
+    });
+  }
+  write_vgprs<2 * kParts<T>>(w, c.dst, out.lane, w.exec());
   return next(c);
 }
 
+/// Lane by lane, so that of elements that overlap the later lane's wins.
 template <class T>
 const Code* write2(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
+  const PairOffsets offsets = pair_offsets(c);
+  Places p[2];
+  for (unsigned i = 0; i < 2; ++i) find_places(w, c, s, offsets.of[i], sizeof(T), p[i]);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const Pair p = pair_of(w, c, lane);
     for (unsigned i = 0; i < 2; ++i)
-      if (u8* to = element(s, p.address[i], sizeof(T)))
-        store_le<T>(to, lane_value<T>(w, c.src[1 + i].index, lane));
+      if ((p[i].fits >> lane & 1) != 0)
+        store_le<T>(s.bytes + p[i].at[lane], lane_value<T>(w, c.src[1 + i].index, lane));
   });
   return next(c);
 }
@@ -127,11 +165,11 @@ const Code* write2(Wave& w, const Code& c) {
 template <class T>
 const Code* exchange2(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
+  const PairOffsets offsets = pair_offsets(c);
   T old[2][kWaveSize] = {};
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const Pair p = pair_of(w, c, lane);
     for (unsigned i = 0; i < 2; ++i) {
-      u8* at = atomic_element<T>(s, p.address[i]);
+      u8* at = atomic_element<T>(s, sum(w, address_of(w, c, lane), offsets.of[i]));
       if (!at) continue;
       const T data = lane_value<T>(w, c.src[1 + i].index, lane);
       old[i][lane] = s.shared ? atomic_shared<T>(Atomic::Swap, reinterpret_cast<u64>(at), data, T{0})

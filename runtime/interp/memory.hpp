@@ -49,6 +49,10 @@ inline Element get_element(const Wave& w, unsigned first, unsigned lane, Element
 /// Calls body(lane) for every lane of `mask`, in ascending order.
 template <class Body>
 inline void for_each_lane(u64 mask, Body body) {
+  if (mask == ~u64{0}) {
+    for (unsigned lane = 0; lane < kWaveSize; ++lane) body(lane);
+    return;
+  }
   for (; mask != 0; mask &= mask - 1) body(static_cast<unsigned>(std::countr_zero(mask)));
 }
 

@@ -38,9 +38,4 @@ void Wave::set_mode(u32 value) {
   mxcsr_mad = kMxcsrMasked | rounding(fp.round_f32) | kMxcsrDaz | kMxcsrFtz;
 }
 
-void Wave::expand(u64 mask) {
-  lane_mask_of = mask;
-  for (unsigned l = 0; l < kWaveSize; ++l) lane_mask[l] = (mask >> l & 1) != 0 ? ~0u : 0;
-}
-
 } // namespace lanewise::interp

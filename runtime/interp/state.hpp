@@ -73,6 +73,16 @@ struct FpMode {
   bool min_max_flush_f32 = false, min_max_flush_f64 = false; ///< gfx9: min and max follow the denormal mode
 };
 
+/// A dword of ones per lane in `mask`, zeros for the others.
+inline void expand(u64 mask, u32* row) {
+  const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  for (unsigned l = 0; l < kWaveSize; l += 8) {
+    const __m256i eight = _mm256_set1_epi32(static_cast<int>(mask >> l & 0xff));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(row + l),
+                       _mm256_cmpeq_epi32(_mm256_and_si256(eight, bit), bit));
+  }
+}
+
 /// One wave: its registers, and what it knows about its surroundings.
 struct alignas(64) Wave {
   u32 vgpr[256 + 4][kWaveSize]; ///< 4 more, so that indexing past the last one harms nothing
@@ -149,12 +159,9 @@ struct alignas(64) Wave {
 
   /// Dwords of ones for the lanes in `mask`, zeros for the others.
   const u32* expanded(u64 mask) {
-    if (mask != lane_mask_of) expand(mask);
+    if (mask != lane_mask_of) interp::expand(lane_mask_of = mask, lane_mask);
     return lane_mask;
   }
-
-private:
-  void expand(u64 mask);
 };
 
 /// Stops the wave at `code`.

@@ -158,9 +158,13 @@ enum class NanRule {
 
 /// Where a result is NaN: replaces what the host has chosen by what the rule says.
 template <class F, NanRule Rule, class In>
-void choose_nans(const In& in, u32* out) {
-  for (unsigned l = 0; l < kWaveSize; ++l)
-    if (is_nan(get_lane<F>(out, l))) set_lane<F>(out, l, chosen_nan<F, Rule == NanRule::LastSource>(in, l));
+void choose_nans(const In& in, u32* out, u64 active_lanes) {
+  Rows<1> nan;
+  for (unsigned l = 0; l < kWaveSize; ++l) nan.lane[l] = is_nan(get_lane<F>(out, l)) ? 1 : 0;
+  for (u64 nans = mask_of(nan.lane) & active_lanes; nans != 0; nans &= nans - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(nans));
+    set_lane<F>(out, l, chosen_nan<F, Rule == NanRule::LastSource>(in, l));
+  }
 }
 
 template <class F>
@@ -188,7 +192,7 @@ const Code* float_lanes(Wave& w, const Code& c) {
   static_cast<void>(nan);
   if constexpr (std::is_same_v<typename S::Result, F>) {
     if constexpr (Rule != NanRule::AsComputed)
-      if (nan) choose_nans<F, Rule>(in, out.lane);
+      if (nan) choose_nans<F, Rule>(in, out.lane, w.exec());
     if (c.adjusts) adjust_lanes<F>(w, c, out.lane);
   }
   write_dst<kOut>(w, c, out.lane, active(w, c));

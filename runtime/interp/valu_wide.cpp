@@ -17,15 +17,14 @@ const Code* carrying(Wave& w, const Code& c) {
   Rows<1> spare[2], out, carries;
   const u32* a = fetch(w, c, Reverse ? 1 : 0, spare[0]);
   const u32* b = fetch(w, c, Reverse ? 0 : 1, spare[1]);
-  const u64 incoming = In == CarryIn::Yes ? scalar(w, c, 2) : 0;
-  u32 carry_row[kWaveSize] = {};
-  if (In == CarryIn::Yes)
-    for (unsigned l = 0; l < kWaveSize; ++l) carry_row[l] = static_cast<u32>(incoming >> l & 1);
+  expand(In == CarryIn::Yes ? scalar(w, c, 2) : 0, carries.lane);
   const bool clamp = c.adjusts;
   for (unsigned l = 0; l < kWaveSize; ++l) {
-    const u64 wide = Subtract ? u64{a[l]} - b[l] - carry_row[l] : u64{a[l]} + b[l] + carry_row[l];
-    out.lane[l] = static_cast<u32>(wide);
-    carries.lane[l] = static_cast<u32>(wide >> 32) & 1;
+    const u32 carry = carries.lane[l] & 1, sum = Subtract ? a[l] - b[l] : a[l] + b[l];
+    const u32 result = Subtract ? sum - carry : sum + carry;
+    const bool first = Subtract ? a[l] < b[l] : sum < a[l], second = Subtract ? sum < carry : result < sum;
+    out.lane[l] = result;
+    carries.lane[l] = first | second ? 1 : 0;
   }
   if (clamp)
     for (unsigned l = 0; l < kWaveSize; ++l)
@@ -37,11 +36,12 @@ const Code* carrying(Wave& w, const Code& c) {
 }
 
 const Code* cndmask(Wave& w, const Code& c) {
-  Rows<1> spare[2], out;
+  Rows<1> spare[2], out, chosen;
   const u32* no = fetch(w, c, 0, spare[0]);
   const u32* yes = fetch(w, c, 1, spare[1]);
-  const u64 mask = scalar(w, c, 2);
-  for (unsigned l = 0; l < kWaveSize; ++l) out.lane[l] = (mask >> l & 1) != 0 ? yes[l] : no[l];
+  expand(scalar(w, c, 2), chosen.lane);
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    out.lane[l] = (yes[l] & chosen.lane[l]) | (no[l] & ~chosen.lane[l]);
   write_dst<1>(w, c, out.lane, active(w, c));
   return next(c);
 }
