@@ -76,6 +76,8 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("remove_register_stores", passes::remove_register_stores)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("join_pairs", passes::join_pairs)
       .run("scalarize_lanes", passes::scalarize_lanes)
@@ -93,6 +95,8 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
              passes::predicate(g);
            })
       .run("fold", passes::fold)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("remove_register_stores", passes::remove_register_stores) // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("legalize", passes::legalize)
       .run("fold", passes::fold)

@@ -148,19 +148,39 @@ void StraightCode::flat() {
   }
 }
 
-/// v_movrels and v_movreld, or their successor in gfx8 and gfx9.
+/// Registers indexed at run time: reads anywhere, writes among the registers of values.
 void StraightCode::relative_register() {
-  const unsigned first = r_.below(kValueVgprs - 3), index = s();
-  const bool source = r_.one_in(2);
-  if (t_ >= Target::gfx803 && (t_ >= Target::gfx900 || r_.one_in(2))) {
-    put("s_and_b32 s38, s{}, 3", index);
-    put("s_set_gpr_idx_on s38, {}", source ? 1 : 8);
-    put("v_mov_b32 v{}, v{}", source ? v() : first, source ? first : v());
-    put("s_set_gpr_idx_off");
+  const bool writes = r_.one_in(2), reads = !writes || r_.one_in(3);
+  const unsigned to = writes ? r_.below(kValueVgprs - 7) : v(), from = v();
+  const unsigned bound = writes || r_.one_in(2) ? 7 : r_.of({15, 31, 255});
+  const unsigned index = r_.one_in(3) ? 80 + r_.below(3) : s();
+  put("s_and_b32 s38, {}, s{}", bound, index);
+  if (t_ < Target::gfx803 || (t_ == Target::gfx803 && r_.one_in(2))) {
+    put("s_mov_b32 m0, s38");
+    if (r_.one_in(6)) {
+      put("s_and_b32 m0, m0, 7");
+      put("s_movrels_b32 s{}, s{}", s(), kFirstValueSgpr + r_.below(kValueSgprs - 7));
+      put("s_movreld_b32 s{}, s{}", kFirstValueSgpr + r_.below(kValueSgprs - 7), s());
+    } else if (writes && reads) {
+      put("v_movrelsd_b32 v{}, v{}", to, from);
+    } else if (writes && r_.one_in(4)) {
+      put("v_movreld_b32 v{}, s{}", to, s());
+    } else {
+      put("v_movrel{}_b32 v{}, v{}", writes ? 'd' : 's', to, from);
+    }
   } else {
-    put("s_and_b32 m0, s{}, 3", index);
-    put("{} v{}, v{}", source ? "v_movrels_b32" : "v_movreld_b32", source ? v() : first,
-        source ? first : v());
+    const char* enables = !writes ? r_.of({"SRC0", "SRC1", "SRC0,SRC1"})
+                          : reads ? r_.of({"SRC0,DST", "SRC1,DST"})
+                                  : "DST";
+    put("s_set_gpr_idx_on s38, gpr_idx({})", enables);
+    for (unsigned n = 1 + r_.below(2); n > 0; --n) {
+      if (r_.one_in(2))
+        put("v_mov_b32 v{}, v{}", to, from);
+      else
+        put("v_{}_b32 v{}, v{}, v{}", r_.of({"xor", "and", "or"}), to, from, v());
+      if (n == 2 && r_.one_in(3)) put("s_set_gpr_idx_idx {}", r_.below(8));
+    }
+    put("s_set_gpr_idx_off");
   }
   put("s_mov_b32 m0, -1"); // which is also the limit of the LDS
 }

@@ -54,6 +54,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_common", passes::merge_common},
       {"eliminate_dead_code", passes::eliminate_dead_code},
       {"scalarize_lanes", passes::scalarize_lanes},
+      {"remove_register_stores", passes::remove_register_stores},
       {"predicate", passes::predicate},
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},

@@ -206,6 +206,11 @@ private:
   BlockId block_;
 };
 
+/// The rows that an access to Space::Registers may go to: operand 0 counts from the first.
+constexpr unsigned row_first(const Inst& inst) { return static_cast<unsigned>(inst.imm & 0xffff); }
+constexpr unsigned row_count(const Inst& inst) { return static_cast<unsigned>(inst.imm >> 16 & 0xffff); }
+constexpr u64 row_range(unsigned first, unsigned count) { return first | u64{count} << 16; }
+
 /// The type a 32-bit half of `wide` has.
 constexpr Type half_of(Type wide) {
   return wide == Type::U64 ? Type::U32 : wide == Type::G64 ? Type::G32 : Type::V32;

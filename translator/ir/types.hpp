@@ -44,12 +44,13 @@ using FloatPred = u8; ///< bit 0 less, bit 1 equal, bit 2 greater, bit 3 unorder
 
 /// Which memory an access means.
 enum class Space : u8 {
-  Global,  ///< address: V64, a host address
-  Flat,    ///< address: V64; the apertures mean LDS and scratch
-  Lds,     ///< address: V32, bytes from the workgroup's LDS base; out of range reads 0, writes are dropped
-  Gds,     ///< likewise, device-wide
-  Scratch, ///< address: V32, bytes in the lane's private memory (swizzled, see runtime/wave.hpp)
-  Buffer,  ///< operands vindex V32, voffset V32, then V# words U32 x4, soffset U32
+  Global,    ///< address: V64, a host address
+  Flat,      ///< address: V64; the apertures mean LDS and scratch
+  Lds,       ///< address: V32, bytes from the workgroup's LDS base; out of range reads 0, writes are dropped
+  Gds,       ///< likewise, device-wide
+  Scratch,   ///< address: V32, bytes in the lane's private memory (swizzled, see runtime/wave.hpp)
+  Buffer,    ///< operands vindex V32, voffset V32, then V# words U32 x4, soffset U32
+  Registers, ///< address: U32, the number of a row; the VGPRs of a wave that are indexed at run time
 };
 
 /// Read-modify-write operations; Cmpswap takes data then compare value.

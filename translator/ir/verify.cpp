@@ -144,6 +144,8 @@ private:
     const auto operands = f_.operands(id);
     const unsigned dwords = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
     const bool buffer = inst.mem.space == Space::Buffer;
+    const bool rows = inst.mem.space == Space::Registers;
+    if (rows && (inst.op == Op::Atomic || inst.mem.bytes != 4)) return "rows are loaded and stored whole";
     const bool wide_address = inst.mem.space == Space::Global || inst.mem.space == Space::Flat;
     const unsigned address = address_operands(inst.mem);
     unsigned data = 0;
@@ -167,6 +169,7 @@ private:
 
   const char* check_address(const MemAttr& mem, std::span<const ValueId> operands, bool wide) const {
     const Type t = f_.type(operands[0]);
+    if (mem.space == Space::Registers) return t == Type::U32 ? nullptr : "the number of a row is u32";
     if (mem.form == AddressForm::Lanes)
       return t == (wide ? Type::V64 : Type::V32) ? nullptr : "address of the wrong type";
     if (!is_scalar(t) || t == Type::U1 || is_wide(t) != wide) return "base of the wrong type";

@@ -174,6 +174,7 @@ void Cfg::lift_all(Lifter& lifter) {
   // The entry block collects initial values until all is lifted.
   l_->b.set_pc(f_[entry].pc);
   enter(entry);
+  l_->store_initial_vgprs();
   l_->b.raw().jump(first);
 }
 

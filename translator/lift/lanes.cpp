@@ -26,7 +26,7 @@ void add_lane_rules(Rules& rules) {
     const unsigned d = l.in->dst[0].index;
     u64 n = 0;
     if (l.b.is_const(lane, &n)) l.cfg.note_lane_write(d, static_cast<unsigned>(n), value);
-    l.ssa.write(vgpr_var(d), l.b.op(Op::WriteLane, Type::V32, {l.vgpr(d), value, lane}));
+    l.replace_vgpr(d, l.b.op(Op::WriteLane, Type::V32, {l.vgpr(d), value, lane}), l.b.maskc(kAllLanes));
   };
   RULE(v_movrels_b32) { l.set_v(l.v32(0)); };
   RULE(v_movreld_b32) { l.set_v(l.v32(0)); };

@@ -65,9 +65,10 @@ Rule rule_of(isa::Op op) {
 
 bool has_rule(isa::Op op) { return rule_of(op) != nullptr; }
 
-Lifter::Lifter(const translator::KernelSource& s, ir::Function& f, Cfg& c, std::vector<Untranslated>& u)
+Lifter::Lifter(const translator::KernelSource& s, ir::Function& f, Cfg& c, const RegisterIndices& indices,
+               std::vector<Untranslated>& u)
     : b(f), ssa(f, [&s, &f](Var v) { return initial_value(s, f, v); }), source(s), target(s.target), cfg(c),
-      untranslated_(u) {}
+      indices_(indices), untranslated_(u) {}
 
 void Lifter::lift(const isa::Inst& inst, u32 offset) {
   in = &inst;
@@ -105,12 +106,13 @@ Result<Lifted> lift(const translator::KernelSource& source) {
       source.code.size() > 0xffff'fff0u)
     return Error{ErrorCode::BadInput, fmt::format("{}: the entry point is outside the code", source.name)};
   Cfg::Plan plan;
-  for (unsigned attempt = 0;; ++attempt) {
+  RegisterIndices indices;
+  for (unsigned attempt = 0;;) {
     Lifted out;
     out.function.name = source.name;
     out.function.target = source.target;
     Cfg cfg(source, out.function, plan);
-    Lifter lifter(source, out.function, cfg, out.untranslated);
+    Lifter lifter(source, out.function, cfg, indices, out.untranslated);
     cfg.lift_all(lifter);
     if (cfg.too_large()) {
       if (plan.share_functions)
@@ -124,13 +126,17 @@ Result<Lifted> lift(const translator::KernelSource& source) {
     out.guest_instructions = cfg.guest_instructions();
     const std::set<u32> wrong = cfg.unproved_calls(out.function);
     const bool learned = learn(plan, cfg.addresses_of_callers());
-    if ((wrong.empty() && !learned) || attempt >= kMaxAttempts) {
-      for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
-      lower_buffers(out.function, source);
-      passes::merge_blocks(out.function);
-      return out;
+    if ((!wrong.empty() || learned) && attempt < kMaxAttempts) {
+      plan.unknown_calls.insert(wrong.begin(), wrong.end());
+      indices = {}; // The bounds held for the code found so far.
+      ++attempt;
+      continue;
     }
-    plan.unknown_calls.insert(wrong.begin(), wrong.end());
+    if (lifter.learn_indices(indices)) continue;
+    for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
+    lower_buffers(out.function, source);
+    passes::merge_blocks(out.function);
+    return out;
   }
 }
 

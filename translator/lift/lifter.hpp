@@ -8,6 +8,11 @@
 #include "isa/op.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/lift/ssa.hpp"
+#include "translator/lift/value_range.hpp"
+
+#include <bitset>
+#include <map>
+#include <optional>
 
 namespace lanewise::lift {
 
@@ -23,9 +28,15 @@ struct Static {
 inline constexpr u32 kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23, kModeIeee = 1u << 9,
                      kModeDx10Clamp = 1u << 8;
 
+/// What earlier attempts at a kernel have shown about its relative register indices (relative.cpp).
+struct RegisterIndices {
+  std::map<u32, Range> bounds; ///< of M0's index, by the pc of the instruction that uses it
+  std::bitset<256> in_memory;  ///< the VGPRs that an index reaches
+};
+
 class Lifter {
 public:
-  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg,
+  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg, const RegisterIndices& indices,
          std::vector<Untranslated>& untranslated);
 
   Emit b;
@@ -103,6 +114,18 @@ public:
   void set_vgprs(unsigned first, std::initializer_list<ValueId> values);
   void set_vgpr(unsigned n, ValueId v32, ValueId lanes);
   void set_vgpr64(unsigned n, ValueId v64, ValueId lanes);
+  /// As what VGPR n is from now on; it differs from the old value in `lanes` at most.
+  void replace_vgpr(unsigned n, ValueId v32, ValueId lanes);
+
+  // ---- registers indexed at run time
+  /// Bounds of `index`, the part of M0 that the current instruction adds to the number of VGPR `base`, or of
+  /// a scalar register.
+  Range index_bounds(ValueId index, std::optional<unsigned> base = {});
+  /// Gives the indexed VGPRs their initial values, at the end of the entry block.
+  void store_initial_vgprs();
+  /// Adds what this attempt has shown to `indices`, once the function is complete; true if that was anything
+  /// new.
+  [[nodiscard]] bool learn_indices(RegisterIndices& indices) const;
   /// A lane mask as result (compares, carries): inactive lanes get 0.
   void set_lanes(const isa::Operand& dst, ValueId m) { set_mask(dst, b.and_(m, active())); }
 
@@ -132,6 +155,19 @@ private:
   }
   void set_relative(unsigned base, ValueId value, ValueId lanes);
 
+  struct Rows;
+  struct IndexUse {
+    u32 pc;
+    ir::InstId witness; ///< its operand is the index
+    std::optional<unsigned> base;
+  };
+  ValueId register_index(unsigned slot);
+  Rows indexed_rows(unsigned base, unsigned slot);
+  void store_row(unsigned n, ValueId value, ValueId lanes);
+  ValueId load_row(const Rows& rows, ValueId lanes);
+
+  const RegisterIndices& indices_;
+  std::vector<IndexUse> index_uses_; ///< whose bounds are not known yet
   std::vector<Untranslated>& untranslated_;
   ValueId dpp_valid_, active_; ///< of the current instruction, made once
 };

@@ -172,28 +172,33 @@ ValueId bit_test(Emit& b, ValueId x, ValueId index) {
   return b.icmp(IntPred::Ne, b.and_(x, bit_at(b, x, index)), 0);
 }
 
-/// s_movrels, s_movreld: the register index plus M0, among s0 to s103.
+/// s_movrels, s_movreld: the register index plus M0, among s0 to s103. Calls `visit` for those it can be.
 constexpr unsigned kRelativeSgprs = 104;
-void movrels(Lifter& l, unsigned dwords) {
-  const ValueId index = l.b.add(l.ssa.read(kM0Var), l.in->src[0].index);
-  ValueId value = dwords == 2 ? l.b.u64c(0) : l.b.u32c(0);
+template <class Visit>
+void for_each_relative(Lifter& l, unsigned base, unsigned dwords, Visit visit) {
+  const ValueId m0 = l.ssa.read(kM0Var), index = l.b.add(m0, base);
+  const Range range = l.index_bounds(m0);
   for (unsigned n = 0; n + dwords <= kRelativeSgprs; n += dwords)
-    value = l.b.select(l.b.icmp(IntPred::Eq, index, n), dwords == 2 ? l.sgpr64(n) : l.sgpr(n), value);
+    if (range.low <= n - base && n - base <= range.high) visit(n, l.b.icmp(IntPred::Eq, index, n));
+}
+void movrels(Lifter& l, unsigned dwords) {
+  ValueId value = dwords == 2 ? l.b.u64c(0) : l.b.u32c(0);
+  for_each_relative(l, l.in->src[0].index, dwords, [&](unsigned n, ValueId hit) {
+    value = l.b.select(hit, dwords == 2 ? l.sgpr64(n) : l.sgpr(n), value);
+  });
   if (dwords == 2)
     l.set_s64(value);
   else
     l.set_s32(value);
 }
 void movreld(Lifter& l, unsigned dwords) {
-  const ValueId index = l.b.add(l.ssa.read(kM0Var), l.in->dst[0].index);
   const ValueId value = dwords == 2 ? l.s64(0) : l.s32(0);
-  for (unsigned n = 0; n + dwords <= kRelativeSgprs; n += dwords) {
-    const ValueId hit = l.b.icmp(IntPred::Eq, index, n);
+  for_each_relative(l, l.in->dst[0].index, dwords, [&](unsigned n, ValueId hit) {
     if (dwords == 2)
       l.set_sgpr64(n, l.b.select(hit, value, l.sgpr64(n)));
     else
       l.set_sgpr(n, l.b.select(hit, value, l.sgpr(n)));
-  }
+  });
 }
 
 /// Half by half between ordinary registers, so that copies are the same values.

@@ -43,30 +43,6 @@ constexpr u64 dpp_enabled(unsigned row_mask, unsigned bank_mask) {
 
 } // namespace
 
-// ---- relative indices
-
-/// The register `base` + index, the index from M0: modulo 256, and 0 beyond the kernel's registers.
-ValueId Lifter::relative_vgpr(unsigned base, unsigned slot) {
-  ValueId m0 = ssa.read(kM0Var);
-  if (slot < 3) m0 = b.and_(m0, 0xff); // s_set_gpr_idx; v_movrels takes all of M0
-  const ValueId index = b.and_(b.add(m0, base), 0xff);
-  ValueId value = b.v32c(0);
-  for (unsigned n = 0; n < std::min(source.num_vgprs, 256u); ++n)
-    value = b.select(b.icmp(IntPred::Eq, index, n), vgpr(n), value);
-  return value;
-}
-
-void Lifter::set_relative(unsigned base, ValueId value, ValueId lanes) {
-  ValueId m0 = ssa.read(kM0Var);
-  if (indexes(3)) m0 = b.and_(m0, 0xff);
-  const ValueId index = b.and_(b.add(m0, base), 0xff);
-  for (unsigned n = 0; n < std::min(source.num_vgprs, 256u); ++n) {
-    const ValueId hit = b.icmp(IntPred::Eq, index, n);
-    const ValueId old = vgpr(n);
-    ssa.write(vgpr_var(n), b.select(hit, b.select(lanes, value, old), old));
-  }
-}
-
 // ---- sources
 
 ValueId Lifter::raw32(const isa::Operand& o, unsigned slot) {
@@ -130,14 +106,19 @@ ValueId Lifter::active() {
   return active_;
 }
 
+void Lifter::replace_vgpr(unsigned n, ValueId value, ValueId lanes) {
+  ssa.write(vgpr_var(n & 255), value);
+  if (indices_.in_memory[n & 255]) store_row(n & 255, value, lanes);
+}
+
 void Lifter::set_vgpr(unsigned n, ValueId value, ValueId lanes) {
-  ssa.write(vgpr_var(n & 255), b.select(lanes, value, b.is_const_equal(lanes, kAllLanes) ? value : vgpr(n)));
+  replace_vgpr(n, b.select(lanes, value, b.is_const_equal(lanes, kAllLanes) ? value : vgpr(n)), lanes);
 }
 
 void Lifter::set_vgpr64(unsigned n, ValueId value, ValueId lanes) {
   if (!b.is_const_equal(lanes, kAllLanes)) value = b.select(lanes, value, vgpr64(n));
-  ssa.write(vgpr_var(n & 255), b.lo(value));
-  ssa.write(vgpr_var((n + 1) & 255), b.hi(value));
+  replace_vgpr(n, b.lo(value), lanes);
+  replace_vgpr(n + 1, b.hi(value), lanes);
 }
 
 void Lifter::set_vgprs(unsigned first, std::initializer_list<ValueId> values) {

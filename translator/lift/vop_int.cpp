@@ -110,8 +110,8 @@ bool write_wide(Lifter& l, Op op, ValueId carry, ValueId x, ValueId y) {
   if (!half) return false;
   ValueId sum = wide(b, *half, x, y);
   if (low_old) sum = b.select(lanes, sum, b.join(low_old, l.vgpr(d)));
-  l.ssa.write(vgpr_var(d - 1), b.lo(sum));
-  l.ssa.write(vgpr_var(d), b.hi(sum));
+  l.replace_vgpr(d - 1, b.lo(sum), lanes);
+  l.replace_vgpr(d, b.hi(sum), lanes);
   return true;
 }
 

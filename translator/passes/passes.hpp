@@ -31,6 +31,9 @@ void merge_blocks(ir::Function& f);
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
 void scalarize_lanes(ir::Function& f);
 
+/// Drops stores to rows of Space::Registers that no load sees.
+void remove_register_stores(ir::Function& f);
+
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 

@@ -17,7 +17,8 @@ unsigned reach(const Inst& inst) {
   case Space::Flat: return kGlobal | kLds;
   case Space::Lds: return kLds;
   case Space::Gds: return kGds;
-  case Space::Scratch: return 0;
+  case Space::Scratch:
+  case Space::Registers: return 0;
   }
   return 0;
 }

@@ -284,7 +284,22 @@ private:
       else
         out_.slot[v] = home_in_header(f_, ValueId{v});
     }
-    out_.bytes = end;
+    place_rows(end);
+  }
+
+  void place_rows(u32 end) {
+    u32 first = ~0u, last = 0;
+    for_each_block([&](u32, ir::BlockId b) {
+      for (const ir::InstId i : f_[b].insts) {
+        const ir::Inst& inst = f_[i];
+        if (!ir::info(inst.op).is(ir::kMemory) || inst.mem.space != ir::Space::Registers) continue;
+        first = std::min(first, ir::row_first(inst));
+        last = std::max(last, ir::row_first(inst) + ir::row_count(inst));
+      }
+    });
+    out_.rows = end;
+    out_.first_row = first;
+    out_.bytes = end + (last > first ? last - first : 0) * kSlotBytes[kV32Slot];
   }
 };
 

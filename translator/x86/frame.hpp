@@ -23,9 +23,11 @@ inline constexpr u32 kNoSlot = ~0u;
 struct FrameLayout {
   std::vector<u32> slot; ///< per value: byte offset in the frame, or kNoSlot
   std::vector<std::vector<ir::ValueId>>
-      live_in;   ///< per phase: values in slots when it starts, its parameters included
-  u32 temp = 0;  ///< offset of kTempBytes that a rule may use within one instruction
-  u32 bytes = 0; ///< of the whole frame, header included; a multiple of 64
+      live_in;       ///< per phase: values in slots when it starts, its parameters included
+  u32 rows = 0;      ///< where the rows of Space::Registers lie, 256 bytes each
+  u32 first_row = 0; ///< the number of the first
+  u32 temp = 0;      ///< offset of kTempBytes that a rule may use within one instruction
+  u32 bytes = 0;     ///< of the whole frame, header included; a multiple of 64
 
   [[nodiscard]] bool has_slot(ir::ValueId v) const { return slot[v.index] != kNoSlot; }
 };

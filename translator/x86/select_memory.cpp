@@ -20,6 +20,7 @@ bool Selector::memory_inst(InstId i) {
     case ir::Space::Gds: perform(i, lds_access(i), results); break;
     case ir::Space::Flat:
     case ir::Space::Scratch: perform_or_call(i, results); break;
+    case ir::Space::Registers: register_access(i, results); break;
     default: unsupported(i, "no rule for this memory space");
     }
   for (unsigned d = 0; d < inst.num_results; ++d) set(f_.result(i, d), out[d]);

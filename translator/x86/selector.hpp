@@ -226,6 +226,7 @@ private:
   template <class Hot, class Cold>
   void hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold);
   void test_all(VReg mask, CondCode& if_not_all);
+  void register_access(InstId i, std::span<VReg> out); // select_registers.cpp
   void perform_or_call(InstId i, std::span<VReg> out);
   void perform(InstId i, const Access& a, std::span<VReg> out);
   Access global_access(InstId i);

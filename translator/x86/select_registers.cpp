@@ -1,0 +1,29 @@
+// Registers indexed at run time: rows of the frame, of which each gang has its slice.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+/// Stores write the whole slice, so that a load that follows soon gets it from the store buffer.
+void Selector::register_access(InstId i, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const u32 first = frame_.rows + (ir::row_first(inst) - frame_.first_row) * 4 * kWaveSize;
+  Operand at = mem(kGang, first);
+  if (u64 index = 0; f_.is_const(operands[0], &index)) {
+    at = mem(kGang, first + static_cast<i64>(index) * 4 * kWaveSize);
+  } else {
+    const auto offset = [&] { return b_->op_r64_tied(Inst::kIdShl, reg1(operands[0]), imm(8)); };
+    at = mem_index(kGang, in_preamble(operands[0]) ? hoisted(offset) : offset(), 0, first, View::Full);
+  }
+  const VReg mask = reg1(operands.back());
+  u64 lanes = 0;
+  const bool full = f_.is_const(operands.back(), &lanes) && ~lanes == 0;
+  if (inst.op == Op::Load) {
+    out[0] = full ? b_->load_vec(at) : masked_load(mask, at);
+  } else {
+    const VReg value = reg1(operands[1]);
+    b_->store_vec(at, full ? value : blend(mask, value, b_->load_vec(at)));
+  }
+}
+
+} // namespace lanewise::x86
