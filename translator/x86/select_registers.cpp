@@ -8,12 +8,12 @@ void Selector::register_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   const u32 first = frame_.rows + (ir::row_first(inst) - frame_.first_row) * 4 * kWaveSize;
-  Operand at = mem(kGang, first);
+  Operand at = slice(first, 0);
   if (u64 index = 0; f_.is_const(operands[0], &index)) {
-    at = mem(kGang, first + static_cast<i64>(index) * 4 * kWaveSize);
+    at = slice(first + static_cast<u32>(index) * 4 * kWaveSize, 0);
   } else {
     const auto offset = [&] { return b_->op_r64_tied(Inst::kIdShl, reg1(operands[0]), imm(8)); };
-    at = mem_index(kGang, in_preamble(operands[0]) ? hoisted(offset) : offset(), 0, first, View::Full);
+    at = mem_index(kGang, in_preamble(operands[0]) ? hoisted(offset) : offset(), 0, at.value, View::Full);
   }
   const VReg mask = reg1(operands.back());
   u64 lanes = 0;
