@@ -233,11 +233,21 @@ private:
   void counted_loop(unsigned depth) {
     Group loop(*this);
     const std::string begin = label();
-    const unsigned counter = 80 + depth;
+    const unsigned counter = 80 + depth, pointer = 27 + depth;
+    const bool walks = r_.one_in(2), local = r_.one_in(2);
     loop([&] {
       put("s_mov_b32 s{}, {}", counter, 1 + r_.below(3));
+      if (walks) put("v_mov_b32 v{}, {}", pointer, r_.of({"v21", "v21", "s46"}));
       put("{}:", begin);
     });
+    if (walks) {
+      const bool loads = r_.below(3) != 0;
+      access(
+          local,
+          {loads ? "ds_read_b32" : "ds_write_b32", loads ? "buffer_load_dword" : "buffer_store_dword", 1, 4},
+          loads, pointer, 4 * r_.below(64));
+      add(pointer, r_.of({"4", "0x100", "-4", "s47", "12"}), pointer);
+    }
     pieces(depth + 1);
     if (depth == 0 && p_.waves.size() > 1 && r_.one_in(2)) loop([&] { barrier(); });
     loop([&] {

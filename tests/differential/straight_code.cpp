@@ -82,45 +82,74 @@ void StraightCode::communicate() {
   const auto wait = [&](unsigned once_in) {
     if (r_.one_in(once_in)) put("s_waitcnt vmcnt(0) lgkmcnt(0)");
   };
-  if (r_.below(3) != 0) access(local, r_.element(kStores), false, offset);
+  const auto perform = [&](const Width& width, bool is_load) {
+    address(is_load ? r_.one_in(3) : r_.one_in(2), width, is_load);
+    access(local, width, is_load, 22, offset);
+  };
+  if (r_.below(3) != 0) perform(r_.element(kStores), false);
   wait(4);
   if (r_.one_in(3)) atomic(local, offset);
   if (r_.below(3) != 0) {
-    access(local, r_.element(kLoads), true, offset);
+    perform(r_.element(kLoads), true);
     wait(2);
   }
 }
 
-/// Address of a lane's own element, or another lane's, into v22.
-void StraightCode::address(bool own, const Width& width) {
-  if (own)
-    put("v_mov_b32 v22, v21");
-  else if (r_.one_in(2))
-    put("v_xor_b32 v22, {}, v21", 4 * r_.below(16));
-  else
-    put("v_and_b32 v22, 0xfc, v{}", v());
+/// Addresses into v22: a lane's own element or those of others, in steps from lane to lane or not.
+void StraightCode::address(bool own, const Width& width, bool is_load) {
+  const auto scalar = [&](unsigned mask) { put("s_and_b32 s38, s{}, {}", s(), mask); };
+  switch (own ? 0 : r_.below(9)) {
+  case 0: put("v_mov_b32 v22, v21"); break;
+  case 1: put("v_xor_b32 v22, {}, v21", 4 * r_.below(16)); break;
+  case 2: put("v_and_b32 v22, 0xfc, v{}", v()); break;
+  case 3:
+    scalar(60);
+    put("v_mov_b32 v22, s38");
+    break;
+  case 4:
+    scalar(60);
+    add(22, "s38", 21);
+    break;
+  case 5:
+    put("v_sub_{} v22, vcc, 0xfc, v21", t_ >= Target::gfx900   ? "co_u32"
+                                        : t_ == Target::gfx803 ? "u32"
+                                                               : "i32");
+    break;
+  case 6: // before the first byte, or beyond the last
+    add(22, r_.of({"-8", "-16", "0xf80", "0xe40", "0x7fffffe0"}), 21);
+    break;
+  case 7: put("v_lshlrev_b32 v22, {}, v21", 1 + r_.below(2)); break;
+  default: put("v_lshrrev_b32 v22, {}, v21", is_load ? 1 : 0); break; // loads may overlap
+  }
   if (width.bytes == 8) put("v_lshlrev_b32 v22, 1, v22"); // so that elements coincide or do not overlap
 }
 
-void StraightCode::access(bool local, const Width& width, bool is_load, unsigned offset) {
-  address(is_load ? r_.one_in(3) : r_.below(4) != 0, width);
+void StraightCode::add(unsigned to, const std::string& a, unsigned b) {
+  put("v_add_{} v{}, vcc, {}, v{}",
+      t_ >= Target::gfx900   ? "co_u32"
+      : t_ == Target::gfx803 ? "u32"
+                             : "i32",
+      to, a, b);
+}
+
+void StraightCode::access(bool local, const Width& width, bool is_load, unsigned address, unsigned offset) {
   if (width.bytes < 4) offset += r_.below(4) & ~(width.bytes - 1);
   const unsigned first = v() & ~(width.dwords - 1);
   const std::string data =
       width.dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + 1);
   if (!local)
-    put("{} {}, v22, s[12:15], 0 offen offset:{}", width.buffer, data, offset);
+    put("{} {}, v{}, s[12:15], 0 offen offset:{}", width.buffer, data, address, offset);
   else if (is_load)
-    put("{} {}, v22 offset:{}", width.ds, data, offset);
+    put("{} {}, v{} offset:{}", width.ds, data, address, offset);
   else
-    put("{} v22, {} offset:{}", width.ds, data, offset);
+    put("{} v{}, {} offset:{}", width.ds, address, data, offset);
 }
 
 void StraightCode::atomic(bool local, unsigned offset) {
   static constexpr const char* kPlain[] = {"add_u32", "sub_u32", "max_i32", "or_b32", "inc_u32"};
   static constexpr const char* kReturning[] = {"add_rtn_u32", "min_rtn_u32", "xor_rtn_b32", "wrxchg_rtn_b32"};
   static constexpr const char* kBuffer[] = {"add", "sub", "smax", "or", "inc", "swap"};
-  address(r_.one_in(2), {"", "", 1, 4});
+  address(r_.one_in(2), {"", "", 1, 4}, false);
   if (!local)
     put("buffer_atomic_{} v{}, v22, s[12:15], 0 offen offset:{}{}", r_.element(kBuffer), v(), offset,
         r_.one_in(2) ? " glc" : "");
@@ -141,9 +170,20 @@ void StraightCode::flat() {
     return;
   }
   if (t_ == Target::gfx600) return;
-  switch (r_.below(3)) {
-  case 0: put("flat_store_dword v[18:19], v{}", v()); break;
-  case 1: put("flat_load_dword v{}, v[18:19]", v()); break;
+  switch (r_.below(5)) {
+  case 3: // base and 32-bit offset
+    if (t_ < Target::gfx900) break;
+    address(r_.one_in(2), {"", "", 1, 4}, true);
+    put("v_and_b32 v22, 0xffc, v22");
+    return put("global_load_dword v{}, v22, s[2:3] offset:{}", v(), 4 * r_.below(64));
+  case 4: // the same as a sum of 64 bits
+    put("v_mov_b32 v23, s3");
+    add(22, "s2", 21);
+    put("v_addc_{} v23, vcc, 0, v23, vcc", t_ >= Target::gfx900 ? "co_u32" : "u32");
+    if (r_.one_in(2)) return put("flat_store_dword v[22:23], v{}", v());
+    return put("flat_load_dword v{}, v[22:23]", v());
+  case 0: return put("flat_store_dword v[18:19], v{}", v());
+  case 1: return put("flat_load_dword v{}, v[18:19]", v());
   default: put("flat_atomic_add v{}, v[18:19], v{} glc", v(), v()); break;
   }
 }

@@ -15,6 +15,12 @@ public:
   /// A few instructions.
   void straight();
 
+  /// An access to LDS or a buffer.
+  struct Width {
+    const char *ds, *buffer;
+    unsigned dwords, bytes;
+  };
+
 protected:
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
@@ -30,16 +36,15 @@ protected:
   Target t_;
   u32 group_ = 0; ///< of the lines that are put
 
-private:
-  struct Width {
-    const char *ds, *buffer;
-    unsigned dwords, bytes;
-  };
+  /// A sum of 32 bits; the carry goes to VCC.
+  void add(unsigned to, const std::string& a, unsigned b);
+  /// The access at v`address` + `offset`.
+  void access(bool local, const Width& width, bool is_load, unsigned address, unsigned offset);
 
+private:
   void instruction(isa::Op op);
   void communicate();
-  void address(bool own, const Width& width);
-  void access(bool local, const Width& width, bool is_load, unsigned offset);
+  void address(bool own, const Width& width, bool is_load);
   void atomic(bool local, unsigned offset);
   void flat();
   void relative_register();
