@@ -1,5 +1,7 @@
 #include "translator/lift/emit.hpp"
 
+#include "translator/ir/evaluate.hpp"
+
 namespace lanewise::lift {
 
 using ir::Op;
@@ -14,43 +16,6 @@ constexpr u64 width_mask(Type t) {
   case Type::V32: return 0xffff'ffffu;
   default: return kAllLanes;
   }
-}
-
-bool fold_binary(Op o, Type t, u64 a, u64 b, u64* out) {
-  const unsigned width = ir::is_wide(t) ? 64 : 32;
-  const unsigned n = static_cast<unsigned>(b) & (width - 1);
-  switch (o) {
-  case Op::Add: *out = a + b; break;
-  case Op::Sub: *out = a - b; break;
-  case Op::Mul: *out = a * b; break;
-  case Op::And: *out = a & b; break;
-  case Op::Or: *out = a | b; break;
-  case Op::Xor: *out = a ^ b; break;
-  case Op::AndNot: *out = a & ~b; break;
-  case Op::Shl: *out = a << n; break;
-  case Op::LShr: *out = a >> n; break;
-  case Op::AShr: *out = static_cast<u64>(sign_extend(a, width) >> n); break;
-  default: return false;
-  }
-  *out &= width_mask(t);
-  return true;
-}
-
-bool compare(IntPred p, unsigned width, u64 a, u64 b) {
-  const i64 sa = sign_extend(a, width), sb = sign_extend(b, width);
-  switch (p) {
-  case IntPred::Eq: return a == b;
-  case IntPred::Ne: return a != b;
-  case IntPred::ULt: return a < b;
-  case IntPred::ULe: return a <= b;
-  case IntPred::UGt: return a > b;
-  case IntPred::UGe: return a >= b;
-  case IntPred::SLt: return sa < sb;
-  case IntPred::SLe: return sa <= sb;
-  case IntPred::SGt: return sa > sb;
-  case IntPred::SGe: return sa >= sb;
-  }
-  return false;
 }
 
 } // namespace
@@ -177,8 +142,11 @@ ValueId Emit::identity(Op o, ValueId a, ValueId b) {
 }
 
 ValueId Emit::binary(Op o, ValueId a, ValueId b) {
-  u64 x = 0, y = 0, out = 0;
-  if (is_const(a, &x) && is_const(b, &y) && fold_binary(o, type(a), x, y, &out)) return same(a, out);
+  u64 x = 0, y = 0;
+  if (is_const(a, &x) && is_const(b, &y)) {
+    const std::array<u64, 2> bits = {x, y};
+    if (const auto value = ir::evaluate(o, type(a), type(a), 0, bits)) return same(a, *value);
+  }
   if (const ValueId v = identity(o, a, b)) return v;
   // (z + c) + d = z + (c + d): a stack pointer comes back as the value it was.
   if (o == Op::Add && is_const(b, &y) && def(a, Op::Add) != nullptr && is_const(operand(a, 1), &x))
@@ -202,8 +170,9 @@ ValueId Emit::icmp(IntPred p, ValueId a, ValueId b) {
   u64 x = 0, y = 0;
   const Type t = type(a);
   if (is_const(a, &x) && is_const(b, &y)) {
-    const bool r = compare(p, ir::is_wide(t) ? 64 : 32, x, y);
-    return ir::is_uniform(t) ? u1(r) : maskc(r ? kAllLanes : 0);
+    const std::array<u64, 2> bits = {x, y};
+    const Type result = ir::is_uniform(t) ? Type::U1 : Type::Mask;
+    return constant(result, *ir::evaluate(Op::ICmp, result, t, static_cast<u64>(p), bits));
   }
   return builder_.icmp(p, a, b);
 }

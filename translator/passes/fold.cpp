@@ -5,7 +5,7 @@
 // The rules are grouped; each states its pattern. They must hold for every lane, active or not, and for every
 // bit of NaNs.
 #include "translator/ir/cfg.hpp"
-#include "translator/passes/evaluate.hpp"
+#include "translator/ir/evaluate.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <array>

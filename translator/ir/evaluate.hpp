@@ -5,12 +5,11 @@
 
 #include <optional>
 
-namespace lanewise::passes {
+namespace lanewise::ir {
 
 /// The value of an integer, logic, comparison or conversion op on constant operands, or nothing if the op is
 /// not evaluated here. `operand_type` is the type of the first operand; bits of 32-bit types have a zero
 /// upper half.
-std::optional<u64> evaluate(ir::Op op, ir::Type result, ir::Type operand_type, u64 imm,
-                            std::span<const u64> operands);
+std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std::span<const u64> operands);
 
-} // namespace lanewise::passes
+} // namespace lanewise::ir

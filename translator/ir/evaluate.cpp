@@ -1,8 +1,6 @@
-#include "translator/passes/evaluate.hpp"
+#include "translator/ir/evaluate.hpp"
 
-namespace lanewise::passes {
-
-using namespace ir;
+namespace lanewise::ir {
 
 namespace {
 
@@ -107,4 +105,4 @@ std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std:
   }
 }
 
-} // namespace lanewise::passes
+} // namespace lanewise::ir
