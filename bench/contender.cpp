@@ -1,5 +1,7 @@
 #include "bench/contender.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <ctime>
 
 namespace lanewise::bench {
@@ -10,6 +12,21 @@ double process_cpu_ms() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
+double wall_clock_ms() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::vector<std::size_t> read_and_written(std::span<const kernels::Arg> before,
+                                          std::span<const kernels::Arg> after) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (before[i].kind == kernels::ArgKind::Buffer && before[i].bytes != after[i].bytes &&
+        std::ranges::any_of(before[i].bytes, [](std::byte b) { return b != kernels::kOutputPattern; }))
+      found.push_back(i);
+  return found;
+}
+
 #ifndef LANEWISE_HAVE_OPENCL
 Result<std::unique_ptr<Contender>> make_opencl(const kernels::KernelCase&, const Setup&) {
   return Error{ErrorCode::Unsupported,
@@ -18,7 +35,9 @@ Result<std::unique_ptr<Contender>> make_opencl(const kernels::KernelCase&, const
 #endif
 
 Result<std::unique_ptr<Contender>> make_contender(const kernels::KernelCase& test, const Setup& setup) {
-  return setup.engine == "pocl" ? make_opencl(test, setup) : make_lanewise(test, setup);
+  if (setup.engine == "pocl") return make_opencl(test, setup);
+  if (setup.engine == "hand") return make_hand(test, setup);
+  return make_lanewise(test, setup);
 }
 
 } // namespace lanewise::bench

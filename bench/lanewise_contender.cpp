@@ -12,12 +12,12 @@ using kernels::ArgKind;
 
 class LanewiseContender : public Contender {
 public:
-  LanewiseContender(Device device, Kernel kernel, double prepare_ms)
-      : device_(std::move(device)), kernel_(std::move(kernel)), prepare_ms_(prepare_ms) {}
+  LanewiseContender(const kernels::KernelCase& test, Device device, Kernel kernel, double prepare_ms)
+      : test_(test), device_(std::move(device)), kernel_(std::move(kernel)), prepare_ms_(prepare_ms) {}
 
-  Result<void> set_arguments(const kernels::KernelCase& test) {
-    config_ = {test.global, test.local, {test.offset[0], test.offset[1], test.offset[2]}};
-    for (const Arg& arg : test.args) {
+  Result<void> set_arguments() {
+    config_ = {test_.global, test_.local, {test_.offset[0], test_.offset[1], test_.offset[2]}};
+    for (const Arg& arg : test_.args) {
       Buffer buffer;
       if (arg.kind == ArgKind::Buffer) {
         auto allocated = Buffer::allocate(arg.bytes.size());
@@ -42,15 +42,22 @@ public:
   }
   double prepare_ms() const override { return prepare_ms_; }
 
-  std::string check(const kernels::KernelCase& test) override {
-    std::vector<Arg> after = test.args;
+  Result<void> restore(std::size_t argument) override {
+    const auto& bytes = test_.args[argument].bytes;
+    std::memcpy(buffers_[argument].data(), bytes.data(), bytes.size());
+    return {};
+  }
+
+  Result<std::vector<Arg>> arguments() override {
+    std::vector<Arg> after = test_.args;
     for (std::size_t i = 0; i < after.size(); ++i)
       if (after[i].kind == ArgKind::Buffer && !after[i].bytes.empty())
         std::memcpy(after[i].bytes.data(), buffers_[i].data(), after[i].bytes.size());
-    return test.check(after).value_or("");
+    return after;
   }
 
 private:
+  const kernels::KernelCase& test_;
   Device device_;
   Kernel kernel_;
   double prepare_ms_;
@@ -76,8 +83,8 @@ Result<std::unique_ptr<Contender>> make_lanewise(const kernels::KernelCase& test
   auto prepared =
       kernel->prepare({test.global, test.local, {test.offset[0], test.offset[1], test.offset[2]}});
   if (!prepared) return std::move(prepared).error();
-  auto contender = std::make_unique<LanewiseContender>(*device, *kernel, prepared->translate_ms);
-  if (auto set = contender->set_arguments(test); !set) return std::move(set).error();
+  auto contender = std::make_unique<LanewiseContender>(test, *device, *kernel, prepared->translate_ms);
+  if (auto set = contender->set_arguments(); !set) return std::move(set).error();
   return std::unique_ptr<Contender>(std::move(contender));
 }
 

@@ -3,7 +3,6 @@
 #include "bench/contender.hpp"
 
 #include <CL/cl.h>
-#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -14,18 +13,13 @@ namespace {
 using kernels::Arg;
 using kernels::ArgKind;
 
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 Error failed(const std::string& what, cl_int status) {
   return {ErrorCode::Unsupported, "OpenCL: " + what + " failed with status " + std::to_string(status)};
 }
 
 class OpenClContender : public Contender {
 public:
-  OpenClContender() = default;
+  explicit OpenClContender(const kernels::KernelCase& test) : test_(test) {}
   OpenClContender(const OpenClContender&) = delete;
   OpenClContender& operator=(const OpenClContender&) = delete;
   ~OpenClContender() override {
@@ -37,7 +31,7 @@ public:
     if (context_ != nullptr) clReleaseContext(context_);
   }
 
-  Result<void> open(const kernels::KernelCase& test, const std::string& source) {
+  Result<void> open(const std::string& source) {
     cl_platform_id platform = nullptr;
     cl_int status = clGetPlatformIDs(1, &platform, nullptr);
     if (status == CL_SUCCESS) status = clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device_, nullptr);
@@ -47,41 +41,56 @@ public:
     queue_ = clCreateCommandQueue(context_, device_, 0, &status);
     if (status != CL_SUCCESS) return failed("clCreateCommandQueue", status);
     const char* text = source.c_str();
-    const double start = now_ms();
+    const double start = wall_clock_ms();
     program_ = clCreateProgramWithSource(context_, 1, &text, nullptr, &status);
     if (status == CL_SUCCESS)
       status = clBuildProgram(program_, 1, &device_, options_of(source).c_str(), nullptr, nullptr);
-    if (status != CL_SUCCESS) return failed("building " + test.kernel, status);
-    kernel_ = clCreateKernel(program_, test.kernel.c_str(), &status);
+    if (status != CL_SUCCESS) return failed("building " + test_.kernel, status);
+    kernel_ = clCreateKernel(program_, test_.kernel.c_str(), &status);
     if (status != CL_SUCCESS) return failed("clCreateKernel", status);
-    prepare_ms_ = now_ms() - start;
+    prepare_ms_ = wall_clock_ms() - start;
     for (std::size_t d = 0; d < 3; ++d) {
-      global_[d] = test.global[d];
-      local_[d] = test.local[d];
-      offset_[d] = test.offset[d];
+      global_[d] = test_.global[d];
+      local_[d] = test_.local[d];
+      offset_[d] = test_.offset[d];
     }
-    return set_arguments(test);
+    describe(platform);
+    return set_arguments();
   }
 
   Result<RunTime> run() override {
-    const double wall = now_ms(), cpu = process_cpu_ms();
+    const double wall = wall_clock_ms(), cpu = process_cpu_ms();
     cl_int status = clEnqueueNDRangeKernel(queue_, kernel_, 3, offset_, global_, local_, 0, nullptr, nullptr);
     if (status == CL_SUCCESS) status = clFinish(queue_);
     if (status != CL_SUCCESS) return failed("running the kernel", status);
-    return RunTime{now_ms() - wall, process_cpu_ms() - cpu};
+    return RunTime{wall_clock_ms() - wall, process_cpu_ms() - cpu};
   }
   double prepare_ms() const override { return prepare_ms_; }
 
-  std::string check(const kernels::KernelCase& test) override {
-    std::vector<Arg> after = test.args;
-    for (std::size_t i = 0; i < after.size(); ++i)
-      if (buffers_[i] != nullptr)
-        clEnqueueReadBuffer(queue_, buffers_[i], CL_TRUE, 0, after[i].bytes.size(), after[i].bytes.data(), 0,
-                            nullptr, nullptr);
-    return test.check(after).value_or("");
+  [[nodiscard]] std::string description() const override { return description_; }
+
+  Result<void> restore(std::size_t argument) override {
+    const auto& bytes = test_.args[argument].bytes;
+    const cl_int status = clEnqueueWriteBuffer(queue_, buffers_[argument], CL_TRUE, 0, bytes.size(),
+                                               bytes.data(), 0, nullptr, nullptr);
+    if (status != CL_SUCCESS) return failed("clEnqueueWriteBuffer", status);
+    return {};
+  }
+
+  Result<std::vector<Arg>> arguments() override {
+    std::vector<Arg> after = test_.args;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      if (buffers_[i] == nullptr) continue;
+      const cl_int status = clEnqueueReadBuffer(queue_, buffers_[i], CL_TRUE, 0, after[i].bytes.size(),
+                                                after[i].bytes.data(), 0, nullptr, nullptr);
+      if (status != CL_SUCCESS) return failed("clEnqueueReadBuffer", status);
+    }
+    return after;
   }
 
 private:
+  const kernels::KernelCase& test_;
+  std::string description_;
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
   cl_command_queue queue_ = nullptr;
@@ -100,9 +109,16 @@ private:
     return source.substr(start, source.find('\n', start) - start);
   }
 
-  Result<void> set_arguments(const kernels::KernelCase& test) {
+  void describe(cl_platform_id platform) {
+    char platform_text[256] = {}, device_text[256] = {};
+    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof platform_text - 1, platform_text, nullptr);
+    clGetDeviceInfo(device_, CL_DEVICE_VERSION, sizeof device_text - 1, device_text, nullptr);
+    description_ = std::string(platform_text) + "; " + device_text;
+  }
+
+  Result<void> set_arguments() {
     cl_uint index = 0;
-    for (const Arg& arg : test.args) {
+    for (const Arg& arg : test_.args) {
       cl_mem buffer = nullptr;
       cl_int status = CL_SUCCESS;
       if (arg.kind == ArgKind::Buffer) {
@@ -126,12 +142,13 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Contender>> make_opencl(const kernels::KernelCase& test, const Setup& setup) {
+  if (test.gcn_only) return Error{ErrorCode::Unsupported, test.kernel + " is for GCN alone"};
   std::ifstream file(setup.source + "/tests/kernels/src/" + test.kernel + ".cl");
   if (!file) return Error{ErrorCode::Unsupported, test.kernel + " has no OpenCL source"};
   std::stringstream text;
   text << file.rdbuf();
-  auto contender = std::make_unique<OpenClContender>();
-  if (auto opened = contender->open(test, text.str()); !opened) return std::move(opened).error();
+  auto contender = std::make_unique<OpenClContender>(test);
+  if (auto opened = contender->open(text.str()); !opened) return std::move(opened).error();
   return std::unique_ptr<Contender>(std::move(contender));
 }
 

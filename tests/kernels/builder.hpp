@@ -72,11 +72,11 @@ public:
     case_.args.back().element = Element::F16;
     return *this;
   }
-  /// A buffer that the kernel fills; it starts with a pattern, so that what is never written shows.
+  /// A buffer that the kernel fills; it starts with kOutputPattern.
   template <class T>
   Builder& output(std::string name, size_t count, Tolerance tolerance = {}) {
     buffer(std::move(name), std::vector<T>(count), tolerance);
-    for (std::byte& b : case_.args.back().bytes) b = std::byte{0xa5};
+    for (std::byte& b : case_.args.back().bytes) b = kOutputPattern;
     return *this;
   }
   Builder& lds(std::string name, uint32_t bytes) {

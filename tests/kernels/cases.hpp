@@ -63,6 +63,9 @@ struct Arg {
   }
 };
 
+/// What buffers that the kernel only fills start with, so that what is never written shows.
+inline constexpr std::byte kOutputPattern{0xa5};
+
 /// One launch of one kernel on given data.
 struct KernelCase {
   std::string name;   ///< unique: the kernel, or "kernel.variant"

@@ -1,0 +1,99 @@
+#include "bench/measure.hpp"
+
+#include "bench/scale.hpp"
+#include "bench/worker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace lanewise::bench {
+namespace {
+
+constexpr unsigned kLeastRounds = 3, kMostRounds = 100;
+/// An entrant this much slower than the fastest takes part in the first rounds only.
+constexpr double kMuchSlower = 10;
+/// For the threads of the one before to go to sleep.
+constexpr std::chrono::microseconds kPause{500};
+
+struct Runner {
+  Entrant entrant;
+  Worker worker;
+  Measurement& measurement;
+};
+
+Row describe(const kernels::KernelCase& test, unsigned scale) {
+  Row row;
+  row.name = test.name;
+  row.kernel = test.kernel;
+  row.scale = scale;
+  row.data_mb = data_bytes(test) * 1e-6;
+  row.groups = workgroups(test);
+  row.traits = traits_of(test);
+  row.work = work_of(test);
+  return row;
+}
+
+std::vector<Runner> start_all(const kernels::KernelCase& test, const Options& options, Row& row) {
+  const std::vector<kernels::Arg> expected = test.expected();
+  std::vector<Runner> runners;
+  for (const unsigned threads : options.threads)
+    for (const std::string& engine : options.engines) {
+      Measurement& m = row.entrants[{engine, threads}];
+      auto worker =
+          Worker::start(test, {engine, threads, options.target, options.level, options.source}, &expected);
+      if (worker) {
+        m.prepare_ms = worker->ready().prepare_ms;
+        m.description = worker->ready().description;
+        runners.push_back({{engine, threads}, std::move(*worker), m});
+      } else {
+        m.error = worker.error().message;
+        m.unsupported = worker.error().code == ErrorCode::Unsupported;
+      }
+    }
+  return runners;
+}
+
+void run_once(Runner& runner) {
+  Measurement& m = runner.measurement;
+  std::this_thread::sleep_for(kPause);
+  auto time = runner.worker.run();
+  if (!time) {
+    m.error = time.error().message;
+    return;
+  }
+  m.cpu_ms = m.runs == 0 ? time->cpu_ms : std::min(m.cpu_ms, time->cpu_ms);
+  m.wall_ms = m.runs == 0 ? time->wall_ms : std::min(m.wall_ms, time->wall_ms);
+  ++m.runs;
+}
+
+double fastest(const std::vector<Runner>& runners) {
+  double best = 0;
+  for (const Runner& r : runners)
+    if (r.measurement.ok() && (best == 0 || r.measurement.cpu_ms < best)) best = r.measurement.cpu_ms;
+  return best;
+}
+
+} // namespace
+
+Row measure(const kernels::CaseEntry& entry, const Options& options) {
+  const std::size_t contenders = options.engines.size() * options.threads.size();
+  const unsigned scale = choose_scale(entry, options, copy_limit(options, contenders));
+  const kernels::KernelCase test = entry.make(scale);
+  Row row = describe(test, scale);
+  std::vector<Runner> runners = start_all(test, options, row);
+  const double start = wall_clock_ms();
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    if (round >= kLeastRounds && wall_clock_ms() - start > options.seconds * 1e3) break;
+    const double much = fastest(runners) * kMuchSlower;
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      Runner& runner = runners[(i + round) % runners.size()]; // nobody always runs after the same one
+      if (!runner.measurement.error.empty()) continue;
+      if (round >= kLeastRounds && runner.measurement.cpu_ms > much) continue;
+      run_once(runner);
+    }
+  }
+  return row;
+}
+
+} // namespace lanewise::bench

@@ -1,0 +1,13 @@
+// Measuring one case on all entrants, round by round.
+#pragma once
+
+#include "bench/options.hpp"
+#include "bench/results.hpp"
+
+namespace lanewise::bench {
+
+/// Every engine with every number of threads, each in a process of its own; a round runs each of them once,
+/// so that a slow spell of the machine hits all, and the minimum of the rounds counts.
+Row measure(const kernels::CaseEntry& entry, const Options& options);
+
+} // namespace lanewise::bench
