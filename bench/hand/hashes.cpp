@@ -127,13 +127,14 @@ LANEWISE_AVX512_INLINE void md5_step(__m512i (&s)[4], const __m512i* words) {
                          : kRound == 2 ? 3 * kStep + 5
                                        : 7 * kStep) &
                         15;
+  constexpr int kShift = kShifts[kRound * 4 + (kStep & 3)];
   __m512i &a = s[(64 - kStep) & 3], b = s[(65 - kStep) & 3], c = s[(66 - kStep) & 3], d = s[(67 - kStep) & 3];
   const __m512i mixed = kRound == 0   ? _mm512_ternarylogic_epi32(b, c, d, 0xca)
                         : kRound == 1 ? _mm512_ternarylogic_epi32(d, b, c, 0xca)
                         : kRound == 2 ? _mm512_ternarylogic_epi32(b, c, d, 0x96)
                                       : _mm512_ternarylogic_epi32(b, c, d, 0x39);
   const __m512i early = add(add(a, _mm512_set1_epi32(static_cast<int>(kSines[kStep]))), words[kWord]);
-  a = add(b, _mm512_rol_epi32(add(early, mixed), kShifts[kRound * 4 + (kStep & 3)]));
+  a = add(b, _mm512_rol_epi32(add(early, mixed), kShift));
 }
 
 template <int kStep = 0>
