@@ -183,6 +183,7 @@ Program program_of(const Rule& rule) {
   program.waves.resize(rule.waves);
   for (u32 wave = 0; wave < rule.waves; ++wave) program.waves[wave].sgprs[0] = wave;
   for (const std::string& text : rule.lines) program.lines.push_back(line(program.target, text));
+  program.lines.push_back(line(program.target, "s_cmp_eq_u32 0, 0")); // SCC says nothing about EXEC any more
   return program;
 }
 
