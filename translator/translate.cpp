@@ -10,6 +10,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/x86/engine.hpp"
+#include "translator/x86/interleave.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -167,10 +168,11 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
   if (auto done = optimize(f, options, source.lds_bytes, reasons, stats); !done)
     return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
-  const phases::Plan plan = phases::form_phases(f, gang_lanes(options.simd));
+  phases::Plan plan = phases::form_phases(f, gang_lanes(options.simd));
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
   stats.phases = static_cast<u32>(plan.phases.size());
+  x86::choose_interleave(f, plan, options.simd, options.interleave);
   dump(options, options.dump.phases, "phases",
        options.dump.phases ? phases::print(plan, f) + print(reasons, f) : "");
   stats.passes_ms = clock.lap();

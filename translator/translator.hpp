@@ -60,8 +60,9 @@ struct DumpOptions {
 
 struct Options {
   Simd simd = Simd::Avx2;
-  bool verify = false; ///< run the IR verifier after every pass and the register-allocation checker
-  LaunchFacts launch;  ///< the engine serves only launches of which this is true
+  unsigned interleave = 0; ///< gangs side by side in every phase, at most as many as there are; 0: as pays
+  bool verify = false;     ///< run the IR verifier after every pass and the register-allocation checker
+  LaunchFacts launch;      ///< the engine serves only launches of which this is true
   DumpOptions dump;
 };
 

@@ -219,7 +219,8 @@ std::string disagreement(const Program& program, bool* unsupported) {
   auto interpreter = interpreter_of(program, *code);
   if (!interpreter) return interpreter.error().message;
   const Outcome expected = run(program, **interpreter);
-  const bool verify = program.seed % 8 == 0; // the checks take as long as the rest
+  const bool verify = program.seed % 8 == 0;                      // the checks take as long as the rest
+  const unsigned interleave = (1u << (program.seed / 8 % 4)) % 8; // 1, 2, 4, or as the translator likes
   std::string text;
   for (const StopReason stop : expected.stops)
     if (stop != StopReason::End)
@@ -229,7 +230,8 @@ std::string disagreement(const Program& program, bool* unsupported) {
     const char* name = simd == translator::Simd::Avx2 ? "AVX2" : "AVX-512";
     const auto facts = program.seed % 2 == 0 ? facts_of(program) : translator::LaunchFacts{};
     auto engine = translator::translate(
-        source_of(program, *code), {.simd = simd, .verify = verify, .launch = facts, .dump = {}}, nullptr);
+        source_of(program, *code),
+        {.simd = simd, .interleave = interleave, .verify = verify, .launch = facts, .dump = {}}, nullptr);
     if (!engine && engine.error().code == ErrorCode::Unsupported) {
       if (unsupported != nullptr) *unsupported = true;
       return {};

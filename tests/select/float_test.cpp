@@ -133,6 +133,38 @@ TEST(SelectFloat, NativeFma) { // Against the host's scalar fma, with the order 
           });
 }
 
+/// Roots and reciprocals that flush, in a function that otherwise does not.
+TEST(SelectFloat, FlushingAmongOthers) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const bool root : {false, true}) {
+      const Format f = format_of(kind);
+      const bool wide = kind == FloatKind::F64;
+      const u64 one = wide ? std::bit_cast<u64>(1.0) : std::bit_cast<u32>(1.0F);
+      const Type t = type_of(kind);
+      const FpAttr fp{.kind = kind, .flush_in = true, .flush_out = true};
+      OpCase c{root ? "root" : "reciprocal", {.op = root ? Op::FSqrt : Op::FDiv, .fp = fp}, t, {}, {}};
+      c.operands.assign(root ? 1 : 2, t);
+      if (!root) c.constants = {{0, one}};
+      c.before = ir::Inst{.op = Op::FCanonical, .fp = {.kind = kind}};
+      c.pool = interesting(kind);
+      const auto flushed = [f](u64 v) { return (v & f.infinity()) == 0 ? v & f.sign() : v; };
+      c.expected = [=](const u64* in) -> u64 {
+        const u64 x = flushed(in[root ? 0 : 1]);
+        if (f.is_nan(x)) return x | f.quiet();
+        u64 r;
+        if (wide) {
+          const auto v = std::bit_cast<double>(x);
+          r = std::bit_cast<u64>(root ? std::sqrt(v) : 1 / v);
+        } else {
+          const auto v = std::bit_cast<float>(static_cast<u32>(x));
+          r = std::bit_cast<u32>(root ? std::sqrt(v) : 1 / v);
+        }
+        return f.is_nan(r) ? f.default_nan() : flushed(r);
+      };
+      check(c);
+    }
+}
+
 TEST(SelectFloat, MinMax) {
   for (const FloatKind kind : kKinds)
     for (const bool ieee : {false, true})

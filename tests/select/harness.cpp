@@ -56,8 +56,13 @@ std::vector<Simd> widths() {
 }
 
 void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& input) {
+  // Every call another number of gangs side by side.
+  static unsigned calls = 0;
+  phases::Plan interleaved = plan;
+  for (phases::Phase& phase : interleaved.phases) phase.interleave = 1u << (calls % 3);
+  ++calls;
   auto compiled =
-      compile(f, plan, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
+      compile(f, interleaved, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
   ASSERT_TRUE(compiled) << compiled.error().message << "\n" << ir::print(f);
   if (!compiled->listing.empty()) std::fputs(compiled->listing.c_str(), stderr);
   abi::WaveInit init;

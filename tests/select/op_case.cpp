@@ -65,8 +65,9 @@ void check(const OpCase& c) {
     ValueId v;
     for (const auto& [position, bits] : c.constants)
       if (position == n) v = p.b.constant(c.operands[n], bits);
-    if (!v.valid()) v = p.operand(n, c.operands[n]);
-    if (c.before)
+    const bool constant = v.valid();
+    if (!constant) v = p.operand(n, c.operands[n]);
+    if (c.before && !constant)
       v = p.f.result(p.f.append(p.b.block(), *c.before, std::span(&v, 1), std::span(&c.operands[n], 1)));
     operands.push_back(v);
   }

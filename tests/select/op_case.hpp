@@ -21,7 +21,7 @@ struct OpCase {
   std::function<bool(u64 got, u64 wanted)> equal = {};
   /// Interesting values to draw operands from, beside random bits.
   std::vector<u64> pool = {};
-  /// Applied to each operand before the op, a unary op of the operand's type.
+  /// Applied to each operand that is no constant before the op, a unary op of the operand's type.
   std::optional<ir::Inst> before = {};
 };
 

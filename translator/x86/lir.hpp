@@ -300,6 +300,8 @@ public:
   [[nodiscard]] bool terminated() const {
     return part_.blocks[block_.index].term.kind != Terminator::Kind::None;
   }
+  /// What FaultSite::lane_offset counts from in what follows.
+  void set_first_lane(unsigned lane) { first_lane_ = static_cast<u8>(lane); }
   /// Guest pc of what follows.
   void set_pc(u64 pc);
   VReg new_vreg(RegClass cls);
@@ -414,6 +416,7 @@ private:
   LInst next_; ///< modifiers collected for the next instruction
   VReg next_mask_, next_old_;
   bool next_early_ = false;
+  u8 first_lane_ = 0;
 };
 
 /// `o` as a destination of Builder::emit(), for instructions with several.

@@ -38,7 +38,7 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
 Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
-      locations_(f.num_values()), blocks_(f.num_blocks()) {}
+      shared_(f.num_values()), blocks_(f.num_blocks()) {}
 
 Result<void> Selector::run() {
   for (u32 p = 0; p < plan_.phases.size(); ++p) {
@@ -46,6 +46,9 @@ Result<void> Selector::run() {
     module_.resume_points.push_back(part_of_.back());
   }
   mxcsr_ = module_.mxcsr = most_common_mxcsr();
+  unsigned most = 1;
+  for (const phases::Phase& phase : plan_.phases) most = std::max(most, phase.interleave);
+  for (unsigned m = 0; m < most; ++m) members_[m].resize(f_.num_values());
   for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) select_phase(p);
   if (!error_.empty()) return Error{ErrorCode::Unsupported, fmt::format("{}: {}", f_.name, error_)};
   return {};
@@ -59,6 +62,9 @@ void Selector::select_phase(u32 phase) {
   Builder builder(module_, part_of_[phase]);
   b_ = &builder;
   phase_ = phase;
+  interleave_ = plan_.phases[phase].interleave;
+  assert(interleave_ != 0 && gangs() % interleave_ == 0);
+  member_ = 0;
   gang_index_ = VReg{};
   per_lane_ = plan_.phases[phase].per_lane;
   for (const IrBlockId b : plan_.phases[phase].blocks)
@@ -92,8 +98,14 @@ void Selector::make_blocks() {
       const RegClass cls = ir::is_scalar(type(v))              ? RegClass::Gpr
                            : type(v) == Type::Mask && avx512() ? RegClass::Mask
                                                                : RegClass::Vec;
-      for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
-      set(v, r);
+      const auto add = [&] {
+        for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
+        set(v, r);
+      };
+      if (ir::is_uniform(type(v)))
+        add();
+      else
+        for_each_member(add);
     }
   }
 }
@@ -109,10 +121,23 @@ void Selector::select_block(IrBlockId b) {
         select_inst(i);
         return 0;
       });
-    else
+    else if (is_shared(i)) {
+      for_all_ = true;
       select_inst(i);
+      for_all_ = false;
+    } else
+      for_each_member([&] { select_inst(i); });
     if (!error_.empty()) return;
   }
+}
+
+bool Selector::is_shared(InstId i) const {
+  if (f_[i].op == Op::Splat) return ir::is_uniform(type(f_.operands(i)[0]));
+  if (f_[i].op == Op::ScalarStore) return true;
+  if (f_[i].num_results == 0) return false;
+  for (unsigned n = 0; n < f_[i].num_results; ++n)
+    if (!ir::is_uniform(type(f_.result(i, n)))) return false;
+  return true;
 }
 
 bool Selector::is_hoistable(InstId i) {
@@ -198,10 +223,9 @@ void Selector::branch(IrBlockId b, const ir::Inst& inst) {
       continue;
     }
     target[n] = blocks_[s.block.index];
-    for (const ValueId v : s.args)
-      for (unsigned p = 0; p < parts(type(v)); ++p) args[n].push_back(part(v, p));
+    append_values(s.args, args[n]);
   }
-  const CondCode cond = branch_condition(condition, plan_.gang_decided[b.index]);
+  const CondCode cond = branch_condition(condition);
   b_->branch(cond, target[0], args[0], target[1], args[1]);
   for (unsigned n = 0; n < 2; ++n) {
     if (!plan_.is_exit(b, successors[n].block)) continue;
@@ -210,18 +234,41 @@ void Selector::branch(IrBlockId b, const ir::Inst& inst) {
   }
 }
 
-CondCode Selector::branch_condition(ValueId condition, bool gang_decided) {
+/// The registers of all members, in the order of make_blocks().
+void Selector::append_values(std::span<const ValueId> values, std::vector<VReg>& out) {
+  for (const ValueId v : values) {
+    const auto append = [&] {
+      for (unsigned p = 0; p < parts(type(v)); ++p) out.push_back(part(v, p));
+    };
+    if (ir::is_uniform(type(v)))
+      append();
+    else
+      for_each_member(append);
+  }
+}
+
+/// Clears ZF if a lane of any member is set.
+void Selector::test_any(ValueId mask) {
+  std::vector<VReg> all;
+  append_values({&mask, 1}, all);
+  while (all.size() > 2) { // Pairs, so that no chain gets long.
+    std::vector<VReg> half;
+    for (std::size_t n = 0; n < all.size(); n += 2)
+      half.push_back(avx512() ? b_->op_k(Inst::kIdKorw, all[n], all[n + 1]) : vor(all[n], all[n + 1]));
+    all = std::move(half);
+  }
+  if (avx512()) return b_->emit(Inst::kIdKortestw, {k(all.front()), k(all.back())});
+  const VReg m = all.size() == 2 ? vor(all[0], all[1]) : all[0];
+  b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+}
+
+CondCode Selector::branch_condition(ValueId condition) {
   const InstId def = f_.def_id(condition);
-  const bool in_register = locations_[condition.index].phase == phase_;
+  const bool in_register = location(condition) != nullptr;
   if (!in_register && def.valid() && plan_.phase_of[f_[def].block.index].index == phase_) {
     if (f_[def].op == Op::ICmp) return emit_compare(def);
     if (f_[def].op == Op::AnyLane) {
-      (void)gang_decided;
-      const VReg m = reg1(f_.operands(def)[0]);
-      if (avx512())
-        b_->emit(Inst::kIdKortestw, {k(m), k(m)});
-      else
-        b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+      test_any(f_.operands(def)[0]);
       return CondCode::kNotZero;
     }
   }
@@ -233,15 +280,14 @@ CondCode Selector::branch_condition(ValueId condition, bool gang_decided) {
 void Selector::take_edge(IrBlockId from, const ir::Successor& s) {
   if (plan_.is_exit(from, s.block)) return exit_edge(from, s, f_[f_.terminator(from)]);
   std::vector<VReg> args;
-  for (const ValueId v : s.args)
-    for (unsigned p = 0; p < parts(type(v)); ++p) args.push_back(part(v, p));
+  append_values(s.args, args);
   b_->jump(blocks_[s.block.index], args);
 }
 
 void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last) {
   std::vector<SlotCopy> rows, uniform;
   collect_copies(from, s, rows, uniform);
-  store_copies(rows);
+  for_each_member([&] { store_copies(rows); });
   const BlockId tail = b_->add_block();
   next_gang(tail);
   b_->at(tail);
@@ -250,8 +296,8 @@ void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst&
 }
 
 void Selector::next_gang(BlockId tail) {
-  if (!per_lane_) return b_->jump(tail);
-  b_->emit(Inst::kIdAdd, {r64(kGang), imm(module_.vec_bytes())});
+  if (!per_lane_ || interleave_ == gangs()) return b_->jump(tail);
+  b_->emit(Inst::kIdAdd, {r64(kGang), imm(interleave_ * module_.vec_bytes())});
   VReg offset = b_->op_r32(Inst::kIdMov, r32(kGang));
   offset = b_->op_r32_tied(Inst::kIdSub, offset, r32(kFrame));
   b_->emit(Inst::kIdCmp, {r32(offset), imm(4 * kWaveSize)});

@@ -118,6 +118,7 @@ Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u
   VReg address = b_->op_r64_tied(Inst::kIdAdd, row, r64(scratch));
   address = b_->op_r64_tied(Inst::kIdAdd, address, r64(kGang)); // + (r15 - rbx), the gang's first lane * 4
   a.base = b_->op_r64_tied(Inst::kIdSub, address, r64(kFrame));
+  a.disp = member_ * module_.vec_bytes();
   a.contiguous = true;
   return a;
 }
@@ -144,7 +145,7 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   request.sign_extend = inst.mem.sign_extend;
   request.atomic = static_cast<u8>(inst.mem.atomic);
   request.float_kind = static_cast<u8>(inst.mem.kind);
-  request.gang_lanes = static_cast<u8>(lanes());
+  request.first_lane = static_cast<u8>(member_ * lanes());
   request.pc = options_.code_base + inst.pc;
   request.offset = static_cast<u64>(i64{static_cast<i32>(inst.imm)});
   const auto field = [&](std::size_t offset) {

@@ -51,13 +51,13 @@ VReg Selector::join_halves(VReg lo, VReg hi) {
 }
 
 VReg Selector::int_to_single(const FpAttr& fp, VReg v, bool is_signed) {
-  if (is_signed) return rounded(fp, Inst::kIdVcvtdq2ps, {v});
-  if (avx512()) return rounded(fp, Inst::kIdVcvtudq2ps, {v});
+  if (is_signed) return rounded(fp, Inst::kIdVcvtdq2ps, {v}, {}, 0);
+  if (avx512()) return rounded(fp, Inst::kIdVcvtudq2ps, {v}, {}, 0);
   // Two exact halves and one rounding in their sum.
   const VReg high = b_->op(Inst::kIdVcvtdq2ps, shr_imm(v, 16));
   const VReg low = b_->op(Inst::kIdVcvtdq2ps, vand(v, b_->splat32(0xffff)));
   const VReg scaled = b_->op(Inst::kIdVmulps, high, splat_float(false, 65536.0));
-  return rounded(fp, Inst::kIdVaddps, {scaled, low});
+  return rounded(fp, Inst::kIdVaddps, {scaled, low}, {}, 0);
 }
 
 Regs Selector::int_to_double(VReg v, bool is_signed) {

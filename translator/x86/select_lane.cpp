@@ -77,8 +77,8 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
   if (!stored_whole(i, operand)) return;
   // The gang's sources from a table of bytes, widened; kNoLane becomes negative.
   const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(source, View::R64)); });
-  const VReg lane =
-      b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 0, avx512() ? View::Xmm : View::R64));
+  const VReg lane = b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 8 * index_in_team(),
+                                                         avx512() ? View::Xmm : View::R64));
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
   set(result, mask_and(mask_at(operand, vand(lane, b_->splat32(63))), valid));
@@ -150,7 +150,7 @@ void Selector::permute(InstId i) {
   const VReg next = b_->op_r64(Inst::kIdBlsr, r64(rest));
   b_->branch(CondCode::kNotZero, loop, {&next, 1}, done, {});
   b_->at(done);
-  set(f_.result(i), b_->load_vec(mem(kGang, runtime::kFrameSlots + kTempResults)));
+  set(f_.result(i), b_->load_vec(slice(runtime::kFrameSlots + kTempResults, 0)));
 }
 
 } // namespace lanewise::x86

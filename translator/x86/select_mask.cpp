@@ -51,9 +51,7 @@ bool Selector::mask_inst(InstId i) {
     return set(result, b_->op_k(Inst::kIdKorw, mask_and(c, in(1)), rest)), true;
   }
   case Op::U64ToMask: {
-    const VReg first_lane =
-        b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, gang_index(), 3, 0, View::R32)});
-    return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane)))), true;
+    return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane())))), true;
   }
   case Op::ICmp: {
     const auto pred = static_cast<ir::IntPred>(inst.imm);

@@ -193,11 +193,7 @@ bool Selector::uniform_from_lanes(InstId i) {
     return b_->load32(mem_index(kFrame, lane, 2, frame_.slot[v.index], View::R32));
   };
   if (inst.op == Op::AnyLane && !is_in_slot(operands[0])) { // Decided by the gang.
-    const VReg m = reg1(operands[0]);
-    if (avx512())
-      b_->emit(Inst::kIdKortestw, {k(m), k(m)});
-    else
-      b_->emit(Inst::kIdVptest, {vec(m), vec(m)});
+    test_any(operands[0]);
     return set(result, b_->setcc(CondCode::kNotZero)), true;
   }
   u64 lane = 0;

@@ -3,21 +3,31 @@
 
 namespace lanewise::x86 {
 
-void Selector::set(ValueId v, Regs r) { locations_[v.index] = {r, phase_, emitting_preamble_}; }
+void Selector::set(ValueId v, Regs r) {
+  const bool for_all = emitting_preamble_ || for_all_ || ir::is_uniform(type(v));
+  (for_all ? shared_ : members_[member_])[v.index] = {r, phase_, emitting_preamble_};
+}
+
+const Selector::Location* Selector::location(ValueId v) const {
+  if (shared_[v.index].phase == phase_) return &shared_[v.index];
+  const Location& own = members_[member_][v.index];
+  return own.phase == phase_ ? &own : nullptr;
+}
 
 Regs Selector::regs(ValueId v) {
-  const Location& at = locations_[v.index];
-  if (at.phase == phase_) return at.regs;
+  if (const Location* at = location(v)) return at->regs;
   const Regs r = materialize(v);
-  locations_[v.index] = {r, phase_,
-                         !is_gang_recomputed(v) && (ir::is_uniform(type(v)) || is_recomputed(f_, v))};
+  const ir::Inst* def = is_in_slot(v) || is_gang_recomputed(v) ? nullptr : f_.def(v);
+  const bool repeated =
+      def != nullptr && (def->op == Op::Splat || (def->op == Op::Const && type(v) != Type::Mask));
+  const bool for_all = ir::is_uniform(type(v)) || repeated;
+  (for_all ? shared_ : members_[member_])[v.index] = {r, phase_, for_all};
   return r;
 }
 
 /// Whether the preamble can have `v`.
 bool Selector::in_preamble(ValueId v) {
-  const Location& at = locations_[v.index];
-  if (at.phase == phase_) return at.preamble;
+  if (const Location* at = location(v)) return at->preamble;
   const ir::Inst* def = f_.def(v);
   if (def != nullptr && def->op == Op::Const) return true;
   if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v))
@@ -67,7 +77,7 @@ Regs Selector::materialize(ValueId v) {
     if (def != nullptr && def->op == Op::Splat) {
       const ValueId source = f_.operands(f_.def_id(v))[0];
       // Straight from memory, so that it can be had again for nothing.
-      if (locations_[source.index].phase != phase_ && is_in_slot(source) && ir::is_vector(t)) {
+      if (location(source) == nullptr && is_in_slot(source) && ir::is_vector(t)) {
         const bool wide = t == Type::V64;
         const VReg r = b_->remat().op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd,
                                       mem(kFrame, frame_.slot[source.index], wide ? View::R64 : View::R32));
@@ -122,7 +132,7 @@ void Selector::store_slot(Type t, u32 slot, Regs value) {
 }
 
 Operand Selector::mask_slice(u32 slot) {
-  return mem_index(kFrame, gang_index(), 0, slot, avx512() ? View::R16 : View::R8);
+  return mem_index(kFrame, gang_index(), 0, slot + index_in_team(), avx512() ? View::R16 : View::R8);
 }
 
 VReg Selector::gang_index() {
@@ -146,12 +156,10 @@ VReg Selector::constant_mask(u64 bits) {
     for (unsigned l = 0; l < 8; ++l) rows[l] = (bits >> l & 1) != 0 ? ~0u : 0;
     return table(rows.data());
   }
-  const VReg index = gang_index();
   const BlockId here = b_->current();
   b_->at(head_);
   const VReg whole = b_->const64(bits);
-  const VReg first_lane = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
-  const VReg m = mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(whole), r64(first_lane)));
+  const VReg m = mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(whole), r64(first_lane())));
   b_->at(here);
   return m;
 }
@@ -194,7 +202,7 @@ VReg Selector::first_lane() {
   const VReg index = gang_index();
   const BlockId here = b_->current();
   b_->at(head_);
-  const VReg first = b_->def(Inst::kIdLea, View::R32, {mem_index(VReg{}, index, 3, 0, View::R32)});
+  const VReg first = b_->op_r32(Inst::kIdLea, mem_index(VReg{}, index, 3, 8 * index_in_team(), View::R32));
   b_->at(here);
   return first;
 }
@@ -209,7 +217,7 @@ bool Selector::is_gang_recomputed(ValueId v) const {
 
 VReg Selector::gang_first(ValueId v) {
   const bool wide = type(v) == Type::V64;
-  if (locations_[v.index].phase != phase_ && is_in_slot(v)) {
+  if (location(v) == nullptr && is_in_slot(v)) {
     const Operand at = slice(frame_.slot[v.index], 0, wide ? View::R64 : View::R32);
     return wide ? b_->load64(at) : b_->load32(at);
   }

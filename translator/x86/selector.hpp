@@ -1,6 +1,9 @@
 // The selector's class: one phase at a time, each IR instruction to its x86 form. The rules are spread over
 // select_*.cpp.
 //
+// A phase runs `interleave` gangs side by side: an instruction on lanes is selected once for each of these
+// members, one on scalars once for all, and a branch is taken by all of them together.
+//
 // Shape of a part: a wave-level preamble (run once), the gang loop's head, the body's blocks, and per exit
 // edge the stores of what lives on, the step to the next gang, and a tail that runs after the last gang.
 // Rules append to the current block, and to preamble and head at any time, because these are closed last:
@@ -8,7 +11,7 @@
 //   preamble:  r15 = rbx; uniform work, splats, constants
 //   head:      loads of live-in slices
 //   body...
-//   exit:      slices to slots; r15 += gang; if r15 != rbx + 256 goto head
+//   exit:      slices to slots; r15 += interleave * gang; if r15 != rbx + 256 goto head
 //   tail:      uniform values to slots; jump to the next part, or return
 //
 // A value is in registers thus: U* and G* in one Gpr (U1: 0 or 1; U32: upper half zero); V32 one Vec; V64 two
@@ -49,13 +52,16 @@ private:
   void select_block(IrBlockId b);
   void select_inst(InstId i);
   bool is_hoistable(InstId i);
+  [[nodiscard]] bool is_shared(InstId i) const; ///< selected once for all members
   void terminate(IrBlockId b);
   void take_edge(IrBlockId from, const ir::Successor& s);
   void exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last);
   void finish_exit(const ir::Inst& last, const ir::Successor* s);
   void next_gang(BlockId tail);
   void branch(IrBlockId b, const ir::Inst& inst);
-  CondCode branch_condition(ValueId condition, bool gang_decided);
+  CondCode branch_condition(ValueId condition);
+  void append_values(std::span<const ValueId> values, std::vector<VReg>& out);
+  void test_any(ValueId mask);
   struct SlotCopy {
     ValueId from;
     u32 slot;
@@ -70,16 +76,19 @@ private:
   VReg part(ValueId v, unsigned p) { return regs(v).r[p]; }
   void set(ValueId v, Regs r);
   void set(ValueId v, VReg r) { set(v, Regs{{r, VReg{}}}); }
-  bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
+  struct Location;
+  const Location* location(ValueId v) const; ///< null if the current member does not have `v` yet
+  bool is_in_slot(ValueId v);                ///< its slot holds it while this phase runs
   bool in_preamble(ValueId v);
   Regs materialize(ValueId v);
   Regs load_slot(ValueId v, bool remat);
   void store_slot(Type t, u32 slot, Regs value);
   Operand slice(u32 slot, unsigned p, View view = View::Full) const {
-    return mem(kGang, slot + 256 * p, view);
+    return mem(kGang, slot + 256 * p + member_ * module_.vec_bytes(), view);
   }
   Operand mask_slice(u32 slot);
-  VReg gang_index(); ///< the gang's first lane / 8 in a Gpr, valid in the whole gang loop
+  VReg gang_index(); ///< first lane / 8 of the first member in a Gpr, valid in the whole gang loop
+  [[nodiscard]] u32 index_in_team() const { return member_ * lanes() / 8; } ///< to be added to gang_index()
   VReg constant_mask(u64 bits);
   VReg mask_from_bits(VReg gpr); ///< low bits of a Gpr to the mask of a gang
   VReg mask_to_bits(VReg mask);  ///< and back; upper bits zero
@@ -89,6 +98,19 @@ private:
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
   VReg lane_ids();
+  /// Runs `body` for each of the gangs that go side by side.
+  template <class F>
+  void for_each_member(F body) {
+    for (unsigned m = 0; m < interleave_; ++m) {
+      become(m);
+      body();
+    }
+    become(0);
+  }
+  void become(unsigned member) {
+    member_ = member;
+    b_->set_first_lane(member * lanes());
+  }
   /// Runs `body` with code going to the preamble.
   template <class F>
   auto hoisted(F body) {
@@ -169,7 +191,11 @@ private:
   void set_mxcsr(const ir::FpAttr& fp, u32 care);
   void load_mxcsr(u32 value);
   [[nodiscard]] u32 most_common_mxcsr() const;
-  VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {});
+  static constexpr u32 kMxcsrDenormals = 0x8040; ///< DAZ and FTZ
+  VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {},
+               u32 care = kMxcsrDenormals);
+  bool root_or_reciprocal(InstId i);
+  VReg denormals_flushed(VReg x, bool wide);
   VReg fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c);
   VReg fcompare(VReg a, VReg b, u32 predicate, bool wide);
   VReg float_part(const ir::Inst& inst, std::span<const VReg> in);
@@ -311,7 +337,8 @@ private:
     u32 phase = ~0u;
     bool preamble = false; ///< defined at wave level
   };
-  std::vector<Location> locations_;
+  std::vector<Location> shared_;                 ///< what is the same for all members
+  std::array<std::vector<Location>, 8> members_; ///< what each has for itself
 
   // Of the current phase.
   u32 phase_ = 0;
@@ -319,6 +346,8 @@ private:
   BlockId preamble_, head_;
   std::vector<BlockId> blocks_; ///< per IR block
   bool emitting_preamble_ = false;
+  bool for_all_ = false; ///< what is selected now is for all members
+  unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
   VReg gang_index_;
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks

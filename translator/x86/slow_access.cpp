@@ -74,7 +74,8 @@ class SlowAccess {
 public:
   SlowAccess(u8* frame, const u8* gang)
       : header_(*reinterpret_cast<WaveFrame*>(frame)), request_(slow_request(frame)),
-        temp_(frame + runtime::kFrameSlots), first_lane_(static_cast<u32>(gang - frame) / 4) {}
+        temp_(frame + runtime::kFrameSlots),
+        first_lane_(static_cast<u32>(gang - frame) / 4 + request_.first_lane) {}
 
   void run() {
     for (u64 rest = request_.mask; rest != 0; rest &= rest - 1)

@@ -24,7 +24,7 @@ struct SlowRequest {
   u8 bytes = 4;
   bool sign_extend = false;
   u8 atomic = 0, float_kind = 0; ///< ir::AtomicOp, ir::FloatKind
-  u8 gang_lanes = 16;
+  u8 first_lane = 0;             ///< added to the lane that the gang pointer says
   // The access under way, for fault reports.
   u8 active = 0;
   u8 is_write = 0;

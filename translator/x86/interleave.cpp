@@ -1,0 +1,271 @@
+// Running several gangs side by side hides latency, and what is the same for all lanes (counters, addresses,
+// splats, branches) is done once. It costs registers and code. So: as many as the registers hold in the
+// innermost loops, or if there are none, throughout.
+#include "translator/x86/interleave.hpp"
+
+#include "support/bits.hpp"
+#include "translator/ir/cfg.hpp"
+#include "translator/x86/frame.hpp"
+
+#include <algorithm>
+
+namespace lanewise::x86 {
+
+namespace {
+
+using ir::Type;
+using ir::ValueId;
+
+/// What decides about a region of a phase.
+struct Demand {
+  unsigned vectors = 0, masks = 0; ///< alive at once, per gang
+  unsigned shared = 0;             ///< splats and constants, which all gangs use in common
+  unsigned issued = 0;             ///< x86 instructions per gang, roughly
+  unsigned path = 0,
+           carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
+};
+
+struct Cost {
+  unsigned issued, latency;
+};
+
+/// Roughly, for V32 on any of the last ten years' machines.
+Cost cost_of(const ir::Function& f, ir::InstId i) {
+  const ir::Inst& inst = f[i];
+  if (inst.num_results != 0 && ir::is_uniform(f.type(f.result(i)))) return {0, 0};
+  switch (inst.op) {
+  case ir::Op::Const:
+  case ir::Op::Splat:
+  case ir::Op::LaneId:
+  case ir::Op::InitVgpr:
+  case ir::Op::InitExec: return {0, 0};
+  case ir::Op::FDiv: return {2, 16};
+  case ir::Op::FSqrt: return {2, 20};
+  case ir::Op::Mul:
+  case ir::Op::UMulHi:
+  case ir::Op::SMulHi:
+  case ir::Op::UMulWide:
+  case ir::Op::SMulWide: return {2, 8};
+  case ir::Op::Load: return {16, 20};
+  case ir::Op::Store: return {10, 0};
+  case ir::Op::Atomic: return {60, 40};
+  case ir::Op::ICmp: return {1, 4};
+  default: break;
+  }
+  const ir::OpInfo& op = ir::info(inst.op);
+  if (op.is(ir::kFloat)) return {1, 4};
+  return {1, inst.op == ir::Op::Select ? 2u : 1u};
+}
+
+/// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
+class Region {
+public:
+  Region(const ir::Function& f, std::span<const ir::BlockId> blocks) : f_(f), blocks_(blocks) {
+    place_.assign(f.num_blocks(), kOutside);
+    for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
+    index_.assign(f.num_values(), kOutside);
+  }
+
+  Demand measure() {
+    for (const ir::BlockId b : blocks_) number_block(b);
+    live_in_.assign(blocks_.size(), std::vector<bool>(values_.size(), false));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (u32 n = static_cast<u32>(blocks_.size()); n-- > 0;) changed |= scan(n);
+    }
+    demand_.path = longest_path(ValueId{}, ValueId{});
+    find_carried();
+    return demand_;
+  }
+
+private:
+  static constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
+  static constexpr unsigned kMaxParams = 24;
+  const ir::Function& f_;
+  std::span<const ir::BlockId> blocks_;
+  std::vector<u32> place_, index_; ///< per block, per value
+  std::vector<ValueId> values_;
+  std::vector<std::vector<bool>> live_in_;
+  Demand demand_;
+
+  void number(ValueId v) {
+    if (!ir::is_per_lane(f_.type(v)) || index_[v.index] != kOutside) return;
+    if (is_recomputed(f_, v)) {
+      index_[v.index] = kShared;
+      ++demand_.shared;
+      return;
+    }
+    index_[v.index] = static_cast<u32>(values_.size());
+    values_.push_back(v);
+  }
+  void number_block(ir::BlockId b) {
+    for (const ValueId v : f_[b].params) number(v);
+    for (const ir::InstId i : f_[b].insts) {
+      for (const ValueId v : f_.operands(i)) number(v);
+      for (unsigned r = 0; r < f_[i].num_results; ++r)
+        if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
+      demand_.issued += cost_of(f_, i).issued;
+    }
+    for (const ir::Successor& s : f_[b].successors)
+      for (const ValueId v : s.args) number(v);
+  }
+  [[nodiscard]] bool is_tracked(ValueId v) const { return index_[v.index] < values_.size(); }
+
+  bool scan(u32 place) {
+    const ir::BlockId b = blocks_[place];
+    std::vector<bool> live(values_.size(), false);
+    unsigned vectors = 0, masks = 0;
+    const auto change = [&](ValueId v, bool now) {
+      if (!is_tracked(v) || live[index_[v.index]] == now) return;
+      live[index_[v.index]] = now;
+      const Type t = f_.type(v);
+      unsigned& count = t == Type::Mask ? masks : vectors;
+      const unsigned size = t == Type::V64 ? 2 : 1;
+      count = now ? count + size : count - size;
+      demand_.vectors = std::max(demand_.vectors, vectors);
+      demand_.masks = std::max(demand_.masks, masks);
+    };
+    for (const ir::Successor& s : f_[b].successors) {
+      for (const ValueId v : s.args) change(v, true);
+      const u32 to = place_[s.block.index];
+      for (u32 n = 0; to != kOutside && n < values_.size(); ++n)
+        if (live_in_[to][n]) change(values_[n], true);
+    }
+    for (auto i = f_[b].insts.rbegin(); i != f_[b].insts.rend(); ++i) {
+      for (unsigned r = 0; r < f_[*i].num_results; ++r) change(f_.result(*i, r), false);
+      for (const ValueId v : f_.operands(*i)) change(v, true);
+    }
+    for (const ValueId v : f_[b].params) change(v, false);
+    if (live == live_in_[place]) return false;
+    live_in_[place] = std::move(live);
+    return true;
+  }
+
+  /// Cycles from `from` (or, if that is invalid, from anything) to `to` (to anything) along forward edges; 0
+  /// if there is no way.
+  unsigned longest_path(ValueId from, ValueId to) {
+    std::vector<u32> done(values_.size(), from.valid() ? kOutside : 0); // kOutside: not reached
+    if (from.valid()) done[index_[from.index]] = 0;
+    unsigned longest = 0;
+    const auto at = [&](ValueId v) {
+      return is_tracked(v) ? done[index_[v.index]] : from.valid() ? kOutside : 0;
+    };
+    const auto reach = [&](ValueId v, u32 when) {
+      if (!is_tracked(v) || when == kOutside) return;
+      u32& d = done[index_[v.index]];
+      d = d == kOutside ? when : std::max(d, when);
+      longest = std::max(longest, d);
+    };
+    for (u32 n = 0; n < blocks_.size(); ++n) {
+      for (const ir::InstId i : f_[blocks_[n]].insts) {
+        u32 start = from.valid() ? kOutside : 0;
+        for (const ValueId v : f_.operands(i))
+          if (const u32 d = at(v); d != kOutside) start = start == kOutside ? d : std::max(start, d);
+        if (start == kOutside) continue;
+        for (unsigned r = 0; r < f_[i].num_results; ++r)
+          reach(f_.result(i, r), start + cost_of(f_, i).latency);
+      }
+      for (const ir::Successor& s : f_[blocks_[n]].successors) {
+        const u32 target = place_[s.block.index];
+        for (u32 a = 0; target != kOutside && target > n && a < s.args.size(); ++a)
+          reach(f_[s.block].params[a], at(s.args[a]));
+      }
+    }
+    if (!to.valid()) return longest;
+    const u32 d = at(to);
+    return d == kOutside ? 0 : d;
+  }
+
+  void find_carried() {
+    const std::vector<ValueId>& params = f_[blocks_[0]].params;
+    if (params.size() > kMaxParams) return;
+    for (const ir::BlockId b : blocks_)
+      for (const ir::Successor& s : f_[b].successors)
+        for (u32 a = 0; s.block == blocks_[0] && a < s.args.size(); ++a)
+          if (is_tracked(params[a]))
+            demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]));
+  }
+};
+
+/// Estimated cycles per gang with `gangs` side by side.
+double cycles(const Demand& d, unsigned gangs, bool avx512) {
+  constexpr double kPerInstruction = 0.3, kWindow = 400, kGangLoop = 9, kSpillsPerInstruction = 0.6;
+  const auto excess = [&](unsigned alive, unsigned registers) {
+    return alive <= registers ? 0 : static_cast<double>(alive - registers) / alive;
+  };
+  const unsigned for_shared = std::min(d.shared, avx512 ? 4u : 2u);
+  const double spilled =
+      avx512 ? std::max(excess(gangs * d.vectors, 32 - for_shared), excess(gangs * d.masks, 7))
+             : excess(gangs * (d.vectors + d.masks), 16 - for_shared);
+  const double issued = d.issued * (1 + kSpillsPerInstruction * spilled) + kGangLoop / gangs;
+  const double overlap = std::max<double>(gangs, kWindow / issued);
+  return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
+}
+
+constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
+constexpr double kWorthwhile = 0.85;
+
+constexpr unsigned kMaxGangs = 4;
+
+/// What there is to gain in each phase: its innermost loops, or all of it.
+class Chooser {
+public:
+  Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
+      : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+
+  void run() {
+    demands_.resize(plan_.phases.size());
+    for (u32 l = 0; l < loops_.loops.size(); ++l) measure_if_innermost(static_cast<i32>(l));
+    for (u32 p = 0; p < plan_.phases.size(); ++p) {
+      phases::Phase& phase = plan_.phases[p];
+      if (!phase.per_lane) continue;
+      if (demands_[p].empty()) demands_[p].push_back(Region(f_, phase.blocks).measure());
+      phase.interleave = best(demands_[p]);
+    }
+  }
+
+private:
+  const ir::Function& f_;
+  phases::Plan& plan_;
+  bool avx512_;
+  ir::Cfg cfg_;
+  ir::Dominators dom_;
+  ir::Loops loops_;
+  std::vector<std::vector<Demand>> demands_; ///< per phase
+
+  void measure_if_innermost(i32 l) {
+    std::vector<ir::BlockId> blocks = loops_.loops[static_cast<unsigned>(l)].blocks;
+    const u32 phase = plan_.phase_of[blocks.front().index].index;
+    if (plan_.phases[phase].entry == blocks.front()) return; // A loop over phases.
+    for (const ir::BlockId b : blocks)
+      if (loops_.innermost[b.index] != l || plan_.phase_of[b.index].index != phase) return;
+    std::sort(blocks.begin(), blocks.end(), [&](ir::BlockId a, ir::BlockId b) {
+      return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
+    });
+    demands_[phase].push_back(Region(f_, blocks).measure());
+  }
+
+  [[nodiscard]] unsigned best(const std::vector<Demand>& demands) const {
+    const auto total = [&](unsigned gangs) {
+      double sum = 0;
+      for (const Demand& d : demands) sum += cycles(d, gangs, avx512_);
+      return sum;
+    };
+    unsigned largest = 1, choice = 1;
+    for (const Demand& d : demands) largest = std::max(largest, d.issued);
+    for (unsigned gangs = 2; gangs <= kMaxGangs && gangs * largest <= kMaxIssued; gangs *= 2)
+      if (total(gangs) < kWorthwhile * total(choice)) choice = gangs;
+    return choice;
+  }
+};
+
+} // namespace
+
+void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {
+  const bool avx512 = simd == translator::Simd::Avx512;
+  if (forced == 0) return Chooser(f, plan, avx512).run();
+  const unsigned gangs = kWaveSize / (avx512 ? 16 : 8);
+  for (phases::Phase& phase : plan.phases) phase.interleave = std::bit_floor(std::min(forced, gangs));
+}
+
+} // namespace lanewise::x86
