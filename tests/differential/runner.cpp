@@ -220,7 +220,7 @@ std::string disagreement(const Program& program, bool* unsupported) {
   if (!interpreter) return interpreter.error().message;
   const Outcome expected = run(program, **interpreter);
   const bool verify = program.seed % 8 == 0;                      // the checks take as long as the rest
-  const unsigned interleave = (1u << (program.seed / 8 % 4)) % 8; // 1, 2, 4, or as the translator likes
+  const unsigned interleave = (1u << (program.seed / 2 % 4)) % 8; // 1, 2, 4, or as the translator likes
   std::string text;
   for (const StopReason stop : expected.stops)
     if (stop != StopReason::End)

@@ -29,6 +29,15 @@ struct Cost {
   unsigned issued, latency;
 };
 
+unsigned access_cost(const ir::MemAttr& mem) {
+  const unsigned dwords = (mem.bytes + 3u) / 4;
+  if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
+  if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;
+  const unsigned test =
+      mem.form == ir::AddressForm::Wrapped || (mem.space == ir::Space::Lds && !mem.in_range) ? 3 : 0;
+  return test + dwords * (mem.stride != 0 && dwords > 1 ? 3 : 2);
+}
+
 /// Roughly, for V32 on any of the last ten years' machines.
 Cost cost_of(const ir::Function& f, ir::InstId i) {
   const ir::Inst& inst = f[i];
@@ -46,8 +55,8 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
   case ir::Op::SMulHi:
   case ir::Op::UMulWide:
   case ir::Op::SMulWide: return {2, 8};
-  case ir::Op::Load: return {16, 20};
-  case ir::Op::Store: return {10, 0};
+  case ir::Op::Load: return {access_cost(inst.mem), 12};
+  case ir::Op::Store: return {access_cost(inst.mem), 0};
   case ir::Op::Atomic: return {60, 40};
   case ir::Op::ICmp: return {1, 4};
   default: break;
