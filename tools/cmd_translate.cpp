@@ -1,5 +1,6 @@
 // `lanewise translate`: one kernel at every stage of its recompilation.
 #include "tools/code_object_options.hpp"
+#include "tools/translate_stats.hpp"
 
 #include "lanewise/kernel_source.hpp"
 #include "lanewise/lanewise.hpp"
@@ -19,13 +20,18 @@ Stages, comma-separated (all of gcn,ir,x86 by default):
   phases   the parts that run gang by gang
   x86      the code emitted
 
+--stats prints numbers instead of stages, for all kernels of the file: instructions before and after, selects before and
+after predication, spills, bytes, milliseconds; and why a kernel is left to the interpreter.
+
 Examples:
   lanewise translate saxpy.co                      from machine code to machine code
   lanewise translate kernels.co --kernel sgemm --dump ir,x86 --simd avx2
+  lanewise translate library.co --stats            a line for each kernel
 Guest addresses in the listings are those of the loaded code.)";
 
 struct Options : CodeObjectOptions {
   std::string dump = "gcn,ir,x86", simd = "auto";
+  bool stats = false, json = false;
 };
 
 Result<translator::DumpOptions> parse_stages(std::string_view text) {
@@ -63,29 +69,71 @@ std::string summary(const translator::Stats& stats) {
                      stats.code_bytes, stats.lift_ms, stats.passes_ms, stats.emit_ms);
 }
 
-Result<void> translate_and_print(const Options& options) {
-  auto dump = parse_stages(options.dump);
-  if (!dump) return std::move(dump).error();
+/// What all ways of translating need: the file's contents, loaded, and the settings.
+struct Input {
+  abi::CodeObject object;
+  abi::LoadedImage image;
+  translator::Options settings;
+};
+
+Result<Input> load(const Options& options) {
   auto simd = parse_simd(options.simd);
   if (!simd) return std::move(simd).error();
   auto object = open_code_object(options);
   if (!object) return std::move(object).error();
-  auto kernel = choose_kernel(*object, options);
-  if (!kernel) return std::move(kernel).error();
   auto image = abi::LoadedImage::create(*object);
   if (!image) return std::move(image).error().in(options.file);
-
-  dump->sink = [](const std::string& stage, const std::string& text) {
-    fmt::print("; ---- {}\n{}", stage, text);
-  };
   translator::Options settings;
   settings.simd = *simd == Simd::Avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
-  settings.dump = *dump;
+  return Input{*std::move(object), *std::move(image), std::move(settings)};
+}
+
+Result<void> print_stages(const Options& options) {
+  auto dump = parse_stages(options.dump);
+  if (!dump) return std::move(dump).error();
+  auto input = load(options);
+  if (!input) return std::move(input).error();
+  auto kernel = choose_kernel(input->object, options);
+  if (!kernel) return std::move(kernel).error();
+  input->settings.dump = *std::move(dump);
+  input->settings.dump.sink = [](const std::string& stage, const std::string& text) {
+    fmt::print("; ---- {}\n{}", stage, text);
+  };
   translator::Stats stats;
-  auto engine = translator::translate(kernel_source(*object, *image, **kernel), settings, &stats);
+  auto engine =
+      translator::translate(kernel_source(input->object, input->image, **kernel), input->settings, &stats);
   if (!engine) return std::move(engine).error().in((*kernel)->name);
   fmt::print("{}", summary(stats));
   return {};
+}
+
+Result<void> print_stats(const Options& options) {
+  auto input = load(options);
+  if (!input) return std::move(input).error();
+  std::vector<const abi::Kernel*> kernels;
+  if (options.kernel.empty() && !input->object.kernels.empty()) {
+    for (const abi::Kernel& kernel : input->object.kernels) kernels.push_back(&kernel);
+  } else {
+    auto kernel = choose_kernel(input->object, options);
+    if (!kernel) return std::move(kernel).error();
+    kernels.push_back(*kernel);
+  }
+  std::vector<TranslationRecord> records;
+  for (const abi::Kernel* kernel : kernels) {
+    TranslationRecord& record = records.emplace_back();
+    record.kernel = kernel->name;
+    auto engine = translator::translate(kernel_source(input->object, input->image, *kernel), input->settings,
+                                        &record.stats);
+    if (!engine) record.error = engine.error().message;
+  }
+  fmt::print("{}", options.json ? to_json(records) : to_text(records));
+  return {};
+}
+
+Result<void> translate_and_print(const Options& options) {
+  if (options.json && !options.stats)
+    return Error{ErrorCode::Usage, "--json goes with --stats: stages are text"};
+  return options.stats ? print_stats(options) : print_stages(options);
 }
 
 int run(const Options& options) {
@@ -100,6 +148,8 @@ const Subcommand registration = {
       options->add_to(*sub);
       sub->add_option("--dump", options->dump, "stages to show")->type_name("STAGE,...");
       sub->add_option("--simd", options->simd, "auto (the default), avx512 or avx2")->type_name("SIMD");
+      sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named");
+      sub->add_flag("--json", options->json, "the numbers as JSON");
       sub->footer(kFooter);
       sub->callback([=, &action] { action = [=] { return run(*options); }; });
     }};

@@ -99,6 +99,21 @@ TEST(Command, BadUsageIsStatus2) {
   expect_refusal("run " + saxpy + kSaxpyArgs + "--target gfx1030", 2, "there is: gfx900");
 }
 
+TEST(Command, TranslationStatistics) {
+  const Output text = lanewise("translate " + kernel_file("multi") + " --stats");
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_NE(text.out.find("kernels recompiled"), std::string::npos) << text.out;
+  const Output json = lanewise("translate " + kernel_file("saxpy") + " --stats --json");
+  EXPECT_EQ(json.status, 0) << json.err;
+  const auto numbers = nlohmann::json::parse(json.out);
+  ASSERT_EQ(numbers.size(), 1u);
+  EXPECT_EQ(numbers[0]["kernel"], "saxpy");
+  EXPECT_GT(numbers[0]["guest_instructions"], 10);
+  EXPECT_GT(numbers[0]["code_bytes"], 100);
+  EXPECT_EQ(numbers[0]["fallback_instructions"], 0);
+  expect_refusal("translate " + kernel_file("saxpy") + " --json", 2, "--stats");
+}
+
 TEST(Command, ArgumentsMustFitTheKernel) {
   const std::string run = "run " + kernel_file("saxpy") + " --grid 64 --block 64 --engine interp ";
   expect_refusal(run + "--arg u16:1024 --arg f32:2 --arg buf:f32:8:zero --arg buf:f32:8:zero", 2,
