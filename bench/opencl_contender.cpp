@@ -143,6 +143,9 @@ private:
 
 Result<std::unique_ptr<Contender>> make_opencl(const kernels::KernelCase& test, const Setup& setup) {
   if (test.gcn_only) return Error{ErrorCode::Unsupported, test.kernel + " is for GCN alone"};
+  for (std::size_t d = 0; d < 3; ++d)
+    if (test.global[d] % test.local[d] != 0)
+      return Error{ErrorCode::Unsupported, "OpenCL 1.2 has no partial workgroups"};
   std::ifstream file(setup.source + "/tests/kernels/src/" + test.kernel + ".cl");
   if (!file) return Error{ErrorCode::Unsupported, test.kernel + " has no OpenCL source"};
   std::stringstream text;
