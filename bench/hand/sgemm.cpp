@@ -38,8 +38,8 @@ LANEWISE_AVX512_INLINE void naive_groups(const Launch& launch, std::size_t row0,
   }
   for (std::size_t r = 0; r < 4 && row0 + r < m; ++r)
     for (int g = 0; g < kColumns; ++g)
-      _mm512_mask_storeu_ps(c + (row0 + r) * n + col0 + static_cast<std::size_t>(g) * 16,
-                            g + 1 < kColumns ? __mmask16{0xffff} : last, sum[r][g]);
+      store_lanes(c + (row0 + r) * n + col0 + static_cast<std::size_t>(g) * 16,
+                  g + 1 < kColumns ? __mmask16{0xffff} : last, sum[r][g]);
 }
 
 /// One workgroup of 16 x 16: sixteen gangs, each with its sum in a register.

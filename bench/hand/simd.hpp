@@ -20,6 +20,14 @@ LANEWISE_AVX512_INLINE __mmask16 lanes_below(std::ptrdiff_t count) {
                        : static_cast<__mmask16>((1u << count) - 1);
 }
 
+/// Stores the lanes of the mask; masked stores are slow even where the mask is full.
+LANEWISE_AVX512_INLINE void store_lanes(float* at, __mmask16 lanes, __m512 v) {
+  if (lanes == 0xffff)
+    _mm512_storeu_ps(at, v);
+  else
+    _mm512_mask_storeu_ps(at, lanes, v);
+}
+
 /// Transposes 16 x 16 words: word j of register i becomes word i of register j.
 LANEWISE_AVX512_INLINE void transpose(__m512i r[16]) {
   __m512i t[16];

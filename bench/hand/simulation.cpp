@@ -133,8 +133,8 @@ LANEWISE_AVX512_INLINE void price(const Launch& launch, std::size_t item, __mmas
   const __m512 call = _mm512_fmsub_ps(s, n1, _mm512_mul_ps(discounted, n2));
   const __m512 put =
       _mm512_fmsub_ps(discounted, _mm512_sub_ps(one, n2), _mm512_mul_ps(s, _mm512_sub_ps(one, n1)));
-  _mm512_mask_storeu_ps(launch.buffer<float>(6) + item, lanes, call);
-  _mm512_mask_storeu_ps(launch.buffer<float>(7) + item, lanes, put);
+  store_lanes(launch.buffer<float>(6) + item, lanes, call);
+  store_lanes(launch.buffer<float>(7) + item, lanes, put);
 }
 
 } // namespace
