@@ -65,7 +65,7 @@ protected:
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, &before_segv);
     sigaction(SIGBUS, &action, &before_bus);
-    bool faulted = true;
+    volatile bool faulted = true; // sigsetjmp: registers may be lost
     if (sigsetjmp(back, 1) == 0) {
       code->run(frame_.data());
       faulted = false;

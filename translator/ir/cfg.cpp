@@ -61,15 +61,22 @@ std::vector<u32> immediate_dominators(const std::vector<std::vector<u32>>& preds
 
 } // namespace
 
-Dominators::Dominators(const Function& f, const Cfg& cfg) : idom(f.num_blocks()), depth(f.num_blocks(), 0) {
+Dominators::Dominators(const Function& f, const Cfg& cfg)
+    : idom(f.num_blocks()), first_(f.num_blocks(), ~0u), last_(f.num_blocks(), 0) {
   std::vector<std::vector<u32>> preds(cfg.rpo.size());
   for (u32 n = 0; n < cfg.rpo.size(); ++n)
     for (const BlockId p : cfg.preds[cfg.rpo[n].index]) preds[n].push_back(cfg.rpo_index[p.index]);
   const std::vector<u32> order = immediate_dominators(preds);
-  for (u32 n = 1; n < cfg.rpo.size(); ++n) {
-    const BlockId parent = cfg.rpo[order[n]];
-    idom[cfg.rpo[n].index] = parent;
-    depth[cfg.rpo[n].index] = depth[parent.index] + 1; // A dominator precedes in reverse postorder.
+  for (u32 n = 1; n < cfg.rpo.size(); ++n) idom[cfg.rpo[n].index] = cfg.rpo[order[n]];
+  // A dominator precedes in reverse postorder: sizes of subtrees upwards, then ranges downwards.
+  std::vector<u32> size(cfg.rpo.size(), 1), next(cfg.rpo.size(), 0);
+  for (std::size_t n = cfg.rpo.size(); n-- > 1;) size[order[n]] += size[n];
+  for (u32 n = 0; n < cfg.rpo.size(); ++n) {
+    const u32 first = n == 0 ? 0 : next[order[n]];
+    if (n != 0) next[order[n]] += size[n];
+    next[n] = first + 1;
+    first_[cfg.rpo[n].index] = first;
+    last_[cfg.rpo[n].index] = first + size[n] - 1;
   }
 }
 

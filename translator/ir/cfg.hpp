@@ -17,13 +17,16 @@ struct Cfg {
 /// Immediate dominators (Cooper, Harvey, Kennedy).
 struct Dominators {
   std::vector<BlockId> idom; ///< per block; invalid for the entry and for unreachable blocks
-  std::vector<u32> depth;    ///< in the dominator tree
 
   Dominators(const Function& f, const Cfg& cfg);
   [[nodiscard]] bool dominates(BlockId a, BlockId b) const {
-    while (depth[b.index] > depth[a.index]) b = idom[b.index];
-    return a == b;
+    return a == b || (first_[a.index] <= first_[b.index] && first_[b.index] <= last_[a.index]);
   }
+
+private:
+  /// A numbering of the dominator tree in which the blocks below a block are a range of numbers, its own
+  /// being the first. Unreachable blocks have an empty range.
+  std::vector<u32> first_, last_;
 };
 
 /// Immediate postdominators towards a virtual exit (which is the invalid id). Blocks that cannot reach an

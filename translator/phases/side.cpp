@@ -1,0 +1,198 @@
+#include "translator/phases/side.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+Symbol meet(Symbol a, Symbol b) { return a == kTop || a == b ? b : b == kTop ? a : kConflict; }
+
+} // namespace
+
+SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d, const Loops& l,
+                     const passes::MaskFacts& m, const std::vector<bool>& decided_blocks)
+    : f(function), cfg(c), dom(d), loops(l), masks(m), decided(decided_blocks), operand_users(f.num_values()),
+      edge_users(f.num_values()) {
+  const auto add = [](std::vector<BlockId>& list, BlockId b) {
+    if (list.empty() || list.back() != b) list.push_back(b);
+  };
+  for (const BlockId b : cfg.rpo) {
+    for (const InstId i : f[b].insts)
+      for (const ValueId v : f.operands(i)) add(operand_users[v.index], b);
+    for (const Successor& s : f[b].successors)
+      for (const ValueId v : s.args) add(edge_users[v.index], b);
+  }
+}
+
+Symbol Past::symbol(ValueId v) {
+  if (k_.f.type(v) != Type::Mask) return past_symbol(v);
+  const auto [s, is_new] = known_.at(0, v.index);
+  if (!is_new) return s;
+  u64 bits = 1;
+  const bool empty = (k_.f.is_const(v, &bits) && bits == 0) || k_.masks.implies(v, empty_mask_);
+  return s = empty ? kEmpty : past_symbol(v);
+}
+
+Side::Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tables, unsigned number,
+           const Branch& branch)
+    : k_(facts), symbols_(symbols), past_(past), t_(tables), number_(number), from_(branch.from),
+      edge_(branch.edge), join_(branch.join) {
+  t_.node_of.clear();
+  t_.visited.clear();
+  t_.known.clear();
+  // The loops that hold the branch but not J, innermost first.
+  for (i32 l = k_.loops.innermost[from_.index]; l >= 0 && !k_.loops.contains(l, join_);
+       l = k_.loops.loops[static_cast<unsigned>(l)].parent)
+    headers_.push_back(k_.loops.loops[static_cast<unsigned>(l)].header);
+}
+
+std::string_view Side::solve(std::size_t max_nodes) {
+  enter(0, edge_.block);
+  if (edge_.block == join_) exits_.push_back({0, &edge_});
+  // In the order of execution, and only what something has changed for: code outside loops is looked at once.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [place, n] : order_) {
+      if (!nodes_[n].stale) continue;
+      changed = true;
+      nodes_[n].stale = false;
+      evaluate(n);
+      if (nodes_.size() > max_nodes) return "too much code up to the join";
+      if (back_in_time_) return "a way to the join goes back to before the branch";
+    }
+  }
+  return {};
+}
+
+Symbol Side::join_argument(u32 index) const {
+  Symbol all = kTop;
+  for (const Exit& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
+  return all;
+}
+
+Symbol Side::at_join(ValueId v) const {
+  Symbol all = kTop;
+  for (const Exit& e : exits_) all = meet(all, symbol(e.context, v));
+  return all;
+}
+
+/// The context in which `to` is entered from context `c`.
+u32 Side::context_of(u32 c, BlockId to) const {
+  for (u32 h = static_cast<u32>(headers_.size()); h > c; --h)
+    if (headers_[h - 1] == to) return h;
+  return c;
+}
+
+u32 Side::enter(u32 from_context, BlockId to) {
+  const u32 c = context_of(from_context, to);
+  if (to == join_) return c;
+  const auto [node, is_new] = t_.node_of.at(c, to.index);
+  if (is_new) {
+    node = static_cast<u32>(nodes_.size());
+    order_.try_emplace({c, k_.cfg.rpo_index[to.index]}, node);
+    t_.visited.at(0, to.index).first = 1;
+    nodes_.push_back({c, to, {false, false}, true, {}});
+    back_in_time_ |= is_old(c, to);
+  }
+  return c;
+}
+
+void Side::mark(u32 context, BlockId b) {
+  if (const u32* node = t_.node_of.find(context, b.index)) nodes_[*node].stale = true;
+}
+
+/// Has everything evaluated again that `v`, which has changed in block `at`, goes into.
+void Side::mark_users(u32 c, ValueId v, BlockId at) {
+  for (const BlockId b : k_.operand_users[v.index])
+    if (b != at) mark(c, b); // later instructions of the same block are still to come
+  for (const BlockId b : k_.edge_users[v.index])
+    for (const Successor& s : k_.f[b].successors) mark(context_of(c, s.block), s.block);
+}
+
+/// What block `b` computes has not been computed again since the branch, as seen in context `c`.
+bool Side::is_old(u32 c, BlockId b) const {
+  if (c == 0) return k_.dom.dominates(b, from_);
+  return b != headers_[c - 1] && k_.dom.dominates(b, headers_[c - 1]);
+}
+
+Symbol Side::symbol(u32 c, ValueId v) const {
+  if (const Symbol* s = t_.known.find(c, v.index)) return *s;
+  return k_.f.is_const(v) || is_old(c, k_.f.def_block(v)) ? past_.symbol(v) : kTop;
+}
+
+/// Symbols only descend: unknown, then a symbol, then one of its own for good.
+void Side::update(u32 c, ValueId v, BlockId at, Symbol now) {
+  if (now == kTop) return;
+  const Symbol own = fresh_symbol(number_, c, v);
+  if (now == kConflict) now = own;
+  const auto [symbol, is_new] = t_.known.at(c, v.index);
+  if (!is_new && (symbol == now || symbol == own)) return;
+  symbol = is_new ? now : own;
+  mark_users(c, v, at);
+}
+
+void Side::evaluate(std::size_t n) {
+  const u32 c = nodes_[n].context;
+  const BlockId b = nodes_[n].block;
+  for (const ValueId p : k_.f[b].params) update(c, p, b, parameter(nodes_[n], p));
+  for (const InstId i : k_.f[b].insts) {
+    if (k_.f[i].op == Op::Const) continue; // a value of the past, wherever it stands
+    for (unsigned r = 0; r < k_.f[i].num_results; ++r) update(c, k_.f.result(i, r), b, result(c, i, r));
+  }
+  follow_edges(n);
+}
+
+Symbol Side::parameter(const Node& node, ValueId p) const {
+  const u32 index = k_.f[p].index;
+  Symbol all = kTop;
+  if (node.block == edge_.block && node.context == context_of(0, node.block))
+    all = symbol(0, edge_.args[index]);
+  for (const WayIn& way : node.ways_in) all = meet(all, symbol(way.context, way.edge->args[index]));
+  return all;
+}
+
+Symbol Side::result(u32 c, InstId i, unsigned r) {
+  const Inst& inst = k_.f[i];
+  if (!info(inst.op).is(kPure)) return fresh_symbol(number_, c, k_.f.result(i, r));
+  operands_.clear();
+  for (const ValueId o : k_.f.operands(i)) {
+    operands_.push_back(symbol(c, o));
+    if (operands_.back() == kTop) return kTop;
+  }
+  if (inst.op == Op::Select && (operands_[0] == kEmpty || operands_[1] == operands_[2])) return operands_[2];
+  return symbols_.expression(i, r, operands_);
+}
+
+/// Enters the blocks that can be reached from node `n` as far as is known now.
+void Side::follow_edges(std::size_t n) {
+  const u32 c = nodes_[n].context;
+  const BlockId b = nodes_[n].block;
+  const auto& successors = k_.f[b].successors;
+  bool take[2] = {true, true};
+  if (number_ == 1 && successors.size() == 2 && k_.decided[b.index]) {
+    // The gang's own way: its slice decides.
+    const ValueId any = k_.f.operands(k_.f.terminator(b))[0];
+    const Symbol mask = symbol(c, k_.f.operands(k_.f.def_id(any))[0]);
+    take[0] = mask != kTop && mask != kEmpty;
+    take[1] = mask != kTop;
+  }
+  for (std::size_t s = 0; s < successors.size(); ++s) {
+    if (!take[s] || nodes_[n].edges_done[s]) continue;
+    nodes_[n].edges_done[s] = true;
+    const BlockId to = successors[s].block;
+    if (to == join_) {
+      exits_.push_back({c, &successors[s]});
+      continue;
+    }
+    if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;
+    const u32 target = enter(c, to);
+    Node& node = nodes_[*t_.node_of.find(target, to.index)];
+    node.ways_in.push_back({c, &successors[s]});
+    node.stale = true;
+  }
+}
+
+} // namespace lanewise::phases

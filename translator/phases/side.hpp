@@ -1,0 +1,164 @@
+// One side of a branch, followed symbolically: part of the proof in decide.cpp, which says what for.
+#pragma once
+
+#include "translator/ir/cfg.hpp"
+#include "translator/phases/symbols.hpp"
+
+#include <map>
+
+namespace lanewise::phases {
+
+/// What Side needs to know about the function.
+struct SideFacts {
+  const ir::Function& f;
+  const ir::Cfg& cfg;
+  const ir::Dominators& dom;
+  const ir::Loops& loops;
+  const passes::MaskFacts& masks;
+  const std::vector<bool>& decided;                    ///< per block
+  std::vector<std::vector<ir::BlockId>> operand_users; ///< per value: blocks with instructions that use it
+  std::vector<std::vector<ir::BlockId>> edge_users;    ///< per value: blocks with edges that hand it on
+
+  SideFacts(const ir::Function& function, const ir::Cfg& c, const ir::Dominators& d, const ir::Loops& l,
+            const passes::MaskFacts& m, const std::vector<bool>& decided_blocks);
+};
+
+/// Entries by (context, index), of which all can be dropped at once.
+template <class T>
+class Table {
+public:
+  explicit Table(std::size_t width) : width_(width) {}
+  void clear() {
+    if (++generation_ != 0) return;
+    rows_.clear();
+    generation_ = 1;
+  }
+  [[nodiscard]] const T* find(u32 row, u32 index) const {
+    if (row >= rows_.size() || rows_[row][index].generation != generation_) return nullptr;
+    return &rows_[row][index].value;
+  }
+  /// The entry, and whether it was missing until now.
+  std::pair<T&, bool> at(u32 row, u32 index) {
+    while (row >= rows_.size()) rows_.emplace_back(width_);
+    Entry& e = rows_[row][index];
+    const bool is_new = e.generation != generation_;
+    if (is_new) e = {generation_, T{}};
+    return {e.value, is_new};
+  }
+
+private:
+  struct Entry {
+    u32 generation = 0;
+    T value{};
+  };
+  std::size_t width_;
+  u32 generation_ = 1;
+  std::vector<std::vector<Entry>> rows_;
+};
+
+/// The tables of a side, large and therefore used for one side after the other.
+struct SideTables {
+  Table<u32> node_of;  ///< (context, block): index of the node
+  Table<u8> visited;   ///< (0, block)
+  Table<Symbol> known; ///< (context, value)
+  explicit SideTables(const ir::Function& f)
+      : node_of(f.num_blocks()), visited(f.num_blocks()), known(f.num_values()) {}
+};
+
+/// What the past was, given that `empty_mask` is empty in this gang.
+class Past {
+public:
+  Past(const SideFacts& facts) : k_(facts), known_(facts.f.num_values()) {}
+  void assume_empty(ir::ValueId mask) {
+    empty_mask_ = mask;
+    known_.clear();
+  }
+  [[nodiscard]] Symbol symbol(ir::ValueId v);
+
+private:
+  const SideFacts& k_;
+  ir::ValueId empty_mask_;
+  Table<Symbol> known_; ///< of masks
+};
+
+/// One side of a branch, followed from its first block to the join J.
+class Side {
+public:
+  struct Branch {
+    ir::BlockId from;
+    const ir::Successor& edge;
+    ir::BlockId join;
+  };
+  /// `number` is 0 for the side that the wave goes, 1 for the one that a gang without lanes goes.
+  Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tables, unsigned number,
+       const Branch& branch);
+
+  /// Follows the side to a fixed point. Returns what is in the way, or nothing: the side may be too large, or
+  /// come to code again that ran before the branch, in the same context, where values of two times would be
+  /// confused.
+  std::string_view solve(std::size_t max_nodes);
+
+  /// The blocks on this side; a block may come twice, in different contexts. Stops when visit returns false.
+  template <class F>
+  bool all_blocks(F visit) const {
+    for (const Node& n : nodes_)
+      if (!visit(n.context, n.block)) return false;
+    return true;
+  }
+  [[nodiscard]] std::size_t num_nodes() const { return nodes_.size(); }
+  [[nodiscard]] bool has_cycle() const { return cycle_ || passes(from_); }
+  [[nodiscard]] bool passes(ir::BlockId b) const { return t_.visited.find(0, b.index) != nullptr; }
+  /// Some way leads to J. (Else this side never ends, and the two need not agree.)
+  [[nodiscard]] bool reaches_join() const { return !exits_.empty(); }
+
+  /// What J's parameter number `index` gets from this side.
+  [[nodiscard]] Symbol join_argument(u32 index) const;
+  /// What `v` is when J is reached.
+  [[nodiscard]] Symbol at_join(ir::ValueId v) const;
+  [[nodiscard]] bool is_empty(u32 context, ir::ValueId mask) const { return symbol(context, mask) == kEmpty; }
+
+private:
+  struct WayIn {
+    u32 context;
+    const ir::Successor* edge;
+  };
+  struct Node {
+    u32 context;
+    ir::BlockId block;
+    bool edges_done[2] = {false, false};
+    bool stale = true;          ///< something it is computed from has changed
+    std::vector<WayIn> ways_in; ///< the edges from inside the side
+  };
+  struct Exit {
+    u32 context;
+    const ir::Successor* edge;
+  };
+  const SideFacts& k_;
+  Symbols& symbols_;
+  Past& past_;
+  SideTables& t_;
+  unsigned number_;
+  ir::BlockId from_;
+  const ir::Successor& edge_;
+  ir::BlockId join_;
+  std::vector<ir::BlockId> headers_;
+  std::vector<Node> nodes_;
+  std::map<std::pair<u32, u32>, u32> order_; ///< the nodes by context and position in reverse postorder
+  std::vector<Exit> exits_;
+  std::vector<Symbol> operands_; ///< of the instruction at hand
+  bool cycle_ = false, back_in_time_ = false;
+
+  u32 context_of(u32 c, ir::BlockId to) const;
+  u32 enter(u32 from_context, ir::BlockId to);
+  void mark(u32 context, ir::BlockId b);
+  void mark_users(u32 c, ir::ValueId v, ir::BlockId at);
+  bool is_old(u32 c, ir::BlockId b) const;
+  Symbol symbol(u32 c, ir::ValueId v) const;
+  void update(u32 c, ir::ValueId v, ir::BlockId at, Symbol now);
+  void evaluate(std::size_t n);
+  Symbol parameter(const Node& node, ir::ValueId p) const;
+  Symbol result(u32 c, ir::InstId i, unsigned r);
+  void follow_edges(std::size_t n);
+};
+
+} // namespace lanewise::phases
