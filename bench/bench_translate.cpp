@@ -54,14 +54,15 @@ Programs open_all(const std::filesystem::path& folder, const std::string& target
 }
 
 void translate_all(benchmark::State& state, const Programs& programs, translator::Simd simd) {
+  translator::Options options;
+  options.simd = simd;
   u64 instructions = 0;
   double lift = 0, passes = 0, emit = 0;
   for (auto _ : state)
     for (const auto& program : programs)
       for (const translator::KernelSource& kernel : program->kernels) {
         translator::Stats stats;
-        benchmark::DoNotOptimize(
-            translator::translate(kernel, {.simd = simd, .verify = false, .dump = {}}, &stats));
+        benchmark::DoNotOptimize(translator::translate(kernel, options, &stats));
         instructions += stats.guest_instructions;
         lift += stats.lift_ms, passes += stats.passes_ms, emit += stats.emit_ms;
       }
