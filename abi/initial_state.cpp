@@ -83,7 +83,7 @@ u32 workgroup_info(u32 waves, u32 wave) { return (wave == 0 ? 1u << 31 : 0) | (w
 
 /// The value of an SGPR in one wave.
 u32 value_of(SgprRole role, Target target, const DispatchInfo& d, const std::array<u32, 3>& id, u32 wave,
-             u64 wave_offset) {
+             u64 scratch_base, u64 wave_offset) {
   const auto lo = [](u64 x) { return static_cast<u32>(x); };
   const auto hi = [](u64 x) { return static_cast<u32>(x >> 32); };
   const auto index = [&](SgprRole first) {
@@ -95,7 +95,7 @@ u32 value_of(SgprRole role, Target target, const DispatchInfo& d, const std::arr
   case SgprRole::PrivateSegmentBuffer1:
   case SgprRole::PrivateSegmentBuffer2:
   case SgprRole::PrivateSegmentBuffer3:
-    return private_segment_buffer(target, d.scratch_base).words[index(SgprRole::PrivateSegmentBuffer0)];
+    return private_segment_buffer(target, scratch_base).words[index(SgprRole::PrivateSegmentBuffer0)];
   case SgprRole::DispatchPtrLo: return lo(d.dispatch_ptr);
   case SgprRole::DispatchPtrHi: return hi(d.dispatch_ptr);
   case SgprRole::QueuePtrLo: return lo(d.queue_ptr);
@@ -104,9 +104,9 @@ u32 value_of(SgprRole role, Target target, const DispatchInfo& d, const std::arr
   case SgprRole::KernargPtrHi: return hi(d.kernarg_ptr);
   case SgprRole::DispatchIdLo: return lo(d.dispatch_id);
   case SgprRole::DispatchIdHi: return hi(d.dispatch_id);
-  case SgprRole::FlatScratchInitLo: return has_offset_flat_scratch(target) ? 0 : lo(d.scratch_base);
+  case SgprRole::FlatScratchInitLo: return has_offset_flat_scratch(target) ? 0 : lo(scratch_base);
   case SgprRole::FlatScratchInitHi:
-    return has_offset_flat_scratch(target) ? d.scratch_lane_bytes : hi(d.scratch_base);
+    return has_offset_flat_scratch(target) ? d.scratch_lane_bytes : hi(scratch_base);
   case SgprRole::PrivateSegmentSize: return d.scratch_lane_bytes;
   case SgprRole::GridWorkgroupCountX:
   case SgprRole::GridWorkgroupCountY:
@@ -194,19 +194,26 @@ u32 initial_mode(const KernelDescriptor& d, Target target) {
   return mode;
 }
 
-WaveInit initial_state(const KernelDescriptor& descriptor, Target target, const DispatchInfo& dispatch,
-                       const std::array<u32, 3>& id, u32 wave, u64 wave_offset) {
-  assert(wave < dispatch.shape.waves_of(id) && wave_offset % 256 == 0);
+InitialStates::InitialStates(const KernelDescriptor& descriptor, Target target, const DispatchInfo& dispatch)
+    : dispatch_(dispatch), target_(target), layout_(sgpr_layout(descriptor, target)),
+      vgpr_count_(1 + std::min(descriptor.enable_vgpr_workitem_id(), 2u)),
+      mode_(initial_mode(descriptor, target)) {
+  for (unsigned axis = 0; axis < 3; ++axis)
+    group_id_sgpr_[axis] = static_cast<i8>(layout_.find(SgprRole::WorkgroupIdX + axis));
+}
+
+WaveInit InitialStates::of(const std::array<u32, 3>& id, u32 wave, u64 scratch_base, u64 wave_offset) const {
+  assert(wave < dispatch_.shape.waves_of(id) && wave_offset % 256 == 0);
   WaveInit init;
-  const auto layout = sgpr_layout(descriptor, target);
-  init.sgpr_count = layout.count;
-  for (u32 i = 0; i < layout.count; ++i)
-    init.sgpr[i] = value_of(layout.sgprs[i].role, target, dispatch, id, wave, wave_offset);
-  const auto size = dispatch.shape.size_of(id);
+  init.sgpr_count = layout_.count;
+  init.group_id_sgpr = group_id_sgpr_;
+  for (u32 i = 0; i < layout_.count; ++i)
+    init.sgpr[i] = value_of(layout_.sgprs[i].role, target_, dispatch_, id, wave, scratch_base, wave_offset);
+  const auto size = dispatch_.shape.size_of(id);
   const u32 first = wave * kWaveSize;
-  init.lanes = std::min(kWaveSize, dispatch.shape.items_of(id) - first);
+  init.lanes = std::min(kWaveSize, dispatch_.shape.items_of(id) - first);
   init.exec = init.lanes == 64 ? ~u64{0} : (u64{1} << init.lanes) - 1;
-  init.vgpr_count = 1 + std::min(descriptor.enable_vgpr_workitem_id(), 2u);
+  init.vgpr_count = vgpr_count_;
   u32 ids[3] = {first % size[0], first / size[0] % size[1], first / size[0] / size[1]};
   for (u32 lane = 0; lane < kWaveSize; ++lane) {
     for (u32 i = 0; i < init.vgpr_count; ++i) init.vgpr[i][lane] = ids[i];
@@ -215,10 +222,14 @@ WaveInit initial_state(const KernelDescriptor& descriptor, Target target, const 
     ids[0] = 0;
     if (++ids[1] == size[1]) ids[1] = 0, ++ids[2];
   }
-  init.mode = initial_mode(descriptor, target);
-  init.flat_scratch =
-      flat_scratch_value(target, dispatch.scratch_base, wave_offset, dispatch.scratch_lane_bytes);
+  init.mode = mode_;
+  init.flat_scratch = flat_scratch_value(target_, scratch_base, wave_offset, dispatch_.scratch_lane_bytes);
   return init;
+}
+
+WaveInit initial_state(const KernelDescriptor& descriptor, Target target, const DispatchInfo& dispatch,
+                       const std::array<u32, 3>& id, u32 wave, u64 wave_offset) {
+  return InitialStates(descriptor, target, dispatch).of(id, wave, dispatch.scratch_base, wave_offset);
 }
 
 } // namespace lanewise::abi

@@ -116,12 +116,13 @@ u64 wave_scratch_base(isa::Target target, u64 flat_scratch, u64 scratch_base);
 /// The state of one wave before its first instruction.
 struct WaveInit {
   std::array<u32, kMaxInitialSgprs> sgpr = {};
-  u32 sgpr_count = 0;   ///< those beyond are undefined
-  u32 lanes = 0;        ///< work-items in this wave, 1 to 64
-  u64 exec = 0;         ///< the low `lanes` bits
-  u32 vgpr_count = 1;   ///< 1 to 3 of v0 to v2 are defined
-  u32 mode = 0;         ///< the MODE register: see initial_mode()
-  u32 m0 = 0;           ///< undefined in hardware
+  u32 sgpr_count = 0;                             ///< those beyond are undefined
+  std::array<i8, 3> group_id_sgpr = {-1, -1, -1}; ///< the SGPRs that hold the workgroup's id; -1: none does
+  u32 lanes = 0;                                  ///< work-items in this wave, 1 to 64
+  u64 exec = 0;                                   ///< the low `lanes` bits
+  u32 vgpr_count = 1;                             ///< 1 to 3 of v0 to v2 are defined
+  u32 mode = 0;                                   ///< the MODE register: see initial_mode()
+  u32 m0 = 0;                                     ///< undefined in hardware
   u64 flat_scratch = 0; ///< undefined in hardware before the prologue; here already the wave's value
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< work-item ids x, y, z; see initial_state()
 };
@@ -131,11 +132,29 @@ struct WaveInit {
 /// values).
 u32 initial_mode(const KernelDescriptor& descriptor, isa::Target target);
 
-/// The state of wave `wave` of workgroup `id`. Work-items are numbered x first, by the size of this very
-/// workgroup, which is smaller at the end of a ragged grid; wave w holds numbers 64 w to 64 w + 63.
-/// Lanes behind the last work-item, undefined in hardware, go on counting along x in the last row, so that
-/// the ids of a line of work-items count up in every wave. `wave_offset` is the place of its private memory
-/// relative to scratch_base, a multiple of 256. Requires wave < shape.waves_of(id).
+/// The waves of a dispatch: of() is the state of wave `wave` of workgroup `id`. Work-items are numbered x
+/// first, by the size of this very workgroup, which is smaller at the end of a ragged grid; wave w holds
+/// numbers 64 w to 64 w + 63. Lanes behind the last work-item, undefined in hardware, go on counting along x
+/// in the last row, so that the ids of a line of work-items count up in every wave. `wave_offset` is the
+/// place of its private memory relative to scratch_base, a multiple of 256. Requires wave <
+/// shape.waves_of(id).
+class InitialStates {
+public:
+  /// Refers to `dispatch`, which must outlive it.
+  InitialStates(const KernelDescriptor& descriptor, isa::Target target, const DispatchInfo& dispatch);
+
+  /// With `scratch_base` in place of the dispatch's.
+  [[nodiscard]] WaveInit of(const std::array<u32, 3>& id, u32 wave, u64 scratch_base, u64 wave_offset) const;
+
+private:
+  const DispatchInfo& dispatch_;
+  isa::Target target_;
+  SgprLayout layout_;
+  std::array<i8, 3> group_id_sgpr_;
+  u32 vgpr_count_, mode_;
+};
+
+/// The same for one wave.
 WaveInit initial_state(const KernelDescriptor& descriptor, isa::Target target, const DispatchInfo& dispatch,
                        const std::array<u32, 3>& id, u32 wave, u64 wave_offset);
 

@@ -27,6 +27,7 @@ struct Dispatcher::Pool {
   const unsigned threads;
   std::vector<Worker> workers;
   Arena gds;
+  u64 serial = 0;  // of the dispatch
   std::mutex turn; // one dispatch at a time: the workers' arenas are its own
   // Made at the first dispatch of more than one workgroup: small dispatches must not pay for a thread pool.
   std::optional<tbb::global_control> allowance;
@@ -38,7 +39,7 @@ namespace {
 /// The first fault stops the dispatch; of several that race, the lowest workgroup's is kept.
 class FaultCollector {
 public:
-  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  [[nodiscard]] const std::atomic<bool>& stopped() const { return stopped_; }
   void stop_for_memory() {
     out_of_memory_ = true;
     stopped_ = true;
@@ -68,19 +69,6 @@ private:
   u64 group_ = 0;
 };
 
-void run_range(const DispatchRequest& request, Worker& worker, u8* gds, u64 first, u64 last,
-               FaultCollector& faults) {
-  if (faults.stopped()) return;
-  if (!worker.reserve(request)) return faults.stop_for_memory();
-  for (u64 index = first; index < last && !faults.stopped(); ++index) {
-    const u64 row = index / request.groups[0];
-    const u32 group[3] = {static_cast<u32>(index % request.groups[0]),
-                          static_cast<u32>(row % request.groups[1]),
-                          static_cast<u32>(row / request.groups[1])};
-    if (auto report = run_workgroup(request, worker, gds, group)) faults.add(index, std::move(*report));
-  }
-}
-
 } // namespace
 
 Dispatcher::Dispatcher(unsigned threads) : pool_(std::make_unique<Pool>(threads)) {}
@@ -91,10 +79,16 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   std::lock_guard turn(pool_->turn);
   FaultCollector faults;
   if (!pool_->gds.reserve(kGdsBytes)) faults.stop_for_memory();
-  u8* gds = pool_->gds.data();
+  const u64 serial = ++pool_->serial;
+  const auto run_range = [&](Worker& worker, u64 first, u64 last) {
+    if (faults.stopped().load(std::memory_order_relaxed)) return;
+    if (!worker.reserve(request, serial, pool_->gds.data())) return faults.stop_for_memory();
+    if (auto fault = worker.run(request, first, last, faults.stopped()))
+      faults.add(fault->group, std::move(fault->report));
+  };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
   if (total <= 1 || pool_->threads == 1) {
-    run_range(request, pool_->workers[0], gds, 0, total, faults);
+    if (total != 0) run_range(pool_->workers[0], 0, total);
     return std::move(faults).take(request);
   }
   if (!pool_->arena) {
@@ -105,7 +99,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   pool_->arena->execute([&] {
     tbb::parallel_for(tbb::blocked_range<u64>(0, total), [&](const tbb::blocked_range<u64>& range) {
       Worker& worker = pool_->workers[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
-      run_range(request, worker, gds, range.begin(), range.end(), faults);
+      run_range(worker, range.begin(), range.end());
     });
   });
   return std::move(faults).take(request);

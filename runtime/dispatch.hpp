@@ -19,6 +19,9 @@ public:
   virtual ~WaveSource() = default;
   /// Waves of the workgroup (1 to 16); at the ragged edge of a grid fewer than inside.
   [[nodiscard]] virtual u32 waves_in(const u32 (&group)[3]) const = 0;
+  /// A number for all that sets the waves of this workgroup apart from those of others, but its id: 0 for
+  /// whole workgroups, which have the most waves, others at ragged edges.
+  [[nodiscard]] virtual u32 shape_of(const u32 (&group)[3]) const = 0;
   /// Puts wave `wave` of `workgroup` into `frame`, through WaveEngine::start.
   virtual void start(void* frame, const WorkgroupContext& workgroup, u32 wave) const = 0;
 };

@@ -45,7 +45,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   }
   active_guard = nullptr; // a fault inside locate_fault is a bug of ours, and must not recurse
   guard->fault.signal = signal;
-  guard->fault.where = guard->position->engine->locate_fault(guard->position->frame, context,
+  guard->fault.where = guard->position->engine->locate_fault(guard->position->row.current, context,
                                                              reinterpret_cast<u64>(info->si_addr));
   siglongjmp(guard->escape, 1);
 }

@@ -44,14 +44,14 @@ struct HostFault {
 /// What the signal handler needs to know about the guest code that runs on this thread. Kept current by
 /// whoever runs waves.
 struct GuestPosition {
-  const WaveEngine* engine = nullptr;
-  void* frame = nullptr;
+  const WaveEngine* engine = nullptr; ///< null: guest code does not run
+  WaveRow row;
 };
 
 /// Runs body(argument) so that a host signal raised inside leaves it and is returned as a value. `position`
-/// must name the engine and frame whenever guest code runs. body must hold nothing that needs a destructor
-/// while guest code runs: it is left by siglongjmp. MXCSR is as before on return. Not reentrant on one
-/// thread.
+/// must name the engine and the row of waves whenever guest code runs. body must hold nothing that needs a
+/// destructor while guest code runs: it is left by siglongjmp. MXCSR is as before on return. Not reentrant on
+/// one thread.
 HostFault run_guarded(GuestPosition& position, void (*body)(void*), void* argument);
 
 } // namespace lanewise::runtime

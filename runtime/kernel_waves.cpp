@@ -3,11 +3,9 @@
 namespace lanewise::runtime {
 
 void KernelWaves::start(void* frame, const WorkgroupContext& workgroup, u32 wave) const {
-  abi::DispatchInfo info = info_;
-  info.scratch_base = reinterpret_cast<u64>(workgroup.scratch);
-  const abi::WaveInit init = abi::initial_state(
-      descriptor_, target_, info, {workgroup.group_id[0], workgroup.group_id[1], workgroup.group_id[2]}, wave,
-      wave * workgroup.scratch_wave_bytes);
+  const abi::WaveInit init =
+      states_.of({workgroup.group_id[0], workgroup.group_id[1], workgroup.group_id[2]}, wave,
+                 reinterpret_cast<u64>(workgroup.scratch), wave * workgroup.scratch_wave_bytes);
   engine_.start(frame, init, workgroup, wave);
 }
 

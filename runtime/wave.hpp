@@ -2,8 +2,9 @@
 // schedules them.
 //
 // A wave has no stack and no fiber: all it is lies in its frame. An engine runs a wave until it stops - at
-// its end, at s_barrier, at a trap - and the dispatcher runs the other waves of the workgroup meanwhile.
-// Memory faults are host signals; runtime/fault.hpp turns them into a FaultReport with the help of
+// its end, at s_barrier, at a trap - and the dispatcher runs the other waves of the workgroup meanwhile. To
+// run costs little and to start a lot, so waves are run in rows, and a frame serves one workgroup after the
+// other. Memory faults are host signals; runtime/fault.hpp turns them into a FaultReport with the help of
 // WaveEngine::locate_fault.
 #pragma once
 
@@ -44,6 +45,9 @@ enum class StopReason : u32 {
   Illegal, ///< an instruction that cannot be executed here; pc = its address
 };
 
+/// A set of reasons, as bits.
+constexpr u32 set_of(StopReason reason) { return 1u << static_cast<u32>(reason); }
+
 struct Stop {
   StopReason reason = StopReason::End;
   u32 detail = 0;
@@ -57,6 +61,16 @@ struct FaultLocation {
   u64 address = 0; ///< guest address accessed
   bool is_write = false;
 };
+
+/// Waves to run one after the other: their frames lie in a row. Translated code addresses the fields.
+struct WaveRow {
+  u8* current = nullptr; ///< the frame to begin with; while waves run, that of the one that does
+  u8* end = nullptr;     ///< behind the last frame
+  u64 stride = 0;        ///< from frame to frame
+  u32 reasons = 0;       ///< the engine adds why its waves stopped: a set_of() bits
+};
+static_assert(offsetof(WaveRow, end) == 8 && offsetof(WaveRow, stride) == 16 &&
+              offsetof(WaveRow, reasons) == 24);
 
 /// The header of every translated wave's frame; value slots follow at kFrameSlots. Translated code addresses
 /// all of it off one register, hence the fixed offsets.
@@ -74,7 +88,10 @@ struct alignas(64) WaveFrame {
   // Second line: initial state and dispatch facts.
   u64 exec = 0; ///< initial EXEC
   const WorkgroupContext* workgroup = nullptr;
-  u64 reserved[6] = {};
+  u32 stop_reason = 0;      ///< set_of() the reason of the last stop
+  u8 group_id_sgpr[3] = {}; ///< where the workgroup's id goes
+  u64 reserved[5] = {};
+  // Read by translated code, and never written by it.
   u32 sgpr[32] = {};                       ///< initial SGPRs
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids
 };
@@ -93,17 +110,37 @@ public:
   /// before start().
   [[nodiscard]] virtual std::size_t frame_bytes() const = 0;
 
-  /// Puts a new wave into `frame`. `wave_in_group` selects its part of the workgroup's scratch.
+  /// Whether a wave may stop at a barrier.
+  [[nodiscard]] virtual bool has_barriers() const = 0;
+
+  /// Puts a new wave into `frame`. `wave_in_group` selects its part of the workgroup's scratch. `workgroup`
+  /// is referred to as long as the frame is used.
   virtual void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& workgroup,
                      u32 wave_in_group) const = 0;
 
-  /// Runs the wave until it stops. May be left by siglongjmp when a memory access faults: holds no resources
-  /// meanwhile.
-  virtual Stop run(void* frame) const = 0;
+  /// Puts the wave with which start() filled `frame` back to its first instruction, with the ids of another
+  /// workgroup. All else it starts with is the same.
+  virtual void restart(void* frame, const u32 (&group_id)[3]) const = 0;
+
+  /// Runs the waves of the row, each until it stops, and ends at the end of the row or at the first that
+  /// stops for another reason than End or Barrier. May be left by siglongjmp when a memory access faults:
+  /// holds no resources meanwhile.
+  virtual void run(WaveRow& row) const = 0;
+
+  /// Why the wave in `frame` stopped last.
+  [[nodiscard]] virtual Stop last_stop(const void* frame) const = 0;
 
   /// Names the guest access behind a host fault. `ucontext` is the signal's ucontext_t, `host_address`
   /// si_addr. Runs inside the signal handler: no allocation, no locks.
   virtual FaultLocation locate_fault(void* frame, const void* ucontext, u64 host_address) const = 0;
 };
+
+/// Runs the one wave in `frame` until it stops.
+inline Stop run_wave(const WaveEngine& engine, void* frame) {
+  auto* const first = static_cast<u8*>(frame);
+  WaveRow row = {first, first + engine.frame_bytes(), engine.frame_bytes(), 0};
+  engine.run(row);
+  return engine.last_stop(frame);
+}
 
 } // namespace lanewise::runtime

@@ -7,38 +7,21 @@
 namespace lanewise::runtime {
 namespace {
 
-// Trivially destructible: a fault leaves execute() by siglongjmp.
-struct Execution {
-  const DispatchRequest& request;
-  const WorkgroupContext& context;
-  u8* frames;
-  u64 frame_bytes;
-  u32 waves;
-  GuestPosition position = {};
-  u32 wave = 0;   // the one that runs
-  Stop stop = {}; // of that wave
-};
+/// Waves per row that make the cost of entering an engine small.
+constexpr u32 kRowWaves = 8;
+/// What the places of a row may take, so that they stay in the first-level cache.
+constexpr u64 kRowBytes = 32 << 10;
 
-// Each round runs every live wave up to its next barrier or its end: all that are still alive have then
-// arrived, and those that ended no longer take part.
-void execute(void* argument) {
-  auto& run = *static_cast<Execution*>(argument);
-  const WaveEngine& engine = *run.request.engine;
-  for (u32 wave = 0; wave < run.waves; ++wave)
-    run.request.waves->start(run.frames + wave * run.frame_bytes, run.context, wave);
-  u32 live = run.waves == 32 ? ~0u : (1u << run.waves) - 1;
-  while (live) {
-    for (u32 pending = live; pending; pending &= pending - 1) {
-      run.wave = static_cast<u32>(std::countr_zero(pending));
-      run.position.frame = run.frames + run.wave * run.frame_bytes;
-      run.position.engine = &engine;
-      run.stop = engine.run(run.position.frame);
-      run.position.engine = nullptr;
-      if (run.stop.reason == StopReason::Barrier) continue;
-      if (run.stop.reason != StopReason::End) return;
-      live &= ~(1u << run.wave);
-    }
-  }
+/// Frames a power of two apart would share few sets of the first-level cache.
+u64 frame_stride(const WaveEngine& engine) { return align_up<u64>(engine.frame_bytes(), 64) | 64; }
+
+/// Workgroups that run in one row.
+u32 whole_places(const DispatchRequest& request) {
+  if (request.engine->has_barriers()) return 1; // one workgroup to its end after the other
+  const u64 bytes =
+      request.max_waves * (request.engine->frame_bytes() + request.scratch_wave_bytes) + request.lds_bytes;
+  return std::clamp(std::min(kRowWaves / request.max_waves, static_cast<u32>(kRowBytes / bytes)), 1u,
+                    kRowWaves);
 }
 
 FaultKind kind_of_signal(int signal) {
@@ -68,39 +51,169 @@ void describe_fault(const HostFault& fault, FaultReport& report) {
 
 } // namespace
 
-bool Worker::reserve(const DispatchRequest& request) {
-  return frames.reserve(request.max_waves * request.engine->frame_bytes()) &&
-         lds.reserve(request.lds_bytes) && scratch.reserve(request.max_waves * request.scratch_wave_bytes);
+/// A range of workgroups being run. Trivially destructible: a fault leaves execute() by siglongjmp.
+class RangeRun {
+public:
+  RangeRun(const DispatchRequest& request, Worker& worker, u64 first, u64 last,
+           const std::atomic<bool>& stopped)
+      : request_(request), worker_(worker), stopped_(stopped), next_(first), last_(last) {
+    const u64 row = first / request.groups[0];
+    group_[0] = static_cast<u32>(first % request.groups[0]);
+    group_[1] = static_cast<u32>(row % request.groups[1]);
+    group_[2] = static_cast<u32>(row / request.groups[1]);
+  }
+
+  void execute() {
+    const auto whole = static_cast<u32>(worker_.places_.size()) - 1;
+    while (next_ < last_ && !stopped_.load(std::memory_order_relaxed)) {
+      first_ = next_;
+      u32 count = 0;
+      while (count < whole && next_ < last_ && request_.waves->shape_of(group_) == 0) begin(count++, 0);
+      place_ = 0;
+      waves_ = request_.max_waves * count;
+      if (count == 0) {
+        waves_ = std::min(request_.waves->waves_in(group_), request_.max_waves);
+        place_ = whole;
+        begin(whole, request_.waves->shape_of(group_));
+      }
+      if (!run_waves()) return;
+    }
+  }
+
+  GuestPosition position;
+  bool halted = false; ///< a wave has stopped for good, at position.row.current
+
+  /// Number, ids and wave of the one that `position` is at.
+  [[nodiscard]] u64 group() const { return first_ + place() - place_; }
+  [[nodiscard]] const u32 (&group_id() const)[3] { return worker_.places_[place()].context.group_id; }
+  [[nodiscard]] u32 wave() const { return frame_index() % request_.max_waves; }
+
+private:
+  const DispatchRequest& request_;
+  Worker& worker_;
+  const std::atomic<bool>& stopped_;
+  u64 next_, last_;
+  u32 group_[3];              ///< number next_
+  u64 first_ = 0;             ///< the workgroup in place_
+  u32 place_ = 0, waves_ = 0; ///< waves_ frames from the first of place_ on are to run
+
+  [[nodiscard]] u32 frame_index() const {
+    return static_cast<u32>(static_cast<u64>(position.row.current - worker_.frames_.data()) /
+                            worker_.stride_);
+  }
+  [[nodiscard]] u32 place() const { return frame_index() / request_.max_waves; }
+  [[nodiscard]] u8* frame(u32 wave) const {
+    return worker_.frames_.data() + (u64{place_} * request_.max_waves + wave) * worker_.stride_;
+  }
+
+  /// Puts the next workgroup into a place.
+  void begin(u32 number, u32 shape) {
+    Place& place = worker_.places_[number];
+    WorkgroupContext& context = place.context;
+    std::copy(std::begin(group_), std::end(group_), context.group_id);
+    if (context.lds_bytes) std::memset(context.lds, 0, context.lds_bytes);
+    u8* frame = worker_.frames_.data() + u64{number} * request_.max_waves * worker_.stride_;
+    const bool restarts = place.shape == shape;
+    place.shape = shape;
+    const u32 waves = shape == 0 ? request_.max_waves : waves_;
+    for (u32 wave = 0; wave < waves; ++wave, frame += worker_.stride_) {
+      if (restarts)
+        request_.engine->restart(frame, context.group_id);
+      else
+        request_.waves->start(frame, context, wave);
+    }
+    advance();
+  }
+
+  void advance() {
+    ++next_;
+    if (++group_[0] < request_.groups[0]) return;
+    group_[0] = 0;
+    if (++group_[1] < request_.groups[1]) return;
+    group_[1] = 0;
+    ++group_[2];
+  }
+
+  /// Runs frames `from` to `to` - 1 of the row up to where they stop. False: one has halted.
+  bool run_row(u32 from, u32 to) {
+    position.row = {frame(from), frame(to), worker_.stride_, 0};
+    position.engine = request_.engine;
+    request_.engine->run(position.row);
+    position.engine = nullptr;
+    constexpr u32 kGoOn = set_of(StopReason::End) | set_of(StopReason::Barrier);
+    halted = (position.row.reasons & ~kGoOn) != 0;
+    return !halted;
+  }
+
+  // Each round runs every live wave up to its next barrier or its end: all that are still alive have then
+  // arrived, and those that ended no longer take part.
+  bool run_waves() {
+    if (!run_row(0, waves_)) return false;
+    if (position.row.reasons == set_of(StopReason::End)) return true;
+    u32 live = still_live(waves_ == 32 ? ~0u : (1u << waves_) - 1);
+    while (live) {
+      for (u32 rest = live; rest;) {
+        const auto from = static_cast<u32>(std::countr_zero(rest));
+        const auto count = static_cast<u32>(std::countr_one(rest >> from));
+        if (!run_row(from, from + count)) return false;
+        rest &= from + count == 32 ? 0 : ~0u << (from + count);
+      }
+      live = still_live(live);
+    }
+    return true;
+  }
+
+  u32 still_live(u32 live) const {
+    u32 still = 0;
+    for (u32 rest = live; rest; rest &= rest - 1) {
+      const auto wave = static_cast<u32>(std::countr_zero(rest));
+      if (request_.engine->last_stop(frame(wave)).reason == StopReason::Barrier) still |= 1u << wave;
+    }
+    return still;
+  }
+};
+
+bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
+  if (serial_ == serial) return true;
+  if (request.scratch_wave_bytes >> 48)
+    return false; // there is not so much, and the sums below must not wrap
+  const u32 count = whole_places(request) + 1;
+  stride_ = frame_stride(*request.engine);
+  const u64 lds_bytes = align_up<u64>(request.lds_bytes + 64, 64);
+  const u64 scratch_bytes = request.max_waves * request.scratch_wave_bytes;
+  if (!frames_.reserve(count * request.max_waves * stride_) || !lds_.reserve(count * lds_bytes) ||
+      !scratch_.reserve(count * scratch_bytes))
+    return false;
+  places_.assign(count, Place{});
+  for (u32 i = 0; i < count; ++i) {
+    WorkgroupContext& context = places_[i].context;
+    context.lds = lds_.data() + i * lds_bytes;
+    context.lds_bytes = request.lds_bytes;
+    context.gds = gds;
+    context.gds_bytes = kGdsBytes;
+    context.scratch = scratch_.data() + i * scratch_bytes;
+    context.scratch_wave_bytes = request.scratch_wave_bytes;
+  }
+  serial_ = serial;
+  return true;
 }
 
-std::optional<FaultReport> run_workgroup(const DispatchRequest& request, Worker& worker, u8* gds,
-                                         const u32 (&group)[3]) {
-  WorkgroupContext context;
-  context.lds = worker.lds.data();
-  context.lds_bytes = request.lds_bytes;
-  context.gds = gds;
-  context.gds_bytes = kGdsBytes;
-  context.scratch = worker.scratch.data();
-  context.scratch_wave_bytes = request.scratch_wave_bytes;
-  std::copy(std::begin(group), std::end(group), context.group_id);
-  if (context.lds_bytes) std::memset(context.lds, 0, context.lds_bytes);
-
-  Execution run = {request, context, worker.frames.data(), request.engine->frame_bytes(),
-                   std::min(request.waves->waves_in(group), request.max_waves)};
-  const HostFault fault = run_guarded(run.position, execute, &run);
-  const bool stopped = run.stop.reason != StopReason::End && run.stop.reason != StopReason::Barrier;
-  if (!fault.signal && !stopped) return std::nullopt;
-
+std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 first, u64 last,
+                                         const std::atomic<bool>& stopped) {
+  RangeRun run(request, *this, first, last, stopped);
+  const HostFault fault = run_guarded(
+      run.position, [](void* range) { static_cast<RangeRun*>(range)->execute(); }, &run);
+  if (!fault.signal && !run.halted) return std::nullopt;
   FaultReport report;
   report.kernel = request.kernel;
-  report.wave = run.wave;
-  std::copy(std::begin(group), std::end(group), report.workgroup);
+  report.wave = run.wave();
+  std::copy(std::begin(run.group_id()), std::end(run.group_id()), report.workgroup);
   if (fault.signal)
     describe_fault(fault, report);
   else
-    describe_stop(run.stop, report);
+    describe_stop(request.engine->last_stop(run.position.row.current), report);
   report.offset = report.pc - request.entry;
-  return report;
+  return Fault{run.group(), std::move(report)};
 }
 
 } // namespace lanewise::runtime

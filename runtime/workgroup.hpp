@@ -1,22 +1,45 @@
-// One workgroup on one worker: internal to the dispatcher.
+// Workgroups on one worker: internal to the dispatcher.
+//
+// A worker has places, in each of which one workgroup at a time lives: its frames, LDS and scratch. Frames
+// are started once per place and then only restarted, with the next workgroup's id. As long as no wave waits
+// for another, the workgroups of several places make up one row of waves, so that what it costs to enter an
+// engine is shared.
 #pragma once
 
 #include "runtime/dispatch.hpp"
 
+#include <atomic>
+#include <vector>
+
 namespace lanewise::runtime {
 
-/// What one worker thread owns. Reused from workgroup to workgroup and from dispatch to dispatch.
-struct Worker {
-  Arena frames;
-  Arena lds;
-  Arena scratch;
-
-  /// Makes room for one workgroup of `request`.
-  [[nodiscard]] bool reserve(const DispatchRequest& request);
+/// Where a workgroup runs.
+struct Place {
+  static constexpr u32 kEmpty = ~0u;
+  WorkgroupContext context;
+  u32 shape = kEmpty; ///< of the workgroup its frames were started for
 };
 
-/// Runs workgroup `group` to its end. The report lacks nothing but the instruction's text.
-std::optional<FaultReport> run_workgroup(const DispatchRequest& request, Worker& worker, u8* gds,
-                                         const u32 (&group)[3]);
+/// What one worker thread owns. Reused from workgroup to workgroup and from dispatch to dispatch.
+class Worker {
+public:
+  /// Makes ready for workgroups of `request`, of which `serial` is the number. False: not enough memory.
+  [[nodiscard]] bool reserve(const DispatchRequest& request, u64 serial, u8* gds);
+
+  struct Fault {
+    u64 group; ///< number of the workgroup
+    FaultReport report;
+  };
+  /// Runs workgroups `first` to `last` - 1, unless one faults or `stopped` becomes true. The report lacks
+  /// nothing but the instruction's text.
+  std::optional<Fault> run(const DispatchRequest& request, u64 first, u64 last,
+                           const std::atomic<bool>& stopped);
+
+private:
+  friend class RangeRun;
+  Arena frames_, lds_, scratch_;
+  std::vector<Place> places_; ///< the last one is for workgroups at ragged edges, the others for whole ones
+  u64 serial_ = 0, stride_ = 0;
+};
 
 } // namespace lanewise::runtime

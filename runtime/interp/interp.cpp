@@ -20,44 +20,43 @@ public:
       : program_(kernel.target, ranges), entry_(kernel.entry), vgprs_(std::clamp(kernel.vgprs, 3u, 256u)) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return sizeof(Wave); }
+  [[nodiscard]] bool has_barriers() const override { return true; } // not known before it runs
 
   void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& group,
              u32 wave_in_group) const override {
     Wave& w = *static_cast<Wave*>(frame);
+    w.init = init;
     w.target = program_.target();
     w.program = &program_;
-    start_registers(w, init);
-    w.scc = false;
-    w.trapsts = 0;
-    w.set_mode(init.mode);
-    w.resume_pc = entry_;
-    w.current = nullptr;
-    w.modal = false;
     w.group = &group;
     w.lds = group.lds;
     w.lds_bytes = group.lds_bytes;
     w.wave_in_group = wave_in_group;
     w.scratch = group.scratch + wave_in_group * group.scratch_wave_bytes;
     w.scratch_lane_bytes = group.scratch_wave_bytes / kWaveSize;
-    w.fault_lane = -1;
-    w.fault_addresses = nullptr;
-    w.fault_address = 0;
-    w.fault_is_write = false;
+    begin(w);
   }
 
-  Stop run(void* frame) const override {
+  void restart(void* frame, const u32 (&group_id)[3]) const override {
     Wave& w = *static_cast<Wave*>(frame);
-    const u32 host_mxcsr = _mm_getcsr();
-    w.mxcsr = host_mxcsr;
-    w.modal = false;
-    const Code* c = interp::jump_to(w, w.resume_pc);
-    if (c) c = interp::continue_at(w, c);
-    while (c) {
-      w.current = c;
-      c = c->run(w, *c);
+    for (u32 axis = 0; axis < 3; ++axis)
+      if (const i8 sgpr = w.init.group_id_sgpr[axis]; sgpr >= 0)
+        w.init.sgpr[static_cast<u8>(sgpr)] = group_id[axis];
+    begin(w);
+  }
+
+  void run(WaveRow& row) const override {
+    for (;; row.current += row.stride) {
+      Wave& w = *reinterpret_cast<Wave*>(row.current);
+      run(w);
+      row.reasons |= set_of(w.stop.reason);
+      if (w.stop.reason != StopReason::End && w.stop.reason != StopReason::Barrier) return;
+      if (row.current + row.stride >= row.end) return;
     }
-    w.use_mxcsr(host_mxcsr);
-    return w.stop;
+  }
+
+  [[nodiscard]] Stop last_stop(const void* frame) const override {
+    return static_cast<const Wave*>(frame)->stop;
   }
 
   FaultLocation locate_fault(void* frame, const void*, u64) const override {
@@ -69,6 +68,33 @@ public:
   }
 
 private:
+  void begin(Wave& w) const {
+    start_registers(w, w.init);
+    w.scc = false;
+    w.trapsts = 0;
+    w.set_mode(w.init.mode);
+    w.resume_pc = entry_;
+    w.current = nullptr;
+    w.modal = false;
+    w.fault_lane = -1;
+    w.fault_addresses = nullptr;
+    w.fault_address = 0;
+    w.fault_is_write = false;
+  }
+
+  static void run(Wave& w) {
+    const u32 host_mxcsr = _mm_getcsr();
+    w.mxcsr = host_mxcsr;
+    w.modal = false;
+    const Code* c = interp::jump_to(w, w.resume_pc);
+    if (c) c = interp::continue_at(w, c);
+    while (c) {
+      w.current = c;
+      c = c->run(w, *c);
+    }
+    w.use_mxcsr(host_mxcsr);
+  }
+
   void start_registers(Wave& w, const abi::WaveInit& init) const {
     // Undefined in hardware; zero, so that runs are repeatable.
     std::fill_n(&w.vgpr[0][0], vgprs_ * kWaveSize, 0);

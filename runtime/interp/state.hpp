@@ -1,6 +1,7 @@
 // What the interpreter works on: the state of a wave, and decoded instructions made ready to run.
 #pragma once
 
+#include "abi/initial_state.hpp"
 #include "isa/row.hpp"
 #include "runtime/wave.hpp"
 
@@ -119,6 +120,8 @@ struct alignas(64) Wave {
   u8* scratch;
   u64 scratch_lane_bytes;
   u32 wave_in_group;
+
+  abi::WaveInit init; ///< what the next workgroup's wave starts with, but for the workgroup's id
 
   // The access under way, for fault reports.
   volatile int fault_lane;

@@ -118,7 +118,7 @@ Outcome run(const Program& program, const WaveEngine& engine) {
     alive = false;
     for (u32 wave = 0; wave < waves; ++wave) {
       if (out.stops[wave] != StopReason::Barrier) continue;
-      out.stops[wave] = engine.run(frames[wave].get()).reason;
+      out.stops[wave] = run_wave(engine, frames[wave].get()).reason;
       alive = true;
     }
   }

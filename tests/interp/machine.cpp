@@ -109,7 +109,7 @@ void Machine::prepare() {
   if (sgprs_[kM0] != 0) wave_->sgpr[kM0] = sgprs_[kM0];
 }
 
-runtime::Stop Machine::resume() { return engine_->run(wave_.get()); }
+runtime::Stop Machine::resume() { return runtime::run_wave(*engine_, wave_.get()); }
 
 u32 evaluate(Target target, Op op, std::initializer_list<u32> sources, const Mods& mods, u32 mode) {
   Machine m(target);

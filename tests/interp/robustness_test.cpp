@@ -20,7 +20,7 @@ struct Guarded {
 /// Runs a prepared machine; its memory faults come back as values.
 HostFault run_guarded(Machine& m, runtime::Stop* stop = nullptr) {
   m.prepare();
-  Guarded run = {&m, {&m.engine(), &m.wave()}, {}};
+  Guarded run = {&m, {&m.engine(), {.current = reinterpret_cast<u8*>(&m.wave())}}, {}};
   const HostFault fault = runtime::run_guarded(
       run.position,
       [](void* p) {

@@ -25,27 +25,43 @@ struct FakeFrame {
   u32 wave;
   u32 step; // how often run() was called before
   const WorkgroupContext* context;
+  Stop stop;
 };
 
 using Step = std::function<Stop(FakeFrame&)>;
 
 class FakeEngine : public WaveEngine, public WaveSource {
 public:
-  FakeEngine(u32 waves, Step step) : waves_(waves), step_(std::move(step)) {}
+  u32 ragged_from = ~0u; ///< groups from this x on have one wave, and shape 1
 
-  std::size_t frame_bytes() const override { return 64; }
+  FakeEngine(u32 waves, Step step, bool barriers = true)
+      : waves_(waves), barriers_(barriers), step_(std::move(step)) {}
+
+  std::size_t frame_bytes() const override { return sizeof(FakeFrame); }
+  bool has_barriers() const override { return barriers_; }
   void start(void*, const abi::WaveInit&, const WorkgroupContext&, u32) const override {}
-  Stop run(void* frame) const override {
+  void restart(void* frame, const u32 (&group_id)[3]) const override {
     auto& state = *static_cast<FakeFrame*>(frame);
-    const Stop stop = step_(state);
-    ++state.step;
-    return stop;
+    std::copy(std::begin(group_id), std::end(group_id), state.group);
+    state.step = 0;
   }
+  void run(WaveRow& row) const override {
+    for (;; row.current += row.stride) {
+      auto& state = *reinterpret_cast<FakeFrame*>(row.current);
+      state.stop = step_(state);
+      ++state.step;
+      row.reasons |= set_of(state.stop.reason);
+      if (state.stop.reason != StopReason::End && state.stop.reason != StopReason::Barrier) return;
+      if (row.current + row.stride == row.end) return;
+    }
+  }
+  Stop last_stop(const void* frame) const override { return static_cast<const FakeFrame*>(frame)->stop; }
   FaultLocation locate_fault(void*, const void*, u64 host_address) const override {
     return {.pc = 0x1040, .lane = 5, .address = host_address, .is_write = true};
   }
 
-  u32 waves_in(const u32 (&)[3]) const override { return waves_; }
+  u32 waves_in(const u32 (&group)[3]) const override { return shape_of(group) ? 1 : waves_; }
+  u32 shape_of(const u32 (&group)[3]) const override { return group[0] >= ragged_from ? 1 : 0; }
   void start(void* frame, const WorkgroupContext& context, u32 wave) const override {
     auto& state = *static_cast<FakeFrame*>(frame);
     std::copy(std::begin(context.group_id), std::end(context.group_id), state.group);
@@ -56,6 +72,7 @@ public:
 
 private:
   u32 waves_;
+  bool barriers_;
   Step step_;
 };
 
@@ -111,6 +128,52 @@ TEST(Dispatcher, BarrierWaitsForLiveWavesOnly) {
   });
   ASSERT_TRUE(dispatcher.run(request_for(engine, 1, 1, 1, 3)));
   EXPECT_EQ(order, (std::vector<u32>{0, 1, 2, 10, 12, 20, 22}));
+}
+
+TEST(Dispatcher, WavesWithoutBarriersRunInOrder) {
+  for (u32 waves : {1u, 3u}) {
+    Dispatcher dispatcher(1);
+    std::vector<u32> order, expected;
+    FakeEngine engine(
+        waves,
+        [&](FakeFrame& f) {
+          order.push_back((f.group[1] * 7 + f.group[0]) * 10 + f.wave);
+          EXPECT_EQ(std::vector<u32>(f.group, f.group + 3),
+                    std::vector<u32>(f.context->group_id, f.context->group_id + 3));
+          return kEnd;
+        },
+        false);
+    engine.ragged_from = 6;
+    for (u32 group = 0; group < 21; ++group)
+      for (u32 wave = 0; wave < (group % 7 == 6 ? 1 : waves); ++wave) expected.push_back(group * 10 + wave);
+    for (int run = 0; run < 2; ++run) {
+      order.clear();
+      ASSERT_TRUE(dispatcher.run(request_for(engine, 7, 3, 1, waves)));
+      EXPECT_EQ(order, expected);
+    }
+  }
+}
+
+TEST(Dispatcher, FaultsInARowNameTheirWave) {
+  for (const bool trap : {false, true}) {
+    Dispatcher dispatcher(1);
+    u32 after = 0;
+    FakeEngine engine(
+        2,
+        [&](FakeFrame& f) {
+          const bool here = f.group[0] == 6 && f.wave == 1;
+          if (f.group[0] > 6) ++after;
+          if (here && !trap) *unmapped(0x10) = 1;
+          return here ? Stop{StopReason::Trap, 3, 0x1008} : kEnd;
+        },
+        false);
+    auto fault = dispatcher.run(request_for(engine, 50, 1, 1, 2));
+    ASSERT_TRUE(fault && *fault);
+    EXPECT_EQ((*fault)->workgroup[0], 6u);
+    EXPECT_EQ((*fault)->wave, 1u);
+    EXPECT_EQ((*fault)->kind, trap ? FaultKind::Trap : FaultKind::Memory);
+    EXPECT_EQ(after, 0u);
+  }
 }
 
 TEST(Dispatcher, LdsIsZeroAndSharedByTheWorkgroup) {

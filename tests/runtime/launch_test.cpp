@@ -39,10 +39,11 @@ struct Saxpy {
     kernel.emplace(std::move(*found)); // device and module handles go; the kernel keeps what it needs
   }
 
-  Result<LaunchTimes> run(const void* x, const void* y, std::uint32_t n, Fault* fault = nullptr) const {
+  Result<LaunchTimes> run(const void* x, const void* y, std::uint32_t n, Fault* fault = nullptr,
+                          std::array<std::uint32_t, 3> block = {128, 1, 1}) const {
     LaunchConfig config;
     config.grid = {n, 1, 1};
-    config.block = {128, 1, 1};
+    config.block = block;
     return kernel->launch(
         config, {Argument::value(n), Argument::value(2.0f), Argument::pointer(x), Argument::pointer(y)},
         fault);
@@ -63,6 +64,38 @@ TEST(Launch, RunsOnPlainHostMemory) {
       want.push_back(1.0f);
       return want;
     }());
+  }
+}
+
+// More shapes than a kernel keeps versions for; ragged ones among them, and workgroups larger than the grid.
+TEST(Launch, EveryShapeWorks) {
+  for (const DeviceOptions& options : engines()) {
+    const Saxpy saxpy(options);
+    for (std::uint32_t block : {64u, 1u, 5u, 63u, 65u, 128u, 130u, 191u, 192u, 250u, 256u, 64u, 5u})
+      for (std::uint32_t n : {1024u, 1u, 1000u}) {
+        std::vector<float> x(n, 3.0f), y(n + 1, 1.0f), want(n, 7.0f);
+        want.push_back(1.0f);
+        auto times = saxpy.run(x.data(), y.data(), n, nullptr, {block, 1, 1});
+        ASSERT_TRUE(times) << times.error().message;
+        ASSERT_EQ(y, want) << n << " in blocks of " << block;
+      }
+  }
+}
+
+TEST(Launch, EnginesFaultAtTheSamePlace) {
+  for (std::uint32_t block : {64u, 50u, 256u}) {
+    std::vector<Fault> faults;
+    for (DeviceOptions options : engines()) {
+      options.threads = 1;
+      const Saxpy saxpy(options);
+      auto x = Buffer::allocate(4 * 10'000), y = Buffer::allocate(4 * 100'000);
+      ASSERT_TRUE(x && y);
+      ASSERT_FALSE(saxpy.run(x->data(), y->data(), 100'000, &faults.emplace_back(), {block, 1, 1}));
+      EXPECT_EQ(faults.back().workgroup, faults[0].workgroup);
+      EXPECT_EQ(faults.back().wave, faults[0].wave);
+      EXPECT_EQ(faults.back().lane, faults[0].lane);
+      EXPECT_EQ(faults.back().offset, faults[0].offset);
+    }
   }
 }
 

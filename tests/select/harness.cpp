@@ -87,7 +87,7 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   std::memset(frame, 0xa5, compiled->engine->frame_bytes());
   compiled->engine->start(frame, init, group, 0);
   runtime::Stop stop;
-  do stop = compiled->engine->run(frame);
+  do stop = run_wave(*compiled->engine, frame);
   while (stop.reason == runtime::StopReason::Barrier);
   EXPECT_EQ(stop.reason, runtime::StopReason::End);
   std::free(frame);

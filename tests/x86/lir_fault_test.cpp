@@ -67,7 +67,7 @@ protected:
     sigaction(SIGBUS, &action, &before_bus);
     volatile bool faulted = true; // sigsetjmp: registers may be lost
     if (sigsetjmp(back, 1) == 0) {
-      code->run(frame_.data());
+      run(*code, frame_.data());
       faulted = false;
     }
     sigaction(SIGSEGV, &before_segv, nullptr);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,6 +32,13 @@ public:
 private:
   u8* data_;
 };
+
+/// Runs the one wave in `frame`.
+inline runtime::StopReason run(const CompiledCode& code, u8* frame) {
+  runtime::WaveRow row = {frame, frame + 64, 64, 0};
+  code.run(row);
+  return static_cast<runtime::StopReason>(std::countr_zero(row.reasons));
+}
 
 /// [frame + slots + byte]
 inline Operand frame(i64 byte, View view = View::Full) {

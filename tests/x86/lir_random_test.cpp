@@ -239,7 +239,7 @@ protected:
       TestFrame native, interpreted;
       prepare(native);
       prepare(interpreted);
-      EXPECT_EQ(code->run(native.data()), runtime::StopReason::End);
+      EXPECT_EQ(run(*code, native.data()), runtime::StopReason::End);
       LirInterpreter(p.module, interpreted.data()).run();
       EXPECT_EQ(std::memcmp(&native.slot<u8>(0), &interpreted.slot<u8>(0), TestFrame::kSlotBytes), 0)
           << print(p.module, *p.module.parts[0]);

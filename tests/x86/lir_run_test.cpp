@@ -19,7 +19,7 @@ TEST_P(LirTest, AddsVectorsFromTheFrame) {
   ASSERT_TRUE(code);
   TestFrame f;
   for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i, f.slot<u32>(64 + 4 * i) = 100 * i;
-  EXPECT_EQ(code->run(f.data()), StopReason::Barrier);
+  EXPECT_EQ(run(*code, f.data()), StopReason::Barrier);
   for (u32 i = 0; i < width() / 4; ++i) EXPECT_EQ(f.slot<u32>(128 + 4 * i), 101 * i + 1000);
   EXPECT_EQ(f.slot<u32>(256), 42u);
 }
@@ -41,7 +41,7 @@ TEST_P(LirTest, KeepsAHundredVectorsAlive) {
   EXPECT_GT(code->stats.stores, 50u);
   TestFrame f;
   for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
-  code->run(f.data());
+  run(*code, f.data());
   for (u32 i = 0; i < width() / 4; ++i) {
     u32 value = i, expected = 0;
     for (u32 n = 0; n < 100; ++n) expected += value += n;
@@ -77,7 +77,7 @@ TEST_P(LirTest, RotatesThroughALoop) {
     TestFrame f;
     for (u32 i = 0; i < 3; ++i) f.slot<u32>(64 * i) = 10 + i, f.slot<u64>(256 + 8 * i) = 20 + i;
     f.slot<u32>(512) = n;
-    code->run(f.data());
+    run(*code, f.data());
     for (u32 i = 0; i < 3; ++i) {
       EXPECT_EQ(f.slot<u32>(1024 + 64 * i), 10 + (i + n - 1) % 3);
       EXPECT_EQ(f.slot<u64>(1280 + 8 * i), 20 + (i + n - 1) % 3);
@@ -114,7 +114,7 @@ TEST_P(LirTest, LoopsUnderPressure) {
   TestFrame f;
   for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
   f.slot<u32>(512) = 7;
-  code->run(f.data());
+  run(*code, f.data());
   for (u32 i = 0; i < width() / 4; ++i) EXPECT_EQ(f.slot<u32>(1024 + 4 * i), 7 * (i + 3) + 40 * i + 780);
 }
 
@@ -136,7 +136,7 @@ TEST_P(LirTest, DispatchesOnResumeAndJumpsBetweenParts) {
     for (u32 i = 0; i < points; ++i) {
       TestFrame f;
       f.header().resume = i;
-      EXPECT_EQ(code->run(f.data()), StopReason::Barrier);
+      EXPECT_EQ(run(*code, f.data()), StopReason::Barrier);
       for (u32 s = 0; s < points; ++s) {
         bool reached = s == i || (i % 2 == 0 && s == i + 1);
         EXPECT_EQ(f.slot<u32>(4 * s), reached ? s + 1 : 0) << i << " " << s;
@@ -144,7 +144,7 @@ TEST_P(LirTest, DispatchesOnResumeAndJumpsBetweenParts) {
     }
     TestFrame f;
     f.header().resume = points;
-    EXPECT_EQ(code->run(f.data()), StopReason::BadJump);
+    EXPECT_EQ(run(*code, f.data()), StopReason::BadJump);
   }
 }
 

@@ -22,7 +22,9 @@ Result<std::unique_ptr<CompiledCode>> Emitter::run() {
   code_.attach(&a_);
   if (options_.verify) a_.addDiagnosticOptions(aj::DiagnosticOptions::kValidateAssembler);
   for (std::size_t i = 0; i < module_.parts.size(); ++i) part_labels_.push_back(a_.newLabel());
+  begin_ = a_.newLabel();
   dispatch_ = a_.newLabel();
+  stopped_ = a_.newLabel();
   exit_ = a_.newLabel();
   bad_resume_ = a_.newLabel();
   table_ = a_.newLabel();
@@ -30,6 +32,7 @@ Result<std::unique_ptr<CompiledCode>> Emitter::run() {
   emit_entry();
   emit_dispatch();
   for (u32 i = 0; i < module_.parts.size() && error_.text.empty(); ++i) emit_part(i);
+  emit_stopped();
   emit_exit();
   emit_data();
   if (!error_.text.empty()) return Error{ErrorCode::Internal, module_.name + ": " + error_.text};
@@ -56,18 +59,45 @@ Result<void> Emitter::allocate_parts() {
 
 // ------------------------------------------------------------------------------------------------------
 
-// The stack, from rsp up: spill slots (stack_bytes_), the caller's rsp, the caller's MXCSR.
+// The stack, from rsp up: spill slots (stack_bytes_), the caller's rsp, the WaveRow, the caller's MXCSR and
+// ours.
+ax::Mem Emitter::own(OwnSlot slot, u32 bytes) const {
+  return ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_ + static_cast<u32>(slot)), bytes);
+}
+
 void Emitter::emit_entry() {
   for (unsigned r : kSavedGprs) a_.push(ax::gpq(r));
   a_.mov(ax::rax, ax::rsp);
-  a_.sub(ax::rsp, stack_bytes_ + 16);
+  a_.sub(ax::rsp, stack_bytes_ + 24);
   a_.and_(ax::rsp, -64);
-  a_.mov(ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_), 8), ax::rax);
-  a_.stmxcsr(ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_) + 8, 4));
-  a_.mov(ax::dword_ptr(ax::rsp, static_cast<i32>(stack_bytes_) + 12), static_cast<i32>(module_.mxcsr));
-  a_.ldmxcsr(ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_) + 12, 4));
-  a_.mov(ax::rbx, ax::rdi);
-  a_.mov(ax::r15, ax::rdi);
+  a_.mov(own(kCallerStack, 8), ax::rax);
+  a_.mov(own(kRow, 8), ax::rdi);
+  a_.stmxcsr(own(kCallerMxcsr, 4));
+  a_.mov(own(kMxcsr, 4), static_cast<i32>(module_.mxcsr));
+  a_.ldmxcsr(own(kMxcsr, 4));
+  a_.mov(ax::rbx, ax::ptr(ax::rdi, offsetof(runtime::WaveRow, current), 8));
+  a_.bind(begin_);
+  a_.mov(ax::r15, ax::rbx);
+}
+
+// A wave has stopped, the set_of() its reason in eax: on with the next of the row. The MXCSR at every stop is
+// the one at the start.
+void Emitter::emit_stopped() {
+  constexpr u32 kGoOn = set_of(runtime::StopReason::End) | set_of(runtime::StopReason::Barrier);
+  const auto row = [&](std::size_t field, u32 size) {
+    return ax::ptr(ax::rdi, static_cast<i32>(field), size);
+  };
+  a_.bind(stopped_);
+  a_.mov(ax::rdi, own(kRow, 8));
+  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_reason)), ax::eax);
+  a_.or_(row(offsetof(runtime::WaveRow, reasons), 4), ax::eax);
+  a_.test(ax::eax, kGoOn);
+  a_.jz(exit_);
+  a_.add(ax::rbx, row(offsetof(runtime::WaveRow, stride), 8));
+  a_.cmp(ax::rbx, row(offsetof(runtime::WaveRow, end), 8));
+  a_.jae(exit_);
+  a_.mov(row(offsetof(runtime::WaveRow, current), 8), ax::rbx);
+  a_.jmp(begin_);
 }
 
 void Emitter::emit_dispatch() {
@@ -90,15 +120,15 @@ void Emitter::emit_dispatch() {
   a_.bind(bad_resume_);
   a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_detail)), 0);
   a_.mov(ax::qword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_pc)), 0);
-  a_.mov(ax::eax, static_cast<u32>(runtime::StopReason::BadJump));
-  a_.jmp(exit_);
+  a_.mov(ax::eax, set_of(runtime::StopReason::BadJump));
+  a_.jmp(stopped_);
 }
 
 void Emitter::emit_exit() {
   a_.bind(exit_);
   a_.vzeroupper();
-  a_.ldmxcsr(ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_) + 8, 4));
-  a_.mov(ax::rsp, ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_), 8));
+  a_.ldmxcsr(own(kCallerMxcsr, 4));
+  a_.mov(ax::rsp, own(kCallerStack, 8));
   for (auto r = std::rbegin(kSavedGprs); r != std::rend(kSavedGprs); ++r) a_.pop(ax::gpq(*r));
   a_.ret();
 }

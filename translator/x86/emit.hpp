@@ -16,10 +16,9 @@ struct EmitOptions {
 /// One kernel's machine code. Immutable; any number of threads may be in it.
 class CompiledCode {
 public:
-  /// Runs the wave in `frame` from frame->resume until it stops; resume beyond the last point gives BadJump.
-  runtime::StopReason run(void* frame) const {
-    return static_cast<runtime::StopReason>(reinterpret_cast<u32 (*)(void*)>(entry_)(frame));
-  }
+  /// Runs the waves of the row, each from its frame's resume until it stops; resume beyond the last point
+  /// gives BadJump.
+  void run(runtime::WaveRow& row) const { reinterpret_cast<void (*)(runtime::WaveRow*)>(entry_)(&row); }
 
   CodeMemory memory;
   std::size_t code_bytes = 0; ///< with constants

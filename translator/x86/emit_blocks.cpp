@@ -105,8 +105,8 @@ void Emitter::emit_terminator(u32 b, u32 next) {
   case Terminator::Kind::JumpPart: a_.jmp(part_labels_[t.part.index]); return;
   case Terminator::Kind::Dispatch: a_.jmp(dispatch_); return;
   case Terminator::Kind::Return:
-    a_.mov(ax::eax, static_cast<u32>(t.reason));
-    a_.jmp(exit_);
+    a_.mov(ax::eax, set_of(t.reason));
+    a_.jmp(stopped_);
     return;
   case Terminator::Kind::None: error_.text = fmt::format("block {} of {} has no terminator", b, part_->name);
   }

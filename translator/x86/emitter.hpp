@@ -27,6 +27,10 @@ public:
   Result<std::unique_ptr<CompiledCode>> run();
 
 private:
+  /// What lies on the stack above the spill slots.
+  enum OwnSlot : u32 { kCallerStack = 0, kRow = 8, kCallerMxcsr = 16, kMxcsr = 20 };
+  [[nodiscard]] ax::Mem own(OwnSlot slot, u32 bytes) const;
+
   struct EdgeStub {
     aj::Label label;
     u32 from, n;
@@ -35,6 +39,7 @@ private:
   Result<void> allocate_parts();
   void emit_entry();
   void emit_dispatch();
+  void emit_stopped();
   void emit_exit();
   void emit_data();
   Result<void> place();
@@ -72,7 +77,7 @@ private:
   std::unique_ptr<CompiledCode> out_ = std::make_unique<CompiledCode>();
   std::vector<Allocation> allocations_;
   std::vector<aj::Label> part_labels_;
-  aj::Label dispatch_, exit_, bad_resume_, table_, pool_;
+  aj::Label begin_, dispatch_, stopped_, exit_, bad_resume_, table_, pool_;
   std::vector<std::pair<aj::Label, u64>> stub_addresses_;
   u32 stack_bytes_ = 0, last_origin_ = 0xffff'ffff;
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <asmjit/core/cpuinfo.h>
+#include <bit>
 
 namespace lanewise::x86 {
 
@@ -17,10 +18,12 @@ using runtime::WaveFrame;
 
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
-  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes)
-      : code_(std::move(code)), frame_bytes_(frame_bytes) {}
+  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes, bool has_barriers)
+      : code_(std::move(code)), frame_bytes_(frame_bytes), has_barriers_(has_barriers) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
+
+  [[nodiscard]] bool has_barriers() const override { return has_barriers_; }
 
   void start(void* frame, const abi::WaveInit& init, const runtime::WorkgroupContext& workgroup,
              u32 wave_in_group) const override {
@@ -35,12 +38,24 @@ public:
     f.exec = init.exec;
     f.workgroup = &workgroup;
     std::copy_n(init.sgpr.begin(), init.sgpr_count, f.sgpr);
+    constexpr u8 kUnused = sizeof(WaveFrame::sgpr) / sizeof(u32) - 1;
+    for (u32 axis = 0; axis < 3; ++axis)
+      f.group_id_sgpr[axis] =
+          init.group_id_sgpr[axis] < 0 ? kUnused : static_cast<u8>(init.group_id_sgpr[axis]);
     for (u32 v = 0; v < init.vgpr_count; ++v) std::copy_n(init.vgpr[v], kWaveSize, f.vgpr[v]);
   }
 
-  runtime::Stop run(void* frame) const override {
+  void restart(void* frame, const u32 (&group_id)[3]) const override {
+    auto& f = *static_cast<WaveFrame*>(frame);
+    f.resume = 0;
+    for (u32 axis = 0; axis < 3; ++axis) f.sgpr[f.group_id_sgpr[axis]] = group_id[axis];
+  }
+
+  void run(runtime::WaveRow& row) const override { code_->run(row); }
+
+  [[nodiscard]] runtime::Stop last_stop(const void* frame) const override {
     const auto& f = *static_cast<const WaveFrame*>(frame);
-    const runtime::StopReason reason = code_->run(frame);
+    const auto reason = static_cast<runtime::StopReason>(std::countr_zero(f.stop_reason));
     const bool has_place = reason != runtime::StopReason::End && reason != runtime::StopReason::Barrier;
     return {reason, has_place ? f.stop_detail : 0, has_place ? f.stop_pc : 0};
   }
@@ -54,7 +69,14 @@ public:
 private:
   std::unique_ptr<CompiledCode> code_;
   u32 frame_bytes_;
+  bool has_barriers_;
 };
+
+bool stops_at_barrier(const ir::Function& f) {
+  return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const ir::Block& block) {
+    return !block.insts.empty() && f[block.insts.back()].op == ir::Op::Barrier;
+  });
+}
 
 } // namespace
 
@@ -73,7 +95,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   result.listing = std::move((*code)->listing);
   result.spills = (*code)->stats.stores + (*code)->stats.loads;
   result.code_bytes = (*code)->code_bytes;
-  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes);
+  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes, stops_at_barrier(f));
   return result;
 }
 
