@@ -1,9 +1,11 @@
 // `lanewise translate`: one kernel at every stage of its recompilation.
 #include "tools/code_object_options.hpp"
+#include "tools/run_options.hpp"
 #include "tools/translate_stats.hpp"
 
 #include "lanewise/kernel_source.hpp"
 #include "lanewise/lanewise.hpp"
+#include "lanewise/launch_facts.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -27,10 +29,11 @@ Examples:
   lanewise translate saxpy.co                      from machine code to machine code
   lanewise translate kernels.co --kernel sgemm --dump ir,x86 --simd avx2
   lanewise translate library.co --stats            a line for each kernel
+  lanewise translate sgemm.co --grid 512,512 --block 16,16    as it is for such a launch
 Guest addresses in the listings are those of the loaded code.)";
 
 struct Options : CodeObjectOptions {
-  std::string dump = "gcn,ir,x86", simd = "auto";
+  std::string dump = "gcn,ir,x86", simd = "auto", grid, block;
   bool stats = false, json = false;
 };
 
@@ -69,6 +72,19 @@ std::string summary(const translator::Stats& stats) {
                      stats.code_bytes, stats.lift_ms, stats.passes_ms, stats.emit_ms);
 }
 
+/// What the translation of a launch with these options would start from.
+Result<translator::LaunchFacts> facts_of(const Options& options, const abi::Kernel& kernel,
+                                         isa::Target target) {
+  abi::DispatchShape shape;
+  auto block = parse_dimensions("--block", options.block);
+  if (!block) return std::move(block).error();
+  auto grid = parse_dimensions("--grid", options.grid.empty() ? options.block : options.grid);
+  if (!grid) return std::move(grid).error();
+  shape.workgroup = *block;
+  shape.grid = *grid;
+  return launch_facts(kernel, target, shape, {});
+}
+
 /// What all ways of translating need: the file's contents, loaded, and the settings.
 struct Input {
   abi::CodeObject object;
@@ -95,6 +111,11 @@ Result<void> print_stages(const Options& options) {
   if (!input) return std::move(input).error();
   auto kernel = choose_kernel(input->object, options);
   if (!kernel) return std::move(kernel).error();
+  if (!options.block.empty()) {
+    auto facts = facts_of(options, **kernel, input->object.target.isa);
+    if (!facts) return std::move(facts).error();
+    input->settings.launch = *facts;
+  }
   input->settings.dump = *std::move(dump);
   input->settings.dump.sink = [](const std::string& stage, const std::string& text) {
     fmt::print("; ---- {}\n{}", stage, text);
@@ -148,6 +169,8 @@ const Subcommand registration = {
       options->add_to(*sub);
       sub->add_option("--dump", options->dump, "stages to show")->type_name("STAGE,...");
       sub->add_option("--simd", options->simd, "auto (the default), avx512 or avx2")->type_name("SIMD");
+      sub->add_option("--grid", options->grid, "for launches of about so many work-items per dimension");
+      sub->add_option("--block", options->block, "for launches with this workgroup; any launch without it");
       sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named");
       sub->add_flag("--json", options->json, "the numbers as JSON");
       sub->footer(kFooter);

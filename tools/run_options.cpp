@@ -7,20 +7,6 @@ namespace {
 
 Error usage(std::string message) { return {ErrorCode::Usage, std::move(message)}; }
 
-Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::string_view text) {
-  std::array<std::uint32_t, 3> sizes = {1, 1, 1};
-  std::string_view rest = text;
-  for (std::size_t axis = 0;; ++axis) {
-    const std::size_t comma = rest.find(',');
-    if (axis == 3 || !parse_element(ElementType::U32, rest.substr(0, comma), &sizes[axis]) ||
-        sizes[axis] == 0)
-      return usage(fmt::format("{} {}: write X, X,Y or X,Y,Z with numbers from 1, for example {} 256", option,
-                               text, option));
-    if (comma == std::string_view::npos) return sizes;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 /// Argument index `text`, which must name a buffer.
 Result<std::size_t> parse_buffer_index(const char* option, std::string_view text,
                                        const std::vector<ArgSpec>& args) {
@@ -91,6 +77,20 @@ Result<void> parse_all(const std::vector<std::string>& texts, std::vector<T>& ou
 }
 
 } // namespace
+
+Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::string_view text) {
+  std::array<std::uint32_t, 3> sizes = {1, 1, 1};
+  std::string_view rest = text;
+  for (std::size_t axis = 0;; ++axis) {
+    const std::size_t comma = rest.find(',');
+    if (axis == 3 || !parse_element(ElementType::U32, rest.substr(0, comma), &sizes[axis]) ||
+        sizes[axis] == 0)
+      return usage(fmt::format("{} {}: write X, X,Y or X,Y,Z with numbers from 1, for example {} 256", option,
+                               text, option));
+    if (comma == std::string_view::npos) return sizes;
+    rest.remove_prefix(comma + 1);
+  }
+}
 
 Result<RunPlan> make_plan(const RunOptions& options) {
   RunPlan plan;

@@ -38,6 +38,9 @@ struct RunPlan {
   std::vector<PrintRequest> prints;
 };
 
+/// X, X,Y or X,Y,Z, each at least 1; what is left out is 1. Errors: Usage, naming the option.
+Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::string_view text);
+
 /// Errors: Usage, naming the option.
 Result<RunPlan> make_plan(const RunOptions& options);
 

@@ -106,6 +106,7 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("shape_addresses",
            [&](ir::Function& g) { passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes); })
       .run("merge_common", passes::merge_common)
+      .run("merge_rows", passes::merge_rows)
       .run("eliminate_dead_code", passes::eliminate_dead_code);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);

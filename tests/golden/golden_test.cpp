@@ -58,6 +58,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"predicate", passes::predicate},
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},
+      {"merge_rows", passes::merge_rows},
       {"use_launch_facts",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -1,5 +1,7 @@
 #include "translator/passes/gang_scalars.hpp"
 
+#include <algorithm>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -12,7 +14,7 @@ Type uniform_type(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
 } // namespace
 
 GangScalars::GangScalars(Function& f, const Cfg& cfg, const LaneShapes& shapes)
-    : f_(f), cfg_(cfg), shapes_(shapes), before_(f.num_insts()), after_(f.num_insts()),
+    : f_(f), cfg_(cfg), dom_(f, cfg), shapes_(shapes), before_(f.num_insts()), after_(f.num_insts()),
       at_start_(f.num_blocks()), at_end_(f.num_blocks()) {}
 
 GangScalars::Place GangScalars::behind(ValueId v) {
@@ -125,26 +127,92 @@ ValueId GangScalars::of_instruction(ValueId v) {
   return emit(at, proto, {a}, t);
 }
 
-/// A parameter of the same block that takes the first lanes of the arguments.
-ValueId GangScalars::of_parameter(ValueId v) {
-  const BlockId b = f_[v].block;
-  const u32 from = f_[v].index;
-  const auto to = static_cast<u32>(f_[b].params.size());
-  const ValueId param = first_[v.index] = f_.add_param(b, gang_type(f_.type(v)));
+/// Every edge to `b`, each successor list once.
+template <class Visit>
+void GangScalars::for_each_edge(BlockId b, Visit visit) {
   std::vector<BlockId> preds = cfg_.preds[b.index];
   std::sort(preds.begin(), preds.end());
   preds.erase(std::unique(preds.begin(), preds.end()), preds.end());
-  for (const BlockId p : preds) // Places for all first: arguments may ask for further parameters here.
-    for (Successor& s : f_[p].successors)
-      if (s.block == b) s.args.resize(to + 1);
   for (const BlockId p : preds)
-    for (u32 n = 0; n < f_[p].successors.size(); ++n) {
-      if (f_[p].successors[n].block != b) continue;
-      const Place end{&at_end_[p.index], p, f_[f_.terminator(p)].pc};
-      const ValueId arg = as_gang(end, first(f_[p].successors[n].args[from]));
-      f_[p].successors[n].args[to] = arg;
-    }
+    for (Successor& s : f_[p].successors)
+      if (s.block == b) visit(p, s);
+}
+
+/// The new parameter's arguments are to be filled in: others may be asked for on the way.
+ValueId GangScalars::add_parameter(BlockId b, Type t) {
+  const ValueId param = f_.add_param(b, t);
+  for_each_edge(b, [&](BlockId, Successor& s) { s.args.resize(f_[b].params.size()); });
   return param;
+}
+
+/// A parameter of the same block that takes the first lanes of the arguments.
+ValueId GangScalars::of_parameter(ValueId v) {
+  const BlockId b = f_[v].block;
+  const ValueId param = first_[v.index] = add_parameter(b, gang_type(f_.type(v)));
+  for_each_edge(b, [&](BlockId p, Successor& s) {
+    const Place end{&at_end_[p.index], p, f_[f_.terminator(p)].pc};
+    const ValueId arg = as_gang(end, first(s.args[f_[v].index]));
+    s.args[f_[param].index] = arg;
+  });
+  return param;
+}
+
+/// Whether `to` is `from` plus uniform terms, which it collects.
+bool GangScalars::increments(ValueId from, ValueId to, std::vector<ValueId>& out) const {
+  while (to != from) {
+    const Inst* inst = f_.def(to);
+    if (inst == nullptr || inst->op != Op::Add || out.size() == 8) return false;
+    const auto x = f_.operands(f_.def_id(to));
+    const unsigned term = shapes_[x[0]].uniform() ? 0 : 1;
+    if (!shapes_[x[term]].uniform()) return false;
+    out.push_back(x[term]);
+    to = x[1 - term];
+  }
+  return true;
+}
+
+std::optional<GangScalars::Induction> GangScalars::induction(ValueId parameter) {
+  const auto it = inductions_.find(parameter.index);
+  return it != inductions_.end() ? it->second : inductions_[parameter.index] = find_induction(parameter);
+}
+
+std::optional<GangScalars::Induction> GangScalars::find_induction(ValueId parameter) {
+  const BlockId b = f_[parameter].block;
+  Increments grown;
+  ValueId start;
+  bool fits = true;
+  for_each_edge(b, [&](BlockId, const Successor& edge) {
+    const ValueId arg = edge.args[f_[parameter].index];
+    grown.emplace_back();
+    if (increments(parameter, arg, grown.back()) && !grown.back().empty()) return;
+    fits &= arg != parameter && (!start.valid() || start == arg);
+    start = arg;
+    grown.back().clear();
+  });
+  if (!fits || !start.valid()) return std::nullopt;
+  const BlockId outside = f_.def_block(start);
+  if (outside == b || !dom_.dominates(outside, b)) return std::nullopt;
+  return Induction{start, growth(parameter, grown)};
+}
+
+ValueId GangScalars::growth(ValueId parameter, const Increments& grown) {
+  const BlockId b = f_[parameter].block;
+  const Type t = gang_type(f_.type(parameter));
+  for (const Growth& g : growths_)
+    if (g.block == b && g.grown == grown && f_.type(g.value) == t) return g.value;
+  const ValueId growth = add_parameter(b, t);
+  growths_.push_back({b, grown, growth});
+  u32 edge = 0;
+  for_each_edge(b, [&](BlockId p, Successor& s) {
+    const Place end{&at_end_[p.index], p, f_[f_.terminator(p)].pc};
+    Inst zero;
+    zero.op = Op::Const;
+    ValueId sum = grown[edge].empty() ? emit(end, zero, {}, t) : growth;
+    for (const ValueId term : grown[edge]) sum = binary(end, Op::Add, sum, first(term));
+    s.args[f_[growth].index] = sum;
+    ++edge;
+  });
+  return growth;
 }
 
 void GangScalars::finish() {

@@ -3,6 +3,7 @@
 
 #include "translator/passes/lane_shape.hpp"
 
+#include <optional>
 #include <unordered_map>
 
 namespace lanewise::passes {
@@ -18,6 +19,13 @@ public:
   /// definitions of strided vectors and through loops; whatever is beyond is read off the vector.
   ir::ValueId first(ir::ValueId v);
 
+  /// A loop's vector that starts as `start`, which does not change in the loop, and has grown by `growth` (a
+  /// scalar per gang), since all that is added to it is uniform.
+  struct Induction {
+    ir::ValueId start, growth;
+  };
+  std::optional<Induction> induction(ir::ValueId parameter);
+
   /// Emits right before `i`; U* where all operands are, else G*.
   ir::ValueId op(ir::InstId before, ir::Op op, ir::ValueId a, ir::ValueId b);
   ir::ValueId zext(ir::InstId before, ir::ValueId a);
@@ -28,7 +36,18 @@ public:
 private:
   ir::Function& f_;
   const ir::Cfg& cfg_;
+  const ir::Dominators dom_;
   const LaneShapes& shapes_;
+  std::unordered_map<u32, std::optional<Induction>> inductions_;
+  /// Per edge to the block; none where the loop starts.
+  using Increments = std::vector<std::vector<ir::ValueId>>;
+  struct Growth {
+    ir::BlockId block;
+    Increments grown;
+    ir::ValueId value;
+  };
+  std::vector<Growth> growths_;
+  ///< by parameter
   std::unordered_map<u32, ir::ValueId> first_;                              ///< by vector
   std::vector<std::vector<ir::InstId>> before_, after_, at_start_, at_end_; ///< per instruction; per block
 
@@ -45,6 +64,12 @@ private:
   ir::ValueId as_gang(const Place& at, ir::ValueId v);
   ir::ValueId binary(const Place& at, ir::Op op, ir::ValueId a, ir::ValueId b, u64 imm = 0);
   ir::ValueId of_parameter(ir::ValueId v);
+  ir::ValueId add_parameter(ir::BlockId b, ir::Type t);
+  template <class Visit>
+  void for_each_edge(ir::BlockId b, Visit visit);
+  [[nodiscard]] bool increments(ir::ValueId from, ir::ValueId to, std::vector<ir::ValueId>& out) const;
+  std::optional<Induction> find_induction(ir::ValueId parameter);
+  ir::ValueId growth(ir::ValueId parameter, const Increments& grown);
   ir::ValueId of_instruction(ir::ValueId v);
   [[nodiscard]] bool sinks_through(ir::InstId i) const;
 };

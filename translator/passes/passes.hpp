@@ -46,4 +46,7 @@ void legalize(ir::Function& f);
 /// vectors were made of is left to eliminate_dead_code.
 void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes);
 
+/// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
+void merge_rows(ir::Function& f);
+
 } // namespace lanewise::passes

@@ -1,9 +1,11 @@
 // Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
 // fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
 #include "translator/passes/gang_scalars.hpp"
+#include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <limits>
+#include <optional>
 
 namespace lanewise::passes {
 
@@ -11,11 +13,11 @@ using namespace ir;
 
 namespace {
 
-/// An address as a sum: strided 64-bit terms, each shifted, and at most one 32-bit index that is extended
-/// first.
+/// An address as a sum: strided 64-bit terms and what loops add, each shifted, and at most one 32-bit index
+/// that is extended first.
 struct Sum {
   struct Term {
-    ValueId value; ///< strided V64
+    ValueId value; ///< strided V64, or a scalar
     unsigned shift;
   };
   std::vector<Term> terms;
@@ -29,7 +31,7 @@ class Shaper {
 public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), shapes_(f, cfg_, gang_lanes),
-        scalars_(f, cfg_, shapes_) {}
+        scalars_(f, cfg_, shapes_), dom_(f, cfg_) {}
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -45,6 +47,8 @@ private:
   u32 lds_bytes_;
   const LaneShapes shapes_;
   GangScalars scalars_;
+  const Dominators dom_;
+  std::optional<MaskFacts> masks_; ///< made when wanted
 
   void visit(InstId i) {
     if (f_[i].mem.form != AddressForm::Lanes) return;
@@ -86,7 +90,7 @@ private:
   void global(InstId i) {
     const ValueId address = f_.operands(i)[0];
     Sum sum;
-    if (!add(sum, address, 0) || !fits_stride(sum.stride)) return;
+    if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
     if (!sum.index.valid()) return make_row(i, base(i, sum), sum.stride);
     if (sum.stride != 0 || sum.scale > 3) return;
     const LaneShape& index = shapes_[sum.index];
@@ -99,21 +103,31 @@ private:
     f_[i].mem.scale = static_cast<u8>(sum.scale);
   }
 
-  /// Adds (v << shift) to the sum; false if that has no such form.
-  bool add(Sum& sum, ValueId v, unsigned shift) {
+  /// Adds (v << shift) as it is in the lanes of `mask` to the sum; false if that has no such form.
+  bool add(Sum& sum, ValueId v, unsigned shift, ValueId mask) {
     if (shapes_[v].strided()) {
       sum.terms.push_back({v, shift});
       sum.stride += static_cast<i64>(static_cast<u64>(shapes_[v].stride) << shift);
       return true;
     }
     const InstId i = f_.def_id(v);
-    if (!i.valid()) return false;
+    if (!i.valid()) {
+      const auto induction = scalars_.induction(v);
+      if (!induction) return false;
+      sum.terms.push_back({induction->growth, shift});
+      return add(sum, induction->start, shift, mask);
+    }
     const auto x = f_.operands(i);
     u64 n = 0;
     switch (f_[i].op) {
-    case Op::Add: return add(sum, x[0], shift) && add(sum, f_.operands(i)[1], shift);
+    case Op::Add: return add(sum, x[0], shift, mask) && add(sum, f_.operands(i)[1], shift, mask);
     case Op::Shl:
-      return f_.is_const(x[1], &n) && n + shift < 32 && add(sum, x[0], shift + static_cast<unsigned>(n));
+      return f_.is_const(x[1], &n) && n + shift < 32 &&
+             add(sum, x[0], shift + static_cast<unsigned>(n), mask);
+    case Op::Select:
+      if (f_.type(x[0]) != Type::Mask) return false;
+      if (!masks_) masks_.emplace(f_, cfg_, dom_);
+      return masks_->implies(mask, x[0]) && add(sum, x[1], shift, mask);
     case Op::ZExt:
     case Op::SExt:
       if (sum.index.valid()) return false;
@@ -128,7 +142,7 @@ private:
   ValueId base(InstId i, const Sum& sum) {
     ValueId total;
     for (const Sum::Term& t : sum.terms) {
-      ValueId term = scalars_.first(t.value);
+      ValueId term = is_scalar(f_.type(t.value)) ? t.value : scalars_.first(t.value);
       if (t.shift != 0) term = scalars_.op(i, Op::Shl, term, scalars_.constant(i, Type::U32, t.shift));
       total = total.valid() ? scalars_.op(i, Op::Add, total, term) : term;
     }

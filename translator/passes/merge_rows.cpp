@@ -1,0 +1,108 @@
+// Neighbouring dwords of consecutive elements in the LDS, loaded one by one, become one load of whole
+// elements, for which full-width loads and shuffles do where each dword alone would be gathered.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class Merger {
+public:
+  explicit Merger(Function& f) : f_(f), map_(f.num_values()) {}
+
+  void run() {
+    const Cfg cfg(f_);
+    for (const BlockId b : cfg.rpo) {
+      std::vector<InstId> old;
+      old.swap(f_[b].insts);
+      for (const InstId i : old) {
+        if (may_change_lds(i)) merge(b);
+        if (is_candidate(i)) collect(i, f_[b].insts.size());
+        f_[b].insts.push_back(i);
+      }
+      merge(b);
+    }
+    map_.resize(f_.num_values());
+    f_.replace_values(map_);
+  }
+
+private:
+  /// Address, mask and stride.
+  using Rows = std::tuple<u32, u32, i16>;
+  struct Dwords {
+    std::size_t position;          ///< of the first load in the block
+    std::map<u64, ValueId> values; ///< by offset
+  };
+  Function& f_;
+  std::vector<ValueId> map_;
+  std::map<Rows, Dwords> open_;
+
+  bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || f_[i].op == Op::Barrier; }
+
+  bool is_candidate(InstId i) const {
+    const MemAttr& mem = f_[i].mem;
+    return f_[i].op == Op::Load && mem.space == Space::Lds && mem.form == AddressForm::Row && mem.in_range &&
+           mem.bytes % 4 == 0 && (mem.stride == 8 || mem.stride == 16) && mem.bytes < mem.stride;
+  }
+
+  void collect(InstId i, std::size_t position) {
+    const auto x = f_.operands(i);
+    Dwords& dwords =
+        open_.try_emplace({x[0].index, x[1].index, f_[i].mem.stride}, Dwords{position, {}}).first->second;
+    for (unsigned r = 0; r < f_[i].num_results; ++r)
+      dwords.values.try_emplace(f_[i].imm + 4 * r, f_.result(i, r));
+  }
+
+  void merge(BlockId b) {
+    std::vector<std::pair<std::size_t, InstId>> loads;
+    for (auto& [rows, dwords] : open_) {
+      const auto [address, mask, stride] = rows;
+      while (!dwords.values.empty()) {
+        const u64 start = dwords.values.begin()->first;
+        if (!whole_element(dwords, start, stride))
+          dwords.values.erase(start);
+        else
+          loads.emplace_back(dwords.position,
+                             load(b, {ValueId{address}, ValueId{mask}}, stride, start, dwords));
+      }
+    }
+    open_.clear();
+    std::sort(loads.begin(), loads.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
+    for (const auto& [position, load] : loads) // From the back, so that positions stay true.
+      f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(position), load);
+  }
+
+  static bool whole_element(const Dwords& dwords, u64 start, i16 stride) {
+    for (i16 at = 0; at < stride; at = static_cast<i16>(at + 4))
+      if (!dwords.values.contains(start + static_cast<u64>(at))) return false;
+    return true;
+  }
+
+  InstId load(BlockId b, std::initializer_list<ValueId> operands, i16 stride, u64 start, Dwords& dwords) {
+    Inst proto = f_[f_.def_id(dwords.values[start])];
+    proto.mem.bytes = static_cast<u8>(stride);
+    proto.imm = start;
+    const std::vector<Type> types(static_cast<std::size_t>(stride / 4), Type::V32);
+    const InstId i = f_.make(proto, {operands.begin(), operands.size()}, types);
+    f_[i].block = b;
+    for (u32 r = 0; r < types.size(); ++r) {
+      const auto at = dwords.values.find(start + u64{4} * r);
+      map_[at->second.index] = f_.result(i, r);
+      dwords.values.erase(at);
+    }
+    return i;
+  }
+};
+
+} // namespace
+
+void merge_rows(Function& f) { Merger(f).run(); }
+
+} // namespace lanewise::passes
