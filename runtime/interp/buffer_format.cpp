@@ -5,8 +5,8 @@
 namespace lanewise::interp {
 namespace {
 
-/// Number formats (7nm guide 13.6.1).
-enum NumFormat : u8 { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kSnormOgl, kFloat };
+/// Number formats (7nm guide 13.6.1). 6 is reserved, and taken for 4.
+enum NumFormat : u8 { kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kReserved, kFloat };
 
 /// Bits of the components, from the least significant on (7nm guide 8.4.4).
 struct DataFormat {
@@ -44,37 +44,38 @@ struct Format {
 
 Format format_of(const Code& c, const BufferAddressing& a) {
   const isa::Modifiers& mods = c.inst->mods;
-  if (c.inst->encoding == isa::Encoding::Mtbuf)
-    return {kDataFormats[mods.dfmt & 15], static_cast<NumFormat>(mods.nfmt & 7)};
-  return {kDataFormats[a.word3 >> 15 & 15], static_cast<NumFormat>(a.word3 >> 12 & 7)};
+  const bool typed = c.inst->encoding == isa::Encoding::Mtbuf;
+  const u32 data = typed ? mods.dfmt : a.word3 >> 15, number = typed ? mods.nfmt : a.word3 >> 12;
+  const auto format = static_cast<NumFormat>(number & 7);
+  return {kDataFormats[data & 15], format == kReserved ? kUint : format};
 }
 
-/// Floats of 10 and 11 bits: no sign, 5 bits of exponent.
-float small_float(u32 x, unsigned bits) {
-  const unsigned mantissa = bits - 5;
-  return half_to_float(x << (10 - mantissa));
-}
+/// Floats of 10 and 11 bits are halves without sign and with a shorter fraction; of other widths, a half's
+/// low bits.
+unsigned dropped_bits(unsigned bits) { return bits == 10 ? 5 : bits == 11 ? 4 : 0; }
 
 u32 to_small_float(float x, unsigned bits) {
-  if (is_nan(x)) return (1u << bits) - 1;
-  const u32 half = float_to_half(x);
-  return (half & 0x8000) != 0 ? 0 : half >> (10 - (bits - 5));
+  const u32 half = float_to_half(x), dropped = dropped_bits(bits);
+  if (dropped == 0) return half;
+  const bool below_zero = (half & 0x8000) != 0 && !half_is_nan(half);
+  return below_zero ? 0 : (half & 0x7fff) >> dropped;
 }
 
-/// A component as a register sees it: float bits, or an integer.
+/// A component as a register sees it: float bits, or an integer. 32 bits are never converted.
 u32 decode(u32 x, unsigned bits, NumFormat format) {
+  if (bits == 32) return x;
   const i32 s = static_cast<i32>(sign_extend(x, bits));
   const float unsigned_max = static_cast<float>((u64{1} << bits) - 1);
   const float signed_max = static_cast<float>((u64{1} << (bits - 1)) - 1);
   switch (format) {
   case kUnorm: return raw(static_cast<float>(x) / unsigned_max);
   case kSnorm: return raw(std::max(static_cast<float>(s) / signed_max, -1.0f));
-  case kSnormOgl: return raw((2.0f * static_cast<float>(s) + 1.0f) / unsigned_max);
   case kUscaled: return raw(static_cast<float>(x));
   case kSscaled: return raw(static_cast<float>(s));
+  case kReserved:
   case kUint: return x;
   case kSint: return static_cast<u32>(s);
-  case kFloat: return bits == 32 ? x : raw(bits == 16 ? half_to_float(x) : small_float(x, bits));
+  case kFloat: return raw(half_to_float(x << dropped_bits(bits)));
   }
   return x;
 }
@@ -85,10 +86,11 @@ u32 saturate(float x, double low, double high) {
 }
 
 u32 encode(u32 x, unsigned bits, NumFormat format) {
+  if (bits == 32) return x;
   const float f = from_raw<float>(x);
   const double unsigned_max = static_cast<double>((u64{1} << bits) - 1);
   const double signed_max = static_cast<double>((u64{1} << (bits - 1)) - 1);
-  const u32 mask = bits == 32 ? ~0u : (1u << bits) - 1;
+  const u32 mask = (1u << bits) - 1;
   const auto normalised = [&](double low, double max) {
     if (is_nan(f)) return 0u;
     return static_cast<u32>(
@@ -96,16 +98,16 @@ u32 encode(u32 x, unsigned bits, NumFormat format) {
   };
   switch (format) {
   case kUnorm: return normalised(0.0, unsigned_max);
-  case kSnorm:
-  case kSnormOgl: return normalised(-1.0, signed_max) & mask;
+  case kSnorm: return normalised(-1.0, signed_max) & mask;
   case kUscaled: return saturate(f, 0, unsigned_max);
   case kSscaled: return saturate(f, -signed_max - 1, signed_max) & mask;
+  case kReserved:
   case kUint: return std::min(x, mask);
   case kSint: {
     const i64 high = (i64{1} << (bits - 1)) - 1;
     return static_cast<u32>(std::clamp<i64>(static_cast<i32>(x), -high - 1, high)) & mask;
   }
-  case kFloat: return bits == 32 ? x : bits == 16 ? float_to_half(f) : to_small_float(f, bits);
+  case kFloat: return to_small_float(f, bits) & mask;
   }
   return x;
 }
@@ -213,6 +215,16 @@ void put_components(Wave& w, const Code& c, unsigned lane, const LoadedComponent
   }
 }
 
+/// Which of the instruction's components goes to component `i` in memory: the first that dst_sel sends there;
+/// 4 for none, which is stored as zero.
+unsigned source_of(const Code& c, const BufferAddressing& a, unsigned i) {
+  const unsigned given = c.row->memory.components;
+  if (c.inst->encoding == isa::Encoding::Mtbuf) return i < given ? i : 4;
+  for (unsigned k = 0; k < given; ++k)
+    if ((a.word3 >> 3 * k & 7) == 4 + i) return k;
+  return 4;
+}
+
 u32 get_component(const Wave& w, const Code& c, unsigned lane, unsigned i, NumFormat format) {
   const auto reg = [&](unsigned r) { return w.vgpr[(c.src[3].index + r) & 255][lane]; };
   if (!c.row->has(isa::kD16)) return reg(i);
@@ -242,15 +254,15 @@ const Code* store_format(Wave& w, const Code& c) {
   w.use_mxcsr(w.mxcsr_formats);
   const BufferAddressing a = addressing_of(w, c);
   const Format format = format_of(c, a);
-  const unsigned bytes = format.data.bytes(), given = c.row->memory.components;
+  const unsigned bytes = format.data.bytes();
   for_each_lane(w.exec(), [&](unsigned lane) {
     const BufferPlace p = place_of(w, a, lane);
     if (bytes == 0 || !in_range(a, p, 0, bytes)) return;
     Texel texel;
     unsigned at = 0;
     for (unsigned i = 0; i < format.data.count(); ++i) {
-      // Components that the instruction does not give are stored as zero.
-      const u32 x = i < given ? get_component(w, c, lane, i, format.num) : 0;
+      const unsigned k = source_of(c, a, i);
+      const u32 x = k < 4 ? get_component(w, c, lane, k, format.num) : 0;
       texel.set_field(at, format.data.bits[i], encode(x, format.data.bits[i], format.num));
       at += format.data.bits[i];
     }

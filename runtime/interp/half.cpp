@@ -20,6 +20,12 @@ u32 rounded_half(const FpMode& m, float x) {
   return h;
 }
 
+u32 adjusted_half(const FpMode& m, u32 half, unsigned omod, bool clamp) {
+  const bool omod_works = !m.ieee && m.flush_out_f64;
+  const u32 h = rounded_half(m, adjust(half_to_float(half), omod, clamp, omod_works, m.dx10_clamp));
+  return clamp && m.flush_in_f64 ? flushed_half(h) : h;
+}
+
 void round_halves(const FpMode& mode, const HalfRow& in, u32* out) {
   floats_to_halves(in.lane, out);
   if (!mode.flush_out_f64 && !mode.fp16_ovfl) return;
@@ -32,9 +38,7 @@ void write_halves(Wave& w, const Code& c, const HalfRow& in) {
   round_halves(mode, in, out.lane);
   if (c.adjusts) {
     const isa::Modifiers& mods = c.inst->mods;
-    const bool omod_works = !mode.ieee && mode.flush_out_f64;
-    for (u32& h : out.lane)
-      h = rounded_half(mode, adjust(half_to_float(h), mods.omod, mods.clamp, omod_works, mode.dx10_clamp));
+    for (u32& h : out.lane) h = adjusted_half(mode, h, mods.omod, mods.clamp);
   }
   write_dst<1>(w, c, out.lane, active(w, c));
 }

@@ -22,6 +22,9 @@ void round_halves(const FpMode& mode, const HalfRow& in, u32* out);
 /// One result, rounded: denormals and overflow by MODE.
 u32 rounded_half(const FpMode& m, float x);
 
+/// A rounded result after output modifier and clamp.
+u32 adjusted_half(const FpMode& m, u32 half, unsigned omod, bool clamp);
+
 /// Half bits to float and back keeping signalling NaNs, for selections.
 float exact_half(u32 half);
 u32 half_of_exact(float x);

@@ -57,8 +57,7 @@ const Code* packed_int(Wave& w, const Code& c) {
 }
 
 u32 clamped_half(const Wave& w, const Code& c, u32 h) {
-  if (!c.inst->mods.clamp) return h;
-  return rounded_half(w.fp, adjust(half_to_float(h), 0, true, false, w.fp.dx10_clamp));
+  return c.inst->mods.clamp ? adjusted_half(w.fp, h, 0, true) : h;
 }
 
 /// The halves of one source that make the low or the high results, as floats; denormals by MODE.

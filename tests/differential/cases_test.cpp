@@ -19,6 +19,7 @@ struct Case {
   std::vector<std::string> lines;
   std::vector<Register> after; ///< likewise
   u32 mode = 0xf0;
+  u32 format = 0x0002'4fac; ///< of s[8:11]
 };
 
 const Case kCases[] = {
@@ -69,6 +70,20 @@ const Case kCases[] = {
      .lines = {"v_med3_f32 v0, v1, v1, v1 clamp", "v_med3_f32 v2, v1, v1, v1"},
      .after = {{0, 0}, {2, 0x0040'0000}},
      .mode = 0x50},
+    {.name = "ClampOfHalvesFlushesByMode", // f16 keeps denormal results only
+     .target = Target::gfx906,
+     .before = {{1, 0x0400'0400}, {2, 0x3800'3800}},
+     .lines = {"v_pk_mul_f16 v0, v1, v2 clamp", "v_mul_f16_e64 v3, v1, v2 clamp", "v_pk_mul_f16 v4, v1, v2"},
+     .after = {{0, 0}, {3, 0}, {4, 0x0200'0200}},
+     .mode = 0xb0},
+    {.name = "FormatsSelectComponentsBothWays", // w z y x, four bytes, uint
+     .target = Target::gfx900,
+     .before = {{1, 1}, {2, 2}, {3, 3}, {4, 0x104}},
+     .lines = {"buffer_store_format_xyzw v[1:4], off, s[8:11], 0", "buffer_load_dword v0, off, s[12:15], 0",
+               "buffer_load_format_d16_xyzw v[5:6], off, s[8:11], 0", "v_mov_b32 v7, v1",
+               "buffer_load_format_d16_hi_x v7, off, s[8:11], 0", "s_waitcnt vmcnt(0)"},
+     .after = {{0, 0x0102'03ff}, {5, 0x0002'0001}, {6, 0x00ff'0003}, {7, 0x0001'0001}},
+     .format = 10 << 15 | 4 << 12 | 4 << 9 | 5 << 6 | 6 << 3 | 7},
     {.name = "DivFmasChoosesTheNanOfAnFma", // 0 * inf + NaN
      .target = Target::gfx900,
      .before = {{1, 0}, {2, 0x7f80'0000}, {3, 0x7fc0'1234}},
@@ -124,6 +139,7 @@ Program program_of(const Case& c) {
   Program program;
   program.target = c.target;
   program.mode = c.mode;
+  program.format = c.format;
   for (const auto& [vgpr, value] : c.before) program.waves[0].vgprs[vgpr].fill(value);
   for (const std::string& text : c.lines) program.lines.push_back(line(c.target, text));
   return program;

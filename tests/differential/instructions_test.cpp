@@ -34,6 +34,7 @@ Program instructions(Target target, u64 seed) {
   program.target = target;
   program.seed = seed;
   program.mode = random_mode(random, target);
+  program.format = random_format(random);
   program.waves[0] = random_wave(random);
   randomize_memory(program, random);
   for (unsigned n = 0; n < kInstructions; ++n) {

@@ -48,6 +48,7 @@ struct WaveState {
 struct Program {
   Target target{};
   u32 mode = 0;
+  u32 format = 0x0002'4fac; ///< last word of the buffer with a stride: x y z w, 32 bits, float
   u64 seed = 0;
   std::vector<Line> lines;
   std::vector<WaveState> waves{1};

@@ -182,7 +182,8 @@ private:
     switch (row_.encoding) {
     case Encoding::Smem: scalar_address(); break;
     case Encoding::Ds: local_address(); break;
-    case Encoding::Mubuf: buffer_address(); break;
+    case Encoding::Mubuf:
+    case Encoding::Mtbuf: buffer_address(); break;
     case Encoding::Flat: flat_address(); break;
     default: return;
     }
@@ -215,7 +216,9 @@ private:
   void buffer_address() {
     Modifiers& m = inst_.mods;
     m.offset = static_cast<i32>(r_.one_in(2) ? 0 : r_.below(r_.one_in(4) ? 4096 : 64));
-    inst_.src[1].index = r_.one_in(3) ? 8 : 12;
+    inst_.src[1].index = r_.below(3) < (row_.has(kFormat) ? 2u : 1u) ? 8 : 12;
+    m.dfmt = static_cast<u8>(1 + r_.below(14));
+    m.nfmt = static_cast<u8>(r_.below(8));
     inst_.src[0].index = kOffsetVgpr;
     inst_.src[0].dwords = 1;
     switch (r_.below(6)) {

@@ -95,6 +95,13 @@ u32 random_mode(Random& r, Target target) {
   return mode;
 }
 
+u32 random_format(Random& r) {
+  u32 word = r.below(8) << 12 | r.below(16) << 15;
+  for (u32 component = 0; component < 4; ++component)
+    word |= (r.one_in(8) ? r.below(2) : r.one_in(3) ? 4 + r.below(4) : 4 + component) << 3 * component;
+  return word;
+}
+
 WaveState random_wave(Random& r) {
   WaveState state;
   for (u32 v = 0; v < kValueVgprs; v += 2) {

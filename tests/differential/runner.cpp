@@ -38,11 +38,11 @@ Surroundings& surroundings() {
 
 u64 address(const void* p) { return reinterpret_cast<u64>(p); }
 
-void put_resource(u32* words, u64 base, u32 stride, u32 records) {
+void put_resource(u32* words, u64 base, u32 stride, u32 records, u32 format = 0x0002'4fac) {
   words[0] = static_cast<u32>(base);
   words[1] = static_cast<u32>(base >> 32) | stride << 16;
   words[2] = records;
-  words[3] = 0x0002'4fac; // x y z w, 32 bits, float
+  words[3] = format;
 }
 
 void prepare(const Program& program) {
@@ -79,7 +79,8 @@ abi::WaveInit initial(const Program& program, u32 wave) {
   store_le(&init.sgpr[0], region);
   store_le(&init.sgpr[2], data);
   put_resource(&init.sgpr[4], region, 0, kRegionBytes);
-  put_resource(&init.sgpr[8], data, 16, program.target == Target::gfx803 ? kDataBytes : kDataBytes / 16);
+  put_resource(&init.sgpr[8], data, 16, program.target == Target::gfx803 ? kDataBytes : kDataBytes / 16,
+               program.format);
   put_resource(&init.sgpr[12], data, 0, kDataBytes);
   init.sgpr_count = 16;
   init.lanes = kWaveSize;

@@ -69,6 +69,35 @@ Format format_of(Lifter& l) {
   return f;
 }
 
+// 16-bit components share registers from gfx900 on; gfx803 gives each its own.
+
+std::vector<ValueId> pack_16_bits(Lifter& l, TypedElement& element, std::span<const ValueId> components) {
+  Emit& b = l.b;
+  std::vector<ValueId> packed;
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const ValueId bits = element.to_16_bits(components[i]);
+    if (l.gfx9() && i % 2 != 0)
+      packed.back() = b.or_(packed.back(), b.shl(bits, 16));
+    else
+      packed.push_back(bits);
+  }
+  // One component keeps the other half of its register.
+  const isa::Half half = l.row->memory.half;
+  if (half == isa::Half::Hi) return {b.or_(b.and_(l.old32(), 0xffff), b.shl(packed[0], 16))};
+  if (l.gfx9() && components.size() == 1) packed[0] = b.or_(b.and_(l.old32(), 0xffff'0000u), packed[0]);
+  return packed;
+}
+
+std::vector<ValueId> unpack_16_bits(Lifter& l, TypedElement& element) {
+  std::vector<ValueId> components;
+  for (unsigned i = 0; i < l.row->memory.components; ++i) {
+    const ValueId reg = l.vgpr_of(l.in->src[3], l.gfx9() ? i / 2 : i);
+    const bool upper = l.row->memory.half == isa::Half::Hi || (l.gfx9() && i % 2 != 0);
+    components.push_back(element.from_16_bits(upper ? l.b.lshr(reg, 16) : reg));
+  }
+  return components;
+}
+
 void load_format(Lifter& l, BufferAddress& address, const Format& format) {
   Emit& b = l.b;
   TypedElement element(b, format.data, format.number);
@@ -92,14 +121,17 @@ void load_format(Lifter& l, BufferAddress& address, const Format& format) {
       value = b.select(b.icmp(IntPred::Eq, format.select[k], 4 + c), components[c], value);
     results.push_back(value);
   }
+  if (l.row->has(isa::kD16)) results = pack_16_bits(l, element, results);
   set_loaded(l, results);
-  if (l.in->mods.tfe) l.set_vgpr(l.in->dst[0].index + l.row->memory.components, b.v32c(0), l.exec());
+  const auto dwords_loaded = static_cast<u32>(results.size());
+  if (l.in->mods.tfe) l.set_vgpr(l.in->dst[0].index + dwords_loaded, b.v32c(0), l.exec());
 }
 
 void store_format(Lifter& l, BufferAddress& address, const Format& format) {
   Emit& b = l.b;
   TypedElement element(b, format.data, format.number);
-  const auto data = registers(l, l.in->src[3], l.row->memory.components);
+  const auto data = l.row->has(isa::kD16) ? unpack_16_bits(l, element)
+                                          : registers(l, l.in->src[3], l.row->memory.components);
   std::array<ValueId, 4> components;
   components.fill(b.v32c(0));
   for (u32 c = 0; c < 4; ++c)
@@ -142,7 +174,7 @@ void access_format(Lifter& l) {
 
 void add_buffer_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
-    if (row.memory.space != isa::Space::Buffer || row.has(isa::kD16 | isa::kTiesLds)) continue;
+    if (row.memory.space != isa::Space::Buffer || row.has(isa::kTiesLds)) continue;
     rules[static_cast<unsigned>(row.op)] = row.has(isa::kFormat) ? access_format : access;
   }
 }

@@ -40,7 +40,19 @@ FpAttr exact(FloatKind kind) {
 } // namespace
 
 TypedElement::TypedElement(Emit& b, ValueId data_format, ValueId number_format)
-    : b_(b), data_format_(data_format), number_format_(number_format) {}
+    : b_(b), data_format_(data_format),
+      number_format_(b.select(b.icmp(IntPred::Eq, number_format, Reserved), b.u32c(Uint), number_format)) {}
+
+ValueId TypedElement::to_16_bits(ValueId value) {
+  const ValueId half = b_.fop(Op::FpToFp, exact(FloatKind::F32), {value}, static_cast<u64>(FloatKind::F16));
+  return b_.and_(b_.select(b_.or_(is(Uint), is(Sint)), value, half), 0xffff);
+}
+
+ValueId TypedElement::from_16_bits(ValueId value) {
+  const ValueId wide = b_.fop(Op::FpToFp, exact(FloatKind::F16), {value}, static_cast<u64>(FloatKind::F32));
+  const ValueId sign = b_.select(is(Sint), b_.signed_field(value, 0, 16), b_.and_(value, 0xffff));
+  return b_.select(b_.or_(is(Uint), is(Sint)), sign, wide);
+}
 
 ValueId TypedElement::lookup(unsigned column) {
   ValueId value = b_.u32c(0);
@@ -63,8 +75,8 @@ ValueId TypedElement::small_float(ValueId value, ValueId width, bool to_float) {
     return b_.fop(Op::FpToFp, exact(FloatKind::F16), {half}, static_cast<u64>(FloatKind::F32));
   }
   const ValueId half = b_.fop(Op::FpToFp, exact(FloatKind::F32), {value}, static_cast<u64>(FloatKind::F16));
-  const ValueId negative = b_.icmp(IntPred::Ne, b_.and_(half, 0x8000), 0);
-  const ValueId positive = b_.select(negative, b_.v32c(0), half);
+  const ValueId below_zero = b_.icmp(IntPred::ULe, b_.sub(half, b_.v32c(0x8000)), 0x7c00); // NaN is not
+  const ValueId positive = b_.select(below_zero, b_.v32c(0), b_.and_(half, 0x7fff));
   return b_.select(cut(11), b_.lshr(positive, 4), b_.select(cut(10), b_.lshr(positive, 5), half));
 }
 

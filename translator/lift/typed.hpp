@@ -20,6 +20,9 @@ public:
   ValueId one();
   /// Component k of the element in `dwords` as 32 bits; 0 if the format has none.
   ValueId unpack(u32 k, const std::array<ValueId, 4>& dwords);
+  /// A component as the low 16 bits of a register, for instructions on 16-bit data: a half or an integer.
+  ValueId to_16_bits(ValueId component);
+  ValueId from_16_bits(ValueId bits);
   /// The dwords of an element made of four components (v32).
   std::array<ValueId, 4> pack(const std::array<ValueId, 4>& components);
 
