@@ -96,10 +96,14 @@ Machine describe_machine() {
 }
 
 std::string to_text(const Machine& m) {
-  return fmt::format(
+  std::string text = fmt::format(
       "{}; {} cores, {:.0f} MB of last-level cache, {:.0f} GB of memory\n{}; {}; {}\n{}, load {:.1f} "
       "when the measurement began\n",
       m.cpu, m.cores, m.cache_mb, m.memory_gb, m.instruction_sets, m.system, m.compiler, m.date, m.load);
+  if (m.load > 0.5)
+    text += "The machine was busy with other work: wall times, and so t1/t2, say little, and CPU times are "
+            "high\n";
+  return text;
 }
 
 } // namespace lanewise::bench
