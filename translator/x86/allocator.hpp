@@ -36,6 +36,10 @@ private:
     bool everywhere; ///< in a register at the end of every predecessor, or a parameter
   };
 
+  /// How a value that may be made anew is had from memory, as instructions could have it themselves.
+  enum class Source : u8 { Computed, Memory, Broadcast32, Broadcast64 };
+  [[nodiscard]] Source source_of(const LInst& remat) const;
+
   // Borders of blocks.
   void enter_block(u32 b);
   void merge_predecessors(u32 b);
@@ -51,6 +55,7 @@ private:
   void collect_uses(const LInst& inst);
   void bring_in_uses(const LInst& inst);
   bool fold(const LInst& inst, const Use& use);
+  [[nodiscard]] bool can_read_definition(const LInst& inst, const Use& use) const;
   [[nodiscard]] bool made_in_place(const Use& use) const;
   void assign_tied(u32 operand);
   void assign_def(u32 operand);
@@ -95,6 +100,7 @@ private:
 
   // Per value.
   std::vector<u8> reg_, hint_, stored_, at_def_, has_slot_, remat_;
+  std::vector<Source> remat_source_;
   std::vector<u32> next_;
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
   // Merging of predecessors, valid for values with seen_ == block.

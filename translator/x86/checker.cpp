@@ -189,6 +189,11 @@ private:
       const Assigned& a = assigned[i];
       if (a.folded) {
         if (!o.may_be_memory || o.is_def()) fail("an operand cannot be memory");
+        if (a.definition) {
+          if (!holds(remat_, a.slot) || part_.operands[a.slot].reg != o.reg)
+            fail("an operand is not what its definition reads");
+          continue;
+        }
         if (reporting_ && !holds(slot(a.slot), o.reg.index))
           fail(fmt::format("a slot does not hold value {}", o.reg.index));
         continue;

@@ -105,7 +105,10 @@ void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
       error_.text = "an instruction has too many operands";
       return;
     }
-    operands[count++] = enc.operand(ops[i], assigned[i]);
+    const Assigned& at = assigned[i];
+    operands[count++] = at.folded && at.definition
+                            ? enc.source(*part_, *remat_of_[at.slot], &alloc_->operands[at.slot])
+                            : enc.operand(ops[i], at);
   }
   a_.setInstOptions(instruction_options(inst));
   if (a_.emitOpArray(inst.id, operands, count) != aj::kErrorOk && !located_) {

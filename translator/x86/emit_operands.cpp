@@ -74,6 +74,13 @@ aj::Operand OperandEncoder::operand(const Operand& o, const Assigned& assigned) 
   }
 }
 
+aj::Operand OperandEncoder::source(const Part& part, const LInst& inst, const Assigned* assigned) const {
+  Operand from = part.ops(inst)[1];
+  if (inst.id == Inst::kIdVpbroadcastd) from = broadcast(from, 4);
+  if (inst.id == Inst::kIdVpbroadcastq) from = broadcast(from, 3);
+  return memory(from, assigned[1]);
+}
+
 aj::InstOptions instruction_options(const LInst& inst) {
   aj::InstOptions options = aj::InstOptions::kNone;
   if (inst.zeroing) options |= aj::InstOptions::kX86_ZMask;

@@ -17,6 +17,8 @@ struct OperandEncoder {
 
   [[nodiscard]] asmjit::x86::Vec vec(u8 r, View view) const;
   [[nodiscard]] asmjit::Operand operand(const Operand& o, const Assigned& assigned) const;
+  /// What the load or broadcast `inst` reads, as an operand of another instruction.
+  [[nodiscard]] asmjit::Operand source(const Part& part, const LInst& inst, const Assigned* assigned) const;
 
 private:
   [[nodiscard]] asmjit::Operand reg(View view, u8 r) const;

@@ -212,7 +212,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
 }
 
 constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
-constexpr double kWorthwhile = 0.85;
+constexpr double kWorthwhile = 0.9;
 
 constexpr unsigned kMaxGangs = 4;
 

@@ -6,8 +6,8 @@
 
 namespace lanewise::x86 {
 
-/// Sets Phase::interleave throughout `plan`: to `forced` or the next smaller number possible, or if that is 0 to
-/// what is expected to run fastest.
+/// Sets Phase::interleave throughout `plan`: to `forced` or the next smaller number possible, or if that is 0
+/// to what is expected to run fastest.
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced);
 
 } // namespace lanewise::x86

@@ -238,6 +238,7 @@ VReg Builder::splat32(u32 value) {
       return op(0);
     }
     auto bytes = repeat(value);
+    if (!module_.avx512) return load_vec(module_.constant(std::span(bytes).first(32), View::Full));
     return op(Inst::kIdVpbroadcastd, module_.constant(std::span(bytes).first(4), View::R32));
   });
 }
@@ -246,6 +247,7 @@ VReg Builder::splat64(u64 value) {
   if (static_cast<u32>(value) == value >> 32) return splat32(static_cast<u32>(value));
   return constant(constant_key('v', &value, 8), [&] {
     auto bytes = repeat(value);
+    if (!module_.avx512) return load_vec(module_.constant(std::span(bytes).first(32), View::Full));
     return op(Inst::kIdVpbroadcastq, module_.constant(std::span(bytes).first(8), View::R64));
   });
 }

@@ -6,6 +6,19 @@
 
 namespace lanewise::x86 {
 
+Allocator::Source Allocator::source_of(const LInst& remat) const {
+  const auto ops = part_.ops(remat);
+  if (remat.pseudo != LInst::Pseudo::None || ops.size() != 2 || ops[0].view != View::Full ||
+      ops[1].kind != OperandKind::Mem)
+    return Source::Computed;
+  switch (remat.id) {
+  case Inst::kIdVmovups: return Source::Memory;
+  case Inst::kIdVpbroadcastd: return module_.avx512 ? Source::Broadcast32 : Source::Computed;
+  case Inst::kIdVpbroadcastq: return module_.avx512 ? Source::Broadcast64 : Source::Computed;
+  default: return Source::Computed;
+  }
+}
+
 Allocator::Allocator(const Module& module, const Part& part, const AllocOptions& options)
     : module_(module), part_(part), options_(options), live_(analyse(part)), random_(options.random_seed) {
   const std::size_t values = part.classes.size(), blocks = part.blocks.size();
@@ -15,6 +28,7 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   at_def_.assign(values, 0);
   has_slot_.assign(values, 0);
   remat_.assign(values, 0);
+  remat_source_.assign(values, Source::Computed);
   next_.assign(values, kNever);
   stored_in_loop_.assign(values, kNever);
   seen_.assign(values, kNever);
@@ -33,7 +47,11 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   }
   for (u32 b : live_.order)
     for (const LInst& inst : part.blocks[b].insts)
-      if (inst.remat) remat_[part.operands[inst.first_operand].reg.index] = 1;
+      if (inst.remat) {
+        const u32 value = part.operands[inst.first_operand].reg.index;
+        remat_[value] = 1;
+        remat_source_[value] = source_of(inst);
+      }
 }
 
 Result<Allocation> Allocator::run() {
@@ -60,7 +78,7 @@ void Allocator::finalize() {
   out_.stack_bytes = slots.stack_bytes;
   auto slot = [&](u32 owner) { return slots.offset_of(owner); };
   for (Assigned& a : out_.operands)
-    if (a.folded) a.slot = slot(a.slot);
+    if (a.folded && !a.definition) a.slot = slot(a.slot);
   out_.order = live_.order;
   out_.blocks.resize(part_.blocks.size());
   out_.num_preds.resize(part_.blocks.size());

@@ -34,7 +34,8 @@ struct Step {
 /// Registers of one operand: of Operand::reg and Operand::tied.
 struct Assigned {
   u8 reg = 0xff, reg2 = 0xff;
-  bool folded = false; ///< the use reads its slot
+  bool folded = false;     ///< the use reads memory: its slot, or
+  bool definition = false; ///< what its definition, operand number `slot`, loads or broadcasts
   u32 slot = 0;
 };
 

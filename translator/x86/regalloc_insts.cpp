@@ -1,6 +1,8 @@
 // Inside a block: one instruction after the other.
 #include "translator/x86/allocator.hpp"
 
+#include <asmjit/x86.h>
+
 namespace lanewise::x86 {
 
 // --------------------------------------------------------------------------------------------------------
@@ -62,7 +64,8 @@ void Allocator::bring_in_uses(const LInst& inst) {
 // use alone.
 bool Allocator::fold(const LInst& inst, const Use& use) {
   const Operand& o = part_.operands[use.operand];
-  if (!o.may_be_memory || remat_[use.value.index]) return false;
+  const bool remat = remat_[use.value.index] != 0;
+  if (!o.may_be_memory || (remat && !can_read_definition(inst, use))) return false;
   const unsigned c = cls(use.value);
   const bool soon = use.next != kNever && use.next - position_ < 16;
   if (soon && (allowed_[c] & ~occupied_[c])) return false;
@@ -72,9 +75,20 @@ bool Allocator::fold(const LInst& inst, const Use& use) {
     if (out_.operands[static_cast<u32>(&other - part_.operands.data())].folded) return false;
   }
   out_.operands[use.operand].folded = true;
-  out_.operands[use.operand].slot = use.value.index;
+  out_.operands[use.operand].definition = remat;
+  out_.operands[use.operand].slot = remat ? live_.def_operand[use.value.index] : use.value.index;
   ++out_.stats.folded;
   return true;
+}
+
+// A constant, or a slice of a slot: from memory as a spilled value, or broadcast on the way.
+bool Allocator::can_read_definition(const LInst& inst, const Use& use) const {
+  if (part_.operands[use.operand].view != View::Full) return false;
+  const Source source = remat_source_[use.value.index];
+  if (source == Source::Computed || source == Source::Memory) return source == Source::Memory;
+  if (inst.rounding != Rounding::None) return false;
+  const auto& info = asmjit::x86::InstDB::infoById(inst.id);
+  return source == Source::Broadcast32 ? info.hasAvx512B32() : info.hasAvx512B64();
 }
 
 // A constant that only serves as the initial value of a tied operand is made in that operand's register.

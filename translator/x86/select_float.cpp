@@ -106,13 +106,13 @@ bool Selector::root_or_reciprocal(InstId i) {
 
 VReg Selector::fma(const FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c) {
   const bool wide = fp.kind == FloatKind::F64;
-  if (overwrite_c) return rounded(fp, wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, {a, b}, c);
+  if (overwrite_c) return rounded(fp, wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, {a, or_mem(b)}, c);
   return rounded(fp, wide ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps, {a, c}, b);
 }
 
 VReg Selector::fcompare(VReg a, VReg b, u32 predicate, bool wide) {
   const u32 id = wide ? Inst::kIdVcmppd : Inst::kIdVcmpps;
-  return avx512() ? b_->op_k(id, a, b, imm(predicate)) : b_->op(id, a, b, imm(predicate));
+  return avx512() ? b_->op_k(id, a, or_mem(b), imm(predicate)) : b_->op(id, a, or_mem(b), imm(predicate));
 }
 
 namespace {
@@ -164,6 +164,10 @@ bool Selector::float_inst(InstId i) {
       continue;
     default: break;
     }
+    // A constant can come from memory if it is second. It is no NaN that would have to win.
+    if (const bool commutes = inst.op == Op::FAdd || inst.op == Op::FMul || inst.op == Op::FFma;
+        commutes && is_number(operands[0]))
+      std::swap(in[0], in[1]);
     out.r[p] = float_part(inst, {in, operands.size()});
     if (!out.r[p].valid()) return false;
   }
@@ -177,7 +181,7 @@ VReg Selector::float_part(const ir::Inst& inst, std::span<const VReg> in) {
   for (const FloatRule& rule : kArithmetic) {
     if (rule.op != inst.op) continue;
     const u32 id = wide ? rule.dbl : rule.single;
-    return in.size() == 1 ? rounded(inst.fp, id, {in[0]}) : rounded(inst.fp, id, {in[0], in[1]});
+    return in.size() == 1 ? rounded(inst.fp, id, {in[0]}) : rounded(inst.fp, id, {in[0], or_mem(in[1])});
   }
   switch (inst.op) {
   case Op::FFma: return fma(inst.fp, in[0], in[1], in[2], true);
@@ -216,6 +220,12 @@ VReg Selector::clamp(const FpAttr& fp, VReg x) {
 
 VReg Selector::quieted(VReg x, bool wide) {
   return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
+}
+
+/// Whether `v` is a constant other than NaN.
+bool Selector::is_number(ValueId v) const {
+  u64 bits = 0;
+  return f_.is_const(v, &bits) && is_quiet(v);
 }
 
 /// Whether `v` is never a signalling NaN: arithmetic quiets.

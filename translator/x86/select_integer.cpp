@@ -61,9 +61,11 @@ bool Selector::integer_inst(InstId i) {
   for (const VectorBinary& rule : kBinary) {
     const u32 id = rule.op != inst.op ? 0 : avx512() ? rule.avx512[wide] : rule.avx2[wide];
     if (id == 0) continue;
+    // What can come from memory second.
+    const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);
     Regs out;
     for (unsigned p = 0; p < parts(t); ++p)
-      out.r[p] = b_->op(id, part(operands[0], p), or_mem(part(operands[1], p)));
+      out.r[p] = b_->op(id, part(operands[swap ? 1 : 0], p), or_mem(part(operands[swap ? 0 : 1], p)));
     return set(result, out), true;
   }
   Regs out;

@@ -204,6 +204,7 @@ private:
   VReg quieted(VReg x, bool wide);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool quiet = false);
   [[nodiscard]] bool is_quiet(ValueId v) const;
+  [[nodiscard]] bool is_number(ValueId v) const;
   void float_compare(InstId i);
   VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
   VReg flush_half(VReg v);                      ///< denormals to zeros, on the bits
