@@ -93,7 +93,9 @@ LaneAddress indexed(const FaultEntry& e, const Registers& regs) {
 
 } // namespace
 
-XsaveLayout XsaveLayout::of_host() {
+namespace {
+
+XsaveLayout ask_cpuid() {
   XsaveLayout layout;
   u32* const offsets[] = {&layout.ymm_high, &layout.opmask, &layout.zmm_high, &layout.zmm16};
   constexpr u32 kComponents[] = {2, 5, 6, 7};
@@ -101,6 +103,13 @@ XsaveLayout XsaveLayout::of_host() {
     u32 size = 0, offset = 0, c = 0, d = 0;
     if (__get_cpuid_count(0xd, kComponents[i], &size, &offset, &c, &d) && size) *offsets[i] = offset;
   }
+  return layout;
+}
+
+} // namespace
+
+XsaveLayout XsaveLayout::of_host() {
+  static const XsaveLayout layout = ask_cpuid(); // in a virtual machine cpuid costs tens of microseconds
   return layout;
 }
 

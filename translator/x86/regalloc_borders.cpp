@@ -81,41 +81,60 @@ void Allocator::merge_predecessors(u32 b) {
   }
 }
 
-// Leaves in `candidates` those that start in a register, nearest use first.
+namespace {
+
+/// The first `count` of [first, last) in the order of `before`, sorted; returns their end.
+template <class It, class Before>
+It take_first(It first, It last, std::size_t count, Before before) {
+  if (static_cast<std::size_t>(last - first) <= count) count = static_cast<std::size_t>(last - first);
+  const It end = first + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(first, end, last, before);
+  return end;
+}
+
+} // namespace
+
+// Leaves in `candidates` those that start in a register, nearest use first. There may be thousands: they are
+// not sorted, but those few picked out.
 void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vector<Candidate>& candidates) {
   const std::size_t registers = static_cast<std::size_t>(std::popcount(allowed_[c]));
   for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
     if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
+  const auto nearer = [](const Candidate& x, const Candidate& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.value.index < y.value.index;
-  });
-  auto outside = std::partition_point(candidates.begin(), candidates.end(),
-                                      [](const Candidate& x) { return x.distance < kLoopExit; });
-  if (loop_entry) {
-    // What the loop uses comes first, loaded if need be; what only lives through it gets the registers the
-    // loop leaves over.
-    const std::size_t used = static_cast<std::size_t>(outside - candidates.begin());
-    const std::size_t through = candidates.size() - used;
-    const std::size_t inside = std::max<std::size_t>(
-        live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
-    // Under pressure a constant would only be thrown out again, and brought back at every back edge.
-    const bool tight = inside > registers;
-    std::size_t room = registers > inside ? registers - inside : 0;
-    auto end = std::remove_if(outside, candidates.end(), [&](const Candidate& x) {
-      return preferred_[x.value.index] == kNone || room == 0 || (--room, false);
-    });
-    candidates.erase(end, candidates.end());
-    if (tight) std::erase_if(candidates, [&](const Candidate& x) { return remat_[x.value.index] != 0; });
-  } else {
+  };
+  const auto begin = candidates.begin();
+  if (!loop_entry) {
     // Values in registers on all ways, then those on some; the others wait for their use.
-    std::stable_partition(candidates.begin(), candidates.end(),
-                          [](const Candidate& x) { return x.everywhere; });
     std::erase_if(candidates, [&](const Candidate& x) {
       return !x.everywhere &&
              (count_[x.value.index] == 0 || x.distance >= kLoopExit || remat_[x.value.index]);
     });
+    const auto end =
+        take_first(begin, candidates.end(), registers, [&](const Candidate& x, const Candidate& y) {
+          return x.everywhere != y.everywhere ? x.everywhere : nearer(x, y);
+        });
+    candidates.erase(end, candidates.end());
+    return;
   }
-  if (candidates.size() > registers) candidates.resize(registers);
+  // What the loop uses comes first, loaded if need be; what only lives through it gets the registers the
+  // loop leaves over.
+  auto outside =
+      std::partition(begin, candidates.end(), [](const Candidate& x) { return x.distance < kLoopExit; });
+  const std::size_t used = static_cast<std::size_t>(outside - begin);
+  const std::size_t through = candidates.size() - used;
+  const std::size_t inside = std::max<std::size_t>(
+      live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
+  // Under pressure a constant would only be thrown out again, and brought back at every back edge.
+  if (inside > registers)
+    outside = std::remove_if(begin, outside, [&](const Candidate& x) { return remat_[x.value.index] != 0; });
+  auto end = take_first(begin, outside, registers, nearer);
+  if (inside < registers) {
+    const auto placed = std::partition(
+        outside, candidates.end(), [&](const Candidate& x) { return preferred_[x.value.index] != kNone; });
+    end = take_first(outside, placed, registers - inside, nearer); // `outside` begins where the used ones end
+  }
+  candidates.erase(end, candidates.end());
 }
 
 void Allocator::place_entry_values(u32 b, unsigned c, std::span<const Candidate> chosen) {
