@@ -22,6 +22,7 @@ u32 rounded_half(const FpMode& m, float x) {
 
 u32 adjusted_half(const FpMode& m, u32 half, unsigned omod, bool clamp) {
   const bool omod_works = !m.ieee && m.flush_out_f64;
+  if (!clamp && (omod == 0 || !omod_works)) return half;
   const u32 h = rounded_half(m, adjust(half_to_float(half), omod, clamp, omod_works, m.dx10_clamp));
   return clamp && m.flush_in_f64 ? flushed_half(h) : h;
 }
@@ -34,13 +35,16 @@ void round_halves(const FpMode& mode, const HalfRow& in, u32* out) {
 
 void write_halves(Wave& w, const Code& c, const HalfRow& in) {
   Rows<1> out;
+  round_halves(w.fp, in, out.lane);
+  write_adjusted(w, c, out);
+}
+
+void write_adjusted(Wave& w, const Code& c, Rows<1>& halves) {
   const FpMode mode = w.fp;
-  round_halves(mode, in, out.lane);
-  if (c.adjusts) {
-    const isa::Modifiers& mods = c.inst->mods;
-    for (u32& h : out.lane) h = adjusted_half(mode, h, mods.omod, mods.clamp);
-  }
-  write_dst<1>(w, c, out.lane, active(w, c));
+  const isa::Modifiers& mods = c.inst->mods;
+  if (c.adjusts)
+    for (u32& h : halves.lane) h = adjusted_half(mode, h, mods.omod, mods.clamp);
+  write_dst<1>(w, c, halves.lane, active(w, c));
 }
 
 float exact_half(u32 half) {

@@ -16,13 +16,16 @@ void fetch_halves(Wave& w, const Code& c, unsigned slot, HalfRow& out);
 /// Rounds, flushes and adjusts `in`, and writes it to dst[0]. The host's round mode must be the f64 one.
 void write_halves(Wave& w, const Code& c, const HalfRow& in);
 
+/// Adjusts `halves`, which are rounded already or not rounded at all, and writes them to dst[0].
+void write_adjusted(Wave& w, const Code& c, Rows<1>& halves);
+
 /// Lanes rounded to halves: denormals and overflow by MODE.
 void round_halves(const FpMode& mode, const HalfRow& in, u32* out);
 
 /// One result, rounded: denormals and overflow by MODE.
 u32 rounded_half(const FpMode& m, float x);
 
-/// A rounded result after output modifier and clamp.
+/// A result after output modifier and clamp, as it is if they do nothing.
 u32 adjusted_half(const FpMode& m, u32 half, unsigned omod, bool clamp);
 
 /// Half bits to float and back keeping signalling NaNs, for selections.
@@ -80,13 +83,7 @@ const Code* half_select(Wave& w, const Code& c) {
     out.lane[l] = half_of_exact([&]<std::size_t... I>(std::index_sequence<I...>) {
       return F(mode, source(in[I], l)...);
     }(std::make_index_sequence<kCount>{}));
-  if (c.adjusts) {
-    HalfRow values;
-    halves_to_floats(out.lane, values.lane);
-    write_halves(w, c, values);
-  } else {
-    write_dst<1>(w, c, out.lane, active(w, c));
-  }
+  write_adjusted(w, c, out);
   return next(c);
 }
 

@@ -41,10 +41,17 @@ float fract(float x) {
   return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r; // the largest half below 1, however r would round
 }
 
-/// 16-bit results from a half and an integer, or from halves to integers: F works on the bits or on an exact
-/// float.
+/// A half made from a half's bits.
 template <auto F>
-constexpr Handler bits16 = lanes<F>;
+const Code* half_bits(Wave& w, const Code& c) {
+  Inputs<std::tuple<u16>> in;
+  Rows<1> out;
+  in.fetch_all(w, c);
+  for_lanes<F>(w, in, out.lane);
+  w.use_mxcsr(w.mxcsr_keep);
+  write_adjusted(w, c, out);
+  return next(c);
+}
 
 u16 frexp_exponent(const FpMode& m, u16 half) {
   const u32 h = (m.flush_in_f64 ? flushed_half(half) : half) & 0x7fff;
@@ -159,8 +166,8 @@ void register_rounding(HandlerTable& t) {
   t.set(Op::v_floor_f16, half<[](float a) { return __builtin_floorf(a); }>);
   t.set(Op::v_rndne_f16, half<[](float a) { return __builtin_roundevenf(a); }>);
   t.set(Op::v_fract_f16, half<fract>);
-  t.set(Op::v_frexp_mant_f16, bits16<frexp_mantissa>);
-  t.set(Op::v_frexp_exp_i16_f16, bits16<frexp_exponent>);
+  t.set(Op::v_frexp_mant_f16, half_bits<frexp_mantissa>);
+  t.set(Op::v_frexp_exp_i16_f16, lanes<frexp_exponent>);
 }
 
 void register_approximations(HandlerTable& t) {

@@ -84,6 +84,12 @@ const Case kCases[] = {
                "buffer_load_format_d16_hi_x v7, off, s[8:11], 0", "s_waitcnt vmcnt(0)"},
      .after = {{0, 0x0102'03ff}, {5, 0x0002'0001}, {6, 0x00ff'0003}, {7, 0x0001'0001}},
      .format = 10 << 15 | 4 << 12 | 4 << 9 | 5 << 6 | 6 << 3 | 7},
+    {.name = "OutputModifierThatDoesNothingFlushesNothing", // MODE.IEEE is set
+     .target = Target::gfx803,
+     .before = {{1, 0x10}, {2, 0x3c00}},
+     .lines = {"v_div_fixup_f16 v0, v1, v2, v2 mul:4", "v_frexp_mant_f16_e64 v3, -v2 clamp"},
+     .after = {{0, 0x10}, {3, 0}},
+     .mode = 0x230},
     {.name = "DivFmasChoosesTheNanOfAnFma", // 0 * inf + NaN
      .target = Target::gfx900,
      .before = {{1, 0}, {2, 0x7f80'0000}, {3, 0x7fc0'1234}},
