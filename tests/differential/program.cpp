@@ -34,6 +34,11 @@ u32 smem_offset(Target target, u32 bytes) { return target <= Target::gfx700 ? by
 
 std::vector<Line> prologue(Target target) {
   Writer put(target);
+  // The buffer of the frame is one of constants, so that it takes little code.
+  put("s_mov_b32 s4, s0");
+  put("s_and_b32 s5, s1, 0xffff");
+  put("s_movk_i32 s6, {:#x}", kRegionBytes);
+  put("s_mov_b32 s7, 0x24fac");
   put("s_load_dwordx16 s[16:31], s[0:1], {:#x}", smem_offset(target, kSgprsIn));
   put("s_load_dwordx16 s[40:55], s[0:1], {:#x}", smem_offset(target, kSpecialsIn));
   put("v_lshlrev_b32 v21, 2, v0");
