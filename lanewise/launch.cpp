@@ -176,6 +176,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   const runtime::KernelWaves waves(engine, state.kernel.descriptor, state.module.object.target.isa, info);
   runtime::DispatchRequest request = make_request(engine, waves, info, packet.group_segment_size);
   request.kernel = state.info.name;
+  request.group_ns = (*prepared)->group_ns.get();
   request.entry = state.module.image.entry(state.kernel);
   const Stopwatch stopwatch;
   auto outcome = state.module.device->dispatcher.run(request);

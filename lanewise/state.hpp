@@ -24,11 +24,13 @@ struct [[gnu::visibility("hidden")]] Device::State {
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
 };
 
-/// A kernel made ready for launches of which `facts` are true: immutable, used by any number of threads.
+/// A kernel made ready for launches of which `facts` are true: used by any number of threads.
 struct Prepared {
   translator::LaunchFacts facts;
   Preparation how;
   std::unique_ptr<runtime::WaveEngine> engine;
+  std::unique_ptr<std::atomic<u64>> group_ns =
+      std::make_unique<std::atomic<u64>>(0); ///< what the dispatcher learns: see DispatchRequest
 };
 
 struct [[gnu::visibility("hidden")]] Kernel::State {

@@ -3,12 +3,14 @@
 #include "runtime/workgroup.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <fmt/format.h>
 #include <mutex>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <thread>
 #include <vector>
 
 namespace lanewise::runtime {
@@ -16,7 +18,7 @@ namespace {
 
 unsigned host_threads() {
   // What the process may use (affinity, container limits), not what the machine has.
-  return static_cast<unsigned>(tbb::this_task_arena::max_concurrency());
+  return std::max(1u, std::thread::hardware_concurrency());
 }
 
 } // namespace
@@ -29,9 +31,25 @@ struct Dispatcher::Pool {
   Arena gds;
   u64 serial = 0;  // of the dispatch
   std::mutex turn; // one dispatch at a time: the workers' arenas are its own
-  // Made at the first dispatch of more than one workgroup: small dispatches must not pay for a thread pool.
+  // Made at the first dispatch that is large enough: small ones must not pay for a thread pool.
   std::optional<tbb::global_control> allowance;
   std::optional<tbb::task_arena> arena;
+
+  /// Calls run_range(worker, first, last) for parts of the range on all threads.
+  template <class RunRange>
+  void run_parallel(u64 begin, u64 end, u64 grain, const RunRange& run_range) {
+    if (!arena) {
+      if (threads > host_threads()) allowance.emplace(tbb::global_control::max_allowed_parallelism, threads);
+      arena.emplace(static_cast<int>(threads));
+    }
+    arena->execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<u64>(begin, end, grain), [&](const tbb::blocked_range<u64>& range) {
+            Worker& worker = workers[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
+            run_range(worker, range.begin(), range.end());
+          });
+    });
+  }
 };
 
 namespace {
@@ -69,6 +87,48 @@ private:
   u64 group_ = 0;
 };
 
+class Clock {
+public:
+  [[nodiscard]] u64 ns() const {
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    return static_cast<u64>(std::chrono::nanoseconds(elapsed).count());
+  }
+
+private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+constexpr u64 kSmallNs = 20'000; // sharing less than this among threads costs more than it saves
+constexpr u64 kTaskNs = 5'000;   // work that makes a task's overhead small
+
+u64 expected_group_ns(const DispatchRequest& request) {
+  return request.group_ns ? request.group_ns->load(std::memory_order_relaxed) : 0;
+}
+
+u64 grain(const DispatchRequest& request) {
+  const u64 ns = expected_group_ns(request);
+  return ns ? std::max<u64>(1, kTaskNs / ns) : 1;
+}
+
+/// Runs a dispatch here that is expected to be small, for as long as it is; returns where it stopped being.
+/// Without an expectation one of few workgroups is not tried, since each of them may be worth a thread.
+template <class RunHere>
+u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, const Clock& clock,
+              const RunHere& run_here) {
+  if (total == 0) return 0;
+  if (total == 1 || threads == 1) return run_here(0, total), total;
+  constexpr u64 kFewPerThread = 8;
+  const u64 expected = expected_group_ns(request);
+  const bool small = expected ? total <= kSmallNs / expected : total >= kFewPerThread * threads;
+  u64 done = 0;
+  for (u64 step = 1; small && done < total && clock.ns() < kSmallNs; step *= 2) {
+    const u64 end = std::min(total, done + step);
+    run_here(done, end);
+    done = end;
+  }
+  return done;
+}
+
 } // namespace
 
 Dispatcher::Dispatcher(unsigned threads) : pool_(std::make_unique<Pool>(threads)) {}
@@ -87,21 +147,13 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
       faults.add(fault->group, std::move(fault->report));
   };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
-  if (total <= 1 || pool_->threads == 1) {
-    if (total != 0) run_range(pool_->workers[0], 0, total);
-    return std::move(faults).take(request);
-  }
-  if (!pool_->arena) {
-    if (pool_->threads > host_threads())
-      pool_->allowance.emplace(tbb::global_control::max_allowed_parallelism, pool_->threads);
-    pool_->arena.emplace(static_cast<int>(pool_->threads));
-  }
-  pool_->arena->execute([&] {
-    tbb::parallel_for(tbb::blocked_range<u64>(0, total), [&](const tbb::blocked_range<u64>& range) {
-      Worker& worker = pool_->workers[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
-      run_range(worker, range.begin(), range.end());
-    });
-  });
+  const Clock clock;
+  const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
+  const u64 done = run_small(request, total, pool_->threads, clock, run_here);
+  if (done < total) pool_->run_parallel(done, total, grain(request), run_range);
+  if (request.group_ns && total)
+    request.group_ns->store(std::max<u64>(1, clock.ns() * (done < total ? pool_->threads : 1) / total),
+                            std::memory_order_relaxed);
   return std::move(faults).take(request);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/memory.hpp"
 #include "support/result.hpp"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ struct DispatchRequest {
   u32 max_waves = 1;         ///< waves of a whole workgroup
   u32 lds_bytes = 0;         ///< static and dynamic group segment
   u64 scratch_wave_bytes = 0;
+  std::atomic<u64>* group_ns = nullptr; ///< time of a workgroup when the kernel ran last, 0 unknown; updated
 };
 
 /// Waves of one workgroup are tracked in a bit mask, and 1024 work-items are the architecture's limit anyway.

@@ -14,14 +14,14 @@
 namespace lanewise::runtime {
 
 /// Where a workgroup runs.
-struct Place {
+struct alignas(64) Place {
   static constexpr u32 kEmpty = ~0u;
   WorkgroupContext context;
   u32 shape = kEmpty; ///< of the workgroup its frames were started for
 };
 
 /// What one worker thread owns. Reused from workgroup to workgroup and from dispatch to dispatch.
-class Worker {
+class alignas(64) Worker {
 public:
   /// Makes ready for workgroups of `request`, of which `serial` is the number. False: not enough memory.
   [[nodiscard]] bool reserve(const DispatchRequest& request, u64 serial, u8* gds);
