@@ -148,17 +148,18 @@ private:
   // Each round runs every live wave up to its next barrier or its end: all that are still alive have then
   // arrived, and those that ended no longer take part.
   bool run_waves() {
-    if (!run_row(0, waves_)) return false;
-    if (position.row.reasons == set_of(StopReason::End)) return true;
-    u32 live = still_live(waves_ == 32 ? ~0u : (1u << waves_) - 1);
+    u32 live = waves_ == 32 ? ~0u : (1u << waves_) - 1;
     while (live) {
+      u32 reasons = 0;
       for (u32 rest = live; rest;) {
         const auto from = static_cast<u32>(std::countr_zero(rest));
-        const auto count = static_cast<u32>(std::countr_one(rest >> from));
-        if (!run_row(from, from + count)) return false;
-        rest &= from + count == 32 ? 0 : ~0u << (from + count);
+        const u32 to = from + static_cast<u32>(std::countr_one(rest >> from));
+        if (!run_row(from, to)) return false;
+        reasons |= position.row.reasons;
+        rest &= to == 32 ? 0 : ~0u << to;
       }
-      live = still_live(live);
+      if (reasons == set_of(StopReason::End)) return true;
+      if (reasons & set_of(StopReason::End)) live = still_live(live);
     }
     return true;
   }
