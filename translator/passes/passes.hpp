@@ -37,6 +37,9 @@ void remove_register_stores(ir::Function& f);
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 
+/// Replaces the instruction sequences that compilers expand divisions to.
+void replace_divisions(ir::Function& f);
+
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);

@@ -82,9 +82,14 @@ private:
   /// share.
   unsigned data_side(std::span<const ValueId> x) const {
     const Inst* second = f_.def(x[1]);
-    return second != nullptr && (second->op == Op::ICmp || second->op == Op::FCmp || second->op == Op::FClass)
-               ? 1
-               : 0;
+    if (second == nullptr) return 0;
+    switch (second->op) {
+    case Op::ICmp:
+    case Op::FCmp:
+    case Op::FClass:
+    case Op::DivScale: return 1;
+    default: return 0;
+    }
   }
 
   void visit(BlockId b) {

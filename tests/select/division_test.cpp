@@ -1,0 +1,181 @@
+// Division chains of compilers: what passes::replace_divisions makes of them gives the chain's bits, for
+// operands from all over the range and for those at its borders.
+#include "tests/select/harness.hpp"
+
+#include "translator/ir/parser.hpp"
+#include "translator/ir/verify.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+namespace lanewise::x86::test {
+
+namespace {
+
+/// v1 = numerators, v2 = denominators from s0:1; quotients go to s2:3.
+constexpr const char* kBegin = R"(func "division" gfx900 {
+b0:
+  v50:mask = init_exec
+  v51:v32 = init_vgpr
+  v52:u32 = init_sgpr
+  v53:u32 = init_sgpr #0x1
+  v54:u32 = init_sgpr #0x2
+  v55:u32 = init_sgpr #0x3
+  v56:u64 = join v52, v53
+  v57:u64 = join v54, v55
+  v58:v64 = zext v51
+  v59:v32 = const #0x3
+  v60:v64 = shl v58, v59
+  v61:v64 = splat v56
+  v62:v64 = splat v57
+  v63:v64 = add v60, v61
+  v64:v64 = add v60, v62
+)";
+
+constexpr const char* kF32 = R"(  v1:v32 = load v63, v50 {global 4}
+  v2:v32 = load v63, v50 #0x200 {global 4}
+  v4:v32, v5:mask = div_scale v2, v2, v1 {f32MODE}
+  v6:v32, v7:mask = div_scale v1, v2, v1 {f32MODE}
+  v8:v32 = frcp v4 {f32 flush_in flush_out}
+  v9:v32 = const #0x80000000
+  v10:v32 = xor v4, v9
+  v11:v32 = const #0x3f800000
+  v12:v32 = ffma v10, v8, v11
+  v13:v32 = ffma v12, v8, v8
+  v14:v32 = fmul v6, v13
+  v15:v32 = ffma v10, v14, v6
+  v16:v32 = ffma v15, v13, v14
+  v17:v32 = ffma v10, v16, v6
+  v18:v32 = div_fmas v17, v13, v16, v7 {f32MODE}
+  v19:v32 = div_fixup v18, v2, v1 {f32MODE}
+  store v64, v19, v50 {global 4}
+  endpgm
+}
+)";
+
+constexpr const char* kF64 = R"(  v30:v32, v31:v32 = load v63, v50 {global 8}
+  v32:v32, v33:v32 = load v63, v50 #0x200 {global 8}
+  v1:v64 = join v30, v31
+  v2:v64 = join v32, v33
+  v4:v64, v5:mask = div_scale v2, v2, v1 {f64}
+  v6:v64, v7:mask = div_scale v1, v2, v1 {f64}
+  v8:v64 = frcp v4 {f64}
+  v9:v64 = const #0x8000000000000000
+  v10:v64 = xor v4, v9
+  v11:v64 = const #0x3ff0000000000000
+  v12:v64 = ffma v10, v8, v11 {f64}
+  v13:v64 = ffma v8, v12, v8 {f64}
+  v14:v64 = ffma v10, v13, v11 {f64}
+  v15:v64 = ffma v13, v14, v13 {f64}
+  v16:v64 = fmul v6, v15 {f64}
+  v17:v64 = ffma v10, v16, v6 {f64}
+  v18:v64 = div_fmas v17, v15, v16, v7 {f64}
+  v19:v64 = div_fixup v18, v2, v1 {f64}
+  v40:v32 = lo v19
+  v41:v32 = hi v19
+  store v64, v40, v41, v50 {global 8}
+  endpgm
+}
+)";
+
+std::string with_mode(std::string text, const std::string& mode) {
+  for (std::size_t at; (at = text.find("MODE")) != std::string::npos;) text.replace(at, 4, mode);
+  return text;
+}
+
+struct Division {
+  ir::Function f;
+  phases::Plan plan;
+};
+Division prepare(const std::string& text, bool replaced) {
+  auto parsed = ir::parse(text);
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+  Division d{std::move(*parsed), {}};
+  if (replaced) passes::replace_divisions(d.f);
+  EXPECT_EQ(replaced, std::any_of(d.f.blocks[0].insts.begin(), d.f.blocks[0].insts.end(),
+                                  [&](ir::InstId i) { return d.f[i].op == ir::Op::FDiv; }));
+  passes::legalize(d.f);
+  auto valid = ir::verify(d.f);
+  EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().message);
+  d.plan = phases::form_phases(d.f, 16);
+  return d;
+}
+
+/// 64 numerators, then 64 denominators (8 bytes apart in either format).
+using Operands = std::array<u64, 128>;
+
+std::array<u64, 64> quotients(const Division& d, translator::Simd simd, const Operands& operands) {
+  std::array<u64, 64> out{};
+  RunInput input;
+  input.vgprs.resize(1);
+  for (u32 l = 0; l < 64; ++l) input.vgprs[0][l] = l;
+  const auto in = reinterpret_cast<u64>(operands.data()), to = reinterpret_cast<u64>(out.data());
+  input.sgprs = {static_cast<u32>(in), static_cast<u32>(in >> 32), static_cast<u32>(to),
+                 static_cast<u32>(to >> 32)};
+  run(d.f, d.plan, simd, input);
+  return out;
+}
+
+/// Any exponent, often those at the borders of what is scaled; significands with long runs of equal bits,
+/// often.
+u64 operand(std::mt19937_64& random, unsigned mantissa_bits, unsigned exponent_bits, bool numerator) {
+  const u64 r = random(), significand = (u64{1} << mantissa_bits) - 1, top = (u64{1} << exponent_bits) - 1;
+  const u64 first_unscaled = mantissa_bits == 23 ? 24 : 54;
+  u64 m = random() & significand, e = random() & top;
+  switch (r & 7) {
+  case 0: m = 0; break;
+  case 1: m = significand - (random() & 3); break;
+  case 2: m &= ~u64{0} << (random() % mantissa_bits); break;
+  default: break;
+  }
+  switch (r >> 3 & 7) {
+  case 0: e = 0; break;
+  case 1: e = top - (random() & 3); break;
+  case 2: e = numerator ? first_unscaled : top / 2; break;
+  case 3: e = top / 2 + random() % 3; break;
+  default: break;
+  }
+  return (r >> 63) << (mantissa_bits + exponent_bits) | e << mantissa_bits | m;
+}
+/// An f32 numerator whose quotient by `d` lies next to the middle between two numbers; its exponent is `e`.
+u64 hard_numerator(std::mt19937_64& random, u64 d, u64 e) {
+  const u32 b = (static_cast<u32>(d) & 0x7f'ffffu) | 0x80'0001u;
+  u32 inverse = b;
+  for (unsigned i = 0; i < 5; ++i) inverse *= 2 - b * inverse;
+  const u32 j = static_cast<u32>(random() % 7) - 3;
+  const u64 m = (0 - j * inverse) & 0x1ff'ffffu; // m b = -j modulo 2^25
+  const u64 product = m * b + static_cast<u64>(static_cast<i64>(static_cast<i32>(j)));
+  const u64 a = product >> 25;
+  return e << 23 | (a << std::countl_zero(static_cast<u32>(a) | 1) >> 8 & 0x7f'ffffu);
+}
+
+void compare(const std::string& chain, unsigned mantissa_bits, unsigned exponent_bits, unsigned rounds) {
+  const Division exact = prepare(kBegin + chain, false), fast = prepare(kBegin + chain, true);
+  std::mt19937_64 random(7);
+  for (unsigned n = 0; n < rounds; ++n) {
+    Operands x{};
+    for (unsigned l = 0; l < 64; ++l) {
+      x[l] = operand(random, mantissa_bits, exponent_bits, true);
+      x[64 + l] = operand(random, mantissa_bits, exponent_bits, false);
+      if (mantissa_bits == 23 && (n & 1) != 0) {
+        x[64 + l] |= 1;
+        x[l] = hard_numerator(random, x[64 + l], (n & 2) != 0 ? 24 : 100 + (random() & 63));
+      }
+    }
+    for (const translator::Simd simd : widths()) {
+      const auto expected = quotients(exact, simd, x), actual = quotients(fast, simd, x);
+      for (unsigned l = 0; l < 64; ++l)
+        ASSERT_EQ(expected[l], actual[l]) << std::hex << x[l] << " / " << x[64 + l];
+    }
+  }
+}
+
+} // namespace
+
+TEST(Division, F32) { compare(with_mode(kF32, ""), 23, 8, 100); }
+TEST(Division, F32Flushing) { compare(with_mode(kF32, " flush_in flush_out"), 23, 8, 100); }
+TEST(Division, F64) { compare(kF64, 52, 11, 100); }
+
+} // namespace lanewise::x86::test

@@ -1,0 +1,313 @@
+// Divisions. Compilers expand a division into v_div_scale, v_rcp, Newton steps, v_div_fmas and v_div_fixup.
+// That chain gives the quotient rounded to nearest wherever nothing near the ends of the exponent range
+// happens; there it is replaced by a division, and the chain itself moves to a block of its own that only
+// gangs with other operands enter.
+//
+// Why the replacement is exact (n numerator, d denominator, r reciprocal, all to nearest even):
+//  - r starts as the rounded 1/d (runtime/math/gcn_math.hpp), and a Newton step keeps it: with p bits its
+//  error e
+//    satisfies e < 2^-p d, the step changes 1/d by the factor 1 - e^2, and no midpoint between numbers lies
+//    that close to a reciprocal.
+//  - f32: the first correction makes the quotient faithful; the second, with the exact remainder and the
+//    rounded reciprocal, makes it the rounded one (Markstein). Scaled or not, the remainder is exact unless
+//    n's exponent is 24, the first that v_div_scale leaves alone: there the remainder may be denormal. Zeros,
+//    infinities, NaNs, denormals: v_div_fixup does what a division does.
+//  - f64 has only one correction, which misrounds some quotients. So its two last steps stay; only scaling,
+//  the
+//    Newton steps and the fix-up go.
+//  - Where MODE flushes f32 denormals, and in f64, operands must be in a range that is neither scaled nor
+//    flushed; in f32 n may also be zero.
+#include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
+#include "translator/phases/decide.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// The chain's instructions, the last one last, and what it divides.
+struct Chain {
+  ValueId numerator, denominator;
+  std::vector<InstId> insts;
+  bool flushes = false; ///< MODE flushes f32 denormals around it
+};
+
+/// Recognises one chain, from its end.
+class Matcher {
+public:
+  Matcher(const Function& f, InstId fixup) : f_(f), fixup_(fixup) {}
+
+  std::optional<Chain> match() {
+    const auto x = f_.operands(fixup_);
+    chain_.denominator = x[1];
+    chain_.numerator = x[2];
+    const FpAttr& fp = f_[fixup_].fp;
+    if (fp.kind == FloatKind::F16 || fp.round != Round::NearestEven || fp.flush_in != fp.flush_out) return {};
+    chain_.flushes = fp.flush_in;
+    const InstId fmas = take(x[0], Op::DivFmas);
+    if (!fmas.valid()) return {};
+    const auto y = f_.operands(fmas);
+    const ValueId remainder = y[0], reciprocal = y[1], quotient = y[2];
+    if (!match_scaled(y[3]) || !match_reciprocal(reciprocal)) return {};
+    if (!is_remainder(remainder, quotient)) return {};
+    if (fp.kind == FloatKind::F32) { // one more correction
+      const auto q = fma(quotient);
+      if (!q) return {};
+      if (!is_product_sum(*q, reciprocal)) return {};
+      if (!is_remainder(factor(*q, reciprocal), (*q)[2]) || !is_first_quotient((*q)[2], reciprocal))
+        return {};
+    } else if (!is_first_quotient(quotient, reciprocal)) {
+      return {};
+    }
+    chain_.insts.push_back(fixup_);
+    return chain_;
+  }
+
+private:
+  using Operands = std::array<ValueId, 3>;
+  const Function& f_;
+  InstId fixup_;
+  Chain chain_;
+  ValueId d_, n_; ///< scaled
+
+  /// The instruction defining `v` if it is an `op` of the chain's format, rounding to nearest; it is noted.
+  InstId take(ValueId v, Op op) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || f_[i].op != op) return {};
+    const FpAttr& fp = f_[i].fp;
+    if (fp.kind != f_[fixup_].fp.kind || fp.round != Round::NearestEven) return {};
+    // Scaling and its undoing happen in the mode of the surroundings; the steps between keep denormals.
+    const bool outer = op == Op::DivScale || op == Op::DivFmas;
+    const bool may_flush = op == Op::FRcp; // of numbers that are normal
+    if (!may_flush && (fp.flush_in || fp.flush_out) != (outer && chain_.flushes)) return {};
+    chain_.insts.push_back(i);
+    return i;
+  }
+  [[nodiscard]] bool same(ValueId a, ValueId b) const {
+    u64 x = 0, y = 0;
+    return a == b || (f_.is_const(a, &x) && f_.is_const(b, &y) && x == y);
+  }
+
+  bool match_scaled(ValueId flag) {
+    const InstId n = take(flag, Op::DivScale);
+    if (!n.valid() || f_.result(n, 1) != flag || !scales(n, chain_.numerator)) return false;
+    n_ = f_.result(n, 0);
+    return true;
+  }
+  [[nodiscard]] bool scales(InstId i, ValueId what) const {
+    const auto x = f_.operands(i);
+    return same(x[0], what) && same(x[1], chain_.denominator) && same(x[2], chain_.numerator);
+  }
+
+  /// r = r0 + r0 (1 - d r0), once for f32 and twice for f64, of r0 = 1/d; finds d.
+  bool match_reciprocal(ValueId r) {
+    const unsigned steps = f_[fixup_].fp.kind == FloatKind::F64 ? 2 : 1;
+    for (unsigned s = 0; s < steps; ++s) {
+      const auto step = fma(r);
+      if (!step) return false;
+      const ValueId before = (*step)[2];
+      if (!is_product_sum(*step, before)) return false;
+      const auto e = fma(factor(*step, before));
+      u64 one = 0;
+      if (!e || !f_.is_const((*e)[2], &one)) return false;
+      if (one != (steps == 2 ? 0x3ff0'0000'0000'0000u : 0x3f80'0000u)) return false;
+      if (!is_product_sum(*e, before)) return false;
+      const ValueId d = negated(factor(*e, before));
+      if (!d.valid() || (d_.valid() && d != d_)) return false;
+      d_ = d;
+      r = before;
+    }
+    const InstId rcp = take(r, Op::FRcp), scale = take(d_, Op::DivScale);
+    return rcp.valid() && scale.valid() && f_.operands(rcp)[0] == d_ && f_.result(scale, 0) == d_ &&
+           scales(scale, chain_.denominator);
+  }
+  /// v = n - d q
+  bool is_remainder(ValueId v, ValueId q) {
+    const auto x = fma(v);
+    return x && (*x)[2] == n_ && is_product_sum(*x, q) && negated(factor(*x, q)) == d_;
+  }
+  /// q = n r
+  bool is_first_quotient(ValueId q, ValueId r) {
+    const InstId i = take(q, Op::FMul);
+    if (!i.valid()) return false;
+    const auto x = f_.operands(i);
+    return (x[0] == n_ && x[1] == r) || (x[0] == r && x[1] == n_);
+  }
+
+  std::optional<Operands> fma(ValueId v) {
+    const InstId i = take(v, Op::FFma);
+    if (!i.valid()) return {};
+    const auto x = f_.operands(i);
+    return Operands{x[0], x[1], x[2]};
+  }
+  /// One of the factors is `a`.
+  static bool is_product_sum(const Operands& x, ValueId a) { return x[0] == a || x[1] == a; }
+  static ValueId factor(const Operands& x, ValueId other) { return x[0] == other ? x[1] : x[0]; }
+  /// What `v` is the negative of, or nothing.
+  ValueId negated(ValueId v) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || f_[i].op != Op::Xor) return {};
+    const auto x = f_.operands(i);
+    const u64 sign = f_.type(v) == Type::V64 ? u64{1} << 63 : 0x8000'0000u;
+    for (unsigned k = 0; k < 2; ++k) {
+      u64 bits = 0;
+      if (!f_.is_const(x[k], &bits) || bits != sign) continue;
+      chain_.insts.push_back(i);
+      return x[1 - k];
+    }
+    return {};
+  }
+};
+
+/// Puts a division in place of a chain and moves the chain out of the way.
+class Replacer {
+public:
+  /// What replaces the chain's result goes to `map`.
+  Replacer(Function& f, BlockId block, std::size_t position, const Chain& chain, std::vector<ValueId>& map)
+      : f_(f), r_(f), block_(block), position_(position), chain_(chain), map_(map) {}
+
+  /// The block in which the rest of `block` continues.
+  BlockId run() {
+    auto& insts = f_[block_].insts;
+    const InstId fixup = insts[position_];
+    std::vector<InstId> rest(insts.begin() + static_cast<std::ptrdiff_t>(position_) + 1, insts.end()), out;
+    insts.resize(position_);
+    r_.begin(fixup, out);
+    const ValueId unusual = unusual_operands(), quotient = divide();
+    u64 bits = 1;
+    ValueId result = quotient;
+    BlockId next = block_;
+    if (f_.is_const(unusual, &bits) && bits == 0) {
+      insts.insert(insts.end(), out.begin(), out.end());
+      f_[block_].insts.insert(f_[block_].insts.end(), rest.begin(), rest.end());
+    } else {
+      const ValueId any = r_.op(Op::AnyLane, Type::U1, {unusual});
+      insts.insert(insts.end(), out.begin(), out.end());
+      next = split(any, quotient, std::move(rest));
+      result = f_[next].params[0];
+    }
+    f_[fixup].block = BlockId{};
+    map_.resize(f_.num_values());
+    map_[f_.result(fixup).index] = result;
+    return next;
+  }
+
+private:
+  Function& f_;
+  Rewriter r_;
+  BlockId block_;
+  std::size_t position_;
+  const Chain& chain_;
+  std::vector<ValueId>& map_;
+  std::vector<std::pair<InstId, InstId>> copies_;
+
+  [[nodiscard]] bool wide() const { return r_.fp.kind == FloatKind::F64; }
+
+  ValueId divide() {
+    const ValueId n = chain_.numerator, d = chain_.denominator;
+    if (!wide()) return r_.fdiv(n, d);
+    const ValueId reciprocal = r_.fdiv(r_.f64(1.0), d), quotient = r_.fmul(n, reciprocal);
+    const ValueId minus_d = r_.same(Op::Xor, d, r_.constant(Type::V64, u64{1} << 63));
+    return r_.fma(r_.fma(minus_d, quotient, n), reciprocal, quotient);
+  }
+
+  /// The lanes in which the replacement may differ.
+  ValueId unusual_operands() {
+    if (wide())
+      return r_.mask_or(outside(chain_.numerator, 1023, 382, 52), outside(chain_.denominator, 1023, 382, 52));
+    if (!chain_.flushes) { // exponent field 24
+      const ValueId field = r_.and_(chain_.numerator, 0x7f80'0000u);
+      return fold(r_.icmp(IntPred::Eq, field, r_.v32(24u << 23)),
+                  [](u64 n) { return (n >> 23 & 0xff) == 24; });
+    }
+    const ValueId zero = r_.is_zero_bits(r_.and_(chain_.numerator, 0x7fff'ffffu));
+    const ValueId numerator = r_.same(Op::AndNot, outside(chain_.numerator, 127, 47, 23), zero);
+    return r_.mask_or(numerator, outside(chain_.denominator, 127, 47, 23));
+  }
+  /// `test` on a numerator that is known, as 1/x has.
+  template <class F>
+  ValueId fold(ValueId mask, F test) {
+    u64 n = 0;
+    if (!f_.is_const(chain_.numerator, &n)) return mask;
+    return r_.constant(Type::Mask, test(n) ? ~u64{0} : 0);
+  }
+  /// |x| is not in [2^-reach, 2^(reach+1)).
+  ValueId outside(ValueId x, unsigned bias, unsigned reach, unsigned mantissa_bits) {
+    const Type t = r_.type(x);
+    const u64 low = u64{bias - reach} << mantissa_bits, span = u64{2 * reach + 1} << mantissa_bits;
+    const u64 sign = t == Type::V64 ? u64{1} << 63 : 0x8000'0000u;
+    const u64 minus_low = t == Type::V64 ? 0 - low : static_cast<u32>(0 - low);
+    return r_.icmp(IntPred::UGe, r_.add(r_.and_(x, sign - 1), r_.constant(t, minus_low)),
+                   r_.constant(t, span));
+  }
+
+  /// Ends `block` with a branch to the chain, for gangs that need it, and returns the block after both.
+  BlockId split(ValueId any, ValueId quotient, std::vector<InstId> rest) {
+    const u32 pc = f_[f_.def_id(quotient)].pc;
+    const BlockId exact = f_.add_block(pc), next = f_.add_block(pc);
+    f_.add_param(next, r_.type(quotient));
+    for (const InstId i : rest) f_[i].block = next;
+    f_[next].insts = std::move(rest);
+    f_[next].successors = std::move(f_[block_].successors);
+    f_[block_].successors.clear();
+    Builder b(f_, exact);
+    b.pc = pc;
+    const InstId copied = copy(chain_.insts.back(), exact);
+    b.jump(next, {f_.result(copied)});
+    b.set_block(block_);
+    b.branch(any, exact, next, {}, {quotient});
+    f_[f_.terminator(block_)].imm = phases::kGangDecided | u64{next.index} << phases::kJoinShift;
+    return next;
+  }
+
+  /// A copy of the chain's instruction `i` and of what it needs, at the end of `to`.
+  InstId copy(InstId i, BlockId to) {
+    for (const auto& [from, made] : copies_)
+      if (from == i) return made;
+    const Inst proto = f_[i];
+    std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+    for (ValueId& v : x) {
+      const InstId from = f_.def_id(v);
+      if (std::find(chain_.insts.begin(), chain_.insts.end(), from) != chain_.insts.end())
+        v = f_.result(copy(from, to), v.index - f_.result(from).index);
+    }
+    std::vector<Type> types;
+    for (unsigned r = 0; r < proto.num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
+    const InstId made = f_.append(to, proto, x, types);
+    copies_.emplace_back(i, made);
+    return made;
+  }
+};
+
+} // namespace
+
+void replace_divisions(Function& f) {
+  std::vector<ValueId> map;
+  std::vector<BlockId> work;
+  for (u32 b = f.num_blocks(); b-- > 0;) work.emplace_back(b);
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    for (std::size_t n = 0; n < f[b].insts.size(); ++n) {
+      const InstId i = f[b].insts[n];
+      if (f[i].op != Op::DivFixup) continue;
+      const auto chain = Matcher(f, i).match();
+      if (!chain) continue;
+      const BlockId next = Replacer(f, b, n, *chain, map).run();
+      if (next == b) continue;
+      work.push_back(next);
+      break;
+    }
+  }
+  if (map.empty()) return;
+  map.resize(f.num_values());
+  f.replace_values(map);
+  eliminate_dead_code(f);
+}
+
+} // namespace lanewise::passes
