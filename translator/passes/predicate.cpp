@@ -2,6 +2,7 @@
 // finds the lanes that anybody looks at, going backwards from the uses; then
 //   select(m, a, b) with demand inside m   -> a        select(m, a, b) with demand outside m -> b
 //   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
+// and other mask ops that are a constant or an operand there.
 //
 // Demand is a function of masks (mask_facts.hpp) that are current where the value is used. Only a block
 // parameter mixes times: its demand is restated for each way in by what is current there.
@@ -71,8 +72,13 @@ private:
   Logic logic(InstId i) const {
     const auto x = f_.operands(i);
     if (f_[i].op == Op::AndNot) return {x[0], x[1], false};
+    const bool is_and = f_[i].op == Op::And;
+    // Of two masks of which one lies in the other, the op is one; that must be right everywhere.
+    for (unsigned n = 0; n < 2; ++n)
+      if (is_inside(lanes(x[n]), x[1 - n], f_[i].block))
+        return is_and ? Logic{x[1 - n], x[n], true} : Logic{x[n], x[1 - n], false};
     const unsigned data = data_side(x);
-    return {x[data], x[1 - data], f_[i].op == Op::And};
+    return {x[data], x[1 - data], is_and};
   }
   static bool is_logic(Op op) { return op == Op::And || op == Op::Or || op == Op::AndNot; }
   Node matters(const Logic& l, Node demand) const {
@@ -151,22 +157,39 @@ private:
     std::vector<ValueId> map(f_.num_values());
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts) {
-        const Inst& inst = f_[i];
         const auto x = f_.operands(i);
-        if (x.empty() || f_.type(x[0]) != Type::Mask || inst.num_results != 1) continue;
-        const Node demand = demand_[inst.first_result.index];
-        ValueId& to = map[inst.first_result.index];
-        if (inst.op == Op::Select) {
+        if (x.empty() || f_.type(x[0]) != Type::Mask || f_[i].num_results != 1) continue;
+        const Node demand = demand_[f_[i].first_result.index];
+        ValueId& to = map[f_[i].first_result.index];
+        if (f_[i].op == Op::Select) {
           if (is_inside(demand, x[0], b))
             to = x[1];
           else if (is_outside(demand, x[0], b))
             to = x[2];
-        } else if (is_logic(inst.op)) {
-          const Logic l = logic(i);
-          if (l.matters ? is_inside(demand, l.other, b) : is_outside(demand, l.other, b)) to = l.base;
+        } else if (is_logic(f_[i].op)) {
+          to = simplify(i, demand);
         }
       }
     f_.replace_values(map);
+  }
+
+  /// The operand that a mask op is equal to wherever its result is looked at, or nothing; the op may become a
+  /// constant. (`base` is only right where `other` does not decide, so it takes more to prove for it.)
+  ValueId simplify(InstId i, Node demand) {
+    const BlockId b = f_[i].block;
+    const Logic l = logic(i);
+    if (l.matters ? is_inside(demand, l.other, b) : is_outside(demand, l.other, b)) return l.base;
+    const Node result = lanes(f_.result(i)), other = lanes(l.other);
+    if (facts_.is_empty(bdd_.and_(demand, result), b)) return become_constant(i, 0);
+    if (facts_.is_empty(bdd_.andnot(demand, result), b)) return become_constant(i, ~u64{0});
+    const bool is_other = facts_.is_empty(bdd_.and_(demand, bdd_.xor_(result, other)), b);
+    return is_other ? l.other : ValueId{};
+  }
+  ValueId become_constant(InstId i, u64 lanes) {
+    f_[i].op = Op::Const;
+    f_[i].imm = lanes;
+    f_.set_operands(i, {});
+    return {};
   }
 };
 
