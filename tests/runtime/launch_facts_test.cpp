@@ -1,0 +1,137 @@
+// What launches tell the translator must be true of every wave they start, and equal for similar launches.
+#include "lanewise/launch_facts.hpp"
+
+#include "abi/initial_state.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace lanewise {
+namespace {
+
+using abi::ValueKind;
+using Size = std::array<u32, 3>;
+
+constexpr auto kTarget = isa::Target::gfx906;
+constexpr u32 kDispatchPtr = 0, kKernargPtr = 2; // SGPRs
+
+/// A kernel that asks for dispatch packet, kernarg segment and all ids, and has these hidden arguments of 8
+/// bytes.
+abi::Kernel kernel_with(std::initializer_list<ValueKind> hidden) {
+  abi::Kernel kernel;
+  kernel.descriptor.kernel_code_properties = 1 << 1 | 1 << 3;
+  kernel.descriptor.compute_pgm_rsrc2 = 4 << 1 | 7 << 7 | 2 << 11;
+  kernel.has_metadata = true;
+  u32 offset = 16; // behind explicit ones, whose values nobody knows
+  for (const ValueKind kind : hidden) {
+    abi::Argument& argument = kernel.arguments.emplace_back();
+    argument.kind = kind;
+    argument.offset = offset;
+    argument.size = 8;
+    offset += 8;
+  }
+  return kernel;
+}
+
+abi::DispatchShape shape_of(const Size& grid, const Size& workgroup) { return {grid, workgroup, 0}; }
+
+void expect_true_of(const translator::LaunchFacts& facts, const abi::WaveInit& init) {
+  if (facts.full_waves()) {
+    EXPECT_EQ(init.exec, ~u64{0});
+  }
+  for (u32 i = 0; i < init.sgpr_count; ++i) EXPECT_LE(init.sgpr[i], facts.max_sgpr(i)) << "s" << i;
+  for (u32 lane = 0; lane < kWaveSize; ++lane)
+    for (u32 axis = 0; axis < 3; ++axis) {
+      const u32 id = init.vgpr[axis][lane];
+      EXPECT_LE(id, facts.max_work_item(axis)) << axis << " lane " << lane;
+      for (const u32 lanes : {8u, 16u, 64u}) {
+        if (lane % lanes == 0) continue;
+        const u32 before = init.vgpr[axis][lane - 1];
+        if (axis == 0 && facts.x_counts(lanes)) {
+          EXPECT_EQ(id, before + 1) << "lane " << lane;
+        }
+        if (axis != 0 && facts.is_uniform(axis, lanes)) {
+          EXPECT_EQ(id, before) << axis << " lane " << lane;
+        }
+      }
+    }
+}
+
+TEST(LaunchFacts, AreTrueOfEveryWave) {
+  const abi::Kernel kernel = kernel_with({});
+  const Size workgroups[] = {{64, 1, 1}, {256, 1, 1}, {1, 1, 1}, {50, 1, 1}, {16, 16, 1},
+                             {8, 8, 4},  {32, 3, 1},  {4, 4, 4}, {5, 7, 3},  {16, 1, 5},
+                             {1, 64, 1}, {24, 2, 2},  {8, 3, 2}};
+  for (const Size& workgroup : workgroups)
+    for (u32 ragged = 0; ragged < 8; ++ragged) {
+      Size grid;
+      for (u32 axis = 0; axis < 3; ++axis) {
+        grid[axis] = 2 * workgroup[axis];
+        if ((ragged >> axis & 1) != 0) grid[axis] -= (workgroup[axis] + 1) / 2;
+      }
+      const abi::DispatchShape shape = shape_of(grid, workgroup);
+      const auto facts = launch_facts(kernel, kTarget, shape, {});
+      EXPECT_EQ(facts.one_wave(), shape.max_waves() == 1);
+      abi::DispatchInfo info;
+      info.shape = shape;
+      const abi::InitialStates states(kernel.descriptor, kTarget, info);
+      for (u32 group = 0; group < shape.workgroup_count(); ++group) {
+        const Size id = {group % shape.workgroups(0), group / shape.workgroups(0) % shape.workgroups(1),
+                         group / shape.workgroups(0) / shape.workgroups(1)};
+        for (u32 wave = 0; wave < shape.waves_of(id); ++wave) {
+          expect_true_of(facts, states.of(id, wave, 0, 0));
+          expect_true_of(general_facts(kernel), states.of(id, wave, 0, 0));
+        }
+      }
+    }
+}
+
+std::optional<u32> dword(const translator::LaunchFacts& facts, u32 pointer_sgpr, u32 offset) {
+  for (const auto& known : facts.dwords)
+    if (known.pointer_sgpr == pointer_sgpr && known.offset == offset) return known.value;
+  return std::nullopt;
+}
+
+TEST(LaunchFacts, HiddenArgumentsAreKnownAsFarAsLaunchesShareThem) {
+  const abi::Kernel kernel = kernel_with(
+      {ValueKind::HiddenGlobalOffsetX, ValueKind::HiddenBlockCountX, ValueKind::HiddenGroupSizeX});
+  auto facts = launch_facts(kernel, kTarget, shape_of({4096, 1, 1}, {128, 1, 1}), {});
+  EXPECT_EQ(dword(facts, kKernargPtr, 0), std::nullopt); // explicit
+  EXPECT_EQ(dword(facts, kKernargPtr, 16), 0u);
+  EXPECT_EQ(dword(facts, kKernargPtr, 20), 0u);
+  EXPECT_EQ(dword(facts, kKernargPtr, 24), std::nullopt);
+  EXPECT_EQ(dword(facts, kKernargPtr, 32), 128u);
+  EXPECT_EQ(dword(facts, kDispatchPtr, 4), 128u | 1u << 16);
+  EXPECT_EQ(dword(facts, kDispatchPtr, 12), std::nullopt); // the grid
+
+  abi::HiddenValues hidden;
+  hidden.global_offset = {5, 0, 0};
+  facts = launch_facts(kernel, kTarget, shape_of({4096, 1, 1}, {128, 1, 1}), hidden);
+  EXPECT_EQ(dword(facts, kKernargPtr, 16), std::nullopt);
+}
+
+TEST(LaunchFacts, SimilarLaunchesShareThem) {
+  const abi::Kernel kernel = kernel_with({ValueKind::HiddenBlockCountX, ValueKind::HiddenRemainderX});
+  const auto facts = [&](u32 grid, u32 workgroup) {
+    return launch_facts(kernel, kTarget, shape_of({grid, 1, 1}, {workgroup, 1, 1}), {});
+  };
+  EXPECT_EQ(facts(4096, 128), facts(1 << 20, 128));
+  EXPECT_NE(facts(4096, 128), facts(4096, 256));
+  EXPECT_NE(facts(4096, 128), facts(4097, 128)) << "ragged";
+  EXPECT_EQ(facts(4097, 128), facts(999, 128));
+  EXPECT_NE(facts(4096, 128), facts(128, 128)) << "one workgroup: its id is 0";
+  EXPECT_NE(facts(4096, 128), facts(0xffff'ff80, 128)) << "ids that overflow when they are scaled";
+}
+
+TEST(LaunchFacts, WhatTheCompilerWasToldHoldsForAllLaunches) {
+  abi::Kernel kernel = kernel_with({});
+  EXPECT_FALSE(general_facts(kernel).knows_workgroup());
+  EXPECT_EQ(general_facts(kernel).max_sgpr(4), ~0u);
+  kernel.resources.reqd_workgroup_size = {64, 2, 1};
+  kernel.resources.uniform_work_group_size = true;
+  EXPECT_TRUE(general_facts(kernel).full_waves());
+  EXPECT_FALSE(general_facts(kernel).one_wave());
+}
+
+} // namespace
+} // namespace lanewise
