@@ -1,5 +1,6 @@
 #include "tools/arg_spec.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -142,7 +143,9 @@ Result<ArgSpec> parse_arg_spec(std::string_view text) {
 Result<void> fill_buffer(const ArgSpec& spec, u8* out) {
   const u32 step = element_bytes(spec.type);
   switch (spec.init.kind) {
-  case Init::Kind::Zero: std::memset(out, 0, spec.bytes); break;
+  case Init::Kind::Zero:
+    std::fill_n(out, spec.bytes, u8{0});
+    break; // null is allowed where nothing is filled
   case Init::Kind::Iota:
     for (u64 i = 0; i < spec.count; ++i) store_element(spec.type, i, out + i * step);
     break;

@@ -81,7 +81,7 @@ u64 random_mask(Random& r) {
   case 0: return 0;
   case 1: return u64{1} << r.below(64);
   case 2: return 0xffff'ffff'0000'0000;
-  case 3: return 0x0000'0000'00ff'ff00 << r.below(40);
+  case 3: return u64{0x00ff'ff00} << r.below(40);
   case 4: return r.bits();
   case 5: return r.bits() & r.bits() & r.bits();
   default: return ~u64{0};

@@ -148,8 +148,9 @@ private:
     std::atomic_signal_fence(std::memory_order_seq_cst);
     auto* const to = static_cast<volatile u8*>(store ? memory : static_cast<u8*>(data));
     auto* const from = static_cast<const volatile u8*>(store ? static_cast<u8*>(data) : memory);
+    using AnyDword [[gnu::aligned(1)]] = u32; // guests may access at any address; still one move
     if (size == 4)
-      *reinterpret_cast<volatile u32*>(to) = *reinterpret_cast<const volatile u32*>(from);
+      *reinterpret_cast<volatile AnyDword*>(to) = *reinterpret_cast<const volatile AnyDword*>(from);
     else
       for (u32 n = 0; n < size; ++n) to[n] = from[n];
   }
