@@ -65,7 +65,9 @@ void Allocator::bring_in_uses(const LInst& inst) {
 bool Allocator::fold(const LInst& inst, const Use& use) {
   const Operand& o = part_.operands[use.operand];
   const bool remat = remat_[use.value.index] != 0;
-  if (!o.may_be_memory || (remat && !can_read_definition(inst, use))) return false;
+  if (!o.may_be_memory || inst.rounding != Rounding::None)
+    return false; // Registers only go with {er} and {sae}.
+  if (remat && !can_read_definition(inst, use)) return false;
   const unsigned c = cls(use.value);
   const bool soon = use.next != kNever && use.next - position_ < 16;
   if (soon && (allowed_[c] & ~occupied_[c])) return false;
@@ -86,7 +88,6 @@ bool Allocator::can_read_definition(const LInst& inst, const Use& use) const {
   if (part_.operands[use.operand].view != View::Full) return false;
   const Source source = remat_source_[use.value.index];
   if (source == Source::Computed || source == Source::Memory) return source == Source::Memory;
-  if (inst.rounding != Rounding::None) return false;
   const auto& info = asmjit::x86::InstDB::infoById(inst.id);
   return source == Source::Broadcast32 ? info.hasAvx512B32() : info.hasAvx512B64();
 }
