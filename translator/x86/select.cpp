@@ -38,7 +38,7 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
 Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
-      shared_(f.num_values()), blocks_(f.num_blocks()) {}
+      fused_(f.num_insts(), false), shared_(f.num_values()), blocks_(f.num_blocks()) {}
 
 Result<void> Selector::run() {
   for (u32 p = 0; p < plan_.phases.size(); ++p) {
@@ -112,7 +112,9 @@ void Selector::make_blocks() {
 
 void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
+  find_fused(b);
   for (const InstId i : f_[b].insts) {
+    if (fused_[i.index]) continue;
     b_->set_pc(options_.code_base + f_[i].pc);
     if (ir::info(f_[i].op).is(ir::kEndsBlock))
       terminate(b);

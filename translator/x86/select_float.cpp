@@ -282,10 +282,12 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
   return blend(signalling(a, a_nan), quieted(a, wide), r, wide);
 }
 
+u32 Selector::compare_predicate(u64 outcomes) { return kComparePredicates[outcomes & 15]; }
+
 void Selector::float_compare(InstId i) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
-  const u32 predicate = kComparePredicates[inst.imm & 15];
+  const u32 predicate = compare_predicate(inst.imm);
   const ValueId result = f_.result(i);
   switch (inst.fp.kind) {
   case FloatKind::F16: {

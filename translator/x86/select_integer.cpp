@@ -51,6 +51,12 @@ constexpr VectorBinary kBinary[] = {
 
 } // namespace
 
+u32 Selector::integer_instruction(Op op, bool wide, bool avx512) {
+  for (const VectorBinary& rule : kBinary)
+    if (rule.op == op) return avx512 ? rule.avx512[wide] : rule.avx2[wide];
+  return 0;
+}
+
 bool Selector::integer_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.num_results != 1 || !ir::is_vector(type(f_.result(i)))) return false;
@@ -58,9 +64,7 @@ bool Selector::integer_inst(InstId i) {
   const Type t = type(result);
   const bool wide = t == Type::V64;
   const auto operands = f_.operands(i);
-  for (const VectorBinary& rule : kBinary) {
-    const u32 id = rule.op != inst.op ? 0 : avx512() ? rule.avx512[wide] : rule.avx2[wide];
-    if (id == 0) continue;
+  if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {
     // What can come from memory second.
     const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);
     Regs out;
@@ -83,7 +87,14 @@ bool Selector::integer_inst(InstId i) {
                           : vor(vand(a, b), vandn(a, c));
     }
     break;
-  case Op::Select: out = select_value(t, operands[0], regs(operands[1]), regs(operands[2])); break;
+  case Op::Select:
+    if (is_fused(operands[1])) {
+      const VReg old = reg1(operands[2]);
+      out.r[0] = masked_operation(f_.def_id(operands[1]), reg1(operands[0]), old);
+      break;
+    }
+    out = select_value(t, operands[0], regs(operands[1]), regs(operands[2]));
+    break;
   case Op::UMin:
   case Op::UMax:
   case Op::SMin:

@@ -38,7 +38,11 @@ bool Selector::mask_inst(InstId i) {
     return avx512() ? b_->op_k(k_id, a, b) : b_->op(vec_id, a, b);
   };
   switch (inst.op) {
-  case Op::And: return set(result, mask_and(in(0), in(1))), true;
+  case Op::And:
+    for (const unsigned n : {1u, 0u})
+      if (is_fused(operands[n]))
+        return set(result, narrowed_comparison(f_.def_id(operands[n]), in(1 - n))), true;
+    return set(result, mask_and(in(0), in(1))), true;
   case Op::Or: return set(result, either(Inst::kIdKorw, Inst::kIdVpor, in(0), in(1))), true;
   case Op::Xor: return set(result, either(Inst::kIdKxorw, Inst::kIdVpxor, in(0), in(1))), true;
   case Op::AndNot: return set(result, either(Inst::kIdKandnw, Inst::kIdVpandn, in(1), in(0))), true;

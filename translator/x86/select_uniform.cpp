@@ -38,8 +38,15 @@ bool Selector::uniform_inst(InstId i) {
   const View view = wide ? View::R64 : View::R32;
   const auto in = [&](unsigned n) { return reg1(operands[n]); };
   for (const UniformBinary& rule : kTwoOperand)
-    if (rule.op == inst.op)
-      return set(result, b_->def_tied(rule.id, view, in(0), {sized(in(1), wide)})), true;
+    if (rule.op == inst.op) {
+      const bool swap = ir::info(inst.op).is(ir::kCommutes) && f_.is_const(operands[0]);
+      const ValueId second = operands[swap ? 0 : 1];
+      u64 bits = 0;
+      const bool immediate = inst.op != Op::Mul && f_.is_const(second, &bits) &&
+                             (!wide || static_cast<i64>(bits) == static_cast<i32>(bits));
+      const Operand source = immediate ? imm(static_cast<i32>(bits)) : sized(reg1(second), wide);
+      return set(result, b_->def_tied(rule.id, view, in(swap ? 1 : 0), {source})), true;
+    }
 
   switch (inst.op) {
   case Op::AndNot:
@@ -233,7 +240,10 @@ bool Selector::uniform_from_lanes(InstId i) {
 
 VReg Selector::scalar_address(InstId i) {
   const auto operands = f_.operands(i);
-  const VReg sum = b_->op_r64_tied(Inst::kIdAdd, reg1(operands[0]), r64(reg1(operands[1])));
+  u64 offset = 0;
+  const VReg sum = f_.is_const(operands[1], &offset) && offset >> 31 == 0
+                       ? b_->op_r64(Inst::kIdLea, mem(reg1(operands[0]), static_cast<i64>(offset), View::R64))
+                       : b_->op_r64_tied(Inst::kIdAdd, reg1(operands[0]), r64(reg1(operands[1])));
   return b_->op_r64_tied(Inst::kIdAnd, sum, imm(-4));
 }
 

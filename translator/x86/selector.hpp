@@ -158,6 +158,16 @@ private:
   VReg mul64(VReg a, VReg b);
   VReg mul_high(VReg a, VReg b, bool is_signed);
 
+  // ---- select_fused.cpp
+  static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
+  static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
+  [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
+  [[nodiscard]] bool is_narrowable(InstId i) const;
+  void find_fused(IrBlockId b);
+  [[nodiscard]] bool is_fused(ValueId v) const;
+  VReg masked_operation(InstId i, VReg mask, VReg old);
+  VReg narrowed_comparison(InstId i, VReg mask);
+
   // ---- select_mask.cpp
   bool mask_inst(InstId i);
   VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
@@ -330,6 +340,7 @@ private:
   Module& module_;
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
+  std::vector<bool> fused_; ///< per instruction: its only user emits it
   std::string error_;
 
   // Per value, of the phase in which `phase` says so.
