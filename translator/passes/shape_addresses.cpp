@@ -92,9 +92,10 @@ private:
     Sum sum;
     if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
     if (!sum.index.valid()) return make_row(i, base(i, sum), sum.stride);
-    if (sum.stride != 0 || sum.scale > 3) return;
+    if (sum.stride != 0) return;
     const LaneShape& index = shapes_[sum.index];
     const bool strided = index.strided() && fits_stride(index.stride);
+    if (sum.scale > (strided ? 8u : 3u)) return; // Offsets fit into 32 bits, gathers can shift.
     if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
     const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
     set_address(i, {base(i, sum), index_operand});

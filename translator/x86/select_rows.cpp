@@ -2,6 +2,8 @@
 // leave the allocation, with gathers and scatters behind it.
 #include "translator/x86/selector.hpp"
 
+#include <utility>
+
 namespace lanewise::x86 {
 
 Selector::Access Selector::masked_access(InstId i) {
@@ -101,8 +103,10 @@ void Selector::wrapped_access(InstId i, std::span<VReg> out) {
   }
   b_->emit(Inst::kIdCmp, {r32(index), imm(static_cast<i32>(limit))});
   const auto hot = [&] {
-    const VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(index)) : index;
-    const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, mem_attr.scale, 0, View::R64));
+    VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(index)) : index;
+    unsigned scale = mem_attr.scale;
+    if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
+    const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
     row_access(i, first, i64{mem_attr.stride} << mem_attr.scale, out);
   };
   const auto cold = [&] {

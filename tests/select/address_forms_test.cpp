@@ -1,0 +1,155 @@
+// Accesses with scalar addresses (ir::AddressForm), where indices wrap and where the LDS ends.
+#include "tests/select/harness.hpp"
+#include "translator/ir/parser.hpp"
+#include "translator/ir/verify.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+namespace lanewise::x86::test {
+namespace {
+
+constexpr u64 kPage = 4096, kSpan = u64{4} << 32;
+constexpr u64 kSomeLanes = 0x0ff0'1234'8000'00ff;
+
+/// All that 32-bit indices of dwords reach, of which only the first and the last page can be touched.
+class Dwords {
+public:
+  Dwords() {
+    void* p = mmap(nullptr, kSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return;
+    memory_ = static_cast<u8*>(p);
+    mprotect(memory_, kPage, PROT_READ | PROT_WRITE);
+    mprotect(memory_ + kSpan - kPage, kPage, PROT_READ | PROT_WRITE);
+  }
+  ~Dwords() {
+    if (memory_ != nullptr) munmap(memory_, kSpan);
+  }
+  Dwords(const Dwords&) = delete;
+  Dwords& operator=(const Dwords&) = delete;
+  [[nodiscard]] bool ok() const { return memory_ != nullptr; }
+  [[nodiscard]] u64 base() const { return reinterpret_cast<u64>(memory_); }
+  u32& operator[](u32 n) { return reinterpret_cast<u32*>(memory_)[n]; }
+
+private:
+  u8* memory_ = nullptr;
+};
+
+/// v2: the base, v5: a row of 64 dwords, v6: where to start, v9: the gang's first lane, v18: its part of v5.
+std::string program(const std::string& body) {
+  return R"(func "forms" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:u64 = join v3, v4
+  v6:u32 = init_sgpr #0x4
+  v7:mask = init_exec
+  v8:v32 = lane_id
+  v9:g32 = gang_first v8
+  v10:g32 = splat v6
+  v14:g64 = zext v9
+  v15:u32 = const #0x2
+  v16:g64 = shl v14, v15
+  v17:g64 = splat v5
+  v18:g64 = add v16, v17
+)" + body +
+         "  endpgm\n}\n";
+}
+
+/// Runs the program with `start` in v6 and what `row` holds behind v5.
+void run_program(const std::string& body, translator::Simd simd, u64 exec, u64 base, u32 start, u32* row,
+                 std::vector<u8> lds = {}) {
+  auto f = ir::parse(program(body));
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  auto valid = ir::verify(*f);
+  ASSERT_TRUE(valid.ok()) << valid.error().message;
+  RunInput input;
+  input.exec = exec;
+  input.lds = std::move(lds);
+  const u64 to = reinterpret_cast<u64>(row);
+  input.sgprs = {static_cast<u32>(base), static_cast<u32>(base >> 32), static_cast<u32>(to),
+                 static_cast<u32>(to >> 32), start};
+  run(*f, trivial_plan(*f), simd, input);
+}
+
+struct Form {
+  const char* index;   ///< defines v12
+  const char* address; ///< the access's address operands
+  const char* words;   ///< its attributes
+  i32 step;
+  bool is_signed;
+};
+constexpr Form kForms[] = {
+    {"v12:g32 = add v9, v10", "v2, v12", "wrapped 1 2", 1, false},
+    {"v12:g32 = add v9, v10", "v2, v12", "wrapped 1 2 sindex", 1, true},
+    {"v12:g32 = sub v10, v9", "v2, v12", "wrapped -1 2", -1, false},
+    {"v12:g32 = sub v10, v9", "v2, v12", "wrapped -1 2 sindex", -1, true},
+    {"v11:v32 = splat v6\n  v12:v32 = add v8, v11", "v2, v12", "indexed 2", 1, false},
+    {"v11:v32 = splat v6\n  v12:v32 = add v8, v11", "v2, v12", "indexed 2 sindex", 1, true},
+    {"v11:v32 = splat v6\n  v12:v32 = sub v11, v8", "v2, v12", "indexed 2 sindex", -1, true},
+};
+
+TEST(AddressForms, IndicesWrapBeforeTheyAreExtended) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  for (const translator::Simd simd : widths())
+    for (const Form& form : kForms)
+      for (const u64 exec : {~u64{0}, kSomeLanes})
+        for (const u32 offset : {0u, 1u, 15u, 30u, 63u, 64u, 100u}) {
+          // Up: the lane after `offset` wraps. Down: likewise, from the lowest index on.
+          const u32 low = form.is_signed ? 0x8000'0000u : 0;
+          const u32 start = form.step > 0 ? low - 1 - offset : low + offset;
+          const u64 base = memory.base() + (form.is_signed ? kSpan / 2 : 0);
+          SCOPED_TRACE(fmt::format("{} from {:#x}, lanes {:#x}, AVX-512 {}", form.words, start, exec,
+                                   simd == translator::Simd::Avx512));
+          const auto place = [&](u32 lane) -> u32& {
+            return memory[start + lane * static_cast<u32>(form.step) - low];
+          };
+          alignas(64) u32 row[64] = {};
+          for (u32 l = 0; l < 64; ++l) place(l) = start * 77 + l;
+          run_program(fmt::format("  {}\n  v13:v32 = load {}, v7 {{global 4 {}}}\n"
+                                  "  store v18, v13, v7 {{global 4 row 4}}\n",
+                                  form.index, form.address, form.words),
+                      simd, exec, base, start, row);
+          for (u32 l = 0; l < 64; ++l)
+            EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? start * 77 + l : 0u) << "lane " << l;
+          for (u32 l = 0; l < 64; ++l) row[l] = l + 1000;
+          run_program(fmt::format("  {}\n  v13:v32 = load v18, v7 {{global 4 row 4}}\n"
+                                  "  store {}, v13, v7 {{global 4 {}}}\n",
+                                  form.index, form.address, form.words),
+                      simd, exec, base, start, row);
+          for (u32 l = 0; l < 64; ++l)
+            EXPECT_EQ(place(l), (exec >> l & 1) != 0 ? l + 1000 : start * 77 + l) << "lane " << l;
+        }
+}
+
+/// A row of `bytes` per lane, `stride` apart, `start` bytes into an LDS of 512 bytes.
+TEST(AddressForms, RowsInTheLdsEndWithIt) {
+  std::vector<u8> lds(512);
+  for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 stride : {0u, 4u, 8u, 16u})
+        for (const u32 start : {0u, 12u, 256u, 260u, 508u, 509u, 512u, 0xffff'fff0u}) {
+          SCOPED_TRACE(fmt::format("stride {} from {:#x}, lanes {:#x}, AVX-512 {}", stride, start, exec,
+                                   simd == translator::Simd::Avx512));
+          alignas(64) u32 row[64];
+          std::fill(std::begin(row), std::end(row), 1u);
+          run_program(fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
+                                  "  v19:g32 = add v13, v10\n  v20:v32 = load v19, v7 {{lds 4 row {}}}\n"
+                                  "  store v18, v20, v7 {{global 4 row 4}}\n",
+                                  stride, stride),
+                      simd, exec, 0, start, row, lds);
+          for (u32 l = 0; l < 64; ++l) {
+            const u32 at = start + l * stride;
+            const u32 value = at <= lds.size() - 4 ? load_le<u32>(lds.data() + at) : 0;
+            EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 1u) << "lane " << l;
+          }
+        }
+}
+
+} // namespace
+} // namespace lanewise::x86::test
