@@ -110,7 +110,7 @@ private:
   void begin(u32 number, u32 shape) {
     Place& place = worker_.places_[number];
     WorkgroupContext& context = place.context;
-    std::copy(std::begin(group_), std::end(group_), context.group_id);
+    for (unsigned axis = 0; axis < 3; ++axis) context.group_id[axis] = group_[axis];
     if (context.lds_bytes) std::memset(context.lds, 0, context.lds_bytes);
     u8* frame = worker_.frames_.data() + u64{number} * request_.max_waves * worker_.stride_;
     const bool restarts = place.shape == shape;
