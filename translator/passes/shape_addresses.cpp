@@ -100,7 +100,8 @@ private:
     const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
     set_address(i, {base(i, sum), index_operand});
     f_[i].mem.form = strided ? AddressForm::Wrapped : AddressForm::Indexed;
-    f_[i].mem.index_sign = sum.index_sign;
+    // Indices that cannot be negative are the same either way; the hardware's gathers extend the sign.
+    f_[i].mem.index_sign = sum.index_sign || (!strided && shapes_.limits().max(sum.index) >> 31 == 0);
     f_[i].mem.scale = static_cast<u8>(sum.scale);
   }
 
