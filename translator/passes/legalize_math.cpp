@@ -18,9 +18,6 @@ ValueId horner(Rewriter& r, ValueId x, std::span<const float> c) {
 }
 ValueId round_even(Rewriter& r, ValueId x) { return r.op(Op::FRndne, Type::V32, {x}, kNearestEvenOnly); }
 ValueId to_int(Rewriter& r, ValueId x) { return r.op(Op::FpToSI, Type::V32, {x}, 32); }
-ValueId nan_or(Rewriter& r, ValueId x, ValueId otherwise) {
-  return r.select(r.fcmp(kUnordered, x, x), r.or_(x, 0x0040'0000u), otherwise);
-}
 
 /// f16 goes through f32 and back, under the f16 round mode.
 template <class Rule>
@@ -48,15 +45,13 @@ ValueId lower_exp2(Rewriter& r, ValueId x) {
   if (r.fp.kind == FloatKind::F16) return through_f32(r, x, [&](ValueId w) { return lower_exp2(r, w); });
   static constexpr float kExp[6] = {0x1.62e430p-1f, 0x1.ebfbe0p-3f,  0x1.c6af6cp-5f,
                                     0x1.3b2a54p-7f, 0x1.5f0890p-10f, 0x1.44138ap-13f};
-  ValueId t = r.select(r.fcmp(kGreater, x, r.f32(-127.0f)), x, r.f32(-127.0f));
-  t = r.select(r.fcmp(kLess, t, r.f32(129.0f)), t, r.f32(129.0f));
-  const ValueId n = round_even(r, t);
-  const ValueId f = r.fsub(t, n);
+  const ValueId n = round_even(r, x); // unclamped: what is out of range is replaced below
+  const ValueId f = r.fsub(x, n);
   const ValueId p = r.fma(f, horner(r, f, kExp), r.f32(1.0f));
   const ValueId scaled = r.add(p, r.shl(to_int(r, n), 23));
-  ValueId result = r.select(r.fcmp(kLess, x, r.f32(-126.0f)), r.v32(0), scaled);
-  result = r.select(r.fcmp(kGreater | kEqual, x, r.f32(128.0f)), r.v32(kInf), result);
-  return nan_or(r, x, result);
+  const ValueId result = r.select(r.fcmp(kLess, x, r.f32(-126.0f)), r.v32(0), scaled);
+  const ValueId large = r.fcmp(kGreater | kEqual | kUnordered, x, r.f32(128.0f));
+  return r.select(large, r.fadd(x, r.v32(kInf)), result); // inf, or the NaN
 }
 
 ValueId lower_log2(Rewriter& r, ValueId x) {
@@ -65,7 +60,6 @@ ValueId lower_log2(Rewriter& r, ValueId x) {
   static constexpr float kLog[9] = {-0x1.715476p-1f, 0x1.ec709ap-2f,  -0x1.71576ap-2f,
                                     0x1.277b70p-2f,  -0x1.eb41e6p-3f, 0x1.a3b3c8p-3f,
                                     -0x1.83df38p-3f, 0x1.77e8bcp-3f,  -0x1.c574f6p-4f};
-  x = flushed_f32(r, x, false); // The integer steps look at the bits, which MODE does not flush.
   const ValueId exponent = r.ashr(r.sub(x, r.v32(0x3f35'04f3u)), 23);
   const ValueId e = r.op(Op::SIToFp, Type::V32, {exponent}, 32);
   const ValueId f = r.fsub(r.sub(x, r.shl(exponent, 23)), r.f32(1.0f));
@@ -77,10 +71,10 @@ ValueId lower_log2(Rewriter& r, ValueId x) {
   const ValueId h = r.fadd(e, s);
   const ValueId l = r.fsub(s, r.fsub(h, e));
   ValueId result = r.fadd(h, r.fadd(l, tail));
-  result = r.select(r.icmp(IntPred::Eq, x, r.v32(kInf)), r.v32(kInf), result);
+  result = r.select(r.fcmp(kGreater | kEqual | kUnordered, x, r.v32(kInf)), r.fadd(x, x), result);
   result = r.select(r.fcmp(kLess, x, r.f32(0.0f)), r.v32(kDefaultNan), result);
-  result = r.select(r.fcmp(kEqual, x, r.f32(0.0f)), r.v32(kInf | 0x8000'0000u), result);
-  return nan_or(r, x, result);
+  const ValueId tiny = r.is_zero_bits(r.and_(x, kInf)); // denormals count as zero, whatever MODE says
+  return r.select(tiny, r.v32(kInf | 0x8000'0000u), result);
 }
 
 ValueId lower_sine(Rewriter& r, ValueId x, unsigned quarter) {
@@ -108,8 +102,8 @@ ValueId lower_sine(Rewriter& r, ValueId x, unsigned quarter) {
   if (quarter == 0)
     result =
         r.select(r.fcmp(kEqual, x, r.f32(0.0f)), r.and_(x, 0x8000'0000u), result); // flushed, if MODE says so
-  result = r.select(r.icmp(IntPred::Eq, magnitude, r.v32(kInf)), r.v32(kDefaultNan), result);
-  return nan_or(r, x, result);
+  const ValueId no_angle = r.fcmp(kGreater | kEqual | kUnordered, magnitude, r.v32(kInf));
+  return r.select(no_angle, r.fsub(x, x), result); // the default NaN for an infinity, else the NaN itself
 }
 
 ValueId lower_rcp(Rewriter& r, ValueId x) {
