@@ -82,6 +82,18 @@ TEST(Launch, EveryShapeWorks) {
   }
 }
 
+// Whether it runs here or on the pool's threads, as the dispatcher guesses from the launch before.
+TEST(Launch, EveryRepetitionRunsEveryWorkgroupOnce) {
+  DeviceOptions options;
+  options.threads = 3;
+  const Saxpy saxpy(options);
+  for (std::uint32_t n : {100u, 5'000u, 200'000u}) {
+    std::vector<float> x(n, 0.5f), y(n, 0.0f);
+    for (unsigned i = 0; i < 200; ++i) ASSERT_TRUE(saxpy.run(x.data(), y.data(), n));
+    EXPECT_EQ(y, std::vector<float>(n, 200.0f)) << n;
+  }
+}
+
 TEST(Launch, EnginesFaultAtTheSamePlace) {
   for (std::uint32_t block : {64u, 50u, 256u}) {
     std::vector<Fault> faults;
