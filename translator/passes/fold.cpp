@@ -327,6 +327,8 @@ private:
     }
     if (const Inst* s = match(x, Op::Splat))
       return emit(Op::Splat, t, {emit(op, Type::U32, {operand(s, 0)})});
+    if (op == Op::Lo)
+      if (const Inst* m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
       if (const Inst* a = f_.def(x); a != nullptr && is_bitwise_from_below(a->op) && a->num_operands == 2 &&
                                      is_cheap_half(operand(a, 0)) && is_cheap_half(operand(a, 1))) {
@@ -338,11 +340,15 @@ private:
     return {};
   }
   static bool is_bitwise_from_below(Op op) {
-    return op == Op::Add || op == Op::Sub || op == Op::And || op == Op::Or || op == Op::Xor;
+    return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::And || op == Op::Or || op == Op::Xor;
+  }
+  const Inst* wide_product(ValueId v) const {
+    const Inst* m = match(v, Op::UMulWide);
+    return m != nullptr ? m : match(v, Op::SMulWide);
   }
   bool is_cheap_half(ValueId v) const {
-    return match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr || match(v, Op::SExt) != nullptr ||
-           is_const(v);
+    return wide_product(v) != nullptr || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
+           match(v, Op::SExt) != nullptr || is_const(v);
   }
 
   // --- masks and scalars
