@@ -68,9 +68,8 @@ void Decoding::mubuf() {
     return;
   if (row_->has(kInvalidates)) return;
   out_.mods.lds = take_flag(F::kLds);
-  if (out_.mods.lds && !row_->has(kCanLds)) {
-    if (!row_->has(kTiesLds)) return fail(ReservedBits);
-  }
+  // A store from the LDS has the bit always.
+  if (row_->has(kTiesLds) ? !out_.mods.lds : out_.mods.lds && !row_->has(kCanLds)) return fail(ReservedBits);
   buffer_operands();
 }
 

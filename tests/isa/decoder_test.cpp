@@ -149,5 +149,14 @@ TEST(Decoder, RandomWordsAreRefusedOrWellFormed) {
     }
 }
 
+TEST(Decoder, StoresFromTheLdsHaveTheLdsBit) {
+  Inst inst;
+  for (const auto& [first, status] :
+       {std::pair{0xe0f50000u, DecodeStatus::Ok}, std::pair{0xe0f40000u, DecodeStatus::ReservedBits}}) {
+    const u32 words[] = {first, 0x6a110000};
+    EXPECT_EQ(decode(Target::gfx803, words, inst), status);
+  }
+}
+
 } // namespace
 } // namespace lanewise::isa
