@@ -75,15 +75,22 @@ void Selector::row_access(InstId i, VReg base, i64 stride, std::span<VReg> out) 
   if (stride == 0) return perform(i, a, out);
   Access spread = a;
   spread.index.r[0] = lane_offsets(stride);
-  if (stride != static_cast<i64>(bytes) || bytes == 12) return scattered(i, spread, out);
+  const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part.
+    if (a.full) return hot();
+    CondCode partial{};
+    test_all(a.mask, partial);
+    hot_or_cold(partial, out, hot, [&] { scattered(i, spread, out); });
+  };
+  if (stride != static_cast<i64>(bytes) || bytes == 12) {
+    if (bytes != 8 && bytes != 16) return scattered(i, spread, out);
+    if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, stride); });
+    return whole_gang([&] { load_spaced(i, a, stride, out); });
+  }
   a.contiguous = true;
   const bool narrow = bytes < 4 && !avx512();
   if (narrow && f_[i].op == Op::Store) return scattered(i, spread, out);
   if (a.full || (bytes != 16 && !narrow)) return perform(i, a, out);
-  CondCode partial{};
-  test_all(a.mask, partial);
-  hot_or_cold(
-      partial, out, [&] { perform(i, a, out); }, [&] { scattered(i, spread, out); });
+  whole_gang([&] { perform(i, a, out); });
 }
 
 /// Compares the first index with the last from which the others do not wrap.

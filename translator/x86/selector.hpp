@@ -290,6 +290,14 @@ private:
   void load_quads(VReg address, i64 disp, std::span<VReg> out);
   void store_quads(VReg address, i64 disp, std::span<const VReg> data);
   void store_pairs(const Access& a, VReg address, std::span<const VReg> data);
+  // select_spaced.cpp
+  struct Spacing {
+    i64 stride; ///< bytes from lane to lane
+    bool is_write;
+  };
+  Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes);
+  void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
+  void store_spaced(InstId i, const Access& a, i64 stride);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
