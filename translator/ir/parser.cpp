@@ -273,6 +273,7 @@ private:
     if (w == "offen") return mem.offen = true;
     if (w == "addr64") return mem.addr64 = true;
     if (w == "sindex") return mem.index_sign = true;
+    if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
     if (w == "unaligned") return mem.may_tear = true;
     return false;

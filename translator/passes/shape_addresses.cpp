@@ -4,6 +4,7 @@
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -31,7 +32,7 @@ class Shaper {
 public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), shapes_(f, cfg_, gang_lanes),
-        scalars_(f, cfg_, shapes_), dom_(f, cfg_) {}
+        wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_), dom_(f, cfg_) {}
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -45,7 +46,7 @@ private:
   const Cfg cfg_;
   unsigned gang_lanes_;
   u32 lds_bytes_;
-  const LaneShapes shapes_;
+  const LaneShapes shapes_, wave_shapes_; ///< with respect to the gang, and to the wave
   GangScalars scalars_;
   const Dominators dom_;
   std::optional<MaskFacts> masks_; ///< made when wanted
@@ -78,12 +79,18 @@ private:
     f_[i].mem.stride = static_cast<i16>(stride);
   }
 
+  /// The stride of `v` holds from gang to gang, too.
+  bool goes_on(ValueId v) const {
+    return wave_shapes_[v].strided() && wave_shapes_[v].stride == shapes_[v].stride;
+  }
+
   void lds(InstId i) {
     const ValueId address = f_.operands(i)[0];
     const LaneShape& s = shapes_[address];
     if (!s.strided() || s.stride < 0 || !fits_stride(s.stride)) return;
     const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
     f_[i].mem.in_range = end <= lds_bytes_ && shapes_.is_exact(address, false);
+    f_[i].mem.wave_row = goes_on(address);
     make_row(i, scalars_.first(address), s.stride);
   }
 
@@ -91,7 +98,11 @@ private:
     const ValueId address = f_.operands(i)[0];
     Sum sum;
     if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
-    if (!sum.index.valid()) return make_row(i, base(i, sum), sum.stride);
+    if (!sum.index.valid()) {
+      f_[i].mem.wave_row = std::all_of(sum.terms.begin(), sum.terms.end(),
+                                       [&](const Sum::Term& t) { return goes_on(t.value); });
+      return make_row(i, base(i, sum), sum.stride);
+    }
     if (sum.stride != 0) return;
     const LaneShape& index = shapes_[sum.index];
     const bool strided = index.strided() && fits_stride(index.stride);

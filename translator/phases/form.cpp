@@ -69,6 +69,7 @@ private:
       tail_;               ///< per block: where its code ends after splits; the edges of the CFG start there
   std::vector<u32> phase_; ///< per block
   std::vector<std::vector<InstId>> accesses_; ///< per phase
+  std::vector<bool> repeats_;                 ///< per block: lies in a loop inside a phase
   std::vector<i32> phase_loop_;               ///< per phase: innermost wave-level loop
   std::vector<Reason> reasons_;
   std::vector<Reason> revoked_;
@@ -102,6 +103,11 @@ private:
     tail_.clear();
     for (u32 b = 0; b < f_.num_blocks(); ++b) tail_.emplace_back(b);
     const std::vector<i32> unit = find_unit_loops(loops);
+    repeats_.assign(f_.num_blocks(), false);
+    for (const BlockId b : cfg.rpo) {
+      const i32 loop = loops.innermost[b.index];
+      repeats_[b.index] = loop >= 0 && unit[static_cast<unsigned>(loop)] >= 0;
+    }
     for (const BlockId b : cfg.rpo) {
       const i32 innermost = loops.innermost[b.index];
       const i32 loop = innermost < 0 ? -1 : unit[static_cast<unsigned>(innermost)];
@@ -174,7 +180,9 @@ private:
         if (!is_access(f_, i)) continue;
         accesses.push_back(i);
         for (const InstId other : accesses)
-          if (conflict(f_, other, i))
+          if (conflict(f_, other, i, [&](ValueId base) {
+                return !loops.contains(static_cast<i32>(index), f_.def_block(base));
+              }))
             return no(fmt::format("the accesses at {:#x} and {:#x} may touch each other's memory",
                                   f_[other].pc, inst.pc));
       }
@@ -203,6 +211,9 @@ private:
     return f_.def_id(v).valid() || b != plan_.phases[phase].entry;
   }
 
+  /// Each gang runs `b` at most once in a phase: it lies in none of the loops inside phases.
+  bool is_once_a_phase(BlockId b) const { return b.index >= repeats_.size() || !repeats_[b.index]; }
+
   /// The first obstacle to running `i` of block `b` in `phase`, or null.
   const char* obstacle(InstId i, BlockId b, u32 phase) const {
     const auto x = f_.operands(i);
@@ -212,7 +223,8 @@ private:
     if (f_[i].op == Op::Clock) return nullptr;
     if (!is_access(f_, i)) return nullptr;
     for (const InstId other : accesses_[phase])
-      if (conflict(f_, other, i)) return "may touch what another gang's access in this phase touches";
+      if (conflict(f_, other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
+        return "may touch what another gang's access in this phase touches";
     return nullptr;
   }
 

@@ -1,5 +1,8 @@
 #include "translator/phases/hazards.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace lanewise::phases {
 
 using namespace ir;
@@ -59,6 +62,18 @@ bool commute(const Inst& a, const Inst& b) {
   }
 }
 
+/// Rows of one base: no lane reaches what another lane accesses.
+bool keep_apart(const Function& f, InstId first, InstId second,
+                const std::function<bool(ValueId)>& is_fixed) {
+  const Inst &a = f[first], &b = f[second];
+  if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || a.mem.stride != b.mem.stride)
+    return false;
+  const ValueId base = f.operands(first)[0];
+  if (base != f.operands(second)[0] || !is_fixed(base)) return false;
+  const i64 shift = static_cast<i32>(a.imm) - i64{static_cast<i32>(b.imm)};
+  return std::abs(shift) + std::max(a.mem.bytes, b.mem.bytes) <= std::abs(i64{a.mem.stride});
+}
+
 } // namespace
 
 bool is_access(const Function& f, InstId i) {
@@ -68,11 +83,11 @@ bool is_access(const Function& f, InstId i) {
   return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
 }
 
-bool conflict(const Function& f, InstId first, InstId second) {
+bool conflict(const Function& f, InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) {
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
   if ((reach(a) & reach(b)) == 0) return false;
-  return !commute(a, b);
+  return !commute(a, b) && !keep_apart(f, first, second, is_fixed);
 }
 
 } // namespace lanewise::phases

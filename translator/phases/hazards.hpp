@@ -3,13 +3,18 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <functional>
+
 namespace lanewise::phases {
 
 /// True if running `first` and `second` gang by gang (gang 0 both, then gang 1 both) instead of lane-parallel
 /// (all lanes `first`, then all `second`) could be noticed: they may touch the same bytes from different
 /// lanes and one of them writes. Symmetric. Integer atomics of one kind that return nothing commute. Private
-/// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it.
-bool conflict(const ir::Function& f, ir::InstId first, ir::InstId second);
+/// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it. Rows of
+/// one base that go on through the wave keep apart if an element and their offset fit into the stride, where
+/// `is_fixed` says that the base is the same value whenever the two run.
+bool conflict(const ir::Function& f, ir::InstId first, ir::InstId second,
+              const std::function<bool(ir::ValueId)>& is_fixed);
 
 /// The access can take part in a conflict at all.
 bool is_access(const ir::Function& f, ir::InstId i);
