@@ -340,16 +340,7 @@ void Selector::load_scattered(InstId i, const Access& a, std::span<VReg> out) {
     for (unsigned d = 0; d < out.size(); ++d) out[d] = gather_dwords(a, d);
     return;
   }
-  spill_addresses(a);
-  b_->store_vec(temp(kTempResults, View::Full), b_->splat32(0));
-  for_each_lane(a.mask, [&](VReg lane) {
-    const VReg address = lane_address(a, lane);
-    const Operand at = mem(address, a.disp, inst.mem.bytes == 1 ? View::R8 : View::R16);
-    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes});
-    const VReg value = b_->op_r32(inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx, at, hidden(lane));
-    b_->store32(temp_lane(kTempResults, lane, 2, View::R32), value);
-  });
-  out[0] = b_->load_vec(temp(kTempResults, View::Full));
+  out[0] = load_narrow(i, a);
 }
 
 void Selector::spill_addresses(const Access& a) {

@@ -290,6 +290,10 @@ private:
   void load_quads(VReg address, i64 disp, std::span<VReg> out);
   void store_quads(VReg address, i64 disp, std::span<const VReg> data);
   void store_pairs(const Access& a, VReg address, std::span<const VReg> data);
+  // select_narrow.cpp
+  VReg load_narrow(InstId i, const Access& a);
+  VReg load_narrow_lanes(InstId i, const Access& a);
+  Regs exact_addresses(const Access& a); ///< V64 of each lane
   // select_spaced.cpp
   struct Spacing {
     i64 stride; ///< bytes from lane to lane
