@@ -115,7 +115,7 @@ void run_item(u64 number, const std::vector<SeedFile>& seeds, Tally& tally) {
   std::vector<std::byte> file = seeds[random() % seeds.size()].bytes;
   abi::mutate(file, random);
   run_object(file, number, tally);
-  if (number % 8 == 0) run_stream(number, random, tally);
+  run_stream(number, random, tally);
 }
 
 } // namespace lanewise::robustness

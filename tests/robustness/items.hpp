@@ -25,8 +25,8 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
-/// Damages a seed, loads it, describes and recompiles its kernels; every eighth item also recompiles a stream
-/// of random instructions. Nothing is executed. Returns, or the process dies: there is no other outcome.
+/// Damages a seed, loads it, describes and recompiles its kernels; recompiles a stream of random
+/// instructions. Nothing is executed. Returns, or the process dies: there is no other outcome.
 void run_item(u64 number, const std::vector<SeedFile>& seeds, Tally& tally);
 
 } // namespace lanewise::robustness
