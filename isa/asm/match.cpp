@@ -248,7 +248,7 @@ Operand Attempt::bind_offset(const WrittenOperand& written) {
   return {.kind = literal ? OperandKind::Literal : OperandKind::Imm,
           .type = row_.src[1].type,
           .index = static_cast<u16>(literal ? enc::kSrcLiteral : 0),
-          .value = static_cast<u64>(dwords ? value * 4 : value)};
+          .value = static_cast<u64>(value) * (dwords ? 4 : 1)}; // discarded if it failed
 }
 
 Operand Attempt::bind_number(const WrittenOperand& written, OperandSpec spec, OperandClass cls) {
