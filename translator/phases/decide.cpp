@@ -98,7 +98,7 @@ private:
   /// What proofs are made with.
   struct Workplace {
     explicit Workplace(const SideFacts& k)
-        : facts(k), symbols(k.f, k.masks), past(k), tables{SideTables(k.f), SideTables(k.f)} {}
+        : facts(k), symbols(k.f, k.masks), past(k, symbols), tables{SideTables(k.f), SideTables(k.f)} {}
     const SideFacts& facts;
     Symbols symbols;
     Past past;
@@ -290,7 +290,7 @@ bool is_gang_decided(const Function& f, BlockId b) {
 }
 
 void own_any_lanes(Function& f) {
-  const std::vector<u32> uses = f.use_counts();
+  std::vector<u32> uses = f.use_counts();
   for (u32 n = 0; n < f.num_blocks(); ++n) {
     const BlockId b{n};
     if (f.blocks[n].insts.empty() || f[f.terminator(b)].op != Op::Branch) continue;
@@ -308,7 +308,7 @@ void own_any_lanes(Function& f) {
     auto& list = f[b].insts;
     std::swap(list[list.size() - 1], list[list.size() - 2]);
     f.operands(branch)[0] = f.result(copy);
-    if (uses[c.index] == 1) {
+    if (--uses[c.index] == 0) { // Left where it is, it would look across gangs.
       auto& old = f[f[any].block].insts;
       old.erase(std::find(old.begin(), old.end(), any));
       f[any].block = BlockId{};

@@ -1,6 +1,7 @@
 #include "translator/phases/side.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lanewise::phases {
 
@@ -27,13 +28,27 @@ SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d
   }
 }
 
+bool Past::is_pairing(ValueId v) const {
+  const Inst* def = k_.f.def(v);
+  return def != nullptr && (def->op == Op::Join || def->op == Op::Lo || def->op == Op::Hi);
+}
+
+/// Pairs are taken apart and joined again along the way, so they have to be seen through.
+Symbol Past::pairing(ValueId v) {
+  const InstId i = k_.f.def_id(v);
+  std::array<Symbol, 2> x{};
+  const auto operands = k_.f.operands(i);
+  for (unsigned n = 0; n < operands.size(); ++n) x[n] = symbol(operands[n]);
+  return symbols_.expression(i, 0, std::span(x).first(operands.size()));
+}
+
 Symbol Past::symbol(ValueId v) {
-  if (k_.f.type(v) != Type::Mask) return past_symbol(v);
+  if (k_.f.type(v) != Type::Mask) return is_pairing(v) ? pairing(v) : past_symbol(v);
   const auto [s, is_new] = known_.at(0, v.index);
   if (!is_new) return s;
-  u64 bits = 1;
-  const bool empty = (k_.f.is_const(v, &bits) && bits == 0) || k_.masks.implies(v, empty_mask_);
-  return s = empty ? kEmpty : past_symbol(v);
+  if (u64 bits = 0; k_.f.is_const(v, &bits) && (bits == 0 || bits == ~u64{0}))
+    return s = bits == 0 ? kEmpty : kFull;
+  return s = k_.masks.implies(v, empty_mask_) ? kEmpty : past_symbol(v);
 }
 
 Side::Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tables, unsigned number,

@@ -68,7 +68,8 @@ struct SideTables {
 /// What the past was, given that `empty_mask` is empty in this gang.
 class Past {
 public:
-  Past(const SideFacts& facts) : k_(facts), known_(facts.f.num_values()) {}
+  Past(const SideFacts& facts, Symbols& symbols)
+      : k_(facts), symbols_(symbols), known_(facts.f.num_values()) {}
   void assume_empty(ir::ValueId mask) {
     empty_mask_ = mask;
     known_.clear();
@@ -77,8 +78,12 @@ public:
 
 private:
   const SideFacts& k_;
+  Symbols& symbols_;
   ir::ValueId empty_mask_;
   Table<Symbol> known_; ///< of masks
+
+  [[nodiscard]] bool is_pairing(ir::ValueId v) const;
+  Symbol pairing(ir::ValueId v);
 };
 
 /// One side of a branch, followed from its first block to the join J.

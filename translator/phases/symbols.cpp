@@ -36,7 +36,7 @@ void Symbols::clear() {
 
 /// The expression behind `s`, if it has operands.
 const Symbols::Node* Symbols::node(Symbol s) const {
-  if (s < kExpression || s >= kEmpty) return nullptr;
+  if (s < kExpression || s >= kFull) return nullptr;
   const Node& n = nodes_[s - kExpression];
   return n.count == 0 ? nullptr : &n;
 }
@@ -63,10 +63,7 @@ Symbol Symbols::expression(InstId i, unsigned r, std::span<const Symbol> x) {
   const Inst& inst = f_[i];
   if (f_.type(f_.result(i, r)) == Type::Mask)
     if (const Symbol s = simplify(inst.op, x); s != kTop) return s;
-  if (inst.op == Op::U64ToMask || inst.op == Op::MaskToU64) // a conversion back
-    if (const Node* n = node(x[0]);
-        n != nullptr && n->op == (inst.op == Op::U64ToMask ? Op::MaskToU64 : Op::U64ToMask))
-      return operand(*n, 0);
+  if (const Symbol s = conversion_back(inst.op, x); s != kTop) return s;
   Node n = {inst.op, static_cast<u8>(r), fp_key(inst.fp), static_cast<u16>(x.size()), 0, inst.imm, 0};
   n.hash = mix(mix(u64{static_cast<u8>(inst.op)} << 16 | u64{n.result} << 8 | n.fp, inst.imm), x.size());
   for (const Symbol s : x) n.hash = mix(n.hash, s);
@@ -83,8 +80,28 @@ Symbol Symbols::expression(InstId i, unsigned r, std::span<const Symbol> x) {
   return kExpression + slot->node;
 }
 
+/// What is put together or converted again as it was; kTop if it was not.
+Symbol Symbols::conversion_back(Op op, std::span<const Symbol> x) const {
+  const auto made_by = [&](unsigned n, Op wanted) {
+    const Node* from = node(x[n]);
+    return from != nullptr && from->op == wanted ? from : nullptr;
+  };
+  const Node *a = nullptr, *b = nullptr;
+  switch (op) {
+  case Op::U64ToMask: return (a = made_by(0, Op::MaskToU64)) != nullptr ? operand(*a, 0) : kTop;
+  case Op::MaskToU64: return (a = made_by(0, Op::U64ToMask)) != nullptr ? operand(*a, 0) : kTop;
+  case Op::Lo: return (a = made_by(0, Op::Join)) != nullptr ? operand(*a, 0) : kTop;
+  case Op::Hi: return (a = made_by(0, Op::Join)) != nullptr ? operand(*a, 1) : kTop;
+  case Op::Join:
+    a = made_by(0, Op::Lo);
+    b = made_by(1, Op::Hi);
+    return a != nullptr && b != nullptr && operand(*a, 0) == operand(*b, 0) ? operand(*a, 0) : kTop;
+  default: return kTop;
+  }
+}
+
 bool Symbols::subset(Symbol a, Symbol b, unsigned depth) const {
-  if (a == b || a == kEmpty) return true;
+  if (a == b || a == kEmpty || b == kFull) return true;
   if (depth > kMaxDepth) return false;
   const Node *na = node(a), *nb = node(b);
   if (na == nullptr && nb == nullptr && is_past(a) && is_past(b))
@@ -108,6 +125,7 @@ Symbol Symbols::simplify(Op op, std::span<const Symbol> x) const {
   case Op::AndNot:
     if (subset(x[0], x[1])) return kEmpty;
     return x[1] == kEmpty ? x[0] : kTop;
+  case Op::Not: return x[0] == kEmpty ? kFull : x[0] == kFull ? kEmpty : kTop;
   case Op::Or:
     if (subset(x[0], x[1])) return x[1];
     return subset(x[1], x[0]) ? x[0] : kTop;

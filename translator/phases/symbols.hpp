@@ -11,7 +11,8 @@ namespace lanewise::phases {
 /// Equal symbols are equal values.
 using Symbol = u64;
 inline constexpr Symbol kTop = ~u64{0}; ///< not known yet
-inline constexpr Symbol kConflict = kTop - 1, kEmpty = kTop - 2;
+inline constexpr Symbol kConflict = kTop - 1;
+inline constexpr Symbol kEmpty = kTop - 2, kFull = kTop - 3; ///< masks
 
 /// The value `v` of the past.
 inline Symbol past_symbol(ir::ValueId v) { return v.index; }
@@ -56,6 +57,7 @@ private:
   [[nodiscard]] Symbol operand(const Node& n, unsigned i) const { return operands_[n.first + i]; }
   [[nodiscard]] bool equal(const Node& a, const Node& b, std::span<const Symbol> x) const;
   [[nodiscard]] bool subset(Symbol a, Symbol b, unsigned depth = 0) const;
+  [[nodiscard]] Symbol conversion_back(ir::Op op, std::span<const Symbol> x) const;
   [[nodiscard]] Symbol simplify(ir::Op op, std::span<const Symbol> x) const;
   [[nodiscard]] Slot& slot_of(const Node& n, std::span<const Symbol> x);
   void grow();
