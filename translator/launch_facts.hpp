@@ -41,6 +41,8 @@ struct LaunchFacts {
   /// Along x, each of `lanes` neighbouring lanes (counted from a multiple of `lanes`) has the id of the one
   /// before plus 1.
   [[nodiscard]] bool x_counts(u32 lanes) const { return is_line() || rows_are_multiples_of(lanes); }
+  /// Along x, lane 0 of every `lanes` neighbouring lanes has id 0.
+  [[nodiscard]] bool x_restarts(u32 lanes) const { return workgroup[0] == lanes && full_waves(); }
   /// `lanes` neighbouring lanes have the same id along `axis` (1 or 2).
   [[nodiscard]] bool is_uniform(u32 axis, u32 lanes) const {
     if (!knows_workgroup()) return false;

@@ -9,6 +9,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/phases.hpp"
+#include "translator/phases/unify_gangs.hpp"
 #include "translator/x86/engine.hpp"
 #include "translator/x86/interleave.hpp"
 
@@ -108,7 +109,8 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
            [&](ir::Function& g) { passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes); })
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
-      .run("eliminate_dead_code", passes::eliminate_dead_code);
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("hoist", passes::hoist);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
   return std::move(passes).result();
@@ -171,6 +173,7 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
     return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
   phases::Plan plan = phases::form_phases(f, gang_lanes(options.simd));
+  phases::unify_gangs(f, plan);
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
   stats.phases = static_cast<u32>(plan.phases.size());

@@ -283,6 +283,8 @@ TEST(Errors, SayWhatWasExpected) {
   EXPECT_EQ(message("global_load_dword v0, v[0:1], off offset:4096"), "2:35: 'offset' takes -4096 to 4095\n");
   EXPECT_EQ(message("v_bfe_u32 v0, v1, v2, v3 clamp"), "2:26: 'clamp' is not possible on this instruction\n");
   EXPECT_EQ(message("buffer_load_dword v0, v1, s[0:3], 0"), "2:23: expected 'off'\n");
+  EXPECT_EQ(message("s_load_dword s0, s[0:1], 0x7fffffffffffffff", "gfx600"),
+            "2:26: the offset is a number from 0 to 255 on gfx600\n");
   EXPECT_EQ(message("s_waitcnt vmcnt(64)"), "2:17: vmcnt is a number from 0 to 63\n");
   EXPECT_EQ(message("s_getreg_b32 s0, hwreg(HW_REG_NONE)"),
             "2:24: unknown hardware register 'HW_REG_NONE'\n");

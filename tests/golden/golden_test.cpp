@@ -10,6 +10,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/phases.hpp"
+#include "translator/phases/unify_gangs.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -60,6 +61,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},
       {"merge_rows", passes::merge_rows},
+      {"hoist", passes::hoist},
       {"use_launch_facts",
        [](ir::Function& g) {
          g.launch = launch_facts();
@@ -81,6 +83,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     f.launch.ragged = {};
     f.launch.sgpr_max = {0xffff};
     passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096);
+    return true;
+  }
+  if (name == "unify_gangs") {
+    const phases::Plan plan = phases::form_phases(f, 16);
+    phases::unify_gangs(f, plan);
     return true;
   }
   if (name == "form_phases16" || name == "form_phases8") {

@@ -151,5 +151,56 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
         }
 }
 
+/// Bytes and half-words in steps of dwords, wherever they begin in their dwords.
+TEST(AddressForms, NarrowElementsInRowsOfDwords) {
+  alignas(64) std::array<u8, 2048> memory{};
+  for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 29 + n / 256 + 100);
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 stride : {4u, 8u, 28u})
+        for (const u32 start : {0u, 1u, 2u, 3u, 65u})
+          for (const char* element : {"1", "1 sext", "2", "2 sext"}) {
+            SCOPED_TRACE(fmt::format("{} bytes, stride {} from {}, lanes {:#x}, AVX-512 {}", element, stride,
+                                     start, exec, simd == translator::Simd::Avx512));
+            alignas(64) u32 row[64] = {};
+            run_program(
+                fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n"
+                            "  v13:g32 = mul v9, v12\n  v19:g32 = add v13, v10\n  v20:g64 = zext v19\n"
+                            "  v21:g64 = splat v2\n  v22:g64 = add v20, v21\n"
+                            "  v23:v32 = load v22, v7 #0x2 {{global {} row {}}}\n"
+                            "  store v18, v23, v7 {{global 4 row 4}}\n",
+                            stride, element, stride),
+                simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
+            for (u32 l = 0; l < 64; ++l) {
+              const u8* at = memory.data() + start + 2 + std::size_t{l} * stride;
+              const bool sign = element[1] != 0;
+              const u32 value = element[0] == '1' ? sign ? static_cast<u32>(static_cast<i8>(*at)) : *at
+                                : sign            ? static_cast<u32>(static_cast<i16>(load_le<u16>(at)))
+                                                  : load_le<u16>(at);
+              EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 0u) << "lane " << l;
+            }
+          }
+}
+
+/// Scalar sums whose terms are shifted, constant or needed again.
+TEST(AddressForms, ScaledSums) {
+  for (const translator::Simd simd : widths()) {
+    alignas(64) u32 row[64] = {};
+    run_program("  v11:u32 = const #0xfffffff8\n  v12:u32 = const #0x3\n  v13:u32 = shl v6, v12\n"
+                "  v19:u32 = add v11, v13\n"                           // constant + scaled
+                "  v20:u32 = add v19, v6\n"                            // both again
+                "  v21:u32 = shl v20, v15\n  v22:u32 = add v21, v19\n" // scaled first
+                "  v23:u32 = const #0x7\n  v24:u32 = add v22, v23\n  v25:u32 = add v24, v22\n"
+                "  v26:u64 = zext v25\n  v27:u64 = const #0x123456789\n  v28:u64 = shl v26, v12\n"
+                "  v29:u64 = add v27, v28\n" // a wide constant that is no immediate
+                "  v30:u32 = lo v29\n  v31:u32 = hi v29\n  v32:v32 = splat v30\n  v33:v32 = splat v31\n"
+                "  v34:v32 = xor v32, v33\n  store v18, v34, v7 {global 4 row 4}\n",
+                simd, ~u64{0}, 0, 0x9000'0001, row);
+    const u32 a = 0xffff'fff8u + (0x9000'0001u << 3), b = a + 0x9000'0001u, c = (b << 2) + a;
+    const u64 sum = 0x1'2345'6789 + (u64{c + 7 + c} << 3);
+    EXPECT_EQ(row[0], static_cast<u32>(sum) ^ static_cast<u32>(sum >> 32));
+  }
+}
+
 } // namespace
 } // namespace lanewise::x86::test

@@ -97,6 +97,8 @@ public:
   [[nodiscard]] u32 num_insts() const { return static_cast<u32>(insts_.size()); }
   [[nodiscard]] u32 num_blocks() const { return static_cast<u32>(blocks.size()); }
   [[nodiscard]] Type type(ValueId v) const { return values_[v.index].type; }
+  /// Its definition and uses must allow it.
+  void set_type(ValueId v, Type t) { values_[v.index].type = t; }
 
   [[nodiscard]] std::span<ValueId> operands(InstId i) {
     const Inst& inst = insts_[i.index];

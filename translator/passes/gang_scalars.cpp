@@ -1,5 +1,7 @@
 #include "translator/passes/gang_scalars.hpp"
 
+#include "translator/ir/evaluate.hpp"
+
 #include <algorithm>
 
 namespace lanewise::passes {
@@ -28,6 +30,16 @@ GangScalars::Place GangScalars::before(InstId i) { return {&before_[i.index], f_
 
 ValueId GangScalars::emit(const Place& at, const Inst& proto, std::initializer_list<ValueId> operands,
                           Type t) {
+  std::vector<u64> bits;
+  for (const ValueId v : operands)
+    if (u64 x = 0; f_.is_const(v, &x)) bits.push_back(x);
+  if (proto.op != Op::Const && bits.size() == operands.size())
+    if (const auto known = evaluate(proto.op, t, f_.type(*operands.begin()), proto.imm, bits)) {
+      Inst constant;
+      constant.op = Op::Const;
+      constant.imm = *known;
+      return emit(at, constant, {}, t);
+    }
   const InstId i = f_.make(proto, {operands.begin(), operands.size()}, {&t, 1});
   f_[i].block = at.block;
   f_[i].pc = at.pc;
@@ -39,7 +51,9 @@ ValueId GangScalars::as_gang(const Place& at, ValueId v) {
   const Type t = f_.type(v);
   if (is_gang(t)) return v;
   Inst proto;
-  proto.op = Op::Splat;
+  const bool constant = f_.is_const(v, &proto.imm);
+  proto.op = constant ? Op::Const : Op::Splat;
+  if (constant) return emit(at, proto, {}, gang_type(t));
   return emit(at, proto, {v}, gang_type(t));
 }
 
@@ -113,8 +127,11 @@ ValueId GangScalars::of_instruction(ValueId v) {
   Inst proto;
   proto.op = inst.op;
   if (inst.op == Op::Splat) return f_.operands(i)[0];
-  if (inst.op == Op::Const) {
-    proto.imm = inst.imm;
+  const bool starts_at_0 =
+      inst.op == Op::InitVgpr && inst.imm == 0 && f_.launch.x_restarts(shapes_.gang_lanes());
+  if (inst.op == Op::Const || starts_at_0) {
+    proto.op = Op::Const;
+    proto.imm = starts_at_0 ? 0 : inst.imm;
     return emit(at, proto, {}, uniform_type(f_.type(v)));
   }
   if (!sinks_through(i)) {

@@ -86,6 +86,7 @@ bool LaneShapes::is_exact(ValueId v, bool is_signed) const {
   if (!s.strided()) return false;
   if (s.stride == 0) return true;
   const u64 limit = is_signed ? u64{1} << 31 : u64{1} << 32;
+  if (changing_bits(s) < limit) return true; // Nothing is carried out of the bits that change.
   // A lane below the limit by less than the stride would be followed by one that wraps.
   return s.stride > 0 && limits_.max(v) < limit - static_cast<u64>(s.stride);
 }

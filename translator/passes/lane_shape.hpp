@@ -30,6 +30,7 @@ public:
   /// wraps.
   [[nodiscard]] bool is_exact(ir::ValueId v, bool is_signed) const;
   [[nodiscard]] const ValueLimits& limits() const { return limits_; }
+  [[nodiscard]] unsigned gang_lanes() const { return gang_lanes_; }
 
 private:
   const ir::Function& f_;

@@ -49,6 +49,9 @@ void legalize(ir::Function& f);
 /// vectors were made of is left to eliminate_dead_code.
 void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes);
 
+/// Moves what does not change in a loop in front of it, where that takes no more registers.
+void hoist(ir::Function& f);
+
 /// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
 void merge_rows(ir::Function& f);
 

@@ -25,7 +25,8 @@ bool is_row_access(const Inst& inst) {
 
 class DeadRows {
 public:
-  explicit DeadRows(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), facts_(f, cfg_, dom_) {}
+  explicit DeadRows(Function& f)
+      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), facts_(f, cfg_, dom_) {}
 
   void run() {
     live_in_.resize(f_.num_blocks());

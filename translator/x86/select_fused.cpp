@@ -1,5 +1,6 @@
-// AVX-512: an operation whose only user selects between it and another value under a mask is done under that
-// mask, and a comparison whose only user narrows it by another mask is, too.
+// Instructions that their only user emits. AVX-512: an operation whose user selects between it and another
+// value under a mask is done under that mask, and a comparison whose user narrows it by another mask is, too.
+// A scalar that is shifted to be added becomes the scaled index of a lea.
 #include "translator/x86/select_float.hpp"
 
 namespace lanewise::x86 {
@@ -29,7 +30,6 @@ bool Selector::is_narrowable(InstId i) const {
 
 /// Marks what is emitted together with its user, in the same block and not far behind.
 void Selector::find_fused(IrBlockId b) {
-  if (!avx512()) return;
   const auto& insts = f_[b].insts;
   std::unordered_map<u32, u32> position;
   const auto near = [&](ValueId v, u32 at) -> InstId {
@@ -42,6 +42,17 @@ void Selector::find_fused(IrBlockId b) {
     position[insts[n].index] = n;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
+    if (inst.op == Op::Add && ir::is_scalar(type(operands[0]))) {
+      for (const unsigned o : {1u, 0u}) {
+        const InstId shift = near(operands[o], n);
+        if (!shift.valid() || !is_scale(shift) || is_hoistable(shift)) continue;
+        fused_[shift.index] = true;
+        const InstId extension = near(f_.operands(shift)[0], n);
+        if (extension.valid() && f_[extension].op == Op::ZExt) fused_[extension.index] = true;
+        break;
+      }
+    }
+    if (!avx512()) continue;
     if (inst.op == Op::Select && type(operands[0]) == Type::Mask && type(operands[1]) == Type::V32) {
       if (const InstId def = near(operands[1], n); def.valid() && is_maskable(def, operands[2]))
         fused_[def.index] = true;
@@ -54,6 +65,44 @@ void Selector::find_fused(IrBlockId b) {
       }
     }
   }
+}
+
+/// Shifts left by what an address can.
+bool Selector::is_scale(InstId i) const {
+  u64 amount = 0;
+  return f_[i].op == Op::Shl && f_.is_const(f_.operands(i)[1], &amount) && amount >= 1 && amount <= 3;
+}
+
+/// A sum of scalars that takes no copy of what is used again.
+VReg Selector::uniform_add(InstId i) {
+  const bool wide = ir::is_wide(type(f_.result(i)));
+  const View view = wide ? View::R64 : View::R32;
+  std::array<ValueId, 2> x = {f_.operands(i)[0], f_.operands(i)[1]};
+  if (is_fused(x[0]) || (f_.is_const(x[0]) && !is_fused(x[1]))) std::swap(x[0], x[1]);
+  const auto lea = [&](const Operand& sum) { return b_->def(Inst::kIdLea, view, {sum}); };
+  const auto immediate = [&](ValueId v, i32& value) {
+    u64 bits = 0;
+    if (!f_.is_const(v, &bits)) return false;
+    value = static_cast<i32>(bits);
+    return !wide || static_cast<i64>(bits) == value;
+  };
+  i32 value = 0;
+  if (is_fused(x[1])) {
+    const auto shift = f_.operands(f_.def_id(x[1]));
+    const auto amount = static_cast<unsigned>(f_.def(shift[1])->imm);
+    const VReg index = reg1(is_fused(shift[0]) ? f_.operands(f_.def_id(shift[0]))[0] : shift[0]);
+    const bool constant = immediate(x[0], value);
+    return lea(mem_index(constant ? VReg{} : reg1(x[0]), index, amount, constant ? value : 0, View::R64));
+  }
+  const bool used_again = use_counts_[x[0].index] > 1;
+  if (immediate(x[1], value)) {
+    if (used_again) return lea(mem(reg1(x[0]), value, View::R64));
+    return b_->def_tied(Inst::kIdAdd, view, reg1(x[0]), {imm(value)});
+  }
+  if (used_again && use_counts_[x[1].index] > 1)
+    return lea(mem_index(reg1(x[0]), reg1(x[1]), 0, 0, View::R64));
+  if (used_again) std::swap(x[0], x[1]);
+  return b_->def_tied(Inst::kIdAdd, view, reg1(x[0]), {wide ? r64(reg1(x[1])) : r32(reg1(x[1]))});
 }
 
 bool Selector::is_fused(ValueId v) const {

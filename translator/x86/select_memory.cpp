@@ -284,10 +284,7 @@ VReg Selector::load_part(const ir::MemAttr& attr, VReg address, const Access& a)
   b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
   const VReg whole = masked_load(a.mask, mem(address, a.disp));
   const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
-  const VReg low = b_->op(Inst::kIdVpsrld, whole, xmm(count));
-  const unsigned unused = 32 - 8u * attr.bytes;
-  const VReg top = shl_imm(low, unused);
-  return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
+  return extended(attr, b_->op(Inst::kIdVpsrld, whole, xmm(count)));
 }
 
 void Selector::store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data) {

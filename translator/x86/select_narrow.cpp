@@ -36,6 +36,34 @@ VReg Selector::load_narrow_lanes(InstId i, const Access& a) {
   return b_->load_vec(temp(kTempResults, View::Full));
 }
 
+VReg Selector::extended(const ir::MemAttr& attr, VReg low) {
+  const unsigned unused = 32 - 8u * attr.bytes;
+  const VReg top = shl_imm(low, unused);
+  return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
+}
+
+/// From one scalar base in steps of whole dwords: the elements lie alike in their dwords.
+VReg Selector::load_narrow_row(InstId i, const Access& a) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const VReg first = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
+  const VReg offset = b_->op_r32_tied(Inst::kIdAnd, first, imm(3));
+  const auto gathered = [&] {
+    Access dwords = a;
+    dwords.base = b_->op_r64_tied(Inst::kIdAnd, first, imm(-4));
+    dwords.disp = 0;
+    const VReg bits = b_->op_r32_tied(Inst::kIdShl, offset, imm(3));
+    const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(bits)});
+    return extended(attr, b_->op(Inst::kIdVpsrld, gather_dwords(dwords, 0), xmm(count)));
+  };
+  if (attr.bytes == 1) return gathered();
+  VReg result;
+  b_->emit(Inst::kIdCmp, {r32(offset), imm(3)});
+  hot_or_cold(
+      CondCode::kEqual, {&result, 1}, [&] { result = gathered(); },
+      [&] { result = load_narrow_lanes(i, a); });
+  return result;
+}
+
 VReg Selector::load_narrow(InstId i, const Access& a) {
   const ir::MemAttr& attr = f_[i].mem;
   if (a.uniform()) return load_narrow_lanes(i, a);
@@ -47,10 +75,7 @@ VReg Selector::load_narrow(InstId i, const Access& a) {
     dwords.wide = true;
     dwords.disp = 0;
     for (unsigned p = 0; p < 2; ++p) dwords.index.r[p] = vand(at.r[p], b_->splat64(~u64{3}));
-    const VReg low = b_->op(Inst::kIdVpsrlvd, gather_dwords(dwords, 0), shl_imm(offset, 3));
-    const unsigned unused = 32 - 8u * attr.bytes;
-    const VReg top = shl_imm(low, unused);
-    return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
+    return extended(attr, b_->op(Inst::kIdVpsrlvd, gather_dwords(dwords, 0), shl_imm(offset, 3)));
   };
   if (attr.bytes == 1) return gathered();
   const VReg across = mask_and(compare(ir::IntPred::Eq, offset, b_->splat32(3), false), a.mask);

@@ -27,23 +27,6 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
   }
 }
 
-/// Goes on behind whichever way was taken.
-template <class Hot, class Cold>
-void Selector::hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold) {
-  const BlockId slow = b_->add_block(true), fast = b_->add_block(), join = b_->add_block();
-  std::array<VReg, 4> params{};
-  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
-  b_->branch(cold_if, slow, fast);
-  b_->at(fast);
-  hot();
-  b_->jump(join, out);
-  b_->at(slow);
-  cold();
-  b_->jump(join, out);
-  b_->at(join);
-  std::copy_n(params.begin(), out.size(), out.begin());
-}
-
 void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
   if (f_[i].op == Op::Load) return load_scattered(i, a, out);
   const auto operands = f_.operands(i);
@@ -82,6 +65,10 @@ void Selector::row_access(InstId i, VReg base, i64 stride, std::span<VReg> out) 
     hot_or_cold(partial, out, hot, [&] { scattered(i, spread, out); });
   };
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
+    if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
+      out[0] = load_narrow_row(i, spread);
+      return;
+    }
     if (bytes != 8 && bytes != 16) return scattered(i, spread, out);
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, stride); });
     return whole_gang([&] { load_spaced(i, a, stride, out); });

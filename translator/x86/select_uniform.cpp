@@ -11,8 +11,8 @@ struct UniformBinary {
   u32 id;
 };
 constexpr UniformBinary kTwoOperand[] = {
-    {Op::Add, Inst::kIdAdd}, {Op::Sub, Inst::kIdSub}, {Op::And, Inst::kIdAnd},
-    {Op::Or, Inst::kIdOr},   {Op::Xor, Inst::kIdXor}, {Op::Mul, Inst::kIdImul},
+    {Op::Sub, Inst::kIdSub}, {Op::And, Inst::kIdAnd},  {Op::Or, Inst::kIdOr},
+    {Op::Xor, Inst::kIdXor}, {Op::Mul, Inst::kIdImul},
 };
 
 constexpr CondCode kConditions[] = {
@@ -49,6 +49,7 @@ bool Selector::uniform_inst(InstId i) {
     }
 
   switch (inst.op) {
+  case Op::Add: return set(result, uniform_add(i)), true;
   case Op::AndNot:
     return set(result, b_->def(Inst::kIdAndn, view, {sized(in(1), wide), sized(in(0), wide)})), true;
   case Op::Not:

@@ -164,6 +164,8 @@ private:
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
+  [[nodiscard]] bool is_scale(InstId i) const;
+  VReg uniform_add(InstId i);
   [[nodiscard]] bool is_fused(ValueId v) const;
   VReg masked_operation(InstId i, VReg mask, VReg old);
   VReg narrowed_comparison(InstId i, VReg mask);
@@ -260,8 +262,22 @@ private:
   VReg lane_offsets(i64 stride);
   Regs lane_addresses(InstId i); ///< for those who need the vector
   void scattered(InstId i, const Access& a, std::span<VReg> out);
+  /// Goes on behind whichever way was taken.
   template <class Hot, class Cold>
-  void hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold);
+  void hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold) {
+    const BlockId slow = b_->add_block(true), fast = b_->add_block(), join = b_->add_block();
+    std::array<VReg, 4> params{};
+    for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+    b_->branch(cold_if, slow, fast);
+    b_->at(fast);
+    hot();
+    b_->jump(join, out);
+    b_->at(slow);
+    cold();
+    b_->jump(join, out);
+    b_->at(join);
+    std::copy_n(params.begin(), out.size(), out.begin());
+  }
   void test_all(VReg mask, CondCode& if_not_all);
   void register_access(InstId i, std::span<VReg> out); // select_registers.cpp
   void perform_or_call(InstId i, std::span<VReg> out);
@@ -293,7 +309,9 @@ private:
   // select_narrow.cpp
   VReg load_narrow(InstId i, const Access& a);
   VReg load_narrow_lanes(InstId i, const Access& a);
-  Regs exact_addresses(const Access& a); ///< V64 of each lane
+  VReg load_narrow_row(InstId i, const Access& a);
+  VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
+  Regs exact_addresses(const Access& a);            ///< V64 of each lane
   // select_spaced.cpp
   struct Spacing {
     i64 stride; ///< bytes from lane to lane
