@@ -11,7 +11,8 @@ namespace lanewise::x86 {
 
 inline constexpr u8 kNone = 0xff;
 
-/// Where a live value is at a block's border. Without a register it is in its slot, or to be rematerialised.
+/// Where a value is at a block's border. One that is alive and not listed is in its slot, or to be
+/// rematerialised.
 struct ValueAt {
   VReg value;
   u8 reg;
@@ -43,8 +44,9 @@ private:
   // Borders of blocks.
   void enter_block(u32 b);
   void merge_predecessors(u32 b);
-  void select_entry_values(u32 b, unsigned c, bool loop_entry, std::vector<Candidate>& candidates);
-  void place_entry_values(u32 b, unsigned c, std::span<const Candidate> chosen);
+  void collect_candidates(u32 b, bool loop_entry);
+  void select_entry_values(u32 b, unsigned c, bool loop_entry);
+  void place_entry_values(u32 b, unsigned c);
   void settle_unplaced(u32 b);
   void leave_block(u32 b);
   void hint_successors(u32 b);
@@ -69,9 +71,8 @@ private:
   void evict(unsigned c, u8 r);
   bool store_before_loop(VReg v);
   [[nodiscard]] bool stored_around(VReg v, u32 b) const {
-    return stored_in_loop_[v.index] != kNever && in_loop(b, stored_in_loop_[v.index]);
+    return stored_in_loop_[v.index] != kNever && live_.in_loop(b, stored_in_loop_[v.index]);
   }
-  [[nodiscard]] bool in_loop(u32 b, u32 header) const;
   [[nodiscard]] u32 entry_weight(u32 b) const;
   void bind(unsigned c, u8 r, VReg v);
   void unbind(unsigned c, u8 r);
@@ -103,9 +104,27 @@ private:
   std::vector<Source> remat_source_;
   std::vector<u32> next_;
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
-  // Merging of predecessors, valid for values with seen_ == block.
-  std::vector<u32> seen_;
-  std::vector<u8> count_, preferred_, all_stored_;
+  /// What the predecessors of a block that are already allocated end with.
+  struct Merged {
+    u32 block = kNever;     ///< of which this holds; elsewhere the value is in none of their registers
+    u8 count = 0;           ///< how many have it in a register
+    u8 preferred = kNone;   ///< the register
+    bool all_stored = true; ///< its slot holds it at the end of all of them
+    bool listed = false;    ///< among the candidates
+  };
+  std::vector<Merged> merged_;
+  std::vector<VReg> merged_values_;
+  Merged& merged(VReg v) {
+    Merged& m = merged_[v.index];
+    if (m.block != block_) m = {block_};
+    return m;
+  }
+  std::vector<Candidate> candidates_[kNumClasses];
+  struct Border { ///< how an edge finds what its target starts with
+    u32 edge = kNever;
+    bool stored = false;
+  };
+  std::vector<Border> border_;
 
   // Register files.
   u32 allowed_[kNumClasses], occupied_[kNumClasses] = {}, locked_[kNumClasses] = {};
@@ -113,7 +132,14 @@ private:
 
   u32 block_ = 0, position_ = 0;
   std::vector<Use> uses_;
-  std::vector<std::vector<ValueAt>> entry_, exit_;
+  /// The values in registers where a block starts, by number, then its parameters; and where it ends.
+  std::vector<ValueAt> entries_, exits_;
+  std::vector<StepRange> entry_, exit_; ///< per block
+  std::vector<u32> entry_through_;      ///< per block: how many of its entries are no parameters
+  [[nodiscard]] std::span<ValueAt> at_entry(u32 b) {
+    return {entries_.data() + entry_[b].first, entry_[b].count};
+  }
+  [[nodiscard]] std::span<ValueAt> at_exit(u32 b) { return {exits_.data() + exit_[b].first, exit_[b].count}; }
   std::vector<Transfer> transfers_;
   std::vector<Step>
       raw_; ///< steps with slots named by value; a Store with index2 = 1 is redundant for at_def_ values

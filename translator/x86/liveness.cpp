@@ -1,294 +1,264 @@
 #include "translator/x86/liveness.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace lanewise::x86 {
+
 namespace {
 
-class Analysis {
-public:
-  explicit Analysis(const Part& part) : part_(part) {}
+constexpr std::ptrdiff_t kUsesCompared = 4;
 
-  Liveness run() {
-    number_blocks();
-    find_dominators();
-    find_loops();
-    number_blocks();
-    collect_definitions();
-    find_live_ins();
-    next_.assign(part_.classes.size(), kNever);
-    result_.pressure.resize(part_.blocks.size());
-    result_.next_use.assign(part_.operands.size(), kNever);
-    result_.next_use2.assign(part_.operands.size(), kNever);
-    // The first round has no distances around back edges yet; the second sees them.
-    for (int round = 0; round < 2; ++round)
-      for (auto b = result_.order.rbegin(); b != result_.order.rend(); ++b) scan_block(*b);
-    widen_pressure_to_loops();
-    return std::move(result_);
-  }
+} // namespace
 
-private:
-  void number_blocks();
-  void find_dominators();
-  void find_loops();
-  void collect_definitions();
-  void find_live_ins();
-  void mark_live(VReg v, u32 block);
-  void scan_block(u32 b);
-  void widen_pressure_to_loops();
-  u32 common_dominator(u32 a, u32 b) const;
-  [[nodiscard]] bool dominates(u32 a, u32 b) const;
-  [[nodiscard]] u32 exit_penalty(u32 from, u32 to) const;
-
-  const Part& part_;
-  Liveness result_;
-  std::vector<u32> idom_;
-  std::vector<u32> next_, worklist_;
-};
-
-// The successor visited last comes first in the order. That is the fall-through; once loops are known, it is
-// the one that stays in the loop, so that a loop's blocks lie together.
-void Analysis::number_blocks() {
-  const std::size_t n = part_.blocks.size();
-  result_.order.clear();
-  result_.rank.assign(n, kNever);
-  result_.preds.assign(n, {});
-  result_.depth.resize(n, 0);
-  std::vector<u8> seen(n, 0);
-  std::vector<std::pair<u32, u32>> stack = {{0, 0}};
-  seen[0] = 1;
-  while (!stack.empty()) {
-    auto& [b, i] = stack.back();
-    const Terminator& t = part_.blocks[b].term;
-    if (i == t.num_targets()) {
-      result_.order.push_back(b);
-      stack.pop_back();
-      continue;
-    }
-    bool swap = t.num_targets() == 2 && result_.depth[t.target[0].index] > result_.depth[t.target[1].index];
-    u32 target = t.target[i ^ static_cast<u32>(swap)].index;
-    ++i;
-    if (!seen[target]) {
-      seen[target] = 1;
-      stack.emplace_back(target, 0);
-    }
-  }
-  std::reverse(result_.order.begin(), result_.order.end());
-  for (u32 i = 0; i < result_.order.size(); ++i) result_.rank[result_.order[i]] = i;
-  for (u32 b : result_.order) {
-    const Terminator& t = part_.blocks[b].term;
-    for (u32 i = 0; i < t.num_targets(); ++i) result_.preds[t.target[i].index].push_back({b, i});
-  }
+Liveness::Liveness(const Part& part) : BlockOrder(part), part_(part) {
+  collect_definitions();
+  collect_uses();
+  number_values();
+  find_live_ins();
+  next_.assign(part.classes.size(), kNever);
+  stamp_.assign(part.classes.size(), kNever);
+  pressure.resize(part.blocks.size());
+  next_use.assign(part.operands.size(), kNever);
+  next_use2.assign(part.operands.size(), kNever);
+  for (auto b = order.rbegin(); b != order.rend(); ++b) scan_block(*b);
+  widen_pressure_to_loops();
 }
 
-u32 Analysis::common_dominator(u32 a, u32 b) const {
-  while (a != b) {
-    while (result_.rank[a] > result_.rank[b]) a = idom_[a];
-    while (result_.rank[b] > result_.rank[a]) b = idom_[b];
-  }
-  return a;
-}
-
-bool Analysis::dominates(u32 a, u32 b) const {
-  while (result_.rank[b] > result_.rank[a]) b = idom_[b];
-  return a == b;
-}
-
-void Analysis::find_dominators() {
-  idom_.assign(part_.blocks.size(), kNever);
-  idom_[0] = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (u32 b : result_.order) {
-      if (b == 0) continue;
-      u32 dom = kNever;
-      for (Pred p : result_.preds[b])
-        if (idom_[p.from] != kNever) dom = dom == kNever ? p.from : common_dominator(dom, p.from);
-      changed |= idom_[b] != dom;
-      idom_[b] = dom;
-    }
-  }
-}
-
-// Natural loops, inner ones first, so that walking up from a latch can jump over loops already found.
-void Analysis::find_loops() {
-  const std::size_t n = part_.blocks.size();
-  result_.depth.assign(n, 0);
-  result_.loop_header.assign(n, kNever);
-  auto& parent = result_.loop_parent;
-  parent.assign(n, kNever);
-  auto outermost = [&](u32 b) {
-    u32 h = result_.loop_header[b];
-    if (h == kNever) return b;
-    while (parent[h] != kNever) h = parent[h];
-    return h;
-  };
-  for (auto it = result_.order.rbegin(); it != result_.order.rend(); ++it) {
-    const u32 header = *it;
-    worklist_.clear();
-    for (Pred p : result_.preds[header])
-      if (dominates(header, p.from)) worklist_.push_back(p.from);
-    if (worklist_.empty()) continue;
-    result_.loop_header[header] = header;
-    while (!worklist_.empty()) {
-      u32 b = outermost(worklist_.back());
-      worklist_.pop_back();
-      if (b == header) continue;
-      if (result_.loop_header[b] == kNever)
-        result_.loop_header[b] = header;
-      else
-        parent[b] = header;
-      for (Pred p : result_.preds[b]) worklist_.push_back(p.from);
-    }
-  }
-  for (u32 b : result_.order)
-    for (u32 h = result_.loop_header[b]; h != kNever; h = parent[h]) ++result_.depth[b];
-}
-
-void Analysis::collect_definitions() {
-  result_.def_block.assign(part_.classes.size(), kNever);
-  result_.def_operand.assign(part_.classes.size(), kNever);
-  result_.param_distance.assign(part_.classes.size(), kNever);
-  for (u32 b : result_.order) {
+void Liveness::collect_definitions() {
+  def_block.assign(part_.classes.size(), kNever);
+  def_operand.assign(part_.classes.size(), kNever);
+  param_distance.assign(part_.classes.size(), kNever);
+  for (const u32 b : order) {
     const Block& block = part_.blocks[b];
-    for (VReg p : block.params) result_.def_block[p.index] = b;
+    for (const VReg p : block.params) def_block[p.index] = b;
     for (const LInst& inst : block.insts)
       for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i)
         if (const Operand& o = part_.operands[i]; o.is_def() && o.reg.is_virtual()) {
-          result_.def_block[o.reg.index] = b;
-          result_.def_operand[o.reg.index] = i;
+          def_block[o.reg.index] = b;
+          def_operand[o.reg.index] = i;
         }
   }
 }
 
-// Walks up from one use to the definition. Lists stay free of duplicates because all uses of a value are
-// marked in a row.
-void Analysis::mark_live(VReg v, u32 block) {
-  if (result_.def_block[v.index] == block) return;
-  worklist_.assign(1, block);
-  while (!worklist_.empty()) {
-    u32 b = worklist_.back();
-    worklist_.pop_back();
-    auto& list = result_.live_in[b];
-    if (!list.empty() && list.back().value == v) continue;
-    list.push_back({v, kNever});
-    for (Pred p : result_.preds[b])
-      if (result_.def_block[v.index] != p.from) worklist_.push_back(p.from);
-  }
-}
-
-void Analysis::find_live_ins() {
-  result_.live_in.resize(part_.blocks.size());
-  // Uses by value: counting sort of (value, block), blocks of one value in a row.
-  std::vector<u32> start(part_.classes.size() + 1, 0);
-  std::vector<u32> blocks;
-  auto for_uses = [&](auto&& f) {
-    for (u32 b : result_.order) {
+/// A counting sort of (value, block in order), one entry per block.
+void Liveness::collect_uses() {
+  std::vector<u32> last(part_.classes.size(), kNever);
+  const auto for_uses = [&](auto&& f) {
+    std::fill(last.begin(), last.end(), kNever);
+    for (const u32 b : order) {
       const Block& block = part_.blocks[b];
-      for (const LInst& inst : block.insts)
+      u32 position = 0;
+      const auto use = [&](VReg v) {
+        if (!v.is_virtual() || last[v.index] == b || def_block[v.index] == b) return;
+        last[v.index] = b;
+        f(v, UsingBlock{rank[b], position});
+      };
+      for (const LInst& inst : block.insts) {
         for (const Operand& o : part_.ops(inst)) {
-          if (o.reg.is_virtual() && !o.is_def()) f(o.reg, b);
-          if (o.tied.is_virtual()) f(o.tied, b);
+          if (!o.is_def()) use(o.reg);
+          use(o.tied);
         }
+        ++position;
+      }
+      ++position;
       for (u32 n = 0; n < block.term.num_targets(); ++n)
-        for (VReg a : part_.edge_args(block.term, n))
-          if (a.is_virtual()) f(a, b);
+        for (const VReg a : part_.edge_args(block.term, n)) use(a);
     }
   };
-  for_uses([&](VReg v, u32 b) { start[v.index + 1] += result_.def_block[v.index] != b; });
-  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
-  blocks.resize(start.back());
-  std::vector<u32> fill(start.begin(), start.end() - 1);
-  for_uses([&](VReg v, u32 b) {
-    if (result_.def_block[v.index] != b) blocks[fill[v.index]++] = b;
-  });
-  for (u32 v = kNumFixed; v + 1 < start.size(); ++v)
-    for (u32 i = start[v]; i < start[v + 1]; ++i) mark_live(VReg{v}, blocks[i]);
+  first_use_.assign(part_.classes.size() + 1, 0);
+  for_uses([&](VReg v, const UsingBlock&) { ++first_use_[v.index + 1]; });
+  for (std::size_t i = 1; i < first_use_.size(); ++i) first_use_[i] += first_use_[i - 1];
+  uses_.resize(first_use_.back());
+  std::vector<u32> fill(first_use_.begin(), first_use_.end() - 1);
+  for_uses([&](VReg v, const UsingBlock& use) { uses_[fill[v.index]++] = use; });
 }
 
-u32 Analysis::exit_penalty(u32 from, u32 to) const {
-  u32 levels = result_.depth[from] > result_.depth[to] ? result_.depth[from] - result_.depth[to] : 0;
-  return levels * kLoopExit;
+void Liveness::number_values() {
+  number_.assign(part_.classes.size(), kNever);
+  for (unsigned c = 0; c < kNumClasses; ++c) {
+    class_word_[c] = static_cast<u32>(values_.size() / 64);
+    for (u32 v = kNumFixed; v < number_.size(); ++v) {
+      if (uses(VReg{v}).empty() || part_.classes[v] != static_cast<RegClass>(c)) continue;
+      number_[v] = static_cast<u32>(values_.size());
+      values_.push_back(VReg{v});
+    }
+    values_.resize(align_up(values_.size(), std::size_t{64}));
+  }
+  words_ = class_word_[kNumClasses] = static_cast<u32>(values_.size() / 64);
 }
 
-void Analysis::scan_block(u32 b) {
+void Liveness::gather_live_out(u32 b, std::vector<u64>& out) const {
+  out.assign(words_, 0);
+  const Terminator& t = part_.blocks[b].term;
+  for (u32 n = 0; n < t.num_targets(); ++n) {
+    const Row live = row(t.target[n].index);
+    for (u32 w = 0; w < words_; ++w) out[w] |= live[w];
+  }
+}
+
+void Liveness::find_live_ins() {
+  const auto bit = [](u32 n) { return u64{1} << (n % 64); };
+  bits_.assign(part_.blocks.size() * words_, 0);
+  std::vector<u32> first_def(part_.blocks.size() + 1, 0);
+  for (const VReg v : values_)
+    if (v.valid()) {
+      ++first_def[def_block[v.index] + 1];
+      for (const UsingBlock& use : uses(v)) {
+        const u32 n = number_[v.index];
+        bits_[std::size_t{order[use.rank]} * words_ + n / 64] |= bit(n);
+      }
+    }
+  for (std::size_t b = 0; b < part_.blocks.size(); ++b) first_def[b + 1] += first_def[b];
+  std::vector<u32> defs(first_def.back()), fill(first_def.begin(), first_def.end() - 1);
+  for (const VReg v : values_)
+    if (v.valid()) defs[fill[def_block[v.index]]++] = number_[v.index];
+  for (bool changed = true; changed;) {
+    changed = false;
+    bool cyclic = false;
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const u32 b = *it;
+      const Terminator& t = part_.blocks[b].term;
+      for (u32 n = 0; n < t.num_targets(); ++n) cyclic |= rank[t.target[n].index] <= rank[b];
+      gather_live_out(b, out_);
+      for (u32 d = first_def[b]; d < first_def[b + 1]; ++d) out_[defs[d] / 64] &= ~bit(defs[d]);
+      u64* mine = bits_.data() + std::size_t{b} * words_;
+      u64 fresh = 0;
+      for (u32 w = 0; w < words_; ++w) {
+        fresh |= out_[w] & ~mine[w];
+        mine[w] |= out_[w];
+      }
+      changed |= fresh != 0;
+    }
+    changed &= cyclic;
+  }
+}
+
+u32 Liveness::count(Row row, RegClass c) const {
+  u32 n = 0;
+  const auto k = static_cast<unsigned>(c);
+  for (u32 w = class_word_[k]; w < class_word_[k + 1]; ++w) n += static_cast<u32>(std::popcount(row[w]));
+  return n;
+}
+
+VReg Liveness::first_live_in(u32 b) const {
+  for (u32 w = 0; w < words_; ++w)
+    if (const u64 live = row(b)[w]; live != 0)
+      return values_[64 * w + static_cast<u32>(std::countr_zero(live))];
+  return {};
+}
+
+/// From the start of `b` to the next use of `v` behind `b`, at whose end it is alive.
+u64 Liveness::after(VReg v, u32 b) const {
+  const auto all = uses(v);
+  const auto by_rank = [](const UsingBlock& u, u32 r) { return u.rank < r; };
+  const auto next = std::lower_bound(all.begin(), all.end(), rank[b] + 1, by_rank);
+  // The next in the order may lie on the longer arm of a branch.
+  u64 forwards = kNever - 1;
+  for (auto use = next; use != all.end() && use - next < kUsesCompared; ++use)
+    forwards = std::min(forwards, use_distance(b, *use));
+  if (forwards < kLoopExit) return forwards;
+  // Nothing follows in this loop; perhaps around it.
+  for (u32 h = loop_header[b]; h != kNever; h = loop_parent[h]) {
+    if (next != all.end() && in_loop(order[next->rank], h)) break;
+    if (!is_live_in(v, h)) continue;
+    const auto around = std::lower_bound(all.begin(), all.end(), rank[h], by_rank);
+    if (around == all.end() || !in_loop(order[around->rank], h)) continue;
+    const u64 to_use = order[around->rank] == h ? around->position : use_distance(h, *around);
+    return std::min(forwards, distance_around(b, h) + to_use);
+  }
+  return forwards;
+}
+
+u32 Liveness::use_in(VReg v, u32 b) const {
+  const auto all = uses(v);
+  const auto here = std::lower_bound(all.begin(), all.end(), rank[b],
+                                     [](const UsingBlock& u, u32 r) { return u.rank < r; });
+  return here != all.end() && here->rank == rank[b] ? static_cast<u32>(&*here - uses_.data()) : kNever;
+}
+
+u32 Liveness::distance(VReg v, u32 b) const {
+  if (const u32 here = use_in(v, b); here != kNever) return uses_[here].position;
+  return static_cast<u32>(std::min<u64>(after(v, b), kNever - 1));
+}
+
+void Liveness::scan_block(u32 b) {
   const Block& block = part_.blocks[b];
   const u32 end = static_cast<u32>(block.insts.size()) + 1;
-  std::vector<u32>& touched = worklist_;
-  touched.clear();
+  gather_live_out(b, out_);
   std::array<u32, kNumClasses> live{};
-  auto& pressure = result_.pressure[b];
-  pressure = {};
-  auto see = [&](VReg v, u32 distance) {
-    u32& next = next_[v.index];
-    if (next == kNever) {
-      touched.push_back(v.index);
-      auto c = static_cast<unsigned>(part_.class_of(v));
-      pressure[c] = std::max(pressure[c], ++live[c]);
-      next = distance;
-    } else {
-      next = std::min(next, distance);
-    }
+  for (unsigned c = 0; c < kNumClasses; ++c) live[c] = count(out_.data(), static_cast<RegClass>(c));
+  auto& most = pressure[b];
+  most = live;
+  const auto is_live_out = [&](VReg v) {
+    const u32 n = number_[v.index];
+    return n != kNever && (out_[n / 64] >> (n % 64) & 1) != 0;
   };
-  auto far = [](u32 a, u32 b2) { return std::min<u64>(u64{a} + b2, kNever - 1); };
+  /// The next use of `v` behind what has been scanned.
+  const auto next = [&](VReg v) -> u32& {
+    u32& at = next_[v.index];
+    if (stamp_[v.index] == b) return at;
+    stamp_[v.index] = b;
+    return at = is_live_out(v) ? static_cast<u32>(std::min<u64>(after(v, b), kNever - 1)) : kNever;
+  };
+  const auto see = [&](VReg v, u32 distance) {
+    u32& at = next(v);
+    if (at == kNever) {
+      const auto c = static_cast<unsigned>(part_.class_of(v));
+      most[c] = std::max(most[c], ++live[c]);
+    }
+    at = distance;
+  };
   for (u32 n = 0; n < block.term.num_targets(); ++n) {
-    u32 s = block.term.target[n].index;
-    u32 base = end + exit_penalty(b, s);
-    for (const LiveIn& l : result_.live_in[s]) see(l.value, static_cast<u32>(far(l.distance, base)));
-    auto args = part_.edge_args(block.term, n);
+    const u32 s = block.term.target[n].index;
+    const u64 base = edge_length(b, s);
+    const auto args = part_.edge_args(block.term, n);
     for (u32 i = 0; i < args.size(); ++i)
-      if (args[i].is_virtual())
-        see(args[i], static_cast<u32>(far(result_.param_distance[part_.blocks[s].params[i].index], base)));
+      if (args[i].is_virtual()) {
+        const u64 there = param_distance[part_.blocks[s].params[i].index];
+        const u32 distance = static_cast<u32>(std::min<u64>({base + there, next(args[i]), kNever - 1}));
+        see(args[i], distance);
+        // What is only handed on is used where the parameter is.
+        if (const u32 use = use_in(args[i], b); use != kNever && uses_[use].position >= end)
+          uses_[use].position = distance;
+      }
   }
-  for (u32 p = static_cast<u32>(block.insts.size()); p-- > 0;) {
+  for (u32 p = end - 1; p-- > 0;) {
     const LInst& inst = block.insts[p];
     const u32 first = inst.first_operand, last = first + inst.num_operands;
     for (u32 i = first; i < last; ++i) {
       const Operand& o = part_.operands[i];
-      if (o.reg.is_virtual()) result_.next_use[i] = next_[o.reg.index];
-      if (o.tied.is_virtual()) result_.next_use2[i] = next_[o.tied.index];
+      if (o.reg.is_virtual()) next_use[i] = next(o.reg);
+      if (o.tied.is_virtual()) next_use2[i] = next(o.tied);
     }
     for (u32 i = first; i < last; ++i) {
       const Operand& o = part_.operands[i];
       if (!o.is_def() || !o.reg.is_virtual()) continue;
-      auto c = static_cast<unsigned>(part_.class_of(o.reg));
-      if (next_[o.reg.index] != kNever)
+      const auto c = static_cast<unsigned>(part_.class_of(o.reg));
+      if (next(o.reg) != kNever)
         --live[c];
       else
-        pressure[c] = std::max(pressure[c], live[c] + 1);
-      next_[o.reg.index] = kNever;
+        most[c] = std::max(most[c], live[c] + 1);
+      next(o.reg) = kNever;
     }
     for (u32 i = first; i < last; ++i) {
       const Operand& o = part_.operands[i];
-      if (o.reg.is_virtual() && !o.is_def()) {
-        see(o.reg, p);
-        next_[o.reg.index] = p;
-      }
-      if (o.tied.is_virtual()) {
-        see(o.tied, p);
-        next_[o.tied.index] = p;
-      }
+      if (o.reg.is_virtual() && !o.is_def()) see(o.reg, p);
+      if (o.tied.is_virtual()) see(o.tied, p);
     }
   }
-  for (VReg p : block.params) result_.param_distance[p.index] = next_[p.index];
-  for (LiveIn& l : result_.live_in[b]) l.distance = next_[l.value.index];
-  for (u32 v : touched) next_[v] = kNever;
+  for (const VReg p : block.params) param_distance[p.index] = next(p);
 }
 
-void Analysis::widen_pressure_to_loops() {
+void Liveness::widen_pressure_to_loops() {
   // Inner loops come later in the order, so going backwards carries their pressure to the headers around
   // them.
-  for (auto it = result_.order.rbegin(); it != result_.order.rend(); ++it) {
-    u32 h = result_.loop_header[*it];
-    if (h == *it) h = result_.loop_parent[h];
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    u32 h = loop_header[*it];
+    if (h == *it) h = loop_parent[h];
     if (h == kNever) continue;
-    for (unsigned c = 0; c < kNumClasses; ++c)
-      result_.pressure[h][c] = std::max(result_.pressure[h][c], result_.pressure[*it][c]);
+    for (unsigned c = 0; c < kNumClasses; ++c) pressure[h][c] = std::max(pressure[h][c], pressure[*it][c]);
   }
 }
-
-} // namespace
-
-Liveness analyse(const Part& part) { return Analysis(part).run(); }
 
 } // namespace lanewise::x86

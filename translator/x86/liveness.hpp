@@ -1,41 +1,20 @@
-// Block order, loops, liveness and next-use distances of one LIR part: what the register allocator decides
-// by.
+// Liveness and next-use distances of one LIR part: what the register allocator decides by.
+//
+// Nothing here holds a list of live values per block: on code of many blocks those lists would grow with the
+// square of its size. Liveness is a bit per block and value used outside its block; distances are found from
+// the value's next use in the order of blocks.
 #pragma once
 
-#include "translator/x86/lir.hpp"
+#include "translator/x86/block_order.hpp"
 
 #include <array>
 
 namespace lanewise::x86 {
 
-/// Distance of a use that does not exist.
-inline constexpr u32 kNever = 0xffff'ffffu;
-/// Added to a distance for every loop that has to be left to reach the use: such uses are always the
-/// furthest.
-inline constexpr u32 kLoopExit = 1u << 20;
+class Liveness : public BlockOrder {
+public:
+  explicit Liveness(const Part& part);
 
-/// A value live at a block's start and the number of instructions to its next use.
-struct LiveIn {
-  VReg value;
-  u32 distance;
-};
-
-/// One edge: the n-th successor of `from`.
-struct Pred {
-  u32 from;
-  u32 n;
-};
-
-struct Liveness {
-  std::vector<u32> order;               ///< reachable blocks in reverse postorder, loops contiguous
-  std::vector<u32> rank;                ///< per block: place in `order`, kNever if unreachable
-  std::vector<std::vector<Pred>> preds; ///< from reachable blocks
-  std::vector<u32> depth;               ///< loops around each block
-  std::vector<u32>
-      loop_header; ///< innermost loop's header, kNever outside loops; a header is in its own loop
-  std::vector<u32>
-      loop_parent; ///< of the loop headed by a block: the header of the loop around it, or kNever
-  std::vector<std::vector<LiveIn>> live_in; ///< per block, without its parameters
   /// Highest number of values of a class alive at once, per block and, for loop headers, over the whole loop.
   std::vector<std::array<u32, kNumClasses>> pressure;
   std::vector<u32> def_block;   ///< per VReg
@@ -46,8 +25,98 @@ struct Liveness {
   /// next after this instruction (kNever: dies). `next_use` is for Operand::reg (or what it defines),
   /// `next_use2` for Operand::tied.
   std::vector<u32> next_use, next_use2;
+
+  /// `v` is alive at the start of block `b`, of which it is no parameter.
+  [[nodiscard]] bool is_live_in(VReg v, u32 b) const {
+    const u32 n = number_[v.index];
+    return n != kNever && (row(b)[n / 64] >> (n % 64) & 1) != 0;
+  }
+  /// One of the values alive at the start of `b`, if there is any.
+  [[nodiscard]] VReg first_live_in(u32 b) const;
+  /// Number of instructions from the start of `b` to the next use of `v`, which is alive there.
+  [[nodiscard]] u32 distance(VReg v, u32 b) const;
+  /// How many values of a class are alive at the start of `b`, without its parameters.
+  [[nodiscard]] u32 count_live_in(u32 b, RegClass c) const { return count(row(b), c); }
+  /// Calls f(v) for each value that is alive at the start of `header` and has a use in its loop; sometimes
+  /// more than once.
+  template <class F>
+  void for_each_used_in_loop(u32 header, F f) const;
+  /// Calls f(v) for each value alive at the end of `b`, once for all calls with the same `seen`, which starts
+  /// empty.
+  template <class F>
+  void for_each_new_live_out(u32 b, std::vector<u64>& seen, F f) const;
+
+private:
+  /// A block, other than the one that defines it, in which a value is used: the first use from its start.
+  struct UsingBlock {
+    u32 rank, position;
+  };
+  using Row = const u64*;
+
+  void collect_definitions();
+  void collect_uses();
+  void number_values();
+  void find_live_ins();
+  void scan_block(u32 b);
+  void widen_pressure_to_loops();
+  void gather_live_out(u32 b, std::vector<u64>& out) const;
+  [[nodiscard]] std::span<const UsingBlock> uses(VReg v) const {
+    return {uses_.data() + first_use_[v.index], first_use_[v.index + 1] - first_use_[v.index]};
+  }
+  /// The place in uses_ of the use of `v` in `b`, or kNever.
+  [[nodiscard]] u32 use_in(VReg v, u32 b) const;
+  [[nodiscard]] Row row(u32 b) const { return bits_.data() + std::size_t{b} * words_; }
+  [[nodiscard]] u32 count(Row row, RegClass c) const;
+  [[nodiscard]] u64 after(VReg v, u32 b) const;
+  [[nodiscard]] u64 use_distance(u32 from, const UsingBlock& use) const {
+    return BlockOrder::distance(from, order[use.rank]) + use.position;
+  }
+
+  const Part& part_;
+  std::vector<u32> first_use_; ///< per VReg: into uses_
+  std::vector<UsingBlock> uses_;
+  /// Values used outside their block, numbered by class and then by VReg; each class begins with a word of
+  /// its own.
+  std::vector<u32> number_;
+  std::vector<VReg> values_; ///< the way back; invalid between classes
+  std::array<u32, kNumClasses + 1> class_word_{};
+  u32 words_ = 0;
+  std::vector<u64> bits_; ///< per block: who is alive at its start
+  std::vector<u64> out_;  ///< who is alive at the end of the block being scanned
+  // Of the block being scanned, valid where stamp_ == block.
+  std::vector<u32> stamp_, next_;
 };
 
-Liveness analyse(const Part& part);
+template <class F>
+void Liveness::for_each_used_in_loop(u32 header, F f) const {
+  for (u32 r = rank[header]; r <= loop_last[header]; ++r) {
+    const u32 b = order[r];
+    if (!in_loop(b, header)) continue;
+    const auto visit = [&](VReg v) {
+      if (v.is_virtual() && is_live_in(v, header)) f(v);
+    };
+    for (const LInst& inst : part_.blocks[b].insts)
+      for (const Operand& o : part_.ops(inst)) {
+        if (!o.is_def()) visit(o.reg);
+        visit(o.tied);
+      }
+    for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n)
+      for (const VReg a : part_.edge_args(part_.blocks[b].term, n)) visit(a);
+  }
+}
+
+template <class F>
+void Liveness::for_each_new_live_out(u32 b, std::vector<u64>& seen, F f) const {
+  seen.resize(words_, 0);
+  const Terminator& t = part_.blocks[b].term;
+  for (u32 n = 0; n < t.num_targets(); ++n) {
+    const Row live = row(t.target[n].index);
+    for (u32 w = 0; w < words_; ++w)
+      for (u64 fresh = live[w] & ~seen[w]; fresh != 0; fresh &= fresh - 1) {
+        seen[w] |= fresh & -fresh;
+        f(values_[64 * w + static_cast<u32>(std::countr_zero(fresh))]);
+      }
+  }
+}
 
 } // namespace lanewise::x86

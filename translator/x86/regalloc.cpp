@@ -20,7 +20,7 @@ Allocator::Source Allocator::source_of(const LInst& remat) const {
 }
 
 Allocator::Allocator(const Module& module, const Part& part, const AllocOptions& options)
-    : module_(module), part_(part), options_(options), live_(analyse(part)), random_(options.random_seed) {
+    : module_(module), part_(part), options_(options), live_(part), random_(options.random_seed) {
   const std::size_t values = part.classes.size(), blocks = part.blocks.size();
   reg_.assign(values, kNone);
   hint_.assign(values, kNone);
@@ -31,12 +31,11 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   remat_source_.assign(values, Source::Computed);
   next_.assign(values, kNever);
   stored_in_loop_.assign(values, kNever);
-  seen_.assign(values, kNever);
-  count_.assign(values, 0);
-  preferred_.assign(values, kNone);
-  all_stored_.assign(values, 0);
+  merged_.resize(values);
+  border_.resize(values);
   entry_.resize(blocks);
   exit_.resize(blocks);
+  entry_through_.resize(blocks);
   raw_blocks_.resize(blocks);
   for (int n = 0; n < 2; ++n) raw_edges_[n].resize(blocks);
   out_.operands.resize(part.operands.size());
@@ -123,10 +122,10 @@ void Allocator::finalize() {
   auto begin = [&] { return static_cast<u32>(out_.steps.size()); };
   for (int n = 0; n < 2; ++n) out_.edges[n].resize(part_.blocks.size());
   for (u32 b : live_.order) {
-    out_.num_preds[b] = static_cast<u32>(live_.preds[b].size());
+    out_.num_preds[b] = static_cast<u32>(live_.preds(b).size());
     const u32 first = begin();
-    for (std::size_t i = live_.live_in[b].size(); i < entry_[b].size(); ++i)
-      if (entry_[b][i].reg != kNone) store(entry_[b][i].value, entry_[b][i].reg);
+    for (const ValueAt& param : at_entry(b).subspan(entry_through_[b]))
+      if (param.reg != kNone) store(param.value, param.reg);
     copy(raw_blocks_[b], &part_.blocks[b].insts);
     out_.blocks[b] = {first, begin() - first};
     for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) {

@@ -14,74 +14,80 @@ void Allocator::enter_block(u32 b) {
     occupied_[c] = locked_[c] = 0;
     std::fill(std::begin(occupant_[c]), std::end(occupant_[c]), VReg{});
   }
-  if (live_.preds[b].empty()) {
-    if (!live_.live_in[b].empty())
-      error_ = "value " + std::to_string(live_.live_in[b][0].value.index) + " is used before its definition";
+  if (live_.preds(b).empty()) {
+    if (const VReg v = live_.first_live_in(b); v.valid())
+      error_ = "value " + std::to_string(v.index) + " is used before its definition";
     return;
   }
   merge_predecessors(b);
   bool loop_entry = false;
-  for (Pred p : live_.preds[b]) loop_entry |= live_.rank[p.from] >= live_.rank[b];
-  const u32 preds = static_cast<u32>(live_.preds[b].size());
-  std::vector<Candidate> candidates[kNumClasses];
-  for (const LiveIn& l : live_.live_in[b]) {
-    next_[l.value.index] = l.distance;
-    candidates[cls(l.value)].push_back({l.value, l.distance, count_[l.value.index] == preds});
-  }
-  for (VReg p : part_.blocks[b].params) {
-    next_[p.index] = live_.param_distance[p.index];
-    stored_[p.index] = 0;
-    if (next_[p.index] != kNever) candidates[cls(p)].push_back({p, next_[p.index], true});
-  }
+  for (Pred p : live_.preds(b)) loop_entry |= live_.rank[p.from] >= live_.rank[b];
+  collect_candidates(b, loop_entry);
   for (unsigned c = 0; c < kNumClasses; ++c) {
-    select_entry_values(b, c, loop_entry, candidates[c]);
-    place_entry_values(b, c, candidates[c]);
+    select_entry_values(b, c, loop_entry);
+    place_entry_values(b, c);
   }
   settle_unplaced(b);
 }
 
-// Sums up, per value, what the predecessors already allocated end with. The heaviest one names the preferred
-// registers.
+// Sums up, per value, what the predecessors already allocated end with in registers. The heaviest one names
+// the preferred registers.
 void Allocator::merge_predecessors(u32 b) {
   const Pred* best = nullptr;
-  for (const Pred& p : live_.preds[b])
+  for (const Pred& p : live_.preds(b))
     if (live_.rank[p.from] < live_.rank[b] && (!best || weight(p.from) > weight(best->from))) best = &p;
-  for (const Pred& p : live_.preds[b]) {
+  merged_values_.clear();
+  for (const Pred& p : live_.preds(b)) {
     if (live_.rank[p.from] >= live_.rank[b]) continue;
-    for (const ValueAt& at : exit_[p.from]) {
-      const u32 v = at.value.index;
-      if (seen_[v] != b) {
-        seen_[v] = b;
-        count_[v] = 0;
-        preferred_[v] = kNone;
-        all_stored_[v] = 1;
-      }
-      all_stored_[v] &= static_cast<u8>(at.stored || stored_around(at.value, p.from));
-      if (at.reg == kNone) continue;
-      count_[v] = static_cast<u8>(std::min(count_[v] + 1, 255));
-      if (&p == best || preferred_[v] == kNone) preferred_[v] = at.reg;
+    for (const ValueAt& at : at_exit(p.from)) {
+      Merged& m = merged(at.value);
+      if (m.count == 0) merged_values_.push_back(at.value);
+      m.all_stored &= at.stored || stored_around(at.value, p.from);
+      m.count = static_cast<u8>(std::min(m.count + 1, 255));
+      if (&p == best || m.preferred == kNone) m.preferred = at.reg;
     }
   }
-  for (const LiveIn& l : live_.live_in[b])
-    if (seen_[l.value.index] != b) {
-      seen_[l.value.index] = b; // only through an irreducible edge
-      count_[l.value.index] = 0;
-      preferred_[l.value.index] = kNone;
-      all_stored_[l.value.index] = 0;
-    }
+  std::erase_if(merged_values_, [&](VReg v) { return !live_.is_live_in(v, b); });
   if (!best) return;
   // A parameter likes its argument's register; place_entry_values() sees whether that is taken.
   auto args = part_.edge_args(part_.blocks[best->from].term, best->n);
   for (u32 i = 0; i < args.size(); ++i) {
-    VReg p = part_.blocks[b].params[i];
-    seen_[p.index] = b;
-    preferred_[p.index] =
-        args[i].is_virtual() && seen_[args[i].index] == b ? preferred_[args[i].index] : kNone;
-    if (hint_[p.index] != kNone) preferred_[p.index] = hint_[p.index];
+    const VReg p = part_.blocks[b].params[i];
+    const u8 preferred = args[i].is_virtual() ? merged(args[i]).preferred : kNone;
+    merged(p).preferred = hint_[p.index] != kNone ? hint_[p.index] : preferred;
+  }
+}
+
+// Values that may start in a register: those that some predecessor has in one, and for a loop's header those
+// that the loop uses.
+void Allocator::collect_candidates(u32 b, bool loop_entry) {
+  const u32 preds = static_cast<u32>(live_.preds(b).size());
+  for (auto& list : candidates_) list.clear();
+  const auto add = [&](VReg v, u32 distance, bool everywhere) {
+    next_[v.index] = distance;
+    merged(v).listed = true;
+    candidates_[cls(v)].push_back({v, distance, everywhere});
+  };
+  for (const VReg v : merged_values_) add(v, live_.distance(v, b), merged(v).count == preds);
+  if (loop_entry)
+    live_.for_each_used_in_loop(b, [&](VReg v) {
+      if (merged(v).listed) return;
+      merged(v).listed = true;
+      if (const u32 distance = live_.distance(v, b); distance < kLoopExit) add(v, distance, false);
+    });
+  for (const VReg p : part_.blocks[b].params) {
+    stored_[p.index] = 0;
+    next_[p.index] = live_.param_distance[p.index];
+    if (next_[p.index] != kNever) add(p, next_[p.index], true);
   }
 }
 
 namespace {
+
+void sort_by_number(std::span<ValueAt> values) {
+  std::sort(values.begin(), values.end(),
+            [](const ValueAt& a, const ValueAt& b) { return a.value.index < b.value.index; });
+}
 
 /// The first `count` of [first, last) in the order of `before`, sorted; returns their end.
 template <class It, class Before>
@@ -94,9 +100,9 @@ It take_first(It first, It last, std::size_t count, Before before) {
 
 } // namespace
 
-// Leaves in `candidates` those that start in a register, nearest use first. There may be thousands: they are
-// not sorted, but those few picked out.
-void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vector<Candidate>& candidates) {
+// Leaves the candidates that start in a register, nearest use first.
+void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
+  std::vector<Candidate>& candidates = candidates_[c];
   const std::size_t registers = static_cast<std::size_t>(std::popcount(allowed_[c]));
   for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
     if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
@@ -107,8 +113,7 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
   if (!loop_entry) {
     // Values in registers on all ways, then those on some; the others wait for their use.
     std::erase_if(candidates, [&](const Candidate& x) {
-      return !x.everywhere &&
-             (count_[x.value.index] == 0 || x.distance >= kLoopExit || remat_[x.value.index]);
+      return !x.everywhere && (x.distance >= kLoopExit || remat_[x.value.index]);
     });
     const auto end =
         take_first(begin, candidates.end(), registers, [&](const Candidate& x, const Candidate& y) {
@@ -122,7 +127,9 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
   auto outside =
       std::partition(begin, candidates.end(), [](const Candidate& x) { return x.distance < kLoopExit; });
   const std::size_t used = static_cast<std::size_t>(outside - begin);
-  const std::size_t through = candidates.size() - used;
+  std::size_t alive = live_.count_live_in(b, static_cast<RegClass>(c));
+  for (const VReg p : part_.blocks[b].params) alive += cls(p) == c && next_[p.index] != kNever;
+  const std::size_t through = alive - used;
   const std::size_t inside = std::max<std::size_t>(
       live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
   // Under pressure a constant would only be thrown out again, and brought back at every back edge.
@@ -131,15 +138,16 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry, std::vec
   auto end = take_first(begin, outside, registers, nearer);
   if (inside < registers) {
     const auto placed = std::partition(
-        outside, candidates.end(), [&](const Candidate& x) { return preferred_[x.value.index] != kNone; });
+        outside, candidates.end(), [&](const Candidate& x) { return merged(x.value).preferred != kNone; });
     end = take_first(outside, placed, registers - inside, nearer); // `outside` begins where the used ones end
   }
   candidates.erase(end, candidates.end());
 }
 
-void Allocator::place_entry_values(u32 b, unsigned c, std::span<const Candidate> chosen) {
+void Allocator::place_entry_values(u32 b, unsigned c) {
+  const std::vector<Candidate>& chosen = candidates_[c];
   for (const Candidate& x : chosen) {
-    u8 r = preferred_[x.value.index];
+    u8 r = merged(x.value).preferred;
     if (options_.random_seed && random() % 4 == 0) continue;
     if (r != kNone && (allowed_[c] & ~occupied_[c]) >> r & 1) bind(c, r, x.value);
   }
@@ -149,54 +157,54 @@ void Allocator::place_entry_values(u32 b, unsigned c, std::span<const Candidate>
   const auto& params = part_.blocks[b].params;
   for (u32 i = 0; i < params.size(); ++i) {
     if (cls(params[i]) != c || reg_[params[i].index] == kNone) continue;
-    for (Pred p : live_.preds[b]) {
+    for (Pred p : live_.preds(b)) {
       if (live_.rank[p.from] < live_.rank[b]) continue;
       hint(part_.edge_args(part_.blocks[p.from].term, p.n)[i], reg_[params[i].index]);
     }
   }
 }
 
+// What a predecessor had in a register and the block does not start with in one goes to its slot.
 void Allocator::settle_unplaced(u32 b) {
-  auto& entry = entry_[b];
   const u32 edges_weight = entry_weight(b);
-  for (const LiveIn& l : live_.live_in[b]) {
-    const u32 v = l.value.index;
-    bool stored = all_stored_[v];
-    if (reg_[v] == kNone && !remat_[v]) {
-      has_slot_[v] = 1;
-      if (!stored && weight(live_.def_block[v]) <= edges_weight) at_def_[v] = 1;
-      stored = true; // by the edges, if not at the definition
-    }
-    stored_[v] = stored;
-    entry.push_back({l.value, reg_[v], stored});
+  for (const VReg v : merged_values_) {
+    if (reg_[v.index] != kNone || remat_[v.index]) continue;
+    has_slot_[v.index] = 1; // filled by the edges, if not at the definition
+    if (!merged(v).all_stored && weight(live_.def_block[v.index]) <= edges_weight) at_def_[v.index] = 1;
   }
-  for (VReg p : part_.blocks[b].params) {
+  const u32 first = static_cast<u32>(entries_.size());
+  const std::vector<VReg>& params = part_.blocks[b].params;
+  for (unsigned c = 0; c < kNumClasses; ++c)
+    for (const Candidate& x : candidates_[c]) {
+      if (live_.def_block[x.value.index] == b && live_.def_operand[x.value.index] == kNever) continue;
+      stored_[x.value.index] = merged(x.value).all_stored;
+      entries_.push_back({x.value, reg_[x.value.index], stored_[x.value.index] != 0});
+    }
+  sort_by_number(std::span(entries_).subspan(first));
+  entry_through_[b] = static_cast<u32>(entries_.size()) - first;
+  for (const VReg p : params) {
     if (next_[p.index] == kNever) continue;
     if (reg_[p.index] == kNone) {
       has_slot_[p.index] = 1;
       stored_[p.index] = 1;
     }
-    entry.push_back({p, reg_[p.index], stored_[p.index] != 0});
+    entries_.push_back({p, reg_[p.index], stored_[p.index] != 0});
   }
+  entry_[b] = {first, static_cast<u32>(entries_.size()) - first};
 }
 
 void Allocator::leave_block(u32 b) {
-  const Terminator& t = part_.blocks[b].term;
-  // seen_ marks values already listed; block numbers are below part_.blocks.size(), so the offset keeps the
-  // two uses apart.
-  const u32 mark = static_cast<u32>(part_.blocks.size()) + b;
-  auto list = [&](VReg v) {
-    if (!v.is_virtual() || seen_[v.index] == mark) return;
-    seen_[v.index] = mark;
-    exit_[b].push_back({v, reg_[v.index], stored_[v.index] != 0});
-  };
-  for (u32 n = 0; n < t.num_targets(); ++n) {
-    for (const LiveIn& l : live_.live_in[t.target[n].index]) list(l.value);
-    for (VReg a : part_.edge_args(t, n)) list(a);
-  }
-  hint_successors(b);
+  const u32 first = static_cast<u32>(exits_.size());
   for (unsigned c = 0; c < kNumClasses; ++c)
-    for (u32 set = occupied_[c]; set; set &= set - 1) reg_[occupant_[c][std::countr_zero(set)].index] = kNone;
+    for (u32 set = occupied_[c]; set; set &= set - 1) {
+      const auto r = static_cast<u8>(std::countr_zero(set));
+      const VReg v = occupant_[c][r];
+      exits_.push_back({v, r, stored_[v.index] != 0});
+    }
+  sort_by_number(std::span(exits_).subspan(first));
+  exit_[b] = {first, static_cast<u32>(exits_.size()) - first};
+  hint_successors(b);
+  for (const ValueAt& at : at_exit(b)) reg_[at.value.index] = kNone;
 }
 
 // The first predecessor of a join decides which registers the others should leave the arguments in.
@@ -210,7 +218,7 @@ void Allocator::hint_successors(u32 b) {
       VReg p = part_.blocks[s].params[i];
       if (!args[i].is_virtual() || reg_[args[i].index] == kNone || hint_[p.index] != kNone) continue;
       hint_[p.index] = reg_[args[i].index];
-      for (Pred q : live_.preds[s])
+      for (Pred q : live_.preds(s))
         if (live_.rank[q.from] > live_.rank[b])
           hint(part_.edge_args(part_.blocks[q.from].term, q.n)[i], hint_[p.index]);
     }
@@ -220,10 +228,8 @@ void Allocator::hint_successors(u32 b) {
 void Allocator::resolve_edge(u32 from, u32 n) {
   const Terminator& t = part_.blocks[from].term;
   const u32 to = t.target[n].index;
-  for (const ValueAt& at : exit_[from]) {
-    reg_[at.value.index] = at.reg;
-    stored_[at.value.index] = at.stored;
-  }
+  const u32 edge = 2 * from + n;
+  for (const ValueAt& at : at_exit(from)) reg_[at.value.index] = at.reg;
   StepRange& range = raw_edges_[n][from];
   range.first = static_cast<u32>(raw_.size());
   u32 free[kNumClasses];
@@ -253,23 +259,26 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   };
   const auto& params = part_.blocks[to].params;
   auto args = part_.edge_args(t, n);
-  const std::size_t live_through = live_.live_in[to].size();
-  for (std::size_t i = 0; i < live_through; ++i) {
-    const ValueAt& at = entry_[to][i];
+  const auto through = at_entry(to).first(entry_through_[to]);
+  for (const ValueAt& at : through) border_[at.value.index] = {edge, at.stored};
+  for (const ValueAt& at : at_exit(from)) {
     const u32 v = at.value.index;
+    if (remat_[v] || at.stored || at_def_[v] || !live_.is_live_in(at.value, to)) continue;
+    const bool wanted = border_[v].edge != edge || border_[v].stored;
     // What a loop starts with in memory stays there.
-    const bool kept = in_loop(from, to) || stored_around(at.value, from);
-    if (!remat_[v] && at.stored && !stored_[v] && !at_def_[v] && !kept)
-      step(Step::Kind::Store, cls(at.value), 0, reg_[v], v, 1);
-    if (at.reg != kNone) send(source(at.value), at);
+    const bool kept = live_.in_loop(from, to) || stored_around(at.value, from);
+    if (wanted && !kept) step(Step::Kind::Store, cls(at.value), 0, at.reg, v, 1);
   }
-  std::size_t next = live_through;
-  for (u32 i = 0; i < params.size(); ++i)
-    if (next < entry_[to].size() && entry_[to][next].value == params[i])
-      send(source(args[i]), entry_[to][next++]);
+  for (const ValueAt& at : through) send(source(at.value), at);
+  auto entry_params = at_entry(to).subspan(entry_through_[to]);
+  for (u32 i = 0; i < params.size() && !entry_params.empty(); ++i)
+    if (entry_params.front().value == params[i]) {
+      send(source(args[i]), entry_params.front());
+      entry_params = entry_params.subspan(1);
+    }
   sequence(transfers_, free, raw_);
   range.count = static_cast<u32>(raw_.size()) - range.first;
-  for (const ValueAt& at : exit_[from]) reg_[at.value.index] = kNone;
+  for (const ValueAt& at : at_exit(from)) reg_[at.value.index] = kNone;
 }
 
 } // namespace lanewise::x86

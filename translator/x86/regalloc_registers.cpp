@@ -59,16 +59,10 @@ void Allocator::evict(unsigned c, u8 r) {
     step(Step::Kind::Store, c, 0, r, v.index, 1);
 }
 
-bool Allocator::in_loop(u32 b, u32 header) const {
-  u32 h = live_.loop_header[b];
-  while (h != kNever && h != header) h = live_.loop_parent[h];
-  return h == header && h != kNever;
-}
-
 // The edges into b from outside its loop run as often as the heaviest block they come from.
 u32 Allocator::entry_weight(u32 b) const {
   u32 heaviest = 0;
-  for (Pred p : live_.preds[b])
+  for (Pred p : live_.preds(b))
     if (live_.rank[p.from] < live_.rank[b]) heaviest = std::max(heaviest, weight(p.from));
   return std::min(heaviest, weight(b));
 }
@@ -78,10 +72,10 @@ u32 Allocator::entry_weight(u32 b) const {
 bool Allocator::store_before_loop(VReg v) {
   const u32 def = live_.def_block[v.index];
   u32 outermost = kNever;
-  for (u32 h = live_.loop_header[block_]; h != kNever && !in_loop(def, h); h = live_.loop_parent[h])
+  for (u32 h = live_.loop_header[block_]; h != kNever && !live_.in_loop(def, h); h = live_.loop_parent[h])
     outermost = h;
   if (outermost == kNever || entry_weight(outermost) >= weight(def)) return false;
-  for (ValueAt& at : entry_[outermost])
+  for (ValueAt& at : at_entry(outermost))
     if (at.value == v) {
       at.stored = true;
       stored_in_loop_[v.index] = outermost;
@@ -117,6 +111,7 @@ void Allocator::bring(unsigned c, u8 r, VReg v) {
     step(Step::Kind::Remat, c, r, 0, live_.def_operand[v.index]);
   else
     step(Step::Kind::Load, c, r, 0, v.index);
+  stored_[v.index] = 1;
 }
 
 } // namespace lanewise::x86

@@ -31,6 +31,10 @@ public:
       }
     number();
     for (u32 b : live.order) cover_block(b);
+    // The last block at whose end a value is alive.
+    std::vector<u64> seen;
+    for (auto b = live.order.rbegin(); b != live.order.rend(); ++b)
+      live.for_each_new_live_out(*b, seen, [&](VReg v) { cover(v, end(*b)); });
   }
 
   std::vector<Interval> intervals;
@@ -53,13 +57,9 @@ private:
   }
 
   void cover_block(u32 b) {
-    for (const LiveIn& l : live_.live_in[b]) {
-      cover(l.value, start_[b]);
-      for (Pred p : live_.preds[b]) cover(l.value, end(p.from));
-    }
     for (VReg p : part_.blocks[b].params) {
       cover(p, start_[b]);
-      for (Pred q : live_.preds[b]) cover(p, end(q.from));
+      for (Pred q : live_.preds(b)) cover(p, end(q.from));
     }
     u32 at = start_[b];
     for (const LInst& inst : part_.blocks[b].insts) {
