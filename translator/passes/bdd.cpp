@@ -16,6 +16,8 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
       }
       const Node made = static_cast<Node>(nodes_.size());
       nodes_.push_back({var, lo, hi});
+      const u64 high = samples_of(var);
+      samples_.push_back((samples_[hi] & high) | (samples_[lo] & ~high));
       table_[slot] = made;
       if (nodes_.size() * 2 > table_.size()) grow();
       return made;

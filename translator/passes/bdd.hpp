@@ -16,7 +16,9 @@ public:
   using Node = u32;
   static constexpr Node kFalse = 0, kTrue = 1;
 
-  Bdd() : nodes_(2, {~0u, 0, 0}), table_(1u << kFirstTableBits, 0), cache_(1u << kCacheBits) {}
+  Bdd()
+      : nodes_(2, {~0u, 0, 0}), samples_{0, ~u64{0}}, table_(1u << kFirstTableBits, 0),
+        cache_(1u << kCacheBits) {}
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
   Node not_(Node a) { return ite(a, kFalse, kTrue); }
@@ -28,6 +30,9 @@ public:
   /// The variable a function tests first; of var(v), v.
   [[nodiscard]] u32 variable(Node f) const { return nodes_[f].var; }
 
+  /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
+  /// functions is an assignment at which they are true together.
+  [[nodiscard]] u64 samples(Node f) const { return samples_[f]; }
   /// The variables `f` depends on, ascending; empty and false if there are more than `limit`.
   bool support(Node f, std::vector<u32>& vars, std::size_t limit) const;
   /// f has at most `limit` nodes.
@@ -54,13 +59,21 @@ private:
     Node c = 0, a = 0, b = 0, result = 0; ///< c == 0: unused
   };
   std::vector<Inner> nodes_;
-  std::vector<Node> table_; ///< open addressing; 0: free
+  std::vector<u64> samples_; ///< per node
+  std::vector<Node> table_;  ///< open addressing; 0: free
   std::vector<Cached> cache_;
   mutable std::vector<u32> mark_; ///< per node: the last walk that saw it
   mutable std::vector<Node> work_;
   mutable u32 walk_ = 0;
   bool overflowed_ = false;
 
+  /// The values of a variable in the samples: bits that look random.
+  static u64 samples_of(u32 var) {
+    u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
+    h = (h ^ (h >> 30)) * 0xBF58'476D'1CE4'E5B9u;
+    h = (h ^ (h >> 27)) * 0x94D0'49BB'1331'11EBu;
+    return h ^ (h >> 31);
+  }
   static u32 mix(u32 a, u32 b, u32 c) {
     u64 h = (u64{a} * 0x9E37'79B9u ^ b) * 0xC2B2'AE3D'27D4'EB4Fu;
     h = (h ^ (h >> 29) ^ c) * 0x9E37'79B9'7F4A'7C15u;

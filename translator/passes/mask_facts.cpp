@@ -18,13 +18,19 @@ bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
 } // namespace
 
 MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
-    : f_(f), cfg_(cfg), dom_(dom), node_of_(f.num_values(), Bdd::kTrue), way_in_(f.num_blocks(), Bdd::kTrue) {
+    : f_(f), cfg_(cfg), dom_(dom), node_of_(f.num_values(), Bdd::kTrue), way_in_(f.num_blocks(), Bdd::kTrue),
+      way_in_vars_(f.num_blocks()) {
   number_variables();
   for (const BlockId b : cfg_.rpo) {
     if (cfg_.preds[b.index].size() != 1) continue;
     const BlockId p = cfg_.preds[b.index][0];
-    way_in_[b.index] = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
+    const Node way = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
+    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], kMaxVariables)) continue;
+    way_in_[b.index] = way;
   }
+  clauses_.resize(variables_.size());
+  asked_by_.resize(variables_.size());
+  among_.resize(variables_.size(), 0);
   find_invariants();
 }
 
@@ -139,40 +145,72 @@ bool MaskFacts::implies(ValueId a, ValueId b) const {
 bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (n == Bdd::kFalse) return !bdd_.overflowed();
   if (n == Bdd::kTrue) return false;
-  const u64 key = u64{n} << 32 | at.index;
-  if (const auto it = proved_.find(key); it != proved_.end()) return it->second;
-  std::vector<u32> vars;
-  const bool empty = bdd_.is_small(n, 4 * kMaxNodes) && bdd_.support(n, vars, kMaxQuestion) &&
-                     bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse && !bdd_.overflowed();
-  return proved_[key] = empty;
+  const auto [it, is_new] = answers_.try_emplace(u64{n} << 32 | at.index);
+  Answer& answer = it->second;
+  if (!is_new && (!answer.is_empty || (answer.drops == drops_ && answer.asker == asking_)))
+    return answer.is_empty;
+  std::vector<u32>& vars = vars_;
+  const bool fits = bdd_.is_small(n, 4 * kMaxNodes) && bdd_.support(n, vars, kMaxQuestion);
+  answer.is_empty = fits && !may_be_true(n, vars, at) && bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse &&
+                    !bdd_.overflowed();
+  answer.drops = drops_;
+  answer.asker = asking_;
+  return answer.is_empty;
+}
+
+/// Calls f(x, y, signs) for the clauses that hold between these variables.
+template <class F>
+void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
+  ++question_;
+  for (const u32 v : vars) among_[v] = question_;
+  for (const u32 x : vars) {
+    if (asking_.valid() && !clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
+      asked_by_[x].push_back(asking_);
+    for (const Partner& p : clauses_[x])
+      if (among_[p.y] == question_) f(x, p.y, p.signs);
+  }
+}
+
+/// Calls f(condition) for what blocks around `at` with one way in say about these variables.
+template <class F>
+void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) const {
+  unsigned used = 0;
+  for (BlockId b = at; b.valid() && used < kMaxWaysIn; b = dom_.idom[b.index]) {
+    const std::vector<u32>& mine = way_in_vars_[b.index];
+    const bool related = std::any_of(mine.begin(), mine.end(),
+                                     [&](u32 v) { return std::binary_search(vars.begin(), vars.end(), v); });
+    if (!related) continue;
+    f(way_in_[b.index]);
+    ++used;
+  }
 }
 
 /// What always holds between these variables in block `at`.
 Bdd::Node MaskFacts::known_about(const std::vector<u32>& vars, BlockId at) const {
   Node known = Bdd::kTrue;
-  for (std::size_t i = 0; i < vars.size(); ++i)
-    for (std::size_t j = i; j < vars.size(); ++j) {
-      const auto it = clauses_.find(u64{vars[i]} << 32 | vars[j]);
-      if (it == clauses_.end()) continue;
-      for (u8 signs = 0; signs < 4; ++signs) {
-        if ((it->second >> signs & 1) == 0) continue;
-        const Node x = bdd_.var(vars[i]), y = bdd_.var(vars[j]);
-        known = bdd_.and_(known,
-                          bdd_.or_((signs & 1) != 0 ? x : bdd_.not_(x), (signs & 2) != 0 ? y : bdd_.not_(y)));
-      }
+  for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
+    for (u8 signs = 0; signs < 4; ++signs) {
+      if ((combinations >> signs & 1) == 0) continue;
+      const Node x = bdd_.var(a), y = bdd_.var(b);
+      known = bdd_.and_(known,
+                        bdd_.or_((signs & 1) != 0 ? x : bdd_.not_(x), (signs & 2) != 0 ? y : bdd_.not_(y)));
     }
-  unsigned used = 0;
-  std::vector<u32> mine;
-  for (BlockId b = at; b.valid() && used < kMaxWaysIn; b = dom_.idom[b.index]) {
-    const Node way = way_in_[b.index];
-    if (way == Bdd::kTrue || !bdd_.support(way, mine, kMaxVariables)) continue;
-    const bool related = std::any_of(mine.begin(), mine.end(),
-                                     [&](u32 v) { return std::binary_search(vars.begin(), vars.end(), v); });
-    if (!related) continue;
-    known = bdd_.and_(known, way);
-    ++used;
-  }
+  });
+  for_each_way_in(vars, at, [&](Node way) { known = bdd_.and_(known, way); });
   return known;
+}
+
+/// One of a few assignments tried makes `n` true without contradicting what is known about it: most
+/// questions are answered by that, without computing a function.
+bool MaskFacts::may_be_true(Node n, const std::vector<u32>& vars, BlockId at) const {
+  u64 left = bdd_.samples(n);
+  for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
+    const u64 x = bdd_.samples(bdd_.var(a)), y = bdd_.samples(bdd_.var(b));
+    for (u8 signs = 0; signs < 4; ++signs)
+      if ((combinations >> signs & 1) != 0) left &= ((signs & 1) != 0 ? x : ~x) | ((signs & 2) != 0 ? y : ~y);
+  });
+  for_each_way_in(vars, at, [&](Node way) { left &= bdd_.samples(way); });
+  return left != 0;
 }
 
 /// What a lane knows from having come this way: a scalar condition, or not being in a mask that was empty.
@@ -215,30 +253,55 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
 
 // --- invariants
 
-/// Optimistic induction: clauses are dropped until every way into a block proves what is left of them.
+/// Optimistic induction: clauses are dropped until every way into a block proves what is left of them. A
+/// block is looked at again when a clause was dropped that it has asked about.
 void MaskFacts::find_invariants() {
   std::vector<std::vector<Clause>> of_block(f_.num_blocks());
   for (const BlockId b : cfg_.rpo) {
     of_block[b.index] = candidates(b);
-    for (const Clause& c : of_block[b.index]) clauses_[c.key()] |= static_cast<u8>(1u << c.signs);
+    for (const Clause& c : of_block[b.index]) add_clause(c);
   }
+  std::vector<u8> wanted(f_.num_blocks(), 1);
   unsigned checks = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const BlockId b : cfg_.rpo)
+  for (bool again = true; again && checks <= kMaxChecks && !bdd_.overflowed();) {
+    again = false;
+    for (const BlockId b : cfg_.rpo) {
+      if (wanted[b.index] == 0 || of_block[b.index].empty()) continue;
+      wanted[b.index] = 0;
+      asking_ = b;
+      const std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
-        checks += static_cast<unsigned>(cfg_.preds[b.index].size());
-        if (holds_on_every_way(c, b)) return false;
-        clauses_[c.key()] &= static_cast<u8>(~(1u << c.signs));
-        return changed = true;
+        checks += static_cast<unsigned>(ways.size());
+        if (std::all_of(ways.begin(), ways.end(), [&](const WayIn& way) { return holds_on(way, c); }))
+          return false;
+        drop_clause(c);
+        for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
+        return again = true;
       });
-    if (checks > kMaxChecks || bdd_.overflowed()) {
-      clauses_.clear(); // unproved
-      break;
     }
-    if (changed) proved_.clear(); // rested on what was dropped
   }
-  proved_.clear();
+  asking_ = BlockId{};
+  asked_by_.clear();
+  if (checks > kMaxChecks || bdd_.overflowed()) // unproved
+    for (auto& partners : clauses_) partners.clear();
+  answers_.clear();
+}
+
+void MaskFacts::add_clause(const Clause& c) {
+  auto& partners = clauses_[c.x];
+  const auto it =
+      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
+  Partner& partner = it != partners.end() ? *it : partners.emplace_back(Partner{c.y, 0});
+  partner.signs |= static_cast<u8>(1u << c.signs);
+}
+
+void MaskFacts::drop_clause(const Clause& c) {
+  ++drops_;
+  auto& partners = clauses_[c.x];
+  const auto it =
+      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
+  it->signs &= static_cast<u8>(~(1u << c.signs));
+  if (it->signs == 0) partners.erase(it);
 }
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.
@@ -269,15 +332,17 @@ std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
   return clauses;
 }
 
-bool MaskFacts::holds_on_every_way(const Clause& c, BlockId b) const {
+std::vector<MaskFacts::WayIn> MaskFacts::ways_in(BlockId b) const {
+  std::vector<WayIn> ways;
   for (const BlockId from : cfg_.preds[b.index])
     for (unsigned n = 0; n < f_[from].successors.size(); ++n)
-      if (f_[from].successors[n].block == b && !holds_on_edge(c, from, n)) return false;
-  return true;
+      if (f_[from].successors[n].block == b)
+        ways.push_back({from, &f_[from].successors[n], edge_condition(from, n)});
+  return ways;
 }
 
-bool MaskFacts::holds_on_edge(const Clause& c, BlockId from, unsigned successor) const {
-  const Successor& edge = f_[from].successors[successor];
+bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
+  const Successor& edge = *way.edge;
   const auto violated = [&](u32 v, bool positive) { // the literal is false
     const ValueId a = variables_[v].a;
     const bool is_parameter = is_plain_parameter(v) && f_.def_block(a) == edge.block;
@@ -286,9 +351,7 @@ bool MaskFacts::holds_on_edge(const Clause& c, BlockId from, unsigned successor)
   };
   const Node x = violated(c.x, (c.signs & 1) != 0), y = violated(c.y, (c.signs & 2) != 0);
   const Node both = bdd_.and_(x, y);
-  if (both == Bdd::kFalse) return true;
-  const Node here = bdd_.and_(both, edge_condition(from, successor));
-  return is_empty(here, from);
+  return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
 }
 
 } // namespace lanewise::passes

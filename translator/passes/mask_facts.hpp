@@ -41,7 +41,6 @@ private:
   struct Clause {
     u32 x, y;
     u8 signs;
-    [[nodiscard]] u64 key() const { return u64{x} << 32 | y; }
   };
   const ir::Function& f_;
   const ir::Cfg& cfg_;
@@ -50,10 +49,29 @@ private:
   std::vector<Node> node_of_; ///< per value
   std::vector<Variable> variables_;
   std::unordered_map<u64, u32> compared_; ///< (kind, a, b) -> first variable of the pair
-  std::unordered_map<u64, u8>
-      clauses_;              ///< x << 32 | y -> which of the four sign combinations hold, a bit each
-  std::vector<Node> way_in_; ///< per block: what its only way in says, or true
-  mutable std::unordered_map<u64, bool> proved_;
+  struct Partner {
+    u32 y;
+    u8 signs; ///< which of the four sign combinations of a clause hold, a bit each
+  };
+  std::vector<std::vector<Partner>> clauses_; ///< per variable x: the clauses it is the first of
+  std::vector<Node> way_in_;                  ///< per block: what its only way in says, or true
+  std::vector<std::vector<u32>> way_in_vars_; ///< what it depends on
+  mutable std::vector<u32> vars_;             ///< of a question
+  /// Answers of is_empty(). Clauses only ever get fewer: a "no" stays, a "yes" holds while no clause is
+  /// dropped.
+  struct Answer {
+    bool is_empty;
+    u32 drops;         ///< when it was given
+    ir::BlockId asker; ///< who has been noted in asked_by_
+  };
+  mutable std::unordered_map<u64, Answer> answers_;
+  u32 drops_ = 0;                  ///< clauses dropped so far
+  mutable std::vector<u32> among_; ///< per variable: the question it is among the variables of
+  mutable u32 question_ = 0;
+  /// While invariants are searched: the block that asks, and per variable the blocks that have asked for
+  /// clauses about it.
+  ir::BlockId asking_;
+  mutable std::vector<std::vector<ir::BlockId>> asked_by_;
 
   void number_variables();
   Node compute(ir::InstId i);
@@ -66,11 +84,24 @@ private:
   [[nodiscard]] bool is_from_above(u32 variable, ir::BlockId b) const;
   [[nodiscard]] Node edge_condition(ir::BlockId from, unsigned successor) const;
   [[nodiscard]] Node known_about(const std::vector<u32>& vars, ir::BlockId at) const;
+  template <class F>
+  void for_each_clause(const std::vector<u32>& vars, F f) const;
+  template <class F>
+  void for_each_way_in(const std::vector<u32>& vars, ir::BlockId at, F f) const;
+  [[nodiscard]] bool may_be_true(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
 
   void find_invariants();
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
-  [[nodiscard]] bool holds_on_every_way(const Clause& c, ir::BlockId b) const;
-  [[nodiscard]] bool holds_on_edge(const Clause& c, ir::BlockId from, unsigned successor) const;
+  void add_clause(const Clause& c);
+  void drop_clause(const Clause& c);
+  /// An edge, as the clauses of its target see it.
+  struct WayIn {
+    ir::BlockId from;
+    const ir::Successor* edge;
+    Node condition;
+  };
+  [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
+  [[nodiscard]] bool holds_on(const WayIn& way, const Clause& c) const;
 };
 
 } // namespace lanewise::passes
