@@ -12,8 +12,8 @@ namespace lanewise::abi {
 struct DispatchShape {
   std::array<u32, 3> grid = {1, 1, 1};
   std::array<u32, 3> workgroup = {1, 1, 1};
-  u32 declared_dimensions =
-      0; ///< 1 to 3 as the host says (what get_work_dim() returns); 0 = take it from the sizes
+  /// 1 to 3 as the host says (what get_work_dim() returns); 0 = take it from the sizes.
+  u32 declared_dimensions = 0;
 
   /// Workgroups along an axis, a partial one included.
   [[nodiscard]] u32 workgroups(unsigned axis) const {

@@ -12,8 +12,8 @@ struct Peaks {
   double fma_f32_512 = 0, fma_f64_512 = 0, fma_f32_256 = 0, fma_f64_256 = 0;
   double triad = 0;         ///< of all threads together, by the wall clock
   double triad_per_cpu = 0; ///< per second of CPU time, the threads' summed
-  double triad_streaming =
-      0; ///< like `triad`, with stores past the caches, which spare reading the target first
+  /// Like `triad`, with stores past the caches, which spare reading the target first.
+  double triad_streaming = 0;
 
   /// Keeps the greater of each.
   void raise_to(const Peaks& other);

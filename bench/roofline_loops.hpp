@@ -5,8 +5,8 @@
 
 namespace lanewise::bench::loops {
 
-/// Fused multiply-adds in 24 independent chains; returns the floating-point operations done. `sink` keeps the
-/// result alive.
+/// Fused multiply-adds in 24 independent chains (12 of 256 bits); returns the floating-point operations done.
+/// `sink` keeps the result alive.
 double fma_f32_512(std::size_t rounds, double& sink);
 double fma_f64_512(std::size_t rounds, double& sink);
 double fma_f32_256(std::size_t rounds, double& sink);

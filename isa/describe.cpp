@@ -67,7 +67,7 @@ std::string implicit(const Row& row) {
   return out;
 }
 
-/// The forms of a row over all targets, newest first mention.
+/// The forms of a row over all targets, in the order in which they came up.
 std::string all_forms(const Row& row) {
   std::vector<std::string_view> forms;
   for (unsigned t = 0; t < kNumTargets; ++t)

@@ -26,13 +26,13 @@ std::string_view counter_name(Counter counter);
 /// form; none where the target lacks the instruction.
 std::vector<std::string_view> form_names(const Row& row, Target target);
 
-/// `v:f32 vcc <- src:f32 v:f32`: operands by slot, class and type.
+/// `v:u32, mask <- src:u32, v:u32`: operands by slot, class and type.
 std::string operands(const Row& row);
 
 /// `load 4 bytes from LDS`, empty for instructions without memory.
 std::string memory(const Row& row);
 
-/// Everything about one row as a page of text, on all targets or on one.
+/// Everything about one row as a page of text, as far as it concerns `targets`.
 std::string describe(const Row& row, const std::vector<Target>& targets);
 
 /// Opcodes per encoding and target, as a table of text.

@@ -17,13 +17,15 @@ struct EncodedInst {
   [[nodiscard]] std::span<const u32> span() const { return {words.data(), count}; }
 };
 
-/// The words of `inst` on `target`. For whatever decode() accepts, encode(decode(words)) decodes to the same Inst; bits that the
-/// instruction ignores come out as LLVM writes them. An Inst that no word decodes to (an operand of a wrong class, a modifier that
-/// the format lacks, two different literals...) is an error. Inst::size is not looked at.
+/// The words of `inst` on `target`. For whatever decode() accepts, encode(decode(words)) decodes to the same
+/// Inst; bits that the instruction ignores come out as LLVM writes them. An Inst that no word decodes to (an
+/// operand of a wrong class, a modifier that the format lacks, two different literals...) is an error.
+/// Inst::size is not looked at.
 Result<EncodedInst> encode(const Inst& inst, Target target);
 
-/// The words without the proof: what does not fit its field is cut, what has no field is left out. For callers that decode the
-/// result themselves; nullopt where the target lacks the instruction in the form asked for.
+/// The words without the proof: what does not fit its field is cut, what has no field is left out. For
+/// callers that decode the result themselves; nullopt where the target lacks the instruction in the form
+/// asked for.
 std::optional<EncodedInst> pack(const Inst& inst, Target target);
 
 } // namespace lanewise::isa

@@ -133,8 +133,8 @@ struct Modifiers {
        addr64 = false;
   bool nv = false;
   bool sgpr_and_imm = false; ///< gfx9 SMEM: offset is added to the SGPR of src[1], even if it is 0
-  i32 offset =
-      0; ///< DS: 16-bit, or offset0; buffer, flat: bytes; SMEM immediate when it is an addition to an SGPR
+  /// DS: 16-bit, or offset0; buffer, flat: bytes; SMEM immediate when it is an addition to an SGPR.
+  i32 offset = 0;
   u8 offset1 = 0; ///< DS two-address forms
   u8 dfmt = 0, nfmt = 0;
   // Image
@@ -157,25 +157,26 @@ struct Modifiers {
 
 /// A decoded instruction. Slot conventions, the same for every consumer:
 ///   VALU   dst[0] = vdst (or the mask of a compare), dst[1] = scalar carry/mask out; src[0..2], src[2] =
-///   carry-in or mask
-///          where the instruction has one (implicit VCC of e32 forms is spelled out here as an Sgpr operand).
+///          carry-in or mask where the instruction has one (implicit VCC of e32 forms is spelled out here as
+///          an Sgpr operand).
 ///          v_readlane: dst[0] Sgpr. v_writelane: dst[0] Vgpr (read-modify-write), src[0] value, src[1] lane.
 ///          v_madmk: src = {src0, K, vsrc1}; v_madak: src = {src0, vsrc1, K}. v_mac/fmac: the accumulator is
 ///          dst[0], read too. v_swap_b32: dst[0], dst[1].
 ///   SALU   dst[0] = sdst, src[0..1]; SOPK: the simm16 is the last source (Imm). s_setreg: src[0] = value,
-///   src[1] = hwreg Imm.
-///          s_cbranch/s_branch: src[0] = Imm, displacement in dwords from the next instruction.
+///          src[1] = hwreg Imm. s_cbranch/s_branch: src[0] = Imm, displacement in dwords from the next
+///          instruction.
 ///   SMEM   dst[0] = loaded data or returned atomic; src[0] = sbase, src[1] = offset (Sgpr, Imm in bytes as
-///   the target defines it,
-///          or Literal), src[2] = data of stores and atomics; gfx9 SGPR plus immediate: src[1] Sgpr and
-///          mods.offset.
+///          the target defines it, or Literal), src[2] = data of stores and atomics; gfx9 SGPR plus
+///          immediate: src[1] Sgpr and mods.offset.
 ///   DS     dst[0] = result; src[0] = addr, src[1] = data0, src[2] = data1.
 ///   MUBUF, MTBUF  dst[0] = loaded data or returned atomic; src[0] = vaddr (None when off), src[1] = srsrc,
-///   src[2] = soffset,
-///          src[3] = data of stores and atomics.
-///   FLAT   dst[0] = result; src[0] = vaddr (None for scratch `off`), src[1] = saddr (None when off), src[2]
-///   = data. MIMG   dst[0] = loaded data or returned atomic; src[0] = vaddr, src[1] = srsrc, src[2] = ssamp,
-///   src[3] = data. EXP    src[0..3].   VINTRP  dst[0], src[0] = vsrc or parameter Imm; attribute in mods.
+///          src[2] = soffset, src[3] = data of stores and atomics.
+///   FLAT   dst[0] = result; src[0] = vaddr (None for scratch `off`), src[1] = saddr (None when off),
+///          src[2] = data.
+///   MIMG   dst[0] = loaded data or returned atomic; src[0] = vaddr, src[1] = srsrc, src[2] = ssamp,
+///          src[3] = data.
+///   EXP    src[0..3].
+///   VINTRP dst[0], src[0] = vsrc or parameter Imm; attribute in mods.
 struct Inst {
   Op op{};
   Encoding encoding{};

@@ -1,7 +1,7 @@
 // The format of isa/tables/*.inc: one row is everything the project knows about one instruction.
 //
-//   INST(v_addc_co_u32, Vop2, OP(.gfx600 = 0x28, .gfx803 = 0x1c), NAME(.gfx600 = "v_addc_u32", .gfx900 =
-//   "v_addc_co_u32"),
+//   INST(v_addc_co_u32, Vop2, OP(.gfx600 = 0x28, .gfx803 = 0x1c),
+//        NAME(.gfx600 = "v_addc_u32", .gfx900 = "v_addc_co_u32"),
 //        DST(V(U32), M), SRC(VS(U32), V(U32), M), .forms = kAllForms, .flags = kClamp9)
 //
 // expands to a Row with designated initialisers, so a row states only what it has and a new column touches
@@ -10,14 +10,13 @@
 //
 // Rules that keep rows short:
 //   - VOP1, VOP2 and VOPC rows describe the 32-bit form. The 64-bit form's opcode is derived
-//   (isa/encoding.hpp) where the
-//     target has the 32-bit form; the column VOP3() states it where an instruction is VOP3-only on some
-//     targets. Sources of class V become VS in the 64-bit form and, from gfx900, in the SDWA form.
+//     (isa/encoding.hpp) where the target has the 32-bit form; the column VOP3() states it where an
+//     instruction is VOP3-only on some targets. Sources of class V become VS in the 64-bit form and, from
+//     gfx900, in the SDWA form.
 //   - A float operand takes neg and abs in the 64-bit, SDWA and DPP forms, an integer operand sext in SDWA;
-//   kNegAbs and
-//     kNoMods on an operand overrule that.
+//     kNegAbs and kNoMods on an operand overrule that.
 //   - The number of data registers of image instructions comes from dmask, d16 and tfe, so their data operand
-//   is B32.
+//     is B32.
 #pragma once
 
 #include "isa/inst.hpp"

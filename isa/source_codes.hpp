@@ -20,10 +20,10 @@ enum class OperandSet : u8 {
 /// One source code, resolved. Codes that need more than a look-up (literal, lds_direct, SDWA, DPP) allow
 /// nothing, like reserved ones.
 struct SourceCode {
-  u64 head_mask =
-      0; ///< which bits of an operand's head (see OperandHead) stay: all, or all but dwords for constants
-  u32 allows =
-      0; ///< bit n: an operand of n dwords may start here, alignment included; bit 24 + s: OperandSet s
+  /// Which bits of an operand's head (see OperandHead) stay: all, or all but dwords for constants.
+  u64 head_mask = 0;
+  /// Bit n: an operand of n dwords may start here, alignment included; bit 24 + s: OperandSet s.
+  u32 allows = 0;
   u16 index = 0;   ///< Operand::index
   u8 constant = 0; ///< row of kInlineValues, 0 for what is not a constant
   OperandKind kind = OperandKind::None;

@@ -91,8 +91,8 @@ LANEWISE_C_API const char* lanewise_module_kernel_name(const lanewise_module* mo
 LANEWISE_C_API lanewise_kernel* lanewise_module_kernel(lanewise_module* module, const char* name);
 LANEWISE_C_API void lanewise_kernel_free(lanewise_kernel* kernel);
 
-/** Translates the kernel now rather than at its first launch: for launches with this block and a grid of about this size,
-    or, if both are NULL, in the version that serves all launches. */
+/** Translates the kernel now rather than at its first launch: for launches with this block and a grid of
+   about this size, or, if both are NULL, in the version that serves all launches. */
 LANEWISE_C_API lanewise_status lanewise_kernel_prepare(lanewise_kernel* kernel, const uint32_t grid[3],
                                                        const uint32_t block[3]);
 

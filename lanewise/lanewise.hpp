@@ -51,8 +51,8 @@ struct DeviceOptions {
   Simd simd = Simd::Auto;
   unsigned threads = 0;     ///< 0: all that the process may use
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
-  bool specialize =
-      true; ///< recompile for the shape of a launch (workgroup, size class), not once for all launches
+  /// Recompile for the shape of a launch (workgroup, size class), not once for all launches.
+  bool specialize = true;
 };
 
 /// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.
@@ -114,8 +114,8 @@ struct KernelInfo {
   std::string name;
   std::string target; ///< "gfx906"
   std::vector<ArgumentInfo> arguments;
-  bool has_metadata =
-      true; ///< false: argument sizes are not known, and arguments are laid out by their natural alignment
+  /// False: argument sizes are not known, and arguments are laid out by their natural alignment.
+  bool has_metadata = true;
   std::uint32_t lds_bytes = 0;     ///< static, per workgroup
   std::uint32_t scratch_bytes = 0; ///< per work-item
   std::uint32_t max_workgroup = 1024;

@@ -29,8 +29,8 @@ struct Prepared {
   translator::LaunchFacts facts;
   Preparation how;
   std::unique_ptr<runtime::WaveEngine> engine;
-  std::unique_ptr<std::atomic<u64>> group_ns =
-      std::make_unique<std::atomic<u64>>(0); ///< what the dispatcher learns: see DispatchRequest
+  /// What the dispatcher learns: see DispatchRequest.
+  std::unique_ptr<std::atomic<u64>> group_ns = std::make_unique<std::atomic<u64>>(0);
 };
 
 struct [[gnu::visibility("hidden")]] Kernel::State {
@@ -55,8 +55,8 @@ struct [[gnu::visibility("hidden")]] Module::State {
   std::shared_ptr<Device::State> device;
   abi::CodeObject object;
   abi::LoadedImage image;
-  std::deque<Kernel::State>
-      kernels; ///< one per object.kernels, in that order; a deque since they do not move
+  /// One per object.kernels, in that order; a deque since they do not move.
+  std::deque<Kernel::State> kernels;
 };
 
 } // namespace lanewise

@@ -30,8 +30,8 @@ struct WorkgroupContext {
   u32 lds_bytes = 0; ///< the group segment's allocation; accesses beyond it read zero and are dropped
   u32 gds_bytes = 0;
   u8* gds = nullptr; ///< the device's GDS, shared by all workgroups: accesses are atomic
-  u8* scratch =
-      nullptr; ///< private memory of the whole workgroup: wave w at scratch + w * scratch_wave_bytes
+  /// Private memory of the whole workgroup: wave w at scratch + w * scratch_wave_bytes.
+  u8* scratch = nullptr;
   u64 scratch_wave_bytes = 0;
   u32 group_id[3] = {};
 };

@@ -48,8 +48,7 @@ struct Token {
 };
 
 /// The tokens of `source`, which they refer to; the last one is EndOfLine. Comments are `;`, `//`, `#` to the
-/// end of the line and
-/// `/* */`. Malformed input gives Error tokens, never a failure.
+/// end of the line and `/* */`. Malformed input gives Error tokens, never a failure.
 std::vector<Token> tokenize(std::string_view source);
 
 /// The bytes that a String token's body stands for.

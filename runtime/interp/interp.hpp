@@ -21,8 +21,8 @@ struct InterpreterCode {
 /// What the interpreter must know about a kernel.
 struct InterpreterKernel {
   isa::Target target = isa::Target::gfx900;
-  std::span<const InterpreterCode>
-      code;        ///< all that control may reach; must stay mapped as long as the engine lives
+  /// All that control may reach; must stay mapped as long as the engine lives.
+  std::span<const InterpreterCode> code;
   u64 entry = 0;   ///< address of the first instruction
   u32 vgprs = 256; ///< registers that are zeroed when a wave starts; all 256 exist
 };

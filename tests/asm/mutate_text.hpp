@@ -3,7 +3,7 @@
 
 #include "support/bits.hpp"
 
-#include <array>
+#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -12,136 +12,24 @@ namespace lanewise::isa::testing {
 
 /// Damages `text` once to three times; `other` is another instruction's text to take pieces from.
 inline void mutate_text(std::string& text, std::string_view other, std::mt19937_64& random) {
-  using namespace std::string_view_literals;
-  static constexpr std::array kNumbers = {"0"sv,
-                                          "1"sv,
-                                          "-1"sv,
-                                          "64"sv,
-                                          "255"sv,
-                                          "256"sv,
-                                          "0x7fffffff"sv,
-                                          "0xffffffff"sv,
-                                          "-2147483649"sv,
-                                          "4294967296"sv,
-                                          "0x1p3"sv,
-                                          "1.0e39"sv,
-                                          "-0.0"sv,
-                                          "0.15915494"sv,
-                                          "1e-45"sv,
-                                          "65520.0"sv,
-                                          "0b2"sv,
-                                          "09"sv,
-                                          "0x"sv,
-                                          "1e"sv,
-                                          "18446744073709551615"sv,
-                                          "18446744073709551616"sv,
-                                          "9223372036854775808"sv};
-  static constexpr std::array kPieces = {"["sv,
-                                         "]"sv,
-                                         ":"sv,
-                                         ","sv,
-                                         "|"sv,
-                                         "-"sv,
-                                         "||"sv,
-                                         "--"sv,
-                                         "("sv,
-                                         ")"sv,
-                                         "+"sv,
-                                         "<<"sv,
-                                         "/"sv,
-                                         "%0"sv,
-                                         "!"sv,
-                                         "~"sv,
-                                         "abs("sv,
-                                         "neg("sv,
-                                         "sext("sv,
-                                         "v"sv,
-                                         "s"sv,
-                                         "v[0:1]"sv,
-                                         "s[2:3]"sv,
-                                         "v[255:256]"sv,
-                                         "s[101:102]"sv,
-                                         "[v0,v1]"sv,
-                                         "[s0,s1,s2,s3]"sv,
-                                         "v[1]"sv,
-                                         "ttmp[14:15]"sv,
-                                         "vcc"sv,
-                                         "vcc_lo"sv,
-                                         "exec"sv,
-                                         "m0"sv,
-                                         "off"sv,
-                                         "null"sv,
-                                         "scc"sv,
-                                         "lds_direct"sv,
-                                         "src_shared_base"sv,
-                                         "flat_scratch"sv,
-                                         "xnack_mask"sv,
-                                         "lit("sv,
-                                         "hwreg("sv,
-                                         "sendmsg("sv,
-                                         "vmcnt("sv,
-                                         "& lgkmcnt(0)"sv,
-                                         "gpr_idx("sv,
-                                         "offset:"sv,
-                                         "offset0:"sv,
-                                         "offset1:"sv,
-                                         "offset:swizzle("sv,
-                                         "glc"sv,
-                                         "slc"sv,
-                                         "tfe"sv,
-                                         "lds"sv,
-                                         "gds"sv,
-                                         "idxen"sv,
-                                         "offen"sv,
-                                         "addr64"sv,
-                                         "clamp"sv,
-                                         "mul:2"sv,
-                                         "div:2"sv,
-                                         "op_sel:["sv,
-                                         "op_sel_hi:[0,1]"sv,
-                                         "neg_lo:[1,"sv,
-                                         "neg_hi:["sv,
-                                         "quad_perm:[0,1,2,3]"sv,
-                                         "row_shl:"sv,
-                                         "wave_ror:1"sv,
-                                         "row_mask:0x"sv,
-                                         "bank_mask:"sv,
-                                         "bound_ctrl:0"sv,
-                                         "dst_sel:WORD_1"sv,
-                                         "dst_unused:UNUSED_"sv,
-                                         "src0_sel:"sv,
-                                         "src1_sel:BYTE_3"sv,
-                                         "dmask:0x"sv,
-                                         "unorm"sv,
-                                         "r128"sv,
-                                         "d16"sv,
-                                         "format:["sv,
-                                         "dfmt:"sv,
-                                         "nfmt:"sv,
-                                         "done"sv,
-                                         "compr"sv,
-                                         "attr0.x"sv,
-                                         "attr63.w"sv,
-                                         "p10"sv,
-                                         "mrt8"sv,
-                                         "_e32"sv,
-                                         "_e64"sv,
-                                         "_sdwa"sv,
-                                         "_dpp"sv,
-                                         "/*"sv,
-                                         "*/"sv,
-                                         "//"sv,
-                                         ";"sv,
-                                         "\""sv,
-                                         "\\"sv,
-                                         "\n"sv,
-                                         "\t"sv,
-                                         "\0"sv,
-                                         "\xff"sv,
-                                         "."sv,
-                                         "$"sv,
-                                         "1f"sv,
-                                         "@rel32@lo"sv};
+  // clang-format off
+  static constexpr std::string_view kNumbers[] = {
+    "0", "1", "-1", "64", "255", "256", "0x7fffffff", "0xffffffff", "-2147483649", "4294967296", "0x1p3",
+    "1.0e39", "-0.0", "0.15915494", "1e-45", "65520.0", "0b2", "09", "0x", "1e", "18446744073709551615",
+    "18446744073709551616", "9223372036854775808"};
+  static constexpr std::string_view kPieces[] = {
+    "[", "]", ":", ",", "|", "-", "||", "--", "(", ")", "+", "<<", "/", "%0", "!", "~", "abs(", "neg(",
+    "sext(", "v", "s", "v[0:1]", "s[2:3]", "v[255:256]", "s[101:102]", "[v0,v1]", "[s0,s1,s2,s3]", "v[1]",
+    "ttmp[14:15]", "vcc", "vcc_lo", "exec", "m0", "off", "null", "scc", "lds_direct", "src_shared_base",
+    "flat_scratch", "xnack_mask", "lit(", "hwreg(", "sendmsg(", "vmcnt(", "& lgkmcnt(0)", "gpr_idx(",
+    "offset:", "offset0:", "offset1:", "offset:swizzle(", "glc", "slc", "tfe", "lds", "gds", "idxen",
+    "offen", "addr64", "clamp", "mul:2", "div:2", "op_sel:[", "op_sel_hi:[0,1]", "neg_lo:[1,", "neg_hi:[",
+    "quad_perm:[0,1,2,3]", "row_shl:", "wave_ror:1", "row_mask:0x", "bank_mask:", "bound_ctrl:0",
+    "dst_sel:WORD_1", "dst_unused:UNUSED_", "src0_sel:", "src1_sel:BYTE_3", "dmask:0x", "unorm", "r128",
+    "d16", "format:[", "dfmt:", "nfmt:", "done", "compr", "attr0.x", "attr63.w", "p10", "mrt8", "_e32",
+    "_e64", "_sdwa", "_dpp", "/*", "*/", "//", ";", "\"", "\\", "\n", "\t", std::string_view("\0", 1),
+    "\xff", ".", "$", "1f", "@rel32@lo"};
+  // clang-format on
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random() % n); };
   constexpr std::string_view kDigits = "0123456789";
   for (std::size_t n = 1 + below(2) * below(3); n > 0; --n) {
@@ -157,11 +45,11 @@ inline void mutate_text(std::string& text, std::string_view other, std::mt19937_
       const std::size_t begin = text.find_first_of(kDigits, place);
       if (begin == std::string::npos) break;
       const std::size_t end = text.find_first_not_of(kDigits, begin);
-      text.replace(begin, end == std::string::npos ? end : end - begin, kNumbers[below(kNumbers.size())]);
+      text.replace(begin, end == std::string::npos ? end : end - begin, kNumbers[below(std::size(kNumbers))]);
       break;
     }
-    case 5: text.insert(place, kPieces[below(kPieces.size())]); break;
-    case 6: (text += ' ') += kPieces[below(kPieces.size())]; break;
+    case 5: text.insert(place, kPieces[below(std::size(kPieces))]); break;
+    case 6: (text += ' ') += kPieces[below(std::size(kPieces))]; break;
     default: { // the operands with the other mnemonic
       const std::size_t mine = text.find(' '), theirs = other.find(' ');
       if (mine != std::string::npos) text = std::string(other.substr(0, theirs)) + text.substr(mine);

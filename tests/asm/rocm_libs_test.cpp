@@ -1,8 +1,9 @@
 // All device code of real libraries: disassembles to LLVM's text, and the text assembles to the bytes.
 //
-//   LANEWISE_ROCM_LIBS    the libraries, separated by colons (librocsparse.so.0, librocrand.so.1...); unset:
-//   skipped LANEWISE_ROCM_STRIDE  look at every n-th code object only (default 1) LANEWISE_OBJDUMP      an
-//   llvm-objdump of LLVM 15 whose text is compared; unset: that part is left out
+//   LANEWISE_ROCM_LIBS    the libraries, separated by colons (librocsparse.so.0, librocrand.so.1...);
+//                         unset: skipped
+//   LANEWISE_ROCM_STRIDE  look at every n-th code object only (default 1)
+//   LANEWISE_OBJDUMP      an llvm-objdump of LLVM 15 whose text is compared; unset: that part is left out
 #include "abi/bundle.hpp"
 #include "isa/asm/instruction.hpp"
 #include "isa/decoder.hpp"

@@ -10,9 +10,9 @@ namespace lanewise::differential {
 
 using Generate = std::function<Program(Target, u64 seed)>;
 
-/// Draws programs for `target` until the time is up (LANEWISE_DIFF_SECONDS per campaign) or `seeds` have been
-/// tried, from seed LANEWISE_DIFF_SEED (default 1) on; LANEWISE_DIFF_ONE tries that one seed only. Failing
-/// programs are shrunk and reported as test failures with their seed; the first few of them.
+/// Draws programs for `target` until the time is up (LANEWISE_DIFF_SECONDS, else `default_seconds`), from
+/// seed LANEWISE_DIFF_SEED (default 1) on; LANEWISE_DIFF_ONE tries that one seed only. Failing programs are
+/// shrunk and reported as test failures with their seed; the first few of them.
 void run_campaign(Target target, const Generate& generate, double default_seconds);
 
 } // namespace lanewise::differential

@@ -61,7 +61,7 @@ Line line(Target target, std::string text, u32 group = 0);
 /// The machine code: prologue, lines, epilogue, s_endpgm.
 Result<std::vector<u32>> assemble(const Program& program);
 
-/// The lines, numbered, for reports.
+/// The lines, for reports.
 std::string listing(const Program& program);
 
 } // namespace lanewise::differential

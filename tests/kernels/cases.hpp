@@ -91,8 +91,7 @@ struct KernelCase {
   [[nodiscard]] std::vector<Arg> expected() const;
 
   /// Where the kernel's code object is, relative to the repository: target "gfx900", level "O0", "O2" or
-  /// "O3", with
-  /// ".v3" or ".v5" appended for another code-object version.
+  /// "O3", with ".v3" or ".v5" appended for another code-object version.
   [[nodiscard]] std::string code_object(std::string_view target, std::string_view level) const;
 
   /// Whether `target` ("gfx803") can run it; only then does the code object exist.

@@ -115,8 +115,7 @@ int run_command_line(int argc, char** argv) {
   Options options;
   bool in_process = false;
   CLI::App app("Sends damaged code objects and random instructions through loader, disassembler and "
-               "recompiler, without "
-               "executing any. Fails if a process crashes or an item takes too long.");
+               "recompiler, without executing any. Fails if a process crashes or an item takes too long.");
   app.add_option("--items", options.items, "how many")
       ->envname("LANEWISE_ROBUSTNESS_ITEMS")
       ->capture_default_str();

@@ -335,8 +335,8 @@ void Cfg::call_unknown(ValueId target, u64 return_address) {
 }
 
 /// All functions; where there are too many, those whose address the calling function computes. (At -O0 an
-/// address made at the top of a function is kept in registers or lanes across calls that share their copy with
-/// other callers, so that its value is lost.)
+/// address made at the top of a function is kept in registers or lanes across calls that share their copy
+/// with other callers, so that its value is lost.)
 std::set<u64> Cfg::possible_callees() {
   std::set<u64> callees;
   for (const translator::CodeSymbol& s : source_.symbols)

@@ -33,8 +33,8 @@ public:
   /// What earlier attempts have shown.
   struct Plan {
     bool share_functions = false;
-    std::set<u32>
-        unknown_calls; ///< pcs of calls whose target is not always the one that the first path to it had
+    /// Pcs of calls whose target is not always the one that the first path to it had.
+    std::set<u32> unknown_calls;
     std::map<u64, std::set<u64>> addresses; ///< of functions, by the start of the function that computes them
   };
   Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan);
@@ -95,7 +95,8 @@ private:
     u32 offset = 0;
     u32 mode = 0;
     u32 gpr_idx = 0;
-    u32 copy = 0; ///< 1 for the second block where the first was found to have a single predecessor and has not
+    /// 1 for the second block where the first was found to have a single predecessor and has not.
+    u32 copy = 0;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Node {
@@ -165,8 +166,8 @@ private:
   std::vector<std::unique_ptr<Node>> nodes_; ///< by block; null for blocks without guest code of their own
   std::vector<BlockId> work_;
   Plan plan_;
-  std::vector<std::pair<u32, ir::InstId>>
-      assumed_calls_; ///< pc, and the BadJump taken if the assumption fails
+  /// Pc, and the BadJump taken if the assumption fails.
+  std::vector<std::pair<u32, ir::InstId>> assumed_calls_;
   std::map<Lane, std::vector<ValueId>> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;

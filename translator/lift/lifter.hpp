@@ -21,8 +21,8 @@ class Cfg;
 /// What the lifter knows at translation time beyond the registers' SSA values; part of a block's identity.
 struct Static {
   u32 mode = 0; ///< the MODE register
-  u8 gpr_idx =
-      0; ///< s_set_gpr_idx: src0, src1, src2, dst enables; only looked at while MODE.GPR_IDX_EN is set
+  /// S_set_gpr_idx: src0, src1, src2, dst enables; only looked at while MODE.GPR_IDX_EN is set.
+  u8 gpr_idx = 0;
   friend bool operator==(const Static&, const Static&) = default;
 };
 inline constexpr u32 kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23, kModeIeee = 1u << 9,

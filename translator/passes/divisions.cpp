@@ -5,16 +5,14 @@
 //
 // Why the replacement is exact (n numerator, d denominator, r reciprocal, all to nearest even):
 //  - r starts as the rounded 1/d (runtime/math/gcn_math.hpp), and a Newton step keeps it: with p bits its
-//  error e
-//    satisfies e < 2^-p d, the step changes 1/d by the factor 1 - e^2, and no midpoint between numbers lies
-//    that close to a reciprocal.
+//    error e satisfies e < 2^-p d, the step changes 1/d by the factor 1 - e^2, and no midpoint between
+//    numbers lies that close to a reciprocal.
 //  - f32: the first correction makes the quotient faithful; the second, with the exact remainder and the
 //    rounded reciprocal, makes it the rounded one (Markstein). Scaled or not, the remainder is exact unless
 //    n's exponent is 24, the first that v_div_scale leaves alone: there the remainder may be denormal. Zeros,
 //    infinities, NaNs, denormals: v_div_fixup does what a division does.
 //  - f64 has only one correction, which misrounds some quotients. So its two last steps stay; only scaling,
-//  the
-//    Newton steps and the fix-up go.
+//    the Newton steps and the fix-up go.
 //  - Where MODE flushes f32 denormals, and in f64, operands must be in a range that is neither scaled nor
 //    flushed; in f32 n may also be zero.
 #include "translator/passes/passes.hpp"

@@ -38,7 +38,7 @@ private:
   const ir::Cfg& cfg_;
   const ir::Dominators dom_;
   const LaneShapes& shapes_;
-  std::unordered_map<u32, std::optional<Induction>> inductions_;
+  std::unordered_map<u32, std::optional<Induction>> inductions_; ///< by parameter
   /// Per edge to the block; none where the loop starts.
   using Increments = std::vector<std::vector<ir::ValueId>>;
   struct Growth {
@@ -47,7 +47,6 @@ private:
     ir::ValueId value;
   };
   std::vector<Growth> growths_;
-  ///< by parameter
   std::unordered_map<u32, ir::ValueId> first_;                              ///< by vector
   std::vector<std::vector<ir::InstId>> before_, after_, at_start_, at_end_; ///< per instruction; per block
 

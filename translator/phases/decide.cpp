@@ -4,20 +4,19 @@
 // looked at from J on:
 //
 //  - Every value gets a symbol: an expression over the values that existed at the branch. Masks are
-//  simplified on the way
-//    (select(empty, a, b) is b, x | empty is x, x & ~(x | y) is empty); a block parameter is what all ways in
-//    agree on (optimistically, to a fixed point). Scalars take part like all others: one that differs (a loop
-//    counter carried out of a loop that this gang left early) blocks the decision unless it is dead.
+//    simplified on the way (select(empty, a, b) is b, x | empty is x, x & ~(x | y) is empty); a block
+//    parameter is what all ways in agree on (optimistically, to a fixed point). Scalars take part like all
+//    others: one that differs (a loop counter carried out of a loop that this gang left early) blocks the
+//    decision unless it is dead.
 //  - On the `none` side the gang itself decides: a branch on a mask that is symbolically empty goes one way
-//  only. (So a loop
-//    body that is skipped once nobody is left leads straight out of the loop, and what differs at its end is
-//    never read.)
+//    only. (So a loop body that is skipped once nobody is left leads straight out of the loop, and what
+//    differs at its end is never read.)
 //  - Every store and atomic on either side must be under an empty mask.
 //  - The `none` side must be free of cycles, since the wave never walks it in this case: nothing else
-//  guarantees that it ends.
-//    (A loop left when "any lane is done" has its cycle there: it stays at wave level.)
+//    guarantees that it ends. (A loop left when "any lane is done" has its cycle there: it stays at wave
+//    level.)
 //  - Neither side may hold an operation that needs the whole wave, other than branches that are decidable
-//  themselves.
+//    themselves.
 //
 // The last point makes branches depend on each other: all candidates are assumed decidable, and those whose
 // proof fails are dropped until the rest stands. Sound, because a proof compares a gang's first deviation

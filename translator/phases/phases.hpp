@@ -10,15 +10,12 @@ using PhaseId = Id<struct PhaseTag>;
 
 /// A single-entry set of blocks. Rules that form_phases() establishes and the emitter relies on:
 ///  - An edge inside the phase to any block but `entry` is taken by each gang on its own. Every other edge
-///  (to another phase,
-///    or back to `entry`) is an exit: all gangs leave through the same one, and the target phase starts after
-///    the last gang has left.
+///    (to another phase, or back to `entry`) is an exit: all gangs leave through the same one, and the target
+///    phase starts after the last gang has left.
 ///  - A WHOLE operand (ir::OpInfo::reads_whole) is defined in another phase, except that of an AnyLane whose
-///  only user is a
-///    gang-decided branch.
+///    only user is a gang-decided branch.
 ///  - Two accesses to memory that may overlap across gangs, one of them a write, are in different phases, and
-///  so are the
-///    iterations of a loop holding such a pair.
+///    so are the iterations of a loop holding such a pair.
 ///  - `per_lane` is false if no instruction of the phase has work per lane: it then runs once, without gangs.
 struct Phase {
   ir::BlockId entry;
