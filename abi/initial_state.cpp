@@ -182,10 +182,6 @@ u64 flat_scratch_value(Target target, u64 scratch_base, u64 wave_offset, u32 lan
   return scratch_base + wave_offset;
 }
 
-u64 wave_scratch_base(Target target, u64 flat_scratch, u64 scratch_base) {
-  return has_offset_flat_scratch(target) ? scratch_base + (flat_scratch >> 32) * 256 : flat_scratch;
-}
-
 u32 initial_mode(const KernelDescriptor& d, Target target) {
   u32 mode = bits(d.compute_pgm_rsrc1, 12, 8); // FLOAT_MODE: rounding and denormals in MODE's own layout
   mode |= u32{d.enable_dx10_clamp()} << 8 | u32{d.enable_ieee_mode()} << 9 | u32{d.debug_mode()} << 11;

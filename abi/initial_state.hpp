@@ -15,8 +15,9 @@
 //               scratch_base itself, so that Flat Scratch Init is {0, bytes per lane} and the prologue's
 //               (init.lo + wave offset) >> 8 is the wave offset / 256.
 //   gfx9        FLAT_SCRATCH = wave base as a 64-bit address; the prologue adds the wave offset to Flat
-//   Scratch Init. gfx6        has no flat addressing.
-// wave_scratch_base() inverts this. Wave offsets are multiples of 256 for the sake of gfx7 and gfx8.
+//               Scratch Init.
+//   gfx6        has no flat addressing.
+// Wave offsets are multiples of 256 for the sake of gfx7 and gfx8.
 #pragma once
 
 #include "abi/dispatch.hpp"
@@ -110,8 +111,6 @@ constexpr u64 scratch_wave_bytes(u32 lane_bytes) { return u64{lane_bytes} * kWav
 
 /// FLAT_SCRATCH as a kernel's prologue computes it, {LO, HI} as one number; 0 on gfx6.
 u64 flat_scratch_value(isa::Target target, u64 scratch_base, u64 wave_offset, u32 lane_bytes);
-/// The wave base from FLAT_SCRATCH; `scratch_base` as in DispatchInfo.
-u64 wave_scratch_base(isa::Target target, u64 flat_scratch, u64 scratch_base);
 
 /// The state of one wave before its first instruction.
 struct WaveInit {

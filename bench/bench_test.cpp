@@ -7,9 +7,7 @@
 #include "bench/scale.hpp"
 #include "bench/worker.hpp"
 
-#include <cmath>
 #include <gtest/gtest.h>
-#include <set>
 
 namespace lanewise::bench {
 namespace {

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fmt/format.h>
 #include <fstream>
 
 namespace lanewise::bench {

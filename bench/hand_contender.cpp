@@ -2,7 +2,6 @@
 #include "bench/contender.hpp"
 #include "bench/hand/hand.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <tbb/blocked_range.h>

@@ -4,7 +4,6 @@
 #include "tests/kernels/cases.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lanewise::bench {

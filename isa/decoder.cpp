@@ -195,20 +195,4 @@ std::string_view reason(DecodeStatus status) {
   return "unknown";
 }
 
-unsigned skip_size(Target target, u32 first) {
-  using detail::Format;
-  switch (detail::kFormats[static_cast<unsigned>(target)][first >> 23]) {
-  case Format::Smem:
-  case Format::Vop3:
-  case Format::Vop3p:
-  case Format::Ds:
-  case Format::Mubuf:
-  case Format::Mtbuf:
-  case Format::Mimg:
-  case Format::Flat:
-  case Format::Exp: return 8;
-  default: return 4;
-  }
-}
-
 } // namespace lanewise::isa

@@ -37,8 +37,4 @@ DecodeStatus decode(Target target, std::span<const u32> code, Inst& out);
 /// reason.
 Result<Inst> decode(Target target, std::span<const u8> bytes);
 
-/// Size in bytes of the instruction that starts with `first`, from its format alone, without a literal. Never
-/// fails: undefined formats count as one dword. For resynchronising listings.
-unsigned skip_size(Target target, u32 first);
-
 } // namespace lanewise::isa

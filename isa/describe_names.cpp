@@ -1,8 +1,6 @@
 // The names of the columns' values.
 #include "isa/describe.hpp"
 
-#include <bit>
-
 namespace lanewise::isa {
 namespace {
 

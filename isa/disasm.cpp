@@ -433,8 +433,4 @@ std::string text(const Inst& inst, Target target, const TextOptions& options) {
   return out;
 }
 
-std::string mnemonic_with_suffix(const Inst& inst, Target target) {
-  return std::string(mnemonic(inst.op, target)).append(suffix(inst, target));
-}
-
 } // namespace lanewise::isa

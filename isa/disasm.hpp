@@ -18,9 +18,6 @@ std::string text(const Inst& inst, Target target, const TextOptions& options = {
 /// The same, appended to `out`.
 void append_text(std::string& out, const Inst& inst, Target target, const TextOptions& options = {});
 
-/// The mnemonic with the suffix of the instruction's form: `v_add_f32_e64`.
-std::string mnemonic_with_suffix(const Inst& inst, Target target);
-
 /// One operand without modifiers: `v[0:1]`, `vcc`, `-16`, `0.15915494`, `0x12345678`.
 void append_operand(std::string& out, const Operand& operand, Target target);
 

@@ -23,9 +23,8 @@ struct Field {
 constexpr Field bit(Field field, u8 i) { return {static_cast<u8>(field.lo + i), 1}; }
 
 /// Source codes with a meaning of their own in the 8- and 9-bit source fields.
-inline constexpr unsigned kSrcInlineZero = 128, kSrcInlineMinus1 = 193, kSrcInlineMinus16 = 208,
-                          kSrcHalf = 240, kSrcInvTwoPi = 248, kSrcSdwa = 249, kSrcDpp = 250,
-                          kSrcLiteral = 255, kSrcVgpr0 = 256;
+inline constexpr unsigned kSrcInlineZero = 128, kSrcInlineMinus16 = 208, kSrcHalf = 240, kSrcInvTwoPi = 248,
+                          kSrcSdwa = 249, kSrcDpp = 250, kSrcLiteral = 255, kSrcVgpr0 = 256;
 
 /// The format's fixed bits, at the top of the first dword: `value` in the `width` uppermost bits.
 struct Prefix {

@@ -131,7 +131,6 @@ struct Modifiers {
   // Memory
   bool glc = false, slc = false, tfe = false, lds = false, gds = false, idxen = false, offen = false,
        addr64 = false;
-  bool nv = false;
   bool sgpr_and_imm = false; ///< gfx9 SMEM: offset is added to the SGPR of src[1], even if it is 0
   /// DS: 16-bit, or offset0; buffer, flat: bytes; SMEM immediate when it is an addition to an SGPR.
   i32 offset = 0;

@@ -181,7 +181,6 @@ enum FormSet : u8 {
   kSdwa = kSdwa8 | kSdwa9,
   kE32E64 = kE32 | kE64,
   kAllForms = kE32 | kE64 | kSdwa | kDpp,
-  kNotDpp = kE32 | kE64 | kSdwa,
   kNotSdwa9 = kE32 | kE64 | kSdwa8 | kDpp,
 };
 

@@ -2,8 +2,6 @@
 
 #include "lanewise/input_file.hpp"
 
-#include <fmt/format.h>
-
 namespace lanewise {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <fmt/format.h>
 
 namespace lanewise {
 namespace {

@@ -40,8 +40,6 @@ struct DispatchRequest {
   std::atomic<u64>* group_ns = nullptr; ///< time of a workgroup when the kernel ran last, 0 unknown; updated
 };
 
-/// Waves of one workgroup are tracked in a bit mask, and 1024 work-items are the architecture's limit anyway.
-inline constexpr u32 kMaxWavesPerGroup = 32;
 inline constexpr u32 kGdsBytes = 64 << 10;
 
 /// A pool of workers with their arenas, and the device's GDS. Memory grows with the number of workers and the

@@ -7,7 +7,6 @@
 #include "lanewise/lanewise.hpp"
 #include "lanewise/launch_facts.hpp"
 
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace lanewise::tools {

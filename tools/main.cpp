@@ -1,7 +1,6 @@
 // `lanewise`: parses the command line and hands over to a subcommand.
 #include "tools/command.hpp"
 
-#include <cstdio>
 #include <exception>
 #include <fmt/format.h>
 

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 namespace lanewise::abi::assembler {
 namespace {
 

@@ -3,7 +3,6 @@
 #include "bench/hand/simd.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace lanewise::bench::hand {
 namespace {

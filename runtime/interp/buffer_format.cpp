@@ -1,7 +1,5 @@
 #include "runtime/interp/buffer_format.hpp"
 
-#include <cmath>
-
 namespace lanewise::interp {
 namespace {
 

@@ -9,10 +9,8 @@
 
 namespace lanewise::interp {
 
-inline constexpr u32 kSign32 = 0x8000'0000, kInf32 = 0x7f80'0000, kQuiet32 = 0x0040'0000,
-                     kDefaultNan32 = 0xffc0'0000;
-inline constexpr u64 kSign64 = 1ull << 63, kInf64 = 0x7ffull << 52, kQuiet64 = 1ull << 51,
-                     kDefaultNan64 = kSign64 | kInf64 | kQuiet64;
+inline constexpr u32 kSign32 = 0x8000'0000, kInf32 = 0x7f80'0000, kQuiet32 = 0x0040'0000;
+inline constexpr u64 kSign64 = 1ull << 63, kInf64 = 0x7ffull << 52, kQuiet64 = 1ull << 51;
 
 /// The bit layout of a binary float.
 template <class F>

@@ -4,6 +4,8 @@
 #include "runtime/interp/control.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <unordered_map>
 
 namespace lanewise::interp {
 

@@ -3,13 +3,10 @@
 
 #include "runtime/interp/state.hpp"
 
-#include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace lanewise::interp {

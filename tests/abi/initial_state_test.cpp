@@ -178,10 +178,13 @@ TEST(InitialState, PrologueGivesTheWavesScratchBase) {
     const u32 hi = init.sgpr[layout.find(SgprRole::FlatScratchInitHi)];
     const u32 wave_offset = init.sgpr[layout.find(SgprRole::WaveScratchOffset)];
     // What compiled prologues do; see initial_state.hpp.
-    const u64 flat_scratch = target < Target::gfx900 ? hi | u64{(lo + wave_offset) >> 8} << 32
-                                                     : (lo | u64{hi} << 32) + wave_offset;
-    EXPECT_EQ(flat_scratch, init.flat_scratch);
-    EXPECT_EQ(wave_scratch_base(target, flat_scratch, info.scratch_base), info.scratch_base + offset);
+    if (target < Target::gfx900) {
+      EXPECT_EQ(init.flat_scratch, hi | u64{(lo + wave_offset) >> 8} << 32);
+      EXPECT_EQ(info.scratch_base + (init.flat_scratch >> 32) * 256, info.scratch_base + offset);
+    } else {
+      EXPECT_EQ(init.flat_scratch, (lo | u64{hi} << 32) + wave_offset);
+      EXPECT_EQ(init.flat_scratch, info.scratch_base + offset);
+    }
     // The other prologue adds the wave offset to the V#'s base.
     const u64 base = (init.sgpr[0] | u64{init.sgpr[1] & 0xffff} << 32) + wave_offset;
     EXPECT_EQ(base, info.scratch_base + offset);

@@ -8,7 +8,6 @@
 #include "translator/lift/lift.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace lanewise::differential {
 namespace {

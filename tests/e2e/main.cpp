@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 #include <sstream>
 #include <thread>

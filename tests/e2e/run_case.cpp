@@ -3,7 +3,6 @@
 #include "lanewise/lanewise.hpp"
 #include "tests/e2e/gaps.hpp"
 
-#include <cstdio>
 #include <fmt/format.h>
 
 namespace lanewise::e2e {

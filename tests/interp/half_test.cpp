@@ -1,7 +1,6 @@
 // Half precision against a reference that rounds exact values by search over all halves.
 #include "tests/interp/machine.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -22,7 +22,7 @@ constexpr u32 vgpr(u32 n) { return 256 + n; }
 constexpr u32 sgpr(u32 n) { return n; }
 /// Inline integer constants -16..64.
 constexpr u32 inline_int(int n) { return n >= 0 ? 128 + static_cast<u32>(n) : 192 + static_cast<u32>(-n); }
-inline constexpr u32 kVcc = 106, kM0 = 124, kExec = 126, kLiteral = 255, kOne = 242;
+inline constexpr u32 kVcc = 106, kM0 = 124, kExec = 126, kOne = 242;
 
 /// Modifiers of the 64-bit vector encoding.
 struct Mods {

@@ -1,7 +1,6 @@
 // Fourier transforms, compared with the defining sum in double precision.
 #include "tests/kernels/builder.hpp"
 
-#include <cmath>
 #include <complex>
 #include <numbers>
 

@@ -3,7 +3,6 @@
 
 #include "abi/initial_state.hpp"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace lanewise {

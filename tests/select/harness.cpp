@@ -3,7 +3,6 @@
 #include "abi/initial_state.hpp"
 
 #include <cstdlib>
-#include <set>
 
 namespace lanewise::x86::test {
 

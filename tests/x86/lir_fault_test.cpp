@@ -4,7 +4,6 @@
 #include <csetjmp>
 #include <csignal>
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace lanewise::x86 {
 namespace {

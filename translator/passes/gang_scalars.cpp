@@ -80,11 +80,6 @@ ValueId GangScalars::constant(InstId i, Type t, u64 bits) {
   return emit(before(i), proto, {}, t);
 }
 ValueId GangScalars::op(InstId i, Op op, ValueId a, ValueId b) { return binary(before(i), op, a, b); }
-ValueId GangScalars::zext(InstId i, ValueId a) {
-  Inst proto;
-  proto.op = Op::ZExt;
-  return emit(before(i), proto, {a}, wide_of(f_.type(a)));
-}
 
 ValueId GangScalars::first(ValueId v) {
   if (const auto it = first_.find(v.index); it != first_.end()) return it->second;

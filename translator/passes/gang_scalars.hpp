@@ -28,7 +28,6 @@ public:
 
   /// Emits right before `i`; U* where all operands are, else G*.
   ir::ValueId op(ir::InstId before, ir::Op op, ir::ValueId a, ir::ValueId b);
-  ir::ValueId zext(ir::InstId before, ir::ValueId a);
   ir::ValueId constant(ir::InstId before, ir::Type t, u64 bits);
 
   void finish();

@@ -4,9 +4,6 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
-#include <cstring>
-#include <unordered_map>
-
 namespace lanewise::passes {
 
 using namespace ir;

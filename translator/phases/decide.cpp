@@ -32,7 +32,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
 namespace lanewise::phases {
 

@@ -2,8 +2,6 @@
 
 #include "translator/x86/checker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace lanewise::x86 {

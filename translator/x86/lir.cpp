@@ -276,12 +276,6 @@ Operand Builder::splat32_mem(u32 value) {
   return broadcast(module_.constant(std::span(bytes).first(4), View::R32), 4);
 }
 
-Operand Builder::splat64_mem(u64 value) {
-  auto bytes = repeat(value);
-  if (!module_.avx512) return module_.constant(std::span(bytes).first(32), View::Full);
-  return broadcast(module_.constant(std::span(bytes).first(8), View::R64), 3);
-}
-
 VReg Builder::setcc(CondCode cond) {
   VReg low = def(Inst::setccFromCond(cond), View::R8, {});
   return op_r32(Inst::kIdMovzx, r8(low));

@@ -290,7 +290,6 @@ public:
   [[nodiscard]] Module& module() { return module_; }
   [[nodiscard]] Part& part() { return part_; }
   [[nodiscard]] bool avx512() const { return module_.avx512; }
-  [[nodiscard]] unsigned lanes32() const { return module_.vec_bytes() / 4; }
 
   BlockId add_block(bool cold = false);
   VReg add_param(BlockId block, RegClass cls);
@@ -376,7 +375,6 @@ public:
   /// Memory operands for a last source: {1toN} in AVX-512 modules (the instruction must allow broadcast),
   /// whole in AVX2 ones.
   Operand splat32_mem(u32 value);
-  Operand splat64_mem(u64 value);
   VReg setcc(CondCode cond); ///< 0 or 1 in 64 bits, from the flags, which survive
 
   /// A gather (AVX-512: `mask` is a Mask; AVX2: a Vec whose sign bits select) into `old`; result of `view`.

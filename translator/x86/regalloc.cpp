@@ -2,8 +2,6 @@
 
 #include "translator/x86/spill_slots.hpp"
 
-#include <algorithm>
-
 namespace lanewise::x86 {
 
 Allocator::Source Allocator::source_of(const LInst& remat) const {

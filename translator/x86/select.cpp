@@ -8,28 +8,6 @@
 
 namespace lanewise::x86 {
 
-bool needs_legalization(Op op) {
-  switch (op) {
-  case Op::FMulLegacy:
-  case Op::FMed3:
-  case Op::FClass:
-  case Op::FFract:
-  case Op::FRcp:
-  case Op::FRsq:
-  case Op::FExp2:
-  case Op::FLog2:
-  case Op::FSin:
-  case Op::FCos:
-  case Op::FrexpExp:
-  case Op::FrexpMant:
-  case Op::DivScale:
-  case Op::DivFmas:
-  case Op::DivFixup:
-  case Op::TrigPreop: return true;
-  default: return false;
-  }
-}
-
 Result<void> select(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                     const SelectOptions& options, Module& module) {
   return Selector(f, plan, frame, options, module).run();

@@ -8,9 +8,6 @@
 
 namespace lanewise::x86 {
 
-/// Ops that have no rule here: passes::legalize must have rewritten them.
-bool needs_legalization(ir::Op op);
-
 /// What selection knows besides the function.
 struct SelectOptions {
   u64 code_base = 0;    ///< guest address that Inst::pc is relative to
