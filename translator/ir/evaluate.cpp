@@ -4,15 +4,6 @@ namespace lanewise::ir {
 
 namespace {
 
-u64 all_ones(Type t) {
-  switch (t) {
-  case Type::U1: return 1;
-  case Type::U32:
-  case Type::V32: return 0xffff'ffffu;
-  default: return ~u64{0};
-  }
-}
-
 bool compare(IntPred p, u64 a, u64 b, unsigned width) {
   const i64 sa = sign_extend(a, width), sb = sign_extend(b, width);
   switch (p) {
@@ -60,7 +51,7 @@ u32 byte_perm(u32 a, u32 b, u32 selector) { // v_perm_b32: a is the high dword o
 std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std::span<const u64> x) {
   const unsigned width = bit_width(result);
   const unsigned amount_mask = width - 1;
-  const u64 ones = all_ones(result);
+  const u64 ones = constant_bits(result);
   switch (op) {
   case Op::Splat: return operand_type == Type::U1 ? (x[0] != 0 ? ~u64{0} : 0) : x[0];
   case Op::Join: return x[1] << 32 | x[0];

@@ -223,6 +223,10 @@ constexpr Type wide_of(Type half) {
 }
 /// Width in bits of one element.
 constexpr unsigned bit_width(Type t) { return is_wide(t) ? 64 : t == Type::U1 || t == Type::Mask ? 1 : 32; }
+/// The bits that a constant of the type can have: a mask has one per lane.
+constexpr u64 constant_bits(Type t) {
+  return t == Type::U1 ? 1 : is_wide(t) || t == Type::Mask ? ~u64{0} : 0xffff'ffffu;
+}
 
 /// How many leading operands of a Load, Store or Atomic are its address.
 constexpr unsigned address_operands(const MemAttr& mem) {

@@ -6,22 +6,8 @@ namespace lanewise::lift {
 
 using ir::Op;
 
-namespace {
-
-/// Bits that a constant of type `t` holds.
-constexpr u64 width_mask(Type t) {
-  switch (t) {
-  case Type::U1: return 1;
-  case Type::U32:
-  case Type::V32: return 0xffff'ffffu;
-  default: return kAllLanes;
-  }
-}
-
-} // namespace
-
 ValueId Emit::constant(Type type, u64 bits) {
-  bits &= width_mask(type);
+  bits &= ir::constant_bits(type);
   const auto [it, inserted] = constants_.try_emplace({type, bits});
   if (inserted) it->second = builder_.constant(type, bits);
   return it->second;
@@ -110,7 +96,7 @@ ValueId Emit::unary(Op o, ValueId a) {
 
 /// a or b if `o` leaves one of them as it is, a constant if it ignores them; else invalid.
 ValueId Emit::identity(Op o, ValueId a, ValueId b) {
-  const u64 ones = width_mask(type(a));
+  const u64 ones = ir::constant_bits(type(a));
   u64 bits = 0;
   if (is_const(b, &bits)) {
     const bool zero = bits == 0;
@@ -181,7 +167,7 @@ ValueId Emit::select(ValueId c, ValueId a, ValueId b) {
   if (a == b) return a;
   u64 bits = 0;
   if (is_const(c, &bits)) {
-    if (bits == width_mask(type(c))) return a;
+    if (bits == ir::constant_bits(type(c))) return a;
     if (bits == 0) return b;
   }
   return builder_.select(c, a, b);

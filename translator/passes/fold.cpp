@@ -82,12 +82,8 @@ private:
     keep(i);
     return f_.result(i);
   }
-  ValueId constant(Type t, u64 bits) {
-    return emit(Op::Const, t, {}, bit_width(t) == 32 ? bits & 0xffff'ffffu : bits);
-  }
-  ValueId all_ones(Type t) {
-    return constant(t, bit_width(t) == 32 ? 0xffff'ffffu : t == Type::U1 ? 1 : ~u64{0});
-  }
+  ValueId constant(Type t, u64 bits) { return emit(Op::Const, t, {}, bits & constant_bits(t)); }
+  ValueId all_ones(Type t) { return constant(t, constant_bits(t)); }
   Type type(ValueId v) const { return f_.type(v); }
   bool is_const(ValueId v, u64* bits = nullptr) const { return f_.is_const(v, bits); }
   bool is_zero(ValueId v) const {
@@ -96,8 +92,7 @@ private:
   }
   bool is_ones(ValueId v) const {
     u64 bits = 0;
-    const Type t = type(v);
-    return is_const(v, &bits) && bits == (bit_width(t) == 32 ? 0xffff'ffffu : t == Type::U1 ? 1 : ~u64{0});
+    return is_const(v, &bits) && bits == constant_bits(type(v));
   }
   /// The defining instruction if it is an `op`.
   const Inst* match(ValueId v, Op op) const {

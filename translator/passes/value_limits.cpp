@@ -11,11 +11,6 @@ namespace {
 
 constexpr unsigned kMaxDepth = 24;
 
-u64 all_of(Type t) {
-  const unsigned bits = bit_width(t);
-  return bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
-}
-
 /// All bits up to the highest of `x`.
 u64 fill(u64 x) { return x == 0 ? 0 : ~u64{0} >> std::countl_zero(x); }
 
@@ -46,7 +41,7 @@ Limits ValueLimits::of(ValueId v, unsigned depth) const {
     known_.resize(f_.num_values());
   }
   if (is_known_[v.index]) return known_[v.index];
-  const u64 all = all_of(f_.type(v));
+  const u64 all = constant_bits(f_.type(v));
   if (depth > kMaxDepth) return {all, all};
   Limits x = compute(v, depth);
   x.ones &= fill(x.max) & all;
@@ -57,7 +52,7 @@ Limits ValueLimits::of(ValueId v, unsigned depth) const {
 }
 
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {
-  const u64 all = all_of(f_.type(v));
+  const u64 all = constant_bits(f_.type(v));
   const Limits anything{all, all};
   const Inst* inst = f_.def(v);
   if (inst == nullptr) return anything;
