@@ -1,5 +1,7 @@
 #include "abi/dispatch.hpp"
 
+#include "isa/op.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -56,8 +58,8 @@ Result<void> check_dispatch(const Kernel& kernel, isa::Target target, const Disp
                              text(shape.grid), text(shape.workgroup)));
   const u64 lds = u64{kernel.descriptor.group_segment_fixed_size} + dynamic_lds_bytes;
   if (lds > max_lds_bytes(target))
-    return usage(kernel, fmt::format("needs {} bytes of local memory; {} has {}", lds, to_string(target),
-                                     max_lds_bytes(target)));
+    return usage(kernel, fmt::format("needs {} bytes of local memory; {} has {}", lds,
+                                     isa::target_name(target), max_lds_bytes(target)));
   if (kernel.descriptor.private_segment_fixed_size > kMaxPrivateBytes)
     return usage(kernel, fmt::format("needs {} bytes of private memory per work-item; the limit is {}",
                                      kernel.descriptor.private_segment_fixed_size, kMaxPrivateBytes));

@@ -1,6 +1,7 @@
 #include "abi/inspect.hpp"
 
 #include "abi/initial_state.hpp"
+#include "isa/op.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -167,7 +168,7 @@ json to_json(const CodeObject& object) {
   return with_valid_text({{"name", object.name},
                           {"version", object.version},
                           {"target", object.target.to_string()},
-                          {"isa", std::string(to_string(object.target.isa))},
+                          {"isa", isa::target_name(object.target.isa)},
                           {"printf_formats", object.printf_formats},
                           {"kernels", kernels},
                           {"symbols", symbols}});
@@ -186,7 +187,7 @@ json to_json(const std::vector<BundleEntry>& entries) {
 }
 
 std::string to_text(const CodeObject& object) {
-  const auto isa = to_string(object.target.isa);
+  const auto isa = isa::target_name(object.target.isa);
   auto text = fmt::format("{}: code object version {} for {}", object.name, object.version,
                           object.target.to_string());
   if (isa != object.target.processor) text += fmt::format(" (runs as {})", isa);

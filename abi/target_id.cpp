@@ -43,11 +43,6 @@ std::string_view suffix(Feature feature, std::string_view on, std::string_view o
 
 } // namespace
 
-std::string_view to_string(isa::Target target) {
-  constexpr std::string_view kNames[isa::kNumTargets] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
-  return kNames[static_cast<unsigned>(target)];
-}
-
 std::string TargetId::to_string() const {
   return fmt::format("{}{}{}", processor, suffix(sramecc, ":sramecc+", ":sramecc-"),
                      suffix(xnack, ":xnack+", ":xnack-"));

@@ -24,9 +24,6 @@ struct TargetId {
   [[nodiscard]] std::string to_string() const;
 };
 
-/// The name of an instruction set: "gfx600".
-std::string_view to_string(isa::Target target);
-
 /// Decodes e_flags of a code object of `version` 3 to 6 (AMDGPUUsage, "AMDGPU ELF Header e_flags"); for
 /// version 2 only the processor. Unsupported names a processor that is known but belongs to no target of
 /// Lanewise.

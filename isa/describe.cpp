@@ -70,8 +70,8 @@ std::string implicit(const Row& row) {
 /// The forms of a row over all targets, in the order in which they came up.
 std::string all_forms(const Row& row) {
   std::vector<std::string_view> forms;
-  for (unsigned t = 0; t < kNumTargets; ++t)
-    for (const std::string_view form : form_names(row, static_cast<Target>(t)))
+  for (const Target target : kTargets)
+    for (const std::string_view form : form_names(row, target))
       if (!form.empty() && std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
   return fmt::format("{}", fmt::join(forms, " "));
 }
@@ -175,7 +175,7 @@ std::string describe(const Row& row, const std::vector<Target>& targets) {
 std::string summary() {
   const Counts counts = count_opcodes();
   std::string out = fmt::format("{:<10}", "encoding");
-  for (unsigned t = 0; t < kNumTargets; ++t) out += fmt::format("{:>8}", target_name(static_cast<Target>(t)));
+  for (const Target target : kTargets) out += fmt::format("{:>8}", target_name(target));
   out += '\n';
   std::array<unsigned, kNumTargets> total{};
   for (unsigned e = 0; e < kNumEncodings; ++e) {
@@ -203,8 +203,7 @@ std::string markdown() {
     for (const Row& row : rows()) {
       if (row.encoding != static_cast<Encoding>(e)) continue;
       fmt::format_to(to, "| {} |", row.name);
-      for (unsigned t = 0; t < kNumTargets; ++t)
-        fmt::format_to(to, " {} |", opcode_text(row, static_cast<Target>(t)));
+      for (const Target target : kTargets) fmt::format_to(to, " {} |", opcode_text(row, target));
       fmt::format_to(to, " {} | {} | {} | {} | {} |\n", all_forms(row), operands(row), implicit(row),
                      memory(row), properties(row));
     }

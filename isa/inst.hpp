@@ -9,7 +9,9 @@ namespace lanewise::isa {
 
 /// The five targets. Order is chronological, so `target >= Target::gfx900` reads as "GCN 1.4 or later".
 enum class Target : u8 { gfx600, gfx700, gfx803, gfx900, gfx906 };
-inline constexpr unsigned kNumTargets = 5;
+inline constexpr std::array kTargets = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
+                                        Target::gfx906};
+inline constexpr unsigned kNumTargets = kTargets.size();
 
 /// One enumerator per instruction *meaning*, generated from isa/tables: `Op::v_add_f32`. An instruction that
 /// generations spell differently but that does the same has one Op under its gfx9 name (Op::v_add_co_u32 is

@@ -4,6 +4,7 @@
 #include "isa/row.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -46,5 +47,8 @@ std::string_view section(const Row& row);
 
 /// `gfx906` and the like.
 std::string_view target_name(Target target);
+
+/// The target of that name.
+std::optional<Target> target_named(std::string_view name);
 
 } // namespace lanewise::isa

@@ -55,4 +55,10 @@ std::string_view target_name(Target target) {
   return names[static_cast<unsigned>(target)];
 }
 
+std::optional<Target> target_named(std::string_view name) {
+  for (const Target target : kTargets)
+    if (target_name(target) == name) return target;
+  return std::nullopt;
+}
+
 } // namespace lanewise::isa

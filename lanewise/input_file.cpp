@@ -1,5 +1,7 @@
 #include "lanewise/input_file.hpp"
 
+#include "isa/op.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <fmt/format.h>
@@ -30,7 +32,7 @@ Result<abi::CodeObject> load_code_object(std::span<const std::byte> bytes, const
   const abi::BundleEntry& best = suitable->front();
   auto object = abi::load(best.bytes, best.id.empty() ? name : name + ":" + best.id);
   const std::string_view processor = target.substr(0, target.find(':'));
-  if (object && !processor.empty() && abi::to_string(object->target.isa) != processor &&
+  if (object && !processor.empty() && isa::target_name(object->target.isa) != processor &&
       object->target.processor != processor)
     return Error{ErrorCode::NotFound,
                  fmt::format("{}: is for {}, not for {}", name, object->target.processor, target)};

@@ -35,14 +35,10 @@ std::string without_suffix(std::string name) {
 }
 
 Result<std::vector<isa::Target>> chosen_targets(const std::string& name) {
-  std::vector<isa::Target> targets;
-  for (unsigned t = 0; t < isa::kNumTargets; ++t)
-    if (name.empty() || isa::target_name(static_cast<isa::Target>(t)) == name)
-      targets.push_back(static_cast<isa::Target>(t));
-  if (targets.empty())
-    return Error{ErrorCode::Usage,
-                 fmt::format("unknown target '{}': gfx600, gfx700, gfx803, gfx900 or gfx906", name)};
-  return targets;
+  if (name.empty()) return std::vector(isa::kTargets.begin(), isa::kTargets.end());
+  if (const auto target = isa::target_named(name)) return std::vector{*target};
+  return Error{ErrorCode::Usage,
+               fmt::format("unknown target '{}': gfx600, gfx700, gfx803, gfx900 or gfx906", name)};
 }
 
 /// The rows that `name` (empty: any name) means on one of `targets`.

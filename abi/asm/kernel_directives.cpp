@@ -1,5 +1,7 @@
 #include "abi/asm/kernel_directives.hpp"
 
+#include "isa/op.hpp"
+
 #include <fmt/format.h>
 
 namespace lanewise::abi::assembler {
@@ -91,7 +93,7 @@ std::string KernelFields::set(std::string_view directive, i64 value) {
     return fmt::format("unknown directive '.{}'", directive);
   }
   if (target_.isa < field->since)
-    return fmt::format("'.{}' needs {} or later", directive, to_string(field->since));
+    return fmt::format("'.{}' needs {} or later", directive, isa::target_name(field->since));
   if (value < 0 || value > field->max) return fmt::format("'.{}' takes 0 to {}", directive, field->max);
   if (!values_.emplace(field->name, value).second) return fmt::format("'.{}' is given twice", directive);
   return {};

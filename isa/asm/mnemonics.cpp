@@ -69,10 +69,10 @@ std::vector<FormChoice> forms_of(Op op, Target target) {
 
 std::string unknown_mnemonic(std::string_view text, Target target) {
   std::string elsewhere;
-  for (unsigned t = 0; t < kNumTargets; ++t)
-    if (!find_mnemonic(text, static_cast<Target>(t)).ops.empty()) {
+  for (const Target other : kTargets)
+    if (!find_mnemonic(text, other).ops.empty()) {
       if (!elsewhere.empty()) elsewhere += ", ";
-      elsewhere += target_name(static_cast<Target>(t));
+      elsewhere += target_name(other);
     }
   if (elsewhere.empty()) return fmt::format("unknown instruction '{}'", text);
   return fmt::format("'{}' does not exist on {}, only on {}", text, target_name(target), elsewhere);

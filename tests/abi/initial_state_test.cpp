@@ -5,9 +5,8 @@
 namespace lanewise::abi {
 namespace {
 
+using isa::kTargets;
 using isa::Target;
-constexpr Target kTargets[] = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
-                               Target::gfx906};
 
 /// Everything enabled: 4 + 2*5 + 1 = 15 user SGPRs and 5 system SGPRs.
 KernelDescriptor everything() {

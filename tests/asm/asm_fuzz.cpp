@@ -6,11 +6,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  constexpr const char* kTargets[] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
+  using namespace lanewise::isa;
+  const auto target = static_cast<Target>(data[0] % kNumTargets);
   const std::string_view source(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto assembly = lanewise::abi::assemble(
-      source, {.target = lanewise::abi::parse_target_id(kTargets[data[0] % 5]).value(),
-               .permissive = (data[0] & 128) != 0});
+  const auto assembly =
+      lanewise::abi::assemble(source, {.target = lanewise::abi::target_from_name(target_name(target)),
+                                       .permissive = (data[0] & 128) != 0});
   if (assembly.code_object.empty() != !assembly.errors.empty()) std::abort();
   (void)lanewise::abi::format_errors(assembly, source, "fuzz.s");
   if (assembly.errors.empty()) (void)lanewise::abi::load(assembly.code_object, "fuzz");

@@ -62,12 +62,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-std::optional<Target> target_of(const std::string& processor) {
-  for (unsigned t = 0; t < kNumTargets; ++t)
-    if (target_name(static_cast<Target>(t)) == processor) return static_cast<Target>(t);
-  return std::nullopt;
-}
-
 /// What llvm-objdump prints for a code object, by address.
 std::unordered_map<u64, std::string> objdump_lines(const std::string& tool, abi::Bytes code_object) {
   std::string path = ::testing::TempDir() + "lanewise_rocm_XXXXXX";
@@ -208,7 +202,7 @@ TEST(RocmLibraries, DisassembleAndReassemble) {
     ASSERT_TRUE(entries) << entries.error().message;
     std::size_t index = 0;
     for (const abi::BundleEntry& entry : *entries) {
-      const auto target = target_of(entry.processor);
+      const auto target = target_named(entry.processor);
       if (!entry.is_device() || !target || entry.bytes.empty() || index++ % stride != 0) continue;
       check_object(entry.bytes, *target, path + " " + entry.id + " #" + std::to_string(index),
                    objdump ? objdump : "", totals);

@@ -49,9 +49,7 @@ class Instructions : public testing::TestWithParam<Target> {};
 
 TEST_P(Instructions, EnginesAgree) { run_campaign(GetParam(), instructions, 4); }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Instructions,
-                         testing::Values(Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
-                                         Target::gfx906),
+INSTANTIATE_TEST_SUITE_P(Targets, Instructions, testing::ValuesIn(isa::kTargets),
                          [](const auto& test) { return std::string(isa::target_name(test.param)); });
 
 } // namespace

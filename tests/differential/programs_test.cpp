@@ -12,9 +12,7 @@ class Programs : public testing::TestWithParam<Target> {};
 
 TEST_P(Programs, EnginesAgree) { run_campaign(GetParam(), random_program, 6); }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Programs,
-                         testing::Values(Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
-                                         Target::gfx906),
+INSTANTIATE_TEST_SUITE_P(Targets, Programs, testing::ValuesIn(isa::kTargets),
                          [](const auto& test) { return std::string(isa::target_name(test.param)); });
 
 } // namespace

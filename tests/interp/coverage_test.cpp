@@ -46,8 +46,7 @@ TEST(Coverage, WhatIsMissingIsListed) {
 }
 
 TEST(Coverage, PerTarget) {
-  for (unsigned t = 0; t < isa::kNumTargets; ++t) {
-    const auto target = static_cast<isa::Target>(t);
+  for (const isa::Target target : isa::kTargets) {
     unsigned exist = 0, handled = 0;
     for (const isa::Row& row : isa::rows()) {
       if (!isa::exists(row.op, target)) continue;

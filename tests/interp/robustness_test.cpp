@@ -116,8 +116,7 @@ u32 random_first_dword(std::mt19937& random) {
 TEST(Robustness, RandomStreams) {
   std::mt19937 random(11);
   unsigned executed = 0;
-  for (unsigned t = 0; t < isa::kNumTargets; ++t) {
-    const auto target = static_cast<Target>(t);
+  for (const Target target : isa::kTargets) {
     for (int round = 0; round < 150; ++round) {
       Machine m(target);
       m.mode = static_cast<u32>(random()) & 0x3ff;

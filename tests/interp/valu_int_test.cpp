@@ -6,7 +6,6 @@
 namespace lanewise::interp::test {
 namespace {
 
-constexpr Target kAll[] = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900, Target::gfx906};
 constexpr u32 kInts[] = {0,           1,           2,           31,          32,          33,
                          0x7f,        0x80,        0xff,        0x7fff,      0x8000,      0xffff,
                          0x10000,     0x7fffff,    0x800000,    0xffffff,    0x7fff'ffff, 0x8000'0000,
@@ -98,7 +97,7 @@ TEST(ValuInt, SaturationNeedsClamp) {
 }
 
 TEST(ValuInt, CarriesAreMasksOfActiveLanes) {
-  for (Target target : kAll) {
+  for (Target target : isa::kTargets) {
     Machine m(target);
     m.exec = 0xff;
     m.set_s64(kVcc, ~u64{0});

@@ -12,8 +12,8 @@ namespace {
 template <class F>
 void for_each_row_and_target(F f) {
   for (const Row& row : rows())
-    for (unsigned t = 0; t < kNumTargets; ++t)
-      if (exists(row.op, static_cast<Target>(t))) f(row, static_cast<Target>(t));
+    for (const Target target : kTargets)
+      if (exists(row.op, target)) f(row, target);
 }
 
 TEST(Tables, NamesAreUnique) {
@@ -24,19 +24,19 @@ TEST(Tables, NamesAreUnique) {
 TEST(Tables, EveryRowExistsSomewhere) {
   for (const Row& row : rows()) {
     bool somewhere = false;
-    for (unsigned t = 0; t < kNumTargets; ++t) somewhere |= exists(row.op, static_cast<Target>(t));
+    for (const Target target : kTargets) somewhere |= exists(row.op, target);
     EXPECT_TRUE(somewhere) << row.name;
   }
 }
 
 TEST(Tables, MnemonicsAreUniquePerTargetAndFormat) {
   // v_add_u32 and its like are the only spellings that change meaning, and they do so between targets.
-  for (unsigned t = 0; t < kNumTargets; ++t) {
+  for (const Target target : kTargets) {
     std::set<std::string> names;
     for (const Row& row : rows())
-      if (exists(row.op, static_cast<Target>(t))) {
-        EXPECT_TRUE(names.emplace(mnemonic(row.op, static_cast<Target>(t))).second)
-            << row.name << " on target " << t;
+      if (exists(row.op, target)) {
+        EXPECT_TRUE(names.emplace(mnemonic(row.op, target)).second)
+            << row.name << " on " << target_name(target);
       }
   }
 }

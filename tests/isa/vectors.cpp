@@ -1,5 +1,7 @@
 #include "vectors.hpp"
 
+#include "isa/op.hpp"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -24,13 +26,6 @@ std::vector<std::string> split(const std::string& line) {
   return columns;
 }
 
-Target target_of(const std::string& name) {
-  constexpr const char* names[kNumTargets] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
-  for (unsigned t = 0; t < kNumTargets; ++t)
-    if (name == names[t]) return static_cast<Target>(t);
-  return Target::gfx906;
-}
-
 /// "target\tdwords" to the disassembly, for the vectors in which it is not the text.
 std::map<std::string, std::string> read_echoed() {
   std::map<std::string, std::string> result;
@@ -53,8 +48,10 @@ std::vector<Vector> read_vectors() {
     if (!text.empty() && text.back() == '\n') text.pop_back();
     const auto columns = split(text);
     if (columns.size() != 3) return {};
-    Vector vector{
-        .target = target_of(columns[0]), .dwords = {}, .text = columns[2], .disassembly = columns[2]};
+    Vector vector{.target = target_named(columns[0]).value(),
+                  .dwords = {},
+                  .text = columns[2],
+                  .disassembly = columns[2]};
     std::istringstream words(columns[1]);
     for (std::string word; words >> word;)
       vector.dwords.push_back(static_cast<u32>(std::stoul(word, nullptr, 16)));

@@ -52,8 +52,7 @@ TEST(Vectors, CoverEveryRowOnEveryTarget) {
     if (decode(vector.target, vector.dwords, inst) == DecodeStatus::Ok) seen.insert({inst.op, vector.target});
   }
   for (const Row& row : rows())
-    for (unsigned t = 0; t < kNumTargets; ++t) {
-      const auto target = static_cast<Target>(t);
+    for (const Target target : kTargets) {
       if (!exists(row.op, target) || unknown_to_llvm.contains(row.name)) continue;
       if (target == Target::gfx600 && row.op == Op::v_qsad_pk_u16_u8) continue; // there only as v_qsad_u8
       EXPECT_TRUE(seen.contains({row.op, target})) << row.name << " on " << target_name(target);

@@ -61,18 +61,11 @@ struct Case {
   translator::KernelSource source;
 };
 
-isa::Target target_named(const std::string& name) {
-  for (unsigned t = 0; t < isa::kNumTargets; ++t)
-    if (isa::target_name(isa::Target(t)) == name) return isa::Target(t);
-  ADD_FAILURE() << "no target " << name;
-  return {};
-}
-
 void read_header(Case& c, const std::string& line) {
   const auto colon = line.find(": ");
   const std::string key = line.substr(2, colon - 2),
                     value = colon == std::string::npos ? "" : line.substr(colon + 2);
-  if (key == "target") c.source.target = target_named(value);
+  if (key == "target") c.source.target = isa::target_named(value).value();
   if (key == "mode") c.source.mode = static_cast<u32>(std::stoul(value, nullptr, 0));
   if (key == "vgprs") c.source.num_vgprs = static_cast<unsigned>(std::stoul(value));
   if (key == "sgprs") c.source.initial_sgprs.resize(std::stoul(value));

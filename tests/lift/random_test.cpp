@@ -76,9 +76,7 @@ TEST_P(AnyBytes, FlippedBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, AnyBytes,
-                         testing::Values(isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803,
-                                         isa::Target::gfx900, isa::Target::gfx906),
+INSTANTIATE_TEST_SUITE_P(Targets, AnyBytes, testing::ValuesIn(isa::kTargets),
                          [](const auto& test) { return std::string(isa::target_name(test.param)); });
 
 } // namespace

@@ -33,7 +33,7 @@ std::string instructions_without_rule() {
     if (!targets.empty()) list << row.name << ":" << targets << "\n";
   }
   for (unsigned t = 0; t < isa::kNumTargets; ++t)
-    totals << isa::target_name(isa::Target(t)) << ": " << missing[t] << " of " << all[t] << "\n";
+    totals << isa::target_name(isa::kTargets[t]) << ": " << missing[t] << " of " << all[t] << "\n";
   return totals.str() + "\n" + list.str();
 }
 

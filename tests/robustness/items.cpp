@@ -65,11 +65,9 @@ std::vector<u32> random_stream(isa::Target target, std::mt19937_64& random) {
 }
 
 void run_stream(u64 number, std::mt19937_64& random, Tally& tally) {
-  static constexpr isa::Target kTargets[] = {isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803,
-                                             isa::Target::gfx900, isa::Target::gfx906};
   translator::KernelSource source;
   source.name = "stream";
-  source.target = kTargets[random() % std::size(kTargets)];
+  source.target = isa::kTargets[random() % isa::kNumTargets];
   const std::vector<u32> code = random_stream(source.target, random);
   source.code = {reinterpret_cast<const u8*>(code.data()), code.size() * sizeof(u32)};
   source.entry = reinterpret_cast<u64>(code.data());

@@ -1,5 +1,6 @@
 #include "translator/ir/parser.hpp"
 
+#include "isa/op.hpp"
 #include "translator/ir/text.hpp"
 
 #include <charconv>
@@ -103,14 +104,10 @@ private:
     if (quote == std::string_view::npos) return expected("closing quote");
     f_.name = line_.substr(0, quote);
     line_.remove_prefix(quote + 1);
-    unsigned number_of_target = 0;
-    if (!require("gfx") || !number(number_of_target)) return false;
-    for (unsigned t = 0; t < isa::kNumTargets; ++t)
-      if (kTargetNumbers[t] == number_of_target) {
-        f_.target = static_cast<isa::Target>(t);
-        return require("{");
-      }
-    return expected("one of the targets gfx600 gfx700 gfx803 gfx900 gfx906");
+    const auto target = isa::target_named(word());
+    if (!target) return expected("one of the targets gfx600 gfx700 gfx803 gfx900 gfx906");
+    f_.target = *target;
+    return require("{");
   }
 
   bool at_block() const {

@@ -1,6 +1,7 @@
 // The text form of the IR. One instruction a line:
 //   v5:v32 = fadd v3, v4 {f32 flush_out} @0x14
 // `#` is the immediate, braces hold the attributes that differ from their defaults, `@` is the guest address.
+#include "isa/op.hpp"
 #include "translator/ir/ir.hpp"
 #include "translator/ir/text.hpp"
 
@@ -98,7 +99,7 @@ std::string print(const Function& f, InstId i) {
 std::string print(const Function& f) {
   std::string text;
   const Out out = std::back_inserter(text);
-  fmt::format_to(out, "func \"{}\" gfx{} {{\n", f.name, kTargetNumbers[static_cast<unsigned>(f.target)]);
+  fmt::format_to(out, "func \"{}\" {} {{\n", f.name, isa::target_name(f.target));
   for (u32 b = 0; b < f.num_blocks(); ++b) {
     const Block& block = f.blocks[b];
     if (block.insts.empty()) continue; // removed as unreachable

@@ -11,6 +11,5 @@ inline constexpr const char* kFormNames[] = {"lanes", "row", "wrapped", "indexed
 inline constexpr const char* kAtomicNames[] = {"swap", "cmpswap", "add",  "sub",      "rsub",  "smin", "umin",
                                                "smax", "umax",    "and",  "or",       "xor",   "inc",  "dec",
                                                "fadd", "fmin",    "fmax", "fcmpswap", "mskor", "wrap"};
-inline constexpr unsigned kTargetNumbers[] = {600, 700, 803, 900, 906};
 
 } // namespace lanewise::ir
