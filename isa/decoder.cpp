@@ -13,57 +13,36 @@ namespace lanewise::isa {
 namespace detail {
 namespace {
 
-/// The formats, as the uppermost nine bits of the first dword tell them apart.
-enum class Format : u8 {
-  None,
-  Sop2,
-  Sop1,
-  Sopk,
-  Sopc,
-  Sopp,
-  Smrd,
-  Smem,
-  Vop2,
-  Vop1,
-  Vopc,
-  Vop3,
-  Vop3p,
-  Vintrp,
-  Ds,
-  Mubuf,
-  Mtbuf,
-  Mimg,
-  Flat,
-  Exp
-};
+/// In the table of formats: the bits select none.
+constexpr auto kNoFormat = static_cast<Encoding>(0xff);
 
-constexpr Format format_of(Target target, unsigned top9) {
+/// The format that the uppermost nine bits of the first dword select.
+constexpr Encoding format_of(Target target, unsigned top9) {
   const u32 first = top9 << 23;
   const bool gfx8 = target >= Target::gfx803;
-  if (enc::kVop1Prefix.matches(first)) return Format::Vop1;
-  if (enc::kVopcPrefix.matches(first)) return Format::Vopc;
-  if (enc::kVop2Prefix.matches(first)) return Format::Vop2;
-  if (enc::kSop1Prefix.matches(first)) return Format::Sop1;
-  if (enc::kSopcPrefix.matches(first)) return Format::Sopc;
-  if (enc::kSoppPrefix.matches(first)) return Format::Sopp;
-  if (enc::kSopkPrefix.matches(first)) return Format::Sopk;
-  if (enc::kSop2Prefix.matches(first)) return Format::Sop2;
-  if (target >= Target::gfx900 && enc::Vop3p::kPrefix.matches(first)) return Format::Vop3p;
-  if (enc::Vop3::kPrefix.matches(first)) return Format::Vop3;
-  if (enc::Ds::kPrefix.matches(first)) return Format::Ds;
-  if (enc::Buffer::kMubufPrefix.matches(first)) return Format::Mubuf;
-  if (enc::Buffer::kMtbufPrefix.matches(first)) return Format::Mtbuf;
-  if (enc::Mimg::kPrefix.matches(first)) return Format::Mimg;
-  if (target >= Target::gfx700 && enc::Flat::kPrefix.matches(first)) return Format::Flat;
-  if (gfx8 ? enc::Smem::kPrefix.matches(first) : enc::Smrd::kPrefix.matches(first))
-    return gfx8 ? Format::Smem : Format::Smrd;
-  if ((gfx8 ? enc::Exp::kPrefixGfx8 : enc::Exp::kPrefixGfx6).matches(first)) return Format::Exp;
-  if ((gfx8 ? enc::Vintrp::kPrefixGfx8 : enc::Vintrp::kPrefixGfx6).matches(first)) return Format::Vintrp;
-  return Format::None;
+  if (enc::kVop1Prefix.matches(first)) return Encoding::Vop1;
+  if (enc::kVopcPrefix.matches(first)) return Encoding::Vopc;
+  if (enc::kVop2Prefix.matches(first)) return Encoding::Vop2;
+  if (enc::kSop1Prefix.matches(first)) return Encoding::Sop1;
+  if (enc::kSopcPrefix.matches(first)) return Encoding::Sopc;
+  if (enc::kSoppPrefix.matches(first)) return Encoding::Sopp;
+  if (enc::kSopkPrefix.matches(first)) return Encoding::Sopk;
+  if (enc::kSop2Prefix.matches(first)) return Encoding::Sop2;
+  if (target >= Target::gfx900 && enc::Vop3p::kPrefix.matches(first)) return Encoding::Vop3p;
+  if (enc::Vop3::kPrefix.matches(first)) return Encoding::Vop3;
+  if (enc::Ds::kPrefix.matches(first)) return Encoding::Ds;
+  if (enc::Buffer::kMubufPrefix.matches(first)) return Encoding::Mubuf;
+  if (enc::Buffer::kMtbufPrefix.matches(first)) return Encoding::Mtbuf;
+  if (enc::Mimg::kPrefix.matches(first)) return Encoding::Mimg;
+  if (target >= Target::gfx700 && enc::Flat::kPrefix.matches(first)) return Encoding::Flat;
+  if (gfx8 ? enc::Smem::kPrefix.matches(first) : enc::Smrd::kPrefix.matches(first)) return Encoding::Smem;
+  if ((gfx8 ? enc::Exp::kPrefixGfx8 : enc::Exp::kPrefixGfx6).matches(first)) return Encoding::Exp;
+  if ((gfx8 ? enc::Vintrp::kPrefixGfx8 : enc::Vintrp::kPrefixGfx6).matches(first)) return Encoding::Vintrp;
+  return kNoFormat;
 }
 
 constexpr auto kFormats = [] {
-  std::array<std::array<Format, 512>, kNumTargets> all{};
+  std::array<std::array<Encoding, 512>, kNumTargets> all{};
   for (unsigned t = 0; t < kNumTargets; ++t)
     for (unsigned top9 = 0; top9 < 512; ++top9) all[t][top9] = format_of(static_cast<Target>(t), top9);
   return all;
@@ -106,26 +85,25 @@ inline DecodeStatus Decoding::run() {
   const u32 first = code_[0];
   word_ = code_.size() > 1 ? first | u64{code_[1]} << 32 : first;
   switch (kFormats[static_cast<unsigned>(target_)][first >> 23]) {
-  case Format::None: return UnknownEncoding;
-  case Format::Sop2: sop2(); break;
-  case Format::Sop1: sop1(); break;
-  case Format::Sopk: sopk(); break;
-  case Format::Sopc: sopc(); break;
-  case Format::Sopp: sopp(); break;
-  case Format::Smrd: smrd(); break;
-  case Format::Smem: smem(); break;
-  case Format::Vop2: vop2(); break;
-  case Format::Vop1: vop1(); break;
-  case Format::Vopc: vopc(); break;
-  case Format::Vop3: vop3(); break;
-  case Format::Vop3p: vop3p(); break;
-  case Format::Vintrp: vintrp(); break;
-  case Format::Ds: ds(); break;
-  case Format::Mubuf: mubuf(); break;
-  case Format::Mtbuf: mtbuf(); break;
-  case Format::Mimg: mimg(); break;
-  case Format::Flat: flat(); break;
-  case Format::Exp: exp(); break;
+  case Encoding::Sop2: sop2(); break;
+  case Encoding::Sop1: sop1(); break;
+  case Encoding::Sopk: sopk(); break;
+  case Encoding::Sopc: sopc(); break;
+  case Encoding::Sopp: sopp(); break;
+  case Encoding::Smem: gfx8_ ? smem() : smrd(); break;
+  case Encoding::Vop2: vop2(); break;
+  case Encoding::Vop1: vop1(); break;
+  case Encoding::Vopc: vopc(); break;
+  case Encoding::Vop3: vop3(); break;
+  case Encoding::Vop3p: vop3p(); break;
+  case Encoding::Vintrp: vintrp(); break;
+  case Encoding::Ds: ds(); break;
+  case Encoding::Mubuf: mubuf(); break;
+  case Encoding::Mtbuf: mtbuf(); break;
+  case Encoding::Mimg: mimg(); break;
+  case Encoding::Flat: flat(); break;
+  case Encoding::Exp: exp(); break;
+  default: return UnknownEncoding;
   }
   if (status_ == Ok) check_reserved();
   out_.size = static_cast<u8>(4 * dwords_);
