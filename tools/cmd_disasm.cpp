@@ -29,8 +29,9 @@ struct Options : CodeObjectOptions {
 };
 
 Result<std::string> disassemble_raw(const Options& options) {
+  if (options.target.empty()) return Error{ErrorCode::Usage, "--raw needs --target"};
   const auto target = abi::parse_target_id(options.target);
-  if (!target) return Error{ErrorCode::Usage, "--raw needs --target"};
+  if (!target) return Error{ErrorCode::Usage, target.error().message};
   std::vector<u32> words;
   for (std::string_view text : options.raw) {
     if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);

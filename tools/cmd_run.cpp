@@ -1,5 +1,5 @@
 // `lanewise run`: one kernel, once or several times, on buffers made on the command line.
-#include "tools/command.hpp"
+#include "tools/code_object_options.hpp"
 #include "tools/run_report.hpp"
 
 #include <algorithm>
@@ -81,9 +81,7 @@ Result<Kernel> find_kernel(const Module& module, const RunOptions& options) {
   }
   const std::vector<std::string> names = module.kernel_names();
   if (names.size() == 1) return module.kernel(names[0]);
-  if (names.empty()) return Error{ErrorCode::BadInput, options.file + ": holds no kernels"};
-  return Error{ErrorCode::Usage, fmt::format("{}: holds {} kernels; choose one with --kernel: {}",
-                                             options.file, names.size(), fmt::join(names, ", "))};
+  return no_single_kernel(options.file, names);
 }
 
 /// Wrong counts are the commonest mistake: the answer shows what the kernel takes.

@@ -8,6 +8,7 @@
 #include "lanewise/launch_facts.hpp"
 
 #include <fmt/format.h>
+#include <optional>
 
 namespace lanewise::tools {
 namespace {
@@ -17,7 +18,7 @@ constexpr const char* kName = "translate";
 constexpr const char* kFooter = R"(
 Stages, comma-separated (all of gcn,ir,x86 by default):
   gcn      the kernel's machine code
-  ir       the intermediate representation, as lifted and after every pass
+  ir       the intermediate representation after all passes
   phases   the parts that run gang by gang
   x86      the code emitted
 
@@ -57,13 +58,6 @@ Result<translator::DumpOptions> parse_stages(std::string_view text) {
   }
 }
 
-Result<Simd> parse_simd(const std::string& text) {
-  if (text == "auto") return host_supports(Simd::Avx512) ? Simd::Avx512 : Simd::Avx2;
-  if (text == "avx512") return Simd::Avx512;
-  if (text == "avx2") return Simd::Avx2;
-  return Error{ErrorCode::Usage, fmt::format("--simd {}: use auto, avx512 or avx2", text)};
-}
-
 std::string summary(const translator::Stats& stats) {
   return fmt::format("; {} guest instructions, {} IR instructions, {} phases, {} spills, {} bytes of x86\n"
                      "; lift {:.2f} ms, passes {:.2f} ms, emit {:.2f} ms\n",
@@ -71,24 +65,31 @@ std::string summary(const translator::Stats& stats) {
                      stats.code_bytes, stats.lift_ms, stats.passes_ms, stats.emit_ms);
 }
 
-/// What the translation of a launch with these options would start from.
-Result<translator::LaunchFacts> facts_of(const Options& options, const abi::Kernel& kernel,
-                                         isa::Target target) {
-  abi::DispatchShape shape;
+/// The launches to translate for, if --block says.
+Result<std::optional<abi::DispatchShape>> parse_shape(const Options& options) {
+  if (options.block.empty()) {
+    if (!options.grid.empty()) return Error{ErrorCode::Usage, "--grid goes with --block"};
+    return std::optional<abi::DispatchShape>();
+  }
   auto block = parse_dimensions("--block", options.block);
   if (!block) return std::move(block).error();
   auto grid = parse_dimensions("--grid", options.grid.empty() ? options.block : options.grid);
   if (!grid) return std::move(grid).error();
-  shape.workgroup = *block;
-  shape.grid = *grid;
-  return launch_facts(kernel, target, shape, {});
+  return std::optional(abi::DispatchShape{.grid = *grid, .workgroup = *block});
 }
 
 /// What all ways of translating need: the file's contents, loaded, and the settings.
 struct Input {
   abi::CodeObject object;
   abi::LoadedImage image;
+  std::optional<abi::DispatchShape> shape;
   translator::Options settings;
+
+  [[nodiscard]] auto translate(const abi::Kernel& kernel, translator::Stats& stats) const {
+    translator::Options options = settings;
+    if (shape) options.launch = launch_facts(kernel, object.target.isa, *shape, {});
+    return translator::translate(kernel_source(object, image, kernel), options, &stats);
+  }
 };
 
 Result<Input> load(const Options& options) {
@@ -98,9 +99,12 @@ Result<Input> load(const Options& options) {
   if (!object) return std::move(object).error();
   auto image = abi::LoadedImage::create(*object);
   if (!image) return std::move(image).error().in(options.file);
+  auto shape = parse_shape(options);
+  if (!shape) return std::move(shape).error();
+  const bool avx512 = *simd == Simd::Avx512 || (*simd == Simd::Auto && host_supports(Simd::Avx512));
   translator::Options settings;
-  settings.simd = *simd == Simd::Avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
-  return Input{*std::move(object), *std::move(image), std::move(settings)};
+  settings.simd = avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
+  return Input{*std::move(object), *std::move(image), *shape, std::move(settings)};
 }
 
 Result<void> print_stages(const Options& options) {
@@ -110,18 +114,12 @@ Result<void> print_stages(const Options& options) {
   if (!input) return std::move(input).error();
   auto kernel = choose_kernel(input->object, options);
   if (!kernel) return std::move(kernel).error();
-  if (!options.block.empty()) {
-    auto facts = facts_of(options, **kernel, input->object.target.isa);
-    if (!facts) return std::move(facts).error();
-    input->settings.launch = *facts;
-  }
   input->settings.dump = *std::move(dump);
   input->settings.dump.sink = [](const std::string& stage, const std::string& text) {
     fmt::print("; ---- {}\n{}", stage, text);
   };
   translator::Stats stats;
-  auto engine =
-      translator::translate(kernel_source(input->object, input->image, **kernel), input->settings, &stats);
+  auto engine = input->translate(**kernel, stats);
   if (!engine) return std::move(engine).error().in((*kernel)->name);
   fmt::print("{}", summary(stats));
   return {};
@@ -142,8 +140,7 @@ Result<void> print_stats(const Options& options) {
   for (const abi::Kernel* kernel : kernels) {
     TranslationRecord& record = records.emplace_back();
     record.kernel = kernel->name;
-    auto engine = translator::translate(kernel_source(input->object, input->image, *kernel), input->settings,
-                                        &record.stats);
+    auto engine = input->translate(*kernel, record.stats);
     if (!engine) record.error = engine.error().message;
   }
   fmt::print("{}", options.json ? to_json(records) : to_text(records));

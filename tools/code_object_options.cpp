@@ -19,6 +19,12 @@ Result<abi::CodeObject> open_code_object(const CodeObjectOptions& options) {
   return load_code_object(*bytes, options.file, options.target);
 }
 
+Error no_single_kernel(const std::string& file, const std::vector<std::string>& names) {
+  if (names.empty()) return {ErrorCode::BadInput, file + ": holds no kernels"};
+  return {ErrorCode::Usage, fmt::format("{}: holds {} kernels; choose one with --kernel: {}", file,
+                                        names.size(), fmt::join(names, ", "))};
+}
+
 Result<const abi::Kernel*> choose_kernel(const abi::CodeObject& object, const CodeObjectOptions& options) {
   std::vector<std::string> names;
   for (const abi::Kernel& kernel : object.kernels) {
@@ -26,12 +32,9 @@ Result<const abi::Kernel*> choose_kernel(const abi::CodeObject& object, const Co
       return &kernel;
     names.push_back(kernel.name);
   }
-  if (names.empty()) return Error{ErrorCode::BadInput, options.file + ": holds no kernels"};
-  if (!options.kernel.empty())
-    return Error{ErrorCode::NotFound, fmt::format("{}: has no kernel {}; it has {}", options.file,
-                                                  options.kernel, fmt::join(names, ", "))};
-  return Error{ErrorCode::Usage, fmt::format("{}: holds {} kernels; choose one with --kernel: {}",
-                                             options.file, names.size(), fmt::join(names, ", "))};
+  if (options.kernel.empty() || names.empty()) return no_single_kernel(options.file, names);
+  return Error{ErrorCode::NotFound, fmt::format("{}: has no kernel {}; it has {}", options.file,
+                                                options.kernel, fmt::join(names, ", "))};
 }
 
 } // namespace lanewise::tools

@@ -17,6 +17,9 @@ struct CodeObjectOptions {
 /// Loads the code object that the options name.
 Result<abi::CodeObject> open_code_object(const CodeObjectOptions& options);
 
+/// What is wrong where no kernel was named and the file does not hold exactly one.
+Error no_single_kernel(const std::string& file, const std::vector<std::string>& names);
+
 /// The kernel named, or the only one. Errors: NotFound or Usage, with the names there are; BadInput if there
 /// is none.
 Result<const abi::Kernel*> choose_kernel(const abi::CodeObject& object, const CodeObjectOptions& options);

@@ -53,12 +53,9 @@ Result<DeviceOptions> parse_device(const RunOptions& options) {
     device.engine = Engine::Interp;
   else if (options.engine != "jit")
     return usage(fmt::format("--engine {}: use jit or interp", options.engine));
-  if (options.simd == "avx512")
-    device.simd = Simd::Avx512;
-  else if (options.simd == "avx2")
-    device.simd = Simd::Avx2;
-  else if (options.simd != "auto")
-    return usage(fmt::format("--simd {}: use auto, avx512 or avx2", options.simd));
+  auto simd = parse_simd(options.simd);
+  if (!simd) return std::move(simd).error();
+  device.simd = *simd;
   constexpr unsigned kMaxThreads = 4096; // beyond that it is a typing error
   if (options.threads > kMaxThreads)
     return usage(fmt::format("--threads {}: use at most {}", options.threads, kMaxThreads));
@@ -90,6 +87,12 @@ Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::s
     if (comma == std::string_view::npos) return sizes;
     rest.remove_prefix(comma + 1);
   }
+}
+
+Result<Simd> parse_simd(std::string_view text) {
+  for (const Simd simd : {Simd::Auto, Simd::Avx512, Simd::Avx2})
+    if (text == to_string(simd)) return simd;
+  return usage(fmt::format("--simd {}: use auto, avx512 or avx2", text));
 }
 
 Result<RunPlan> make_plan(const RunOptions& options) {

@@ -41,6 +41,9 @@ struct RunPlan {
 /// X, X,Y or X,Y,Z, each at least 1; what is left out is 1. Errors: Usage, naming the option.
 Result<std::array<std::uint32_t, 3>> parse_dimensions(const char* option, std::string_view text);
 
+/// auto, avx512 or avx2. Errors: Usage.
+Result<Simd> parse_simd(std::string_view text);
+
 /// Errors: Usage, naming the option.
 Result<RunPlan> make_plan(const RunOptions& options);
 

@@ -112,6 +112,16 @@ TEST(Command, TranslationStatistics) {
   EXPECT_GT(numbers[0]["code_bytes"], 100);
   EXPECT_EQ(numbers[0]["fallback_instructions"], 0);
   expect_refusal("translate " + kernel_file("saxpy") + " --json", 2, "--stats");
+  expect_refusal("translate " + kernel_file("saxpy") + " --stats --grid 64", 2, "--block");
+}
+
+TEST(Command, TranslationStatisticsAreOfTheLaunchAskedFor) {
+  const auto instructions = [](const std::string& options) {
+    const Output json = lanewise("translate " + kernel_file("saxpy") + " --stats --json" + options);
+    EXPECT_EQ(json.status, 0) << json.err;
+    return nlohmann::json::parse(json.out)[0]["ir_instructions"].get<int>();
+  };
+  EXPECT_LT(instructions(" --grid 1024 --block 64"), instructions(""));
 }
 
 TEST(Command, ArgumentsMustFitTheKernel) {
@@ -272,6 +282,7 @@ TEST(Command, DisasmTakesWords) {
                         "v_mov_b32_e32 v0, 1\n");
   expect_refusal("disasm --raw BE802000", 2, "--target");
   expect_refusal("disasm --target gfx906 --raw nonsense", 2, "nonsense");
+  expect_refusal("disasm --target gfx9 --raw BE802000", 2, "gfx9");
 }
 
 TEST(Command, DisassemblyAssemblesToTheSameCode) {
