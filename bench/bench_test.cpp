@@ -6,16 +6,12 @@
 #include "bench/report.hpp"
 #include "bench/scale.hpp"
 #include "bench/worker.hpp"
+#include "tests/source_dir.hpp"
 
 #include <gtest/gtest.h>
 
 namespace lanewise::bench {
 namespace {
-
-std::string source_dir() {
-  const char* dir = std::getenv("LANEWISE_SOURCE_DIR");
-  return dir != nullptr ? dir : ".";
-}
 
 TEST(Traits, NameOnlyKernelsThatExist) { EXPECT_EQ(dangling_traits(), std::vector<std::string>{}); }
 

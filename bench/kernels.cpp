@@ -1,20 +1,15 @@
 // Google Benchmark suite: each kernel case on each engine, and the time to translate it.
 #include "bench/contender.hpp"
+#include "tests/source_dir.hpp"
 
 #include <benchmark/benchmark.h>
-#include <cstdlib>
 
 namespace lanewise::bench {
 namespace {
 
-std::string source_folder() {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return source != nullptr ? source : ".";
-}
-
 void run_kernel(benchmark::State& state, const kernels::CaseEntry& entry, const std::string& engine) {
   const kernels::KernelCase test = entry.make(1);
-  auto contender = make_contender(test, {engine, 1, "gfx906", "O3", source_folder()});
+  auto contender = make_contender(test, {engine, 1, "gfx906", "O3", source_dir()});
   if (!contender) return state.SkipWithError(contender.error().message.c_str());
   for (auto _ : state)
     if (auto run = (*contender)->run(); !run) return state.SkipWithError(run.error().message.c_str());
@@ -23,7 +18,7 @@ void run_kernel(benchmark::State& state, const kernels::CaseEntry& entry, const 
 void translate_kernel(benchmark::State& state, const kernels::CaseEntry& entry, const std::string& engine) {
   const kernels::KernelCase test = entry.make(1);
   for (auto _ : state) {
-    auto contender = make_contender(test, {engine, 1, "gfx906", "O3", source_folder()});
+    auto contender = make_contender(test, {engine, 1, "gfx906", "O3", source_dir()});
     if (!contender) return state.SkipWithError(contender.error().message.c_str());
     state.SetIterationTime((*contender)->prepare_ms() * 1e-3);
   }

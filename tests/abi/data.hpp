@@ -2,8 +2,8 @@
 #pragma once
 
 #include "abi/code_object.hpp"
+#include "tests/source_dir.hpp"
 
-#include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -11,8 +11,7 @@
 namespace lanewise::abi {
 
 inline std::vector<std::byte> read_data(const std::string& name) {
-  const char* root = std::getenv("LANEWISE_SOURCE_DIR");
-  std::ifstream file(std::string(root ? root : ".") + "/tests/abi/data/" + name, std::ios::binary);
+  std::ifstream file(source_dir() + "/tests/abi/data/" + name, std::ios::binary);
   EXPECT_TRUE(file) << "cannot read " << name << ": run through ctest, or set LANEWISE_SOURCE_DIR";
   const std::vector<char> content((std::istreambuf_iterator<char>(file)), {});
   const auto bytes = std::as_bytes(std::span(content));

@@ -1,4 +1,6 @@
 // `lanewise` as scripts see it: exit status, one line on stderr, JSON fields.
+#include "tests/source_dir.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -8,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace lanewise {
 namespace {
 
 struct Output {
@@ -39,9 +42,7 @@ Output lanewise(const std::string& arguments) {
 
 std::string kernel_file(const std::string& name, const std::string& target = "gfx900",
                         const std::string& level = "O2") {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return std::string(source ? source : ".") + "/tests/kernels/bin/" + target + "/" + name + "." + level +
-         ".co";
+  return source_dir() + "/tests/kernels/bin/" + target + "/" + name + "." + level + ".co";
 }
 
 const std::string kSaxpyArgs = " --grid 1024 --block 256 --arg u32:1024 --arg f32:2 --arg buf:f32:1024:iota "
@@ -318,3 +319,4 @@ TEST(Command, AsmReportsEveryError) {
 }
 
 } // namespace
+} // namespace lanewise

@@ -2,6 +2,7 @@
 // failed.
 #include "tests/e2e/sandbox.hpp"
 #include "tests/e2e/table.hpp"
+#include "tests/source_dir.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> kernels, targets, levels, engines;
-  std::string source = ".";
+  std::string source = source_dir();
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   unsigned scale = 1;
   double timeout_s = 120;
@@ -113,7 +114,6 @@ void run_all(std::vector<Cell>& cells, const Options& options) {
 
 int run_command_line(int argc, char** argv) {
   Options options;
-  if (const char* source = std::getenv("LANEWISE_SOURCE_DIR")) options.source = source;
   CLI::App app("Runs the kernels of tests/kernels on every target, level and engine, and prints the table of "
                "results.");
   app.footer(

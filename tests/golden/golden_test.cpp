@@ -5,6 +5,7 @@
 //   func "name" gfx900 { ... }
 //   ; expect
 //   func "name" gfx900 { ... }
+#include "tests/source_dir.hpp"
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
 #include "translator/passes/passes.hpp"
@@ -24,10 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path cases_folder() {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return fs::path(source != nullptr ? source : ".") / "tests/golden/cases";
-}
+fs::path cases_folder() { return source_dir() + "/tests/golden/cases"; }
 
 std::string read(const fs::path& path) {
   std::ifstream in(path);

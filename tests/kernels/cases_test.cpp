@@ -3,20 +3,15 @@
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/half.hpp"
 #include "tests/kernels/hashes.hpp"
+#include "tests/source_dir.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <set>
 
 namespace lanewise::kernels {
 namespace {
-
-std::filesystem::path source_dir() {
-  const char* dir = std::getenv("LANEWISE_SOURCE_DIR");
-  return dir ? dir : ".";
-}
 
 template <size_t N>
 std::string hex(const std::array<uint8_t, N>& bytes) {
@@ -40,7 +35,7 @@ TEST(KernelCases, NamesAreUniqueAndMatch) {
 TEST(KernelCases, EverySourceHasACase) {
   std::set<std::string> kernels{"multi", "hip"}; // for the loader; a header
   for (const CaseEntry& entry : all_cases()) kernels.insert(entry.make(1).kernel);
-  for (const auto& file : std::filesystem::directory_iterator(source_dir() / "tests/kernels/src"))
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/tests/kernels/src"))
     EXPECT_TRUE(kernels.contains(file.path().stem().string())) << file.path();
 }
 
@@ -49,7 +44,8 @@ TEST(KernelCases, CodeObjectsExistForTheTargetsThatRunThem) {
     KernelCase c = entry.make(1);
     for (std::string_view target : kTargets)
       for (std::string_view level : kLevels)
-        EXPECT_EQ(std::filesystem::exists(source_dir() / c.code_object(target, level)), c.runs_on(target))
+        EXPECT_EQ(std::filesystem::exists(source_dir() + "/" + c.code_object(target, level)),
+                  c.runs_on(target))
             << c.name << " " << target << " " << level;
   }
 }

@@ -10,6 +10,7 @@
 //
 // Further header lines: `; mode: 0x1f0`, `; vgprs: 8`, `; sgprs: 4` (initial SGPRs, not constant).
 #include "isa/op.hpp"
+#include "tests/source_dir.hpp"
 #include "translator/ir/verify.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/passes/passes.hpp"
@@ -29,10 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path cases_folder() {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return fs::path(source != nullptr ? source : ".") / "tests/lift/cases";
-}
+fs::path cases_folder() { return source_dir() + "/tests/lift/cases"; }
 
 /// Memory at the same address in every run, as code addresses show in the IR.
 class FixedPlace {

@@ -4,18 +4,15 @@
 #include "abi/code_object.hpp"
 #include "abi/loaded_image.hpp"
 #include "lanewise/kernel_source.hpp"
+#include "tests/source_dir.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
 namespace lanewise {
 
-inline std::filesystem::path kernel_folder() {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return std::filesystem::path(source != nullptr ? source : ".") / "tests/kernels/bin";
-}
+inline std::filesystem::path kernel_folder() { return source_dir() + "/tests/kernels/bin"; }
 
 inline abi::CodeObject load_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);

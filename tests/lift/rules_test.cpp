@@ -1,6 +1,7 @@
 // Which instructions have no lifting rule, per target, as a committed list: a rule lost or gained shows as a
 // diff. LANEWISE_BLESS=1 rewrites it.
 #include "isa/op.hpp"
+#include "tests/source_dir.hpp"
 #include "translator/lift/lift.hpp"
 
 #include <cstdlib>
@@ -12,10 +13,7 @@
 namespace lanewise {
 namespace {
 
-std::filesystem::path list_path() {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return std::filesystem::path(source != nullptr ? source : ".") / "tests/lift/without_rule.txt";
-}
+std::filesystem::path list_path() { return source_dir() + "/tests/lift/without_rule.txt"; }
 
 /// Totals per target, then every instruction without a rule and the targets that have it.
 std::string instructions_without_rule() {

@@ -1,8 +1,8 @@
 // The library's launches: what goes wrong comes back as a value, and the next launch works.
 #include "lanewise/lanewise.hpp"
+#include "tests/source_dir.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <gtest/gtest.h>
 #include <optional>
 #include <thread>
@@ -10,10 +10,7 @@
 namespace lanewise {
 namespace {
 
-std::string code_object(const std::string& name) {
-  const char* source = std::getenv("LANEWISE_SOURCE_DIR");
-  return std::string(source ? source : ".") + "/tests/kernels/bin/" + name;
-}
+std::string code_object(const std::string& name) { return source_dir() + "/tests/kernels/bin/" + name; }
 
 /// Every engine this machine can run.
 std::vector<DeviceOptions> engines() {
