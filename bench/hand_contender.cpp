@@ -20,8 +20,7 @@ public:
   HandContender(const kernels::KernelCase& test, hand::Function function, unsigned threads)
       : test_(test), function_(function), allowance_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {
-    for (std::size_t d = 0; d < 3; ++d)
-      launch_.groups[d] = (test.global[d] + test.local[d] - 1) / test.local[d];
+    launch_.groups = test.groups();
     for (const Arg& arg : test.args) {
       // Whole cache lines and one more, so that full registers may be read at the end of a buffer.
       const std::size_t size = (arg.bytes.size() + kAlignment) / kAlignment * kAlignment + kAlignment;

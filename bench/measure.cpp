@@ -27,8 +27,9 @@ Row describe(const kernels::KernelCase& test, unsigned scale) {
   row.name = test.name;
   row.kernel = test.kernel;
   row.scale = scale;
-  row.data_mb = data_bytes(test) * 1e-6;
-  row.groups = workgroups(test);
+  row.data_mb = static_cast<double>(test.buffer_bytes()) * 1e-6;
+  const kernels::Dim3 groups = test.groups();
+  row.groups = static_cast<double>(groups[0]) * groups[1] * groups[2];
   row.traits = traits_of(test);
   row.work = work_of(test);
   return row;

@@ -45,24 +45,12 @@ double growth(unsigned from, unsigned to) { return static_cast<double>(to) / fro
 double items(const kernels::KernelCase& test) {
   return static_cast<double>(test.global[0]) * test.global[1] * test.global[2];
 }
+double data_bytes(const kernels::KernelCase& test) { return static_cast<double>(test.buffer_bytes()); }
 
 } // namespace
 
 unsigned next_scale(unsigned scale) {
   return std::has_single_bit(scale) && scale > 1 ? scale / 2 * 3 : scale < 2 ? 2 : scale / 3 * 4;
-}
-
-double data_bytes(const kernels::KernelCase& test) {
-  double sum = 0;
-  for (const kernels::Arg& arg : test.args)
-    if (arg.kind == kernels::ArgKind::Buffer) sum += static_cast<double>(arg.bytes.size());
-  return sum;
-}
-
-double workgroups(const kernels::KernelCase& test) {
-  double product = 1;
-  for (std::size_t d = 0; d < 3; ++d) product *= (test.global[d] + test.local[d] - 1) / test.local[d];
-  return product;
 }
 
 double copy_limit(const Options& options, std::size_t contenders) {

@@ -9,10 +9,6 @@ namespace lanewise::bench {
 /// The next larger scale to try: 1, 2, 3, 4, 6, 8, 12, 16, 24, ...
 unsigned next_scale(unsigned scale);
 
-/// Bytes of one copy of the case's buffers.
-double data_bytes(const kernels::KernelCase& test);
-double workgroups(const kernels::KernelCase& test);
-
 /// The largest number of bytes for one copy, when `contenders` of them each hold one at once.
 double copy_limit(const Options& options, std::size_t contenders);
 

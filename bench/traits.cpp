@@ -26,22 +26,16 @@ double value(const KernelCase& test, std::string_view name) {
 double bytes_of(const KernelCase& test, std::string_view name) {
   return static_cast<double>(argument(test, name).bytes.size());
 }
-/// Bytes of all buffers, which a streaming kernel touches once each.
-double all_bytes(const KernelCase& test) {
-  double sum = 0;
-  for (const kernels::Arg& arg : test.args)
-    if (arg.kind == kernels::ArgKind::Buffer) sum += static_cast<double>(arg.bytes.size());
-  return sum;
-}
 
 /// m * n results of k products each; the result's buffer is "c".
 Work matrix_product(const KernelCase& test, double element) {
   return {2 * value(test, "k") * bytes_of(test, "c") / element, 0, element == 8};
 }
-Work streams(const KernelCase& test) { return {0, all_bytes(test), false}; }
+/// Touches every byte of every buffer once.
+Work streams(const KernelCase& test) { return {0, static_cast<double>(test.buffer_bytes()), false}; }
 /// Also reads what it overwrites in `name`.
 Work streams_and_rereads(const KernelCase& test, std::string_view name) {
-  return {0, all_bytes(test) + bytes_of(test, name), false};
+  return {0, streams(test).bytes + bytes_of(test, name), false};
 }
 /// Complex transforms of `points` points, counted as 5 n log2(n).
 Work fourier(const KernelCase& test, double points, double log2_points) {

@@ -1,7 +1,7 @@
 #include "tests/e2e/run_case.hpp"
 
-#include "lanewise/lanewise.hpp"
 #include "tests/e2e/gaps.hpp"
+#include "tests/kernels/launch.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@ namespace lanewise::e2e {
 namespace {
 
 using kernels::Arg;
-using kernels::ArgKind;
 
 DeviceOptions options_for(Runner runner, bool specialize) {
   DeviceOptions options;
@@ -19,39 +18,6 @@ DeviceOptions options_for(Runner runner, bool specialize) {
   if (runner == Runner::Interp) options.engine = Engine::Interp;
   options.simd = runner == Runner::Avx512 ? Simd::Avx512 : Simd::Avx2;
   return options;
-}
-
-/// The case's arguments in guest memory.
-struct Memory {
-  std::vector<Buffer> buffers;
-  std::vector<Argument> arguments;
-};
-
-Result<Memory> make_memory(const std::vector<Arg>& args) {
-  Memory memory;
-  for (const Arg& arg : args) {
-    Buffer buffer;
-    if (arg.kind == ArgKind::Buffer) {
-      auto allocated = Buffer::allocate(arg.bytes.size());
-      if (!allocated) return std::move(allocated).error();
-      buffer = std::move(*allocated);
-      if (!arg.bytes.empty()) std::memcpy(buffer.data(), arg.bytes.data(), arg.bytes.size());
-      memory.arguments.push_back(Argument::pointer(buffer.data()));
-    } else {
-      memory.arguments.push_back(arg.kind == ArgKind::Local ? Argument::lds(arg.local_bytes)
-                                                            : Argument::bytes(arg.bytes));
-    }
-    memory.buffers.push_back(std::move(buffer));
-  }
-  return memory;
-}
-
-std::vector<Arg> read_back(const std::vector<Arg>& args, const Memory& memory) {
-  std::vector<Arg> after = args;
-  for (std::size_t i = 0; i < after.size(); ++i)
-    if (after[i].kind == ArgKind::Buffer)
-      after[i].bytes.assign(memory.buffers[i].data(), memory.buffers[i].data() + memory.buffers[i].size());
-  return after;
 }
 
 /// The first argument whose bytes differ, as text; empty if none does.
@@ -73,19 +39,16 @@ Result<std::vector<Arg>> launch(const kernels::KernelCase& test, const std::stri
   if (!module) return std::move(module).error();
   auto kernel = module->kernel(test.kernel);
   if (!kernel) return std::move(kernel).error();
-  auto memory = make_memory(test.args);
+  auto memory = kernels::CaseMemory::create(test);
   if (!memory) return std::move(memory).error();
-  LaunchConfig config;
-  config.grid = test.global;
-  config.block = test.local;
-  std::copy(test.offset.begin(), test.offset.end(), config.offset.begin());
+  const LaunchConfig config = kernels::launch_config(test);
   auto prepared = kernel->prepare(config);
   if (!prepared) return std::move(prepared).error();
   outcome.translate_ms = prepared->translate_ms;
-  auto times = kernel->launch(config, memory->arguments);
+  auto times = kernel->launch(config, memory->arguments());
   if (!times) return std::move(times).error();
   outcome.run_ms = times->wall_ms;
-  return read_back(test.args, *memory);
+  return memory->read();
 }
 
 /// Whether the engine said that it lacks an instruction of the gap, rather than that something went wrong.

@@ -25,6 +25,19 @@ std::optional<KernelCase> find_case(std::string_view name, uint32_t scale) {
   return std::nullopt;
 }
 
+Dim3 KernelCase::groups() const {
+  Dim3 groups;
+  for (std::size_t d = 0; d < 3; ++d) groups[d] = (global[d] + local[d] - 1) / local[d];
+  return groups;
+}
+
+std::size_t KernelCase::buffer_bytes() const {
+  std::size_t sum = 0;
+  for (const Arg& arg : args)
+    if (arg.kind == ArgKind::Buffer) sum += arg.bytes.size();
+  return sum;
+}
+
 std::string KernelCase::code_object(std::string_view target, std::string_view level) const {
   return "tests/kernels/bin/" + std::string(target) + "/" + kernel + "." + std::string(level) + ".co";
 }

@@ -78,6 +78,11 @@ struct KernelCase {
   uint32_t min_target = 600; ///< least target: 600, 700, 803, 900 or 906
   bool gcn_only = false; ///< asks for wavefronts of 64, GCN builtins or flushed subnormals: no other machine
 
+  /// Workgroups per dimension, partial ones included.
+  [[nodiscard]] Dim3 groups() const;
+  /// Bytes of all buffers together.
+  [[nodiscard]] std::size_t buffer_bytes() const;
+
   /// Computes in place what the kernel leaves in the buffers of `args`.
   std::function<void(std::span<Arg>)> reference;
 
