@@ -1,6 +1,7 @@
 #include "tests/differential/campaign.hpp"
 
 #include "tests/differential/runner.hpp"
+#include "tests/e2e/sandbox.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,19 +32,13 @@ Shared& shared() {
   return *memory;
 }
 
-/// SIGPROF after so much processor time: that of the clock says little on a busy machine.
-void limit_processor_time(unsigned seconds) {
-  const itimerval limit = {{0, 0}, {static_cast<time_t>(seconds), 0}};
-  setitimer(ITIMER_PROF, &limit, nullptr);
-}
-
 /// Runs `work` in a child; a crash becomes the text of the finding.
 void in_child(unsigned seconds, const std::function<void()>& work) {
   shared().text[0] = 0;
   const pid_t child = fork();
   if (child == 0) {
     for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF}) std::signal(signal, SIG_DFL);
-    limit_processor_time(seconds);
+    e2e::limit_cpu_time(seconds);
     work();
     _exit(0);
   }
@@ -137,7 +131,7 @@ void run_campaign(Target target, const Generate& generate, double default_second
       for (u64 s = seed; s < end && shared().text[0] == 0 && std::chrono::steady_clock::now() < deadline;
            ++s) {
         shared().seed = s;
-        limit_processor_time(kSecondsPerProgram);
+        e2e::limit_cpu_time(kSecondsPerProgram);
         bool unsupported = false;
         note(disagreement(generate(target, s), &unsupported));
         ++shared().done;

@@ -139,11 +139,4 @@ int run_command_line(int argc, char** argv) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::exception& error) {
-    std::fputs(error.what(), stderr);
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return run_main(argc, argv, run_command_line); }

@@ -2,7 +2,10 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <exception>
 #include <poll.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +87,20 @@ std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, unsigned parallel,
     }
   }
   return results;
+}
+
+void limit_cpu_time(unsigned seconds) {
+  const itimerval limit = {{0, 0}, {static_cast<time_t>(seconds), 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
+int run_main(int argc, char** argv, int (*run)(int argc, char** argv)) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
 }
 
 } // namespace lanewise::e2e

@@ -20,4 +20,11 @@ using Job = std::function<void(const std::function<void(const std::string&)>& re
 std::vector<JobResult> run_jobs(const std::vector<Job>& jobs, unsigned parallel, double timeout_s,
                                 const std::function<void(std::size_t done)>& progress);
 
+/// SIGPROF ends the process when it has used so much more CPU time, unless this is called again before.
+/// Unlike a time-out it takes no account of how busy the machine is.
+void limit_cpu_time(unsigned seconds);
+
+/// The main() of programs that run jobs: an exception becomes a message and exit status 2.
+int run_main(int argc, char** argv, int (*run)(int argc, char** argv));
+
 } // namespace lanewise::e2e

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <sstream>
-#include <sys/time.h>
 #include <thread>
 
 using namespace lanewise;
@@ -23,7 +22,7 @@ constexpr double kJobTimeout = 3600;      // the limit of an item is what ends a
 
 struct Options {
   u64 first = 0, items = 100'000;
-  int seconds = 20;
+  unsigned seconds = 20;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::string source = ".";
 };
@@ -37,20 +36,13 @@ struct Failure {
   int signal;
 };
 
-/// SIGPROF ends a process that has used so much CPU time since the last call. Unlike a time-out it takes no
-/// account of how busy the machine is.
-void limit_cpu_time(int seconds) {
-  const itimerval limit = {{0, 0}, {seconds, 0}};
-  setitimer(ITIMER_PROF, &limit, nullptr);
-}
-
 /// The child's side: says which item comes next, and at the end how far all got.
 void run_range(const Range& range, const Options& options, const std::vector<SeedFile>& seeds,
                const std::function<void(const std::string&)>& report) {
   Tally tally;
   for (u64 number = range.first; number < range.end; ++number) {
     report(fmt::format("item {}\n", number));
-    limit_cpu_time(options.seconds);
+    e2e::limit_cpu_time(options.seconds);
     run_item(number, seeds, tally);
   }
   report(fmt::format("tally {} {} {} {} {} {}\n", tally.items, tally.loaded, tally.kernels, tally.recompiled,
@@ -148,11 +140,4 @@ int run_command_line(int argc, char** argv) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::exception& error) {
-    std::fputs(error.what(), stderr);
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return e2e::run_main(argc, argv, run_command_line); }
