@@ -2,6 +2,7 @@
 #include "abi/asm/assembler.hpp"
 #include "abi/code_object.hpp"
 #include "abi/loaded_image.hpp"
+#include "mutate_text.hpp"
 #include "programs.hpp"
 
 #include <fmt/format.h>
@@ -330,21 +331,12 @@ TEST(Errors, ConcernTheTarget) {
 }
 
 TEST(Program, MutatedSourcesNeverCrash) {
-  std::mt19937 random(3);
+  std::mt19937_64 random(3);
   const std::string original = lanewise::testing::vector_add("gfx900");
   unsigned good = 0;
   for (int i = 0; i < 1500; ++i) {
     std::string source = original;
-    for (unsigned n = random() % 4; n-- > 0;) {
-      const std::size_t at = random() % source.size(),
-                        length = std::min<std::size_t>(random() % 12, source.size() - at);
-      switch (random() % 4) {
-      case 0: source.erase(at, length); break;
-      case 1: source[at] = static_cast<char>(random()); break;
-      case 2: source.insert(at, source.substr(random() % source.size(), length)); break;
-      case 3: source.insert(at, 1, "()[]{}|-+*/\\\"':;,.@0x"[random() % 21]); break;
-      }
-    }
+    if (i % 4 != 0) isa::testing::mutate_text(source, original, random);
     const Assembly assembly = assemble(source);
     EXPECT_EQ(assembly.code_object.empty(), !assembly.errors.empty());
     if (assembly.errors.empty()) {

@@ -19,7 +19,7 @@ struct Case {
   std::vector<std::string> lines;
   std::vector<Register> after; ///< likewise
   u32 mode = 0xf0;
-  u32 format = 0x0002'4fac; ///< of s[8:11]
+  u32 format = kPlainFormat; ///< of s[8:11]
 };
 
 const Case kCases[] = {

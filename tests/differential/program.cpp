@@ -38,7 +38,7 @@ std::vector<Line> prologue(Target target) {
   put("s_mov_b32 s4, s0");
   put("s_and_b32 s5, s1, 0xffff");
   put("s_movk_i32 s6, {:#x}", kRegionBytes);
-  put("s_mov_b32 s7, 0x24fac");
+  put("s_mov_b32 s7, {:#x}", kPlainFormat);
   put("s_load_dwordx16 s[16:31], s[0:1], {:#x}", smem_offset(target, kSgprsIn));
   put("s_load_dwordx16 s[40:55], s[0:1], {:#x}", smem_offset(target, kSpecialsIn));
   put("v_lshlrev_b32 v21, 2, v0");

@@ -33,6 +33,8 @@ struct Line {
 inline constexpr unsigned kValueVgprs = 16, kFirstValueSgpr = 16, kValueSgprs = 16;
 inline constexpr unsigned kOffsetVgpr = 16, kAddressVgpr = 18, kScratchVgpr = 20, kSmallOffsetSgpr = 46;
 inline constexpr unsigned kScalarDataSgpr = 48, kScalarBufferSgpr = 52;
+/// Last word of a V# that converts nothing: x y z w, 32 bits, float.
+inline constexpr u32 kPlainFormat = 0x0002'4fac;
 inline constexpr u32 kDataBytes = 4096, kLdsBytes = 4096, kScratchBytesPerLane = 256;
 
 /// What a wave starts with, in the order in which the frame's prologue loads it.
@@ -48,7 +50,7 @@ struct WaveState {
 struct Program {
   Target target{};
   u32 mode = 0;
-  u32 format = 0x0002'4fac; ///< last word of the buffer with a stride: x y z w, 32 bits, float
+  u32 format = kPlainFormat; ///< last word of the buffer with a stride
   u64 seed = 0;
   std::vector<Line> lines;
   std::vector<WaveState> waves{1};

@@ -38,7 +38,7 @@ Surroundings& surroundings() {
 
 u64 address(const void* p) { return reinterpret_cast<u64>(p); }
 
-void put_resource(u32* words, u64 base, u32 stride, u32 records, u32 format = 0x0002'4fac) {
+void put_resource(u32* words, u64 base, u32 stride, u32 records, u32 format = kPlainFormat) {
   words[0] = static_cast<u32>(base);
   words[1] = static_cast<u32>(base >> 32) | stride << 16;
   words[2] = records;

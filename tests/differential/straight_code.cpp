@@ -110,11 +110,7 @@ void StraightCode::address(bool own, const Width& width, bool is_load) {
     scalar(60);
     add(22, "s38", 21);
     break;
-  case 5:
-    put("v_sub_{} v22, vcc, 0xfc, v21", t_ >= Target::gfx900   ? "co_u32"
-                                        : t_ == Target::gfx803 ? "u32"
-                                                               : "i32");
-    break;
+  case 5: put("v_sub_{} v22, vcc, 0xfc, v21", carry_type()); break;
   case 6: // before the first byte, or beyond the last
     add(22, r_.of({"-8", "-16", "0xf80", "0xe40", "0x7fffffe0"}), 21);
     break;
@@ -124,12 +120,12 @@ void StraightCode::address(bool own, const Width& width, bool is_load) {
   if (width.bytes == 8) put("v_lshlrev_b32 v22, 1, v22"); // so that elements coincide or do not overlap
 }
 
+const char* StraightCode::carry_type() const {
+  return t_ >= Target::gfx900 ? "co_u32" : t_ == Target::gfx803 ? "u32" : "i32";
+}
+
 void StraightCode::add(unsigned to, const std::string& a, unsigned b) {
-  put("v_add_{} v{}, vcc, {}, v{}",
-      t_ >= Target::gfx900   ? "co_u32"
-      : t_ == Target::gfx803 ? "u32"
-                             : "i32",
-      to, a, b);
+  put("v_add_{} v{}, vcc, {}, v{}", carry_type(), to, a, b);
 }
 
 void StraightCode::access(bool local, const Width& width, bool is_load, unsigned address, unsigned offset) {

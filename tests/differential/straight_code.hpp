@@ -42,6 +42,8 @@ protected:
   void access(bool local, const Width& width, bool is_load, unsigned address, unsigned offset);
 
 private:
+  /// How additions and subtractions that give a carry end.
+  [[nodiscard]] const char* carry_type() const;
   void instruction(isa::Op op);
   void communicate();
   void address(bool own, const Width& width, bool is_load);
