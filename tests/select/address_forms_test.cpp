@@ -182,6 +182,26 @@ TEST(AddressForms, NarrowElementsInRowsOfDwords) {
           }
 }
 
+/// What starts at a scalar of the wave is the same row in every gang, whichever gangs run side by side.
+TEST(AddressForms, OneRowForAllGangs) {
+  alignas(64) std::array<u32, 16> memory{};
+  std::vector<u8> lds(256);
+  for (u32 n = 0; n < memory.size(); ++n) memory[n] = n * 1000;
+  for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7);
+  for (const translator::Simd simd : widths())
+    for (int interleave = 0; interleave < 3; ++interleave) { // run() takes the next number each time.
+      alignas(64) u32 row[64] = {};
+      run_program("  v20:mask = const #0xffffffffffffffff\n  v21:v32 = load v2, v20 {global 4 row 4}\n"
+                  "  v22:u32 = const #0x8\n  v23:v32 = load v22, v20 #0x4 {lds 4 row 4 in_range}\n"
+                  "  v24:v32 = load v18, v20 {global 4 row 4}\n  v25:v32 = add v21, v23\n"
+                  "  v26:v32 = add v24, v25\n  store v18, v26, v20 {global 4 row 4}\n",
+                  simd, ~u64{0}, reinterpret_cast<u64>(memory.data()), 0, row, lds);
+      const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8;
+      for (u32 l = 0; l < 64; ++l)
+        EXPECT_EQ(row[l], memory[l % lanes] + load_le<u32>(lds.data() + 12 + l % lanes * 4)) << "lane " << l;
+    }
+}
+
 /// Scalar sums whose terms are shifted, constant or needed again.
 TEST(AddressForms, ScaledSums) {
   for (const translator::Simd simd : widths()) {

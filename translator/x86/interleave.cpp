@@ -6,6 +6,7 @@
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/x86/frame.hpp"
+#include "translator/x86/select.hpp"
 
 #include <algorithm>
 
@@ -21,6 +22,7 @@ struct Demand {
   unsigned vectors = 0, masks = 0; ///< alive at once, per gang
   unsigned shared = 0;             ///< splats and constants, which all gangs use in common
   unsigned issued = 0;             ///< x86 instructions per gang, roughly
+  unsigned once = 0;               ///< those that all gangs have in common
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 };
@@ -99,7 +101,8 @@ private:
 
   void number(ValueId v) {
     if (!ir::is_per_lane(f_.type(v)) || index_[v.index] != kOutside) return;
-    if (is_recomputed(f_, v)) {
+    const ir::InstId def = f_.def_id(v);
+    if (is_recomputed(f_, v) || (def.valid() && is_same_for_all(f_, def))) {
       index_[v.index] = kShared;
       ++demand_.shared;
       return;
@@ -113,7 +116,7 @@ private:
       for (const ValueId v : f_.operands(i)) number(v);
       for (unsigned r = 0; r < f_[i].num_results; ++r)
         if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
-      demand_.issued += cost_of(f_, i).issued;
+      (is_same_for_all(f_, i) ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
@@ -206,7 +209,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   const double spilled =
       avx512 ? std::max(excess(gangs * d.vectors, 32 - for_shared), excess(gangs * d.masks, 7))
              : excess(gangs * (d.vectors + d.masks), 16 - for_shared);
-  const double issued = d.issued * (1 + kSpillsPerInstruction * spilled) + kGangLoop / gangs;
+  const double issued = d.issued * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
   const double overlap = std::max<double>(gangs, kWindow / issued);
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
 }

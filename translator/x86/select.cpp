@@ -8,6 +8,25 @@
 
 namespace lanewise::x86 {
 
+bool is_same_for_all(const ir::Function& f, InstId i) {
+  const ir::Inst& inst = f[i];
+  const auto operands = f.operands(i);
+  if (inst.op == Op::Splat) return ir::is_uniform(f.type(operands[0]));
+  if (inst.op == Op::ScalarStore) return true;
+  if (inst.op == Op::Load) {
+    u64 mask = 0;
+    const bool one_row = inst.mem.form == ir::AddressForm::Row || inst.mem.form == ir::AddressForm::Wrapped;
+    if (!one_row || inst.mem.space == ir::Space::Scratch) return false;
+    if (!f.is_const(operands.back(), &mask) || ~mask != 0) return false;
+    return std::all_of(operands.begin(), operands.end() - 1,
+                       [&](ValueId v) { return ir::is_uniform(f.type(v)); });
+  }
+  if (inst.num_results == 0) return false;
+  for (unsigned n = 0; n < inst.num_results; ++n)
+    if (!ir::is_uniform(f.type(f.result(i, n)))) return false;
+  return true;
+}
+
 Result<void> select(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                     const SelectOptions& options, Module& module) {
   return Selector(f, plan, frame, options, module).run();
@@ -44,6 +63,7 @@ void Selector::select_phase(u32 phase) {
   assert(interleave_ != 0 && gangs() % interleave_ == 0);
   member_ = 0;
   gang_index_ = VReg{};
+  lds_bases_ = {};
   per_lane_ = plan_.phases[phase].per_lane;
   for (const IrBlockId b : plan_.phases[phase].blocks)
     for (const ir::Successor& s : f_[b].successors) {
@@ -90,6 +110,7 @@ void Selector::make_blocks() {
 
 void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
+  lds_addresses_.clear();
   find_fused(b);
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;
@@ -101,7 +122,7 @@ void Selector::select_block(IrBlockId b) {
         select_inst(i);
         return 0;
       });
-    else if (is_shared(i)) {
+    else if (is_same_for_all(f_, i)) {
       for_all_ = true;
       select_inst(i);
       for_all_ = false;
@@ -109,15 +130,6 @@ void Selector::select_block(IrBlockId b) {
       for_each_member([&] { select_inst(i); });
     if (!error_.empty()) return;
   }
-}
-
-bool Selector::is_shared(InstId i) const {
-  if (f_[i].op == Op::Splat) return ir::is_uniform(type(f_.operands(i)[0]));
-  if (f_[i].op == Op::ScalarStore) return true;
-  if (f_[i].num_results == 0) return false;
-  for (unsigned n = 0; n < f_[i].num_results; ++n)
-    if (!ir::is_uniform(type(f_.result(i, n)))) return false;
-  return true;
 }
 
 bool Selector::is_hoistable(InstId i) {

@@ -8,6 +8,10 @@
 
 namespace lanewise::x86 {
 
+/// Whether the instruction does the same in all gangs, so that gangs side by side do it once: it makes
+/// scalars of the wave or loads one row for all.
+bool is_same_for_all(const ir::Function& f, ir::InstId i);
+
 /// What selection knows besides the function.
 struct SelectOptions {
   u64 code_base = 0;    ///< guest address that Inst::pc is relative to

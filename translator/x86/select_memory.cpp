@@ -74,7 +74,11 @@ Selector::Access Selector::lds_access(InstId i) { return lds_lanes(i, reg1(f_.op
 
 /// A base pointer from the wave's header.
 VReg Selector::lds_base(u64 frame_offset) {
-  return hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(frame_offset), View::R64)); });
+  VReg& base = lds_bases_[frame_offset == offsetof(runtime::WaveFrame, gds)];
+  if (!base.valid())
+    base =
+        hoisted([&] { return b_->remat().load64(mem(kFrame, static_cast<i64>(frame_offset), View::R64)); });
+  return base;
 }
 
 /// Lanes beyond the allocation leave the mask: they read zero and write nothing.

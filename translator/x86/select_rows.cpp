@@ -21,7 +21,7 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
   for (const ValueId v : f_.operands(i)) (void)regs(v); // All ways see them.
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {
-  case ir::AddressForm::Row: return row_access(i, reg1(f_.operands(i)[0]), inst.mem.stride, out);
+  case ir::AddressForm::Row: return row_access(i, reg1(f_.operands(i)[0]), 0, inst.mem.stride, out);
   case ir::AddressForm::Wrapped: return wrapped_access(i, out);
   default: return perform(i, indexed_access(i), out);
   }
@@ -51,10 +51,11 @@ void Selector::test_all(VReg mask, CondCode& if_not_all) {
   if_not_all = CondCode::kNotEqual;
 }
 
-void Selector::row_access(InstId i, VReg base, i64 stride, std::span<VReg> out) {
+void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out) {
   const u32 bytes = f_[i].mem.bytes;
   Access a = masked_access(i);
   a.base = base;
+  a.disp += disp;
   if (stride == 0) return perform(i, a, out);
   Access spread = a;
   spread.index.r[0] = lane_offsets(stride);
@@ -101,7 +102,7 @@ void Selector::wrapped_access(InstId i, std::span<VReg> out) {
     unsigned scale = mem_attr.scale;
     if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
     const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
-    row_access(i, first, i64{mem_attr.stride} << mem_attr.scale, out);
+    row_access(i, first, 0, i64{mem_attr.stride} << mem_attr.scale, out);
   };
   const auto cold = [&] {
     Access a = masked_access(i);
@@ -127,14 +128,22 @@ Selector::Access Selector::indexed_access(InstId i) {
   return a;
 }
 
+/// Where an offset into the LDS is, for all accesses of the block that start from there.
+VReg Selector::lds_address(VReg offset) {
+  const auto [at, is_new] = lds_addresses_.try_emplace(offset.index);
+  if (is_new)
+    at->second = b_->op_r64(Inst::kIdLea,
+                            mem_index(lds_base(offsetof(runtime::WaveFrame, lds)), offset, 0, 0, View::R64));
+  return at->second;
+}
+
 void Selector::lds_row(InstId i, std::span<VReg> out) {
   using runtime::WaveFrame;
   const ir::Inst& inst = f_[i];
-  const VReg start = reg1(f_.operands(i)[0]);
-  const VReg lds = lds_base(offsetof(WaveFrame, lds));
-  const auto hot = [&] {
-    row_access(i, b_->op_r64(Inst::kIdLea, mem_index(lds, start, 0, 0, View::R64)), inst.mem.stride, out);
-  };
+  if (u64 start = 0; inst.mem.in_range && f_.is_const(f_.operands(i)[0], &start))
+    return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
+  const VReg start = reg1(f_.operands(i)[0]), address = lds_address(start);
+  const auto hot = [&] { row_access(i, address, 0, inst.mem.stride, out); };
   if (inst.mem.in_range) return hot();
   const i64 end = static_cast<i64>(inst.imm) + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));

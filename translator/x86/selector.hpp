@@ -25,6 +25,7 @@
 
 #include <array>
 #include <string>
+#include <unordered_map>
 
 namespace lanewise::x86 {
 
@@ -52,7 +53,6 @@ private:
   void select_block(IrBlockId b);
   void select_inst(InstId i);
   bool is_hoistable(InstId i);
-  [[nodiscard]] bool is_shared(InstId i) const; ///< selected once for all members
   void terminate(IrBlockId b);
   void take_edge(IrBlockId from, const ir::Successor& s);
   void exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last);
@@ -252,13 +252,14 @@ private:
   bool memory_inst(InstId i);
   // select_rows.cpp: accesses with scalar addresses
   void shaped_access(InstId i, std::span<VReg> out);
-  void row_access(InstId i, VReg base, i64 stride, std::span<VReg> out);
+  void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, std::span<VReg> out);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access masked_access(InstId i);
   Access lds_lanes(InstId i, VReg start);
   VReg lds_base(u64 frame_offset);
+  VReg lds_address(VReg offset);
   VReg lane_offsets(i64 stride);
   Regs lane_addresses(InstId i); ///< for those who need the vector
   void scattered(InstId i, const Access& a, std::span<VReg> out);
@@ -392,6 +393,8 @@ private:
   unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
   VReg gang_index_;
+  std::array<VReg, 2> lds_bases_{};             ///< LDS, GDS
+  std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
