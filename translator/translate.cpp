@@ -105,6 +105,7 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("find_retry_loops", passes::find_retry_loops)
       .run("shape_addresses",
            [&](ir::Function& g) { passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes); })
       .run("merge_common", passes::merge_common)

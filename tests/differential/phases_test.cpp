@@ -17,6 +17,29 @@ struct Rule {
   u32 waves = 1;
 };
 
+/// Each lane replaces the dword at v1 = 0 of the LDS by 3 times itself + v21 + 1; v4 becomes what it
+/// replaced, v5 the outcome.
+std::vector<std::string> retry(std::vector<std::string> lines, const std::vector<std::string>& each_time) {
+  const auto append = [&](const std::vector<std::string>& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  append({"s_mov_b64 s[18:19], exec", "s_mov_b64 s[16:17], 0", "s_waitcnt lgkmcnt(0)",
+          "L0:", "v_mul_lo_u32 v3, v2, 3", "v_add_u32 v3, v3, v21", "v_add_u32 v3, 1, v3"});
+  append(each_time);
+  append({"ds_cmpst_rtn_b32 v4, v1, v2, v3", "s_waitcnt lgkmcnt(0)", "v_cmp_eq_u32 vcc, v4, v2",
+          "v_mov_b32 v2, v4", "s_or_b64 s[16:17], vcc, s[16:17]", "s_andn2_b64 exec, exec, s[16:17]",
+          "s_cbranch_execnz L0", "s_mov_b64 exec, s[18:19]"});
+  // What tells how often the lanes have tried would keep gangs from retrying alone.
+  append({"s_mov_b64 vcc, 0", "s_mov_b64 s[16:17], 0", "v_mov_b32 v2, 0", "v_mov_b32 v3, 0",
+          "v_mov_b32 v7, 0", "ds_read_b32 v5, v1", "s_waitcnt lgkmcnt(0)"});
+  return lines;
+}
+/// What `x` becomes in lanes `first` to `end` - 1.
+u32 chain(u32 x, u32 first, u32 end) {
+  for (u32 lane = first; lane < end; ++lane) x = 3 * x + 4 * lane + 1;
+  return x;
+}
+
 const Rule kRules[] = {
     // ---- what is read whole is defined in an earlier phase
     {"ReadlaneSeesOtherGangs",
@@ -86,6 +109,30 @@ const Rule kRules[] = {
      {"v_mov_b32 v2, 10", "v_mov_b32 v3, 0x64", "ds_inc_u32 v1, v2", "ds_inc_u32 v1, v3",
       "ds_read_b32 v4, v1"},
      {{4, [](u32) { return 64 % 11 + 64u; }}}},
+
+    // ---- loops that retry a compare-and-swap: lanes get through one by one, x becomes 3 * x + 4 * lane + 1
+    {"RetriesInAscendingOrder",
+     retry({"ds_read_b32 v2, v1"}, {}),
+     {{4, [](u32 lane) { return chain(0, 0, lane); }}, {5, [](u32) { return chain(0, 0, 64); }}}},
+    {"RetriesThatExpectDifferentValuesAtFirst", // The last lane expects the right one, so it is first.
+     retry({"v_sub_u32 v2, 0xfc, v21"}, {}),
+     {{5, [](u32) { return chain(253, 0, 63); }}}},
+    {"RetriesThatAreCounted",
+     retry({"ds_read_b32 v2, v1"}, {"v_add_u32 v6, 1, v6"}),
+     {{6, [](u32 lane) { return lane + 1; }}}},
+    {"RetriesThatWriteTheirCount",
+     retry({"ds_read_b32 v2, v1"}, {"v_add_u32 v3, v3, v7", "v_add_u32 v7, 1, v7"}),
+     {{5,
+       [](u32) {
+         u32 x = 0;
+         for (u32 lane = 0; lane < 64; ++lane) x = 3 * x + 5 * lane + 1;
+         return x;
+       }}}},
+    {"RetriesOfMoreLanesThanWereLoadedFor", // Those come first.
+     retry({"v_cmp_lt_u32 vcc, 0x7c, v21", "v_mov_b32 v7, 5", "ds_write_b32 v1, v7", "v_mov_b32 v2, 0",
+            "s_and_saveexec_b64 s[22:23], vcc", "ds_read_b32 v2, v1", "s_mov_b64 exec, s[22:23]"},
+           {}),
+     {{5, [](u32) { return chain(chain(5, 32, 64), 0, 32); }}}},
 
     // ---- barriers
     {"BarrierBetweenWaves", // the second wave's lanes see the first one's and the reverse; m0 tells waves

@@ -60,6 +60,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_blocks", passes::merge_blocks},
       {"merge_rows", passes::merge_rows},
       {"hoist", passes::hoist},
+      {"find_retry_loops", passes::find_retry_loops},
       {"use_launch_facts",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -31,7 +31,9 @@ struct AccessRun {
     LaneProgram p;
     const bool wide = attr.space == Space::Global || attr.space == Space::Flat;
     std::vector<ValueId> operands;
-    if (uniform_address)
+    if (uniform_address && attr.form == ir::AddressForm::Row)
+      operands.push_back(p.uniform_operand(0, wide ? Type::U64 : Type::U32));
+    else if (uniform_address)
       operands.push_back(p.b.splat(p.uniform_operand(0, wide ? Type::U64 : Type::U32)));
     else
       operands.push_back(p.operand(0, wide ? Type::V64 : Type::V32));
@@ -251,7 +253,10 @@ u64 after(AtomicOp op, bool wide, u64 m, u64 d, u64 c) {
 
 } // namespace
 
-TEST(SelectMemory, Atomics) {
+namespace {
+
+/// Each atomic in each memory, to one of 16 elements per lane or all to one; `mask` as fill_mask() says.
+void check_atomics(bool one_place, int mask) {
   for (const translator::Simd simd : widths())
     for (const Space space : {Space::Global, Space::Lds, Space::Flat})
       for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
@@ -270,6 +275,8 @@ TEST(SelectMemory, Atomics) {
             r.attr.returns = returns;
             r.data = two ? 2 * dwords : dwords;
             r.results = returns ? dwords : 0;
+            r.uniform_address = one_place;
+            if (one_place && space == Space::Lds) r.attr.form = ir::AddressForm::Row;
             std::vector<u8> global(512);
             std::vector<u8>& memory = space == Space::Lds ? r.input.lds : global;
             memory.resize(512);
@@ -284,10 +291,12 @@ TEST(SelectMemory, Atomics) {
               std::memcpy(&memory[at], &v, bytes);
             }
             auto expected = memory;
-            fill_mask(r.in[5], 2);
+            fill_mask(r.in[5], mask);
             std::array<Row, 4> out{};
+            const u64 place = generator()() % 16 * bytes;
             for (u32 l = 0; l < 64; ++l) {
-              const u64 at = generator()() % 16 * bytes, d = value(false), c = value(true);
+              const u64 at = one_place ? place : generator()() % 16 * bytes, d = value(false),
+                        c = value(true);
               r.in[0][l] = at + (space == Space::Lds ? 0 : reinterpret_cast<u64>(memory.data()));
               for (u32 k = 0; k < dwords; ++k) {
                 r.in[1 + k][l] = d >> (32 * k) & 0xffffffff;
@@ -301,13 +310,21 @@ TEST(SelectMemory, Atomics) {
               std::memcpy(&expected[at], &next, bytes);
               for (u32 k = 0; k < r.results; ++k) out[k][l] = m >> (32 * k) & 0xffffffff;
             }
-            SCOPED_TRACE(testing::Message()
-                         << "atomic " << n << " bytes " << bytes << " space " << static_cast<int>(space));
+            SCOPED_TRACE(testing::Message() << "atomic " << n << " bytes " << bytes << " space "
+                                            << static_cast<int>(space) << " mask " << mask);
             r.run(simd);
             EXPECT_EQ(memory, expected);
             EXPECT_EQ(r.out, out);
-            if (HasFailure()) return;
+            if (testing::Test::HasFailure()) return;
           }
+}
+
+} // namespace
+
+TEST(SelectMemory, Atomics) { check_atomics(false, 2); }
+
+TEST(SelectMemory, AtomicsAtOnePlace) {
+  for (const int mask : {0, 2, 3}) check_atomics(true, mask);
 }
 
 } // namespace lanewise::x86::test

@@ -266,6 +266,7 @@ private:
       return true;
     if (w == "sext") return mem.sign_extend = true;
     if (w == "returns") return mem.returns = true;
+    if (w == "retry") return mem.retry = true;
     if (w == "idxen") return mem.idxen = true;
     if (w == "offen") return mem.offen = true;
     if (w == "addr64") return mem.addr64 = true;

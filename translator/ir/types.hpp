@@ -93,6 +93,7 @@ struct MemAttr {
   AtomicOp atomic = AtomicOp::Add;
   FloatKind kind = FloatKind::F32; ///< of the float atomics
   bool returns = false;            ///< the atomic's old value is used
+  bool retry = false; ///< compare-and-swap of a loop that each gang may run alone (passes/retry_loops.cpp)
   // Buffer only
   bool idxen = false, offen = false, addr64 = false;
   AddressForm form = AddressForm::Lanes;

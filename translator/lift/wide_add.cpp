@@ -21,6 +21,10 @@ bool are_halves(const Emit& b, ValueId low, ValueId high) {
   if (b.def(low, Op::Splat) != nullptr && b.def(high, Op::Splat) != nullptr)
     return are_halves(b, b.operand(low, 0), b.operand(high, 0));
   if (b.is_const(low) && b.is_const(high)) return true;
+  if (b.def(low, Op::ScalarLoad) != nullptr) { // Consecutive dwords.
+    const ir::Value &l = b.function()[low], &h = b.function()[high];
+    return l.inst == h.inst && l.index + 1 == h.index;
+  }
   return b.def(low, Op::Lo) != nullptr && b.def(high, Op::Hi) != nullptr &&
          b.operand(low, 0) == b.operand(high, 0);
 }

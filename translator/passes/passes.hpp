@@ -44,6 +44,9 @@ void replace_divisions(ir::Function& f);
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);
 
+/// Marks compare-and-swaps whose loops each gang may run alone (MemAttr::retry).
+void find_retry_loops(ir::Function& f);
+
 /// Gives accesses whose addresses are the same in all lanes of a gang, or change by a fixed stride, scalar
 /// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have. What the
 /// vectors were made of is left to eliminate_dead_code.

@@ -37,7 +37,7 @@ public:
   void run() {
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::Load || f_[i].op == Op::Store) visit(i);
+        if (f_[i].op == Op::Load || f_[i].op == Op::Store || f_[i].op == Op::Atomic) visit(i);
     scalars_.finish();
   }
 
@@ -53,6 +53,7 @@ private:
 
   void visit(InstId i) {
     if (f_[i].mem.form != AddressForm::Lanes) return;
+    if (f_[i].op == Op::Atomic && !shapes_[f_.operands(i)[0]].uniform()) return; // lane by lane anyway
     switch (f_[i].mem.space) {
     case Space::Global: return global(i);
     case Space::Lds: return lds(i);

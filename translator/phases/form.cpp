@@ -3,8 +3,9 @@
 // A loop can lie inside a phase if nothing in it needs the wave: no value of the loop is read whole in the
 // loop (so each branch on a mask in it is gang-decided), no barrier, and no two accesses conflict across
 // gangs - an access with itself included, since its instances in different iterations belong to different
-// gangs. Such a loop joins or starts a phase as a unit. Every other loop is walked at wave level: its header
-// starts a phase.
+// gangs. (Except for the compare-and-swap of a loop whose order does not count: passes/retry_loops.cpp.) Such
+// a loop joins or starts a phase as a unit. Every other loop is walked at wave level: its header starts a
+// phase.
 //
 // A block joins the phase of its predecessors if they are all in one phase at the same loop level. Inside it,
 // the phase ends before an instruction that reads whole what this phase computes, and before an access that
@@ -179,8 +180,9 @@ private:
             return no(fmt::format("{} at {:#x} looks across gangs", info(inst.op).text, inst.pc));
         if (!is_access(f_, i)) continue;
         accesses.push_back(i);
+        const bool alone = inst.mem.retry && loop.blocks.size() == 1; // meets itself, but may
         for (const InstId other : accesses)
-          if (conflict(f_, other, i, [&](ValueId base) {
+          if (!(alone && other == i) && conflict(f_, other, i, [&](ValueId base) {
                 return !loops.contains(static_cast<i32>(index), f_.def_block(base));
               }))
             return no(fmt::format("the accesses at {:#x} and {:#x} may touch each other's memory",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace lanewise::phases {
 
@@ -62,6 +63,51 @@ bool commute(const Inst& a, const Inst& b) {
   }
 }
 
+/// Bytes that all lanes access alike: `size` from (base + offset) & -align.
+struct Place {
+  ValueId base; ///< a scalar; none if the address is constant
+  i64 offset;
+  i64 size, align;
+};
+
+ValueId behind_splat(const Function& f, ValueId v) {
+  const Inst* def = f.def(v);
+  return def != nullptr && def->op == Op::Splat ? behind_splat(f, f.operands(f.def_id(v))[0]) : v;
+}
+
+std::optional<Place> place(const Function& f, InstId i) {
+  const Inst& inst = f[i];
+  const auto x = f.operands(i);
+  u64 bits = 0;
+  if (inst.op == Op::ScalarLoad) {
+    if (!f.is_const(x[1], &bits)) return std::nullopt;
+    return Place{x[0], static_cast<u32>(bits), i64{4} * inst.num_results, 4};
+  }
+  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds) return std::nullopt;
+  if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return std::nullopt;
+  const i64 offset = static_cast<i32>(inst.imm), align = inst.op == Op::Atomic ? inst.mem.bytes : 1;
+  const bool one_row = inst.mem.form == AddressForm::Row && inst.mem.stride == 0 && inst.mem.wave_row;
+  if (!one_row && inst.mem.form != AddressForm::Lanes) return std::nullopt;
+  if (f.is_const(x[0], &bits)) {
+    if (inst.mem.space != Space::Lds) return std::nullopt;
+    return Place{
+        {}, static_cast<i64>(static_cast<u32>(bits + static_cast<u64>(offset))), inst.mem.bytes, align};
+  }
+  const ValueId base = behind_splat(f, x[0]);
+  if (!one_row && !is_uniform(f.type(base))) return std::nullopt;
+  return Place{base, offset, inst.mem.bytes, align};
+}
+
+/// Each goes to one place, and these do not overlap.
+bool are_apart(const Function& f, InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) {
+  if (reach(f[first]) != reach(f[second])) return false;
+  auto a = place(f, first), b = place(f, second);
+  if (!a || !b || a->base != b->base || (a->base.valid() && !is_fixed(a->base))) return false;
+  if (a->offset > b->offset) std::swap(a, b);
+  const i64 shift = b->offset - a->offset;
+  return shift >= a->size && (b->align <= a->align || shift >= a->size + b->align - 1);
+}
+
 /// Rows of one base: no lane reaches what another lane accesses.
 bool keep_apart(const Function& f, InstId first, InstId second,
                 const std::function<bool(ValueId)>& is_fixed) {
@@ -87,7 +133,7 @@ bool conflict(const Function& f, InstId first, InstId second, const std::functio
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
   if ((reach(a) & reach(b)) == 0) return false;
-  return !commute(a, b) && !keep_apart(f, first, second, is_fixed);
+  return !commute(a, b) && !keep_apart(f, first, second, is_fixed) && !are_apart(f, first, second, is_fixed);
 }
 
 } // namespace lanewise::phases

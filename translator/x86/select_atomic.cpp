@@ -1,7 +1,9 @@
-// Atomics: lane after lane. Global memory and GDS take lock prefixes; LDS does not, because a workgroup runs
-// on one thread.
+// Atomics: lane after lane, or if all lanes go to one address, all at once. Global memory and GDS take lock
+// prefixes; LDS does not, because a workgroup runs on one thread.
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/select_float.hpp"
+
+#include <optional>
 
 namespace lanewise::x86 {
 
@@ -15,10 +17,55 @@ bool is_float(AtomicOp op) {
   return op == AtomicOp::FAdd || op == AtomicOp::FMin || op == AtomicOp::FMax || op == AtomicOp::FCmpswap;
 }
 
+/// The instruction that does `op` to memory and returns nothing.
+u32 in_memory(AtomicOp op) {
+  switch (op) {
+  case AtomicOp::Add: return Inst::kIdAdd;
+  case AtomicOp::Sub: return Inst::kIdSub;
+  case AtomicOp::And: return Inst::kIdAnd;
+  case AtomicOp::Or: return Inst::kIdOr;
+  case AtomicOp::Xor: return Inst::kIdXor;
+  default: return 0;
+  }
+}
+
+/// A minimum or maximum that is there already need not be written.
+bool often_changes_nothing(AtomicOp op) {
+  return op == AtomicOp::SMin || op == AtomicOp::UMin || op == AtomicOp::SMax || op == AtomicOp::UMax ||
+         op == AtomicOp::FMin || op == AtomicOp::FMax;
+}
+
+/// How lanes that go to one address combine: what is added up, and what changes nothing.
+struct Combination {
+  Op op;
+  u32 neutral; ///< the top bits of it, which go on below alike
+  u32 below;
+};
+
+std::optional<Combination> combination(AtomicOp op) {
+  switch (op) {
+  case AtomicOp::Add:
+  case AtomicOp::Sub: return Combination{Op::Add, 0, 0};
+  case AtomicOp::Or: return Combination{Op::Or, 0, 0};
+  case AtomicOp::Xor: return Combination{Op::Xor, 0, 0};
+  case AtomicOp::And: return Combination{Op::And, ~0u, ~0u};
+  case AtomicOp::UMax: return Combination{Op::UMax, 0, 0};
+  case AtomicOp::UMin: return Combination{Op::UMin, ~0u, ~0u};
+  case AtomicOp::SMax: return Combination{Op::SMax, 0x8000'0000, 0};
+  case AtomicOp::SMin: return Combination{Op::SMin, 0x7fff'ffff, ~0u};
+  default: return std::nullopt;
+  }
+}
+
 } // namespace
 
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
+  if (a.uniform()) {
+    const bool wide_result = inst.mem.bytes == 8 && !out.empty();
+    if (combination(inst.mem.atomic) && !wide_result) return combined_atomic(i, a, out);
+    if (inst.mem.atomic == AtomicOp::Cmpswap && !out.empty()) return exchange_at_one_place(i, a, out);
+  }
   const auto operands = f_.operands(i);
   const bool wide = inst.mem.bytes == 8;
   const unsigned dwords = wide ? 2 : 1;
@@ -45,7 +92,8 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
       return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
     };
     const VReg data = operand(0), second = operand(1);
-    const VReg old = atomic_lane(inst, mem(address, 0, wide ? View::R64 : View::R32), lane, data, second);
+    const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
+    const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
     if (out.empty()) return;
     b_->store32(temp_lane(kTempResults, lane, 2, View::R32), old);
     if (!wide) return;
@@ -55,8 +103,163 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
 }
 
-/// One lane's read-modify-write; returns the old value.
-VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second) {
+/// Goes on in a block that is only entered with a lane in `bits`; the other way gives zeros.
+BlockId Selector::begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results) {
+  const BlockId some = b_->add_block(), join = b_->add_block();
+  std::array<VReg, 4> none{};
+  for (unsigned d = 0; d < out.size(); ++d) {
+    results[d] = b_->add_param(join, RegClass::Vec);
+    none[d] = b_->splat32(0);
+  }
+  b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+  b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
+  b_->at(some);
+  return join;
+}
+
+VReg Selector::aligned_address(const ir::Inst& inst, const Access& a) {
+  const VReg address = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
+  return b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
+}
+
+/// All lanes go to one address: what they contribute is combined first. What each of them finds there is what
+/// was there, combined with what the lanes below it contribute.
+void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const Combination how = *combination(inst.mem.atomic);
+  const bool wide = inst.mem.bytes == 8;
+  const VReg bits = mask_to_bits(a.mask);
+  std::array<VReg, 4> results{};
+  const BlockId join = begin_if_any(bits, out, results);
+  const VReg neutral = wide ? b_->splat64(u64{how.neutral} << 32 | how.below) : b_->splat32(how.neutral);
+  const auto combine = [&](VReg x, VReg y) {
+    const u32 id = integer_instruction(how.op, wide, avx512());
+    return id != 0 ? b_->op(id, x, y) : min_max64(how.op, x, y);
+  };
+  const VReg address = aligned_address(inst, a);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
+  VReg x;
+  if (wide) {
+    const Regs pairs = join_parts(reg1(operands[1]), reg1(operands[2]));
+    for (unsigned p = 0; p < 2; ++p) {
+      const VReg part = blend(wide_mask(a.mask, p), pairs.r[p], neutral, true);
+      x = p == 0 ? part : combine(x, part);
+    }
+  } else {
+    x = blend(a.mask, reg1(operands[1]), neutral);
+  }
+  if (out.empty()) {
+    if (avx512()) {
+      x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0x4e)));
+      x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0xb1)));
+    } else {
+      x = combine(x, b_->op(Inst::kIdVperm2i128, x, x, imm(1)));
+    }
+    x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0x4e)));
+    if (!wide) x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0xb1)));
+    (void)atomic_lane(inst, at, lane, to_gpr(x, wide), {}, false);
+    b_->jump(join);
+    return b_->at(join);
+  }
+  const auto from_below = [&](VReg v, unsigned n) { // Lane l of the result is lane l - n.
+    if (avx512()) return b_->op(Inst::kIdValignd, v, neutral, imm(static_cast<int>(lanes() - n)));
+    std::array<u32, 8> sources{};
+    for (unsigned l = 0; l < 8; ++l) sources[l] = l - n;
+    const VReg moved = b_->op(Inst::kIdVpermd, table(sources.data()), v);
+    return b_->op(Inst::kIdVpblendd, moved, neutral, imm((1 << n) - 1));
+  };
+  for (unsigned n = 1; n < lanes(); n *= 2) x = combine(x, from_below(x, n));
+  static constexpr std::array<u32, 16> kLast = {15};
+  static constexpr std::array<u32, 8> kLastOf8 = {7};
+  const VReg order = avx512() ? table(kLast.data()) : table(kLastOf8.data());
+  const VReg total = to_gpr(b_->op(Inst::kIdVpermd, order, x), false);
+  const VReg old = splat(Type::V32, atomic_lane(inst, at, lane, total, {}, true)).r[0];
+  const VReg below = from_below(x, 1);
+  out[0] = zero_outside(a.mask, inst.mem.atomic == AtomicOp::Sub ? b_->op(Inst::kIdVpsubd, old, below)
+                                                                 : combine(old, below));
+  b_->jump(join, out);
+  b_->at(join);
+  out[0] = results[0];
+}
+
+VReg Selector::to_gpr(VReg v, bool wide) {
+  return b_->def(wide ? Inst::kIdVmovq : Inst::kIdVmovd, wide ? View::R64 : View::R32, {xmm(v)});
+}
+
+/// All lanes go to one address. Lanes up to the next one that finds what it expects have all found the same,
+/// so it is compared with what all of them expect at once; only an exchange needs an atomic access.
+void Selector::exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool wide = inst.mem.bytes == 8, locked = inst.mem.space != ir::Space::Lds;
+  const View view = wide ? View::R64 : View::R32;
+  const unsigned dwords = wide ? 2 : 1;
+  const VReg bits = mask_to_bits(a.mask);
+  std::array<VReg, 4> results{};
+  const BlockId join = begin_if_any(bits, out, results);
+  const VReg address = aligned_address(inst, a);
+  for (unsigned d = 0; d < dwords; ++d)
+    b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes, .is_write = true};
+  const VReg first_lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  b_->faults(site);
+  const VReg first = b_->def(Inst::kIdMov, view, {mem(address, 0, view), hidden(first_lane)});
+
+  const BlockId loop = b_->add_block(), found = b_->add_block();
+  const VReg rest = b_->add_param(loop, RegClass::Gpr), seen = b_->add_param(loop, RegClass::Gpr);
+  std::array<VReg, 4> before{}, now{};
+  for (unsigned d = 0; d < dwords; ++d) before[d] = b_->add_param(loop, RegClass::Vec);
+  const VReg zero = b_->splat32(0);
+  {
+    const VReg start[] = {bits, first, zero, zero};
+    b_->jump(loop, {start, 2 + dwords});
+  }
+  b_->at(loop);
+  const VReg rest_mask = mask_from_bits(rest);
+  VReg equal;
+  for (unsigned d = 0; d < dwords; ++d) {
+    const VReg part = d == 0 ? seen : b_->op_r64_tied(Inst::kIdShr, seen, imm(32));
+    const VReg all = splat(Type::V32, part).r[0];
+    now[d] = blend(rest_mask, all, before[d]);
+    const VReg same = compare(ir::IntPred::Eq, all, reg1(operands[1 + dwords + d]), false);
+    equal = d == 0 ? same : mask_and(equal, same);
+  }
+  const VReg matches = b_->op_r32_tied(Inst::kIdAnd, mask_to_bits(equal), r32(rest)); // Sets ZF.
+  b_->branch(CondCode::kZero, join, {now.data(), dwords}, found, {});
+
+  b_->at(found);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(matches));
+  VReg wanted = b_->load32(temp_lane(kTempData, lane, 2, View::R32));
+  if (wide) {
+    VReg high = b_->load32(temp_lane(kTempData + 64, lane, 2, View::R32));
+    high = b_->op_r64_tied(Inst::kIdShl, high, imm(32));
+    wanted = b_->op_r64_tied(Inst::kIdOr, high, r64(wanted));
+  }
+  // The lanes behind it find the new value.
+  const VReg behind = b_->op_r32(Inst::kIdAndn, r32(b_->op_r32(Inst::kIdBlsmsk, r32(matches))), r32(rest));
+  VReg next = wanted, left = behind;
+  if (locked) { // If another thread came between, all lanes that are left go on with what it wrote.
+    b_->emit(Inst::kIdMov, {sized(kRax, wide), sized(seen, wide)});
+    b_->faults(site).lock().emit(
+        Inst::kIdCmpxchg, {mem(address, 0, view), sized(wanted, wide), sized(kRax, wide), hidden(lane)});
+    next = b_->def(Inst::kIdMov, view, {sized(kRax, wide)});
+    next = b_->def_tied(Inst::kIdCmove, view, next, {sized(wanted, wide)});
+    left = b_->op_r32_tied(Inst::kIdCmovne, behind, r32(rest));
+  } else {
+    b_->emit(Inst::kIdMov, {mem(address, 0, view), sized(wanted, wide)});
+  }
+  b_->emit(Inst::kIdTest, {r32(left), r32(left)});
+  const VReg again[] = {left, next, now[0], now[1]};
+  b_->branch(CondCode::kZero, join, {now.data(), dwords}, loop, {again, 2 + dwords});
+  b_->at(join);
+  std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// One lane's read-modify-write; returns the old value, if that is wanted.
+VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second,
+                           bool returns) {
   const bool wide = inst.mem.bytes == 8, locked = inst.mem.space != ir::Space::Lds;
   const View view = wide ? View::R64 : View::R32;
   const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes, .is_write = true};
@@ -65,6 +268,10 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
     const VReg old = b_->def(Inst::kIdMov, view, {at});
     b_->emit(Inst::kIdMov, {at, sized(new_value(inst, old, data, second), wide)});
     return old;
+  }
+  if (const u32 id = returns ? 0 : in_memory(inst.mem.atomic); id != 0) {
+    b_->faults(site).lock().emit(id, {at, sized(data, wide), lane_of_fault});
+    return {};
   }
   if (inst.mem.atomic == AtomicOp::Add || inst.mem.atomic == AtomicOp::Sub) {
     const VReg addend = inst.mem.atomic == AtomicOp::Add ? data : b_->def_tied(Inst::kIdNeg, view, data, {});
@@ -77,6 +284,11 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
     b_->faults(site).emit(Inst::kIdXchg, {at, as_tied(sized(old, wide), data), lane_of_fault});
     return old;
   }
+  if (inst.mem.atomic == AtomicOp::Cmpswap) {
+    b_->emit(Inst::kIdMov, {sized(kRax, wide), sized(second, wide)});
+    b_->faults(site).lock().emit(Inst::kIdCmpxchg, {at, sized(data, wide), sized(kRax, wide), lane_of_fault});
+    return b_->def(Inst::kIdMov, view, {sized(kRax, wide)});
+  }
   // Compare and exchange until nobody came between.
   b_->faults(site);
   const VReg first = b_->def(Inst::kIdMov, view, {at, lane_of_fault});
@@ -85,6 +297,12 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
   b_->jump(loop, {first});
   b_->at(loop);
   const VReg wanted = new_value(inst, seen, data, second);
+  if (often_changes_nothing(inst.mem.atomic)) {
+    b_->emit(Inst::kIdCmp, {sized(wanted, wide), sized(seen, wide)});
+    const BlockId changes = b_->add_block();
+    b_->branch(CondCode::kEqual, done, changes);
+    b_->at(changes);
+  }
   b_->emit(Inst::kIdMov, {sized(kRax, wide), sized(seen, wide)});
   b_->faults(site).lock().emit(Inst::kIdCmpxchg, {at, sized(wanted, wide), sized(kRax, wide), lane_of_fault});
   const VReg now = b_->def(Inst::kIdMov, view, {sized(kRax, wide)});

@@ -295,7 +295,12 @@ private:
   void load(InstId i, const Access& a, std::span<VReg> out);
   void store(InstId i, const Access& a);
   void atomic(InstId i, const Access& a, std::span<VReg> out);
-  VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second);
+  void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
+  void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
+  BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);
+  VReg aligned_address(const ir::Inst& inst, const Access& a);
+  VReg to_gpr(VReg v, bool wide);
+  VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second, bool returns);
   VReg new_value(const ir::Inst& inst, VReg old, VReg data, VReg second);
   VReg new_float(const ir::Inst& inst, VReg old, VReg data, VReg second);
   VReg load_part(const ir::MemAttr& attr, VReg address, const Access& a);
