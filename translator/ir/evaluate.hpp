@@ -1,4 +1,4 @@
-// Integer ops on constants.
+// Ops on constants.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -11,5 +11,9 @@ namespace lanewise::ir {
 /// not evaluated here. `operand_type` is the type of the first operand; bits of 32-bit types have a zero
 /// upper half.
 std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std::span<const u64> operands);
+
+/// Likewise the commonest floating-point ops, where no operand and no result is a NaN, an infinity, or
+/// anything that flushing could change, and results are rounded to nearest.
+std::optional<u64> evaluate_float(Op op, const FpAttr& fp, u64 imm, std::span<const u64> operands);
 
 } // namespace lanewise::ir

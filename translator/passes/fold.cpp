@@ -129,8 +129,7 @@ private:
     case Op::Select: return fold_select(t, x[0], x[1], x[2]);
     case Op::BitSelect: return fold_bitselect(t, x[0], x[1], x[2]);
     case Op::ReadLane: return fold_readlane(x[0], x[1]);
-    case Op::ReadFirst:
-      return match(x[0], Op::Splat) != nullptr ? operand(match(x[0], Op::Splat), 0) : const_as_uniform(x[0]);
+    case Op::ReadFirst: return fold_readfirst(x[0], x[1]);
     default: return {};
     }
   }
@@ -143,7 +142,9 @@ private:
     for (std::size_t i = 0; i < x.size(); ++i)
       if (!is_const(x[i], &bits[i])) return {};
     if (inst.op == Op::Select) return bits[0] == 0 ? x[2] : is_ones(x[0]) ? x[1] : ValueId{};
-    const auto value = evaluate(inst.op, t, type(x[0]), inst.imm, {bits.data(), x.size()});
+    const auto value = info(inst.op).is(kFloat)
+                           ? evaluate_float(inst.op, inst.fp, inst.imm, {bits.data(), x.size()})
+                           : evaluate(inst.op, t, type(x[0]), inst.imm, {bits.data(), x.size()});
     return value ? constant(t, *value) : ValueId{};
   }
 
@@ -206,6 +207,14 @@ private:
     else
       v = emit(inst.op, u, {uniform[0], uniform[1], uniform[2]}, inst.imm);
     return emit(Op::Splat, t, {v});
+  }
+
+  /// What a vector holds in all lanes, or nothing.
+  ValueId as_uniform(ValueId v) {
+    const Inst* s = match(v, Op::Splat);
+    if (s == nullptr) return const_as_uniform(v);
+    const ValueId x = operand(s, 0);
+    return is_uniform(type(x)) ? x : ValueId{};
   }
 
   ValueId const_as_uniform(ValueId v) {
@@ -567,6 +576,9 @@ private:
     if (a == b || is_ones(c)) return a;
     if (is_zero(c)) return b;
     if (const Inst* n = match(c, Op::Not)) return emit(Op::Select, t, {operand(n, 0), b, a});
+    if (type(c) == Type::U1 && is_vector(t)) // of values that are the same in all lanes
+      if (const ValueId x = as_uniform(a), y = x.valid() ? as_uniform(b) : ValueId{}; y.valid())
+        return emit(Op::Splat, t, {emit(Op::Select, type(x), {c, x, y})});
     if (type(c) == Type::Mask)
       if (const Inst* s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
     // select(c, select(c, x, y), b) -> select(c, x, b) and its mirror: repeated writes under one EXEC
@@ -606,6 +618,15 @@ private:
     if (w == nullptr || !is_const(lane, &j) || !is_const(operand(w, 2), &k)) return {};
     if ((j & 63) == (k & 63)) return operand(w, 1);
     return emit(Op::ReadLane, Type::U32, {operand(w, 0), lane});
+  }
+
+  /// The first lane of m, or lane 0: of select(m, x, y), x if m has a lane, else y.
+  ValueId fold_readfirst(ValueId v, ValueId m) {
+    if (const ValueId u = as_uniform(v); u.valid()) return u;
+    const Inst* s = match(v, Op::Select);
+    if (s == nullptr || operand(s, 0) != m) return {};
+    const ValueId x = as_uniform(operand(s, 1)), y = x.valid() ? as_uniform(operand(s, 2)) : ValueId{};
+    return y.valid() ? emit(Op::Select, type(x), {emit(Op::AnyLane, Type::U1, {m}), x, y}) : ValueId{};
   }
 
   // --- control
