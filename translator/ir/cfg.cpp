@@ -4,7 +4,8 @@
 
 namespace lanewise::ir {
 
-Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u), preds(f.num_blocks()) {
+Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
+  std::vector<std::pair<u32, BlockId>> edges;
   std::vector<std::pair<BlockId, u32>> stack;
   std::vector<bool> seen(f.num_blocks(), false);
   stack.emplace_back(BlockId{0}, 0);
@@ -18,12 +19,13 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u), preds(f.num_blocks
       continue;
     }
     const BlockId to = successors[next++].block;
-    preds[to.index].push_back(block);
+    edges.emplace_back(to.index, block);
     if (!seen[to.index]) {
       seen[to.index] = true;
       stack.emplace_back(to, 0);
     }
   }
+  preds = Lists<BlockId>(f.num_blocks(), edges);
   std::reverse(rpo.begin(), rpo.end());
   for (u32 i = 0; i < rpo.size(); ++i) rpo_index[rpo[i].index] = i;
 }
@@ -31,9 +33,9 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u), preds(f.num_blocks
 namespace {
 
 /// Cooper-Harvey-Kennedy on positions 0..n-1 in a reverse postorder whose root is 0; preds in positions.
-std::vector<u32> immediate_dominators(const std::vector<std::vector<u32>>& preds) {
+std::vector<u32> immediate_dominators(const Lists<u32>& preds) {
   std::vector<u32> idom(preds.size(), ~0u);
-  if (preds.empty()) return idom;
+  if (preds.size() == 0) return idom;
   idom[0] = 0;
   for (bool changed = true; changed;) {
     changed = false;
@@ -63,10 +65,10 @@ std::vector<u32> immediate_dominators(const std::vector<std::vector<u32>>& preds
 
 Dominators::Dominators(const Function& f, const Cfg& cfg)
     : idom(f.num_blocks()), first_(f.num_blocks(), ~0u), last_(f.num_blocks(), 0) {
-  std::vector<std::vector<u32>> preds(cfg.rpo.size());
+  std::vector<std::pair<u32, u32>> edges;
   for (u32 n = 0; n < cfg.rpo.size(); ++n)
-    for (const BlockId p : cfg.preds[cfg.rpo[n].index]) preds[n].push_back(cfg.rpo_index[p.index]);
-  const std::vector<u32> order = immediate_dominators(preds);
+    for (const BlockId p : cfg.preds[cfg.rpo[n].index]) edges.emplace_back(n, cfg.rpo_index[p.index]);
+  const std::vector<u32> order = immediate_dominators(Lists<u32>(cfg.rpo.size(), edges));
   for (u32 n = 1; n < cfg.rpo.size(); ++n) idom[cfg.rpo[n].index] = cfg.rpo[order[n]];
   // A dominator precedes in reverse postorder: sizes of subtrees upwards, then ranges downwards.
   std::vector<u32> size(cfg.rpo.size(), 1), next(cfg.rpo.size(), 0);
@@ -92,7 +94,7 @@ PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_
     stack.emplace_back(exit, 0);
     while (!stack.empty()) {
       auto& [block, next] = stack.back();
-      const auto& preds = cfg.preds[block.index];
+      const auto preds = cfg.preds[block.index];
       if (next == preds.size()) {
         order.push_back(block);
         stack.pop_back();
@@ -108,14 +110,13 @@ PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_
   const auto count = static_cast<u32>(order.size());
   std::vector<u32> position(f.num_blocks(), ~0u);
   for (u32 i = 0; i < count; ++i) position[order[i].index] = count - i; // 0 is the virtual exit
-  std::vector<std::vector<u32>> preds(count + 1);
+  std::vector<std::pair<u32, u32>> edges;
   for (const BlockId b : order) {
-    auto& list = preds[position[b.index]];
-    if (f[b].successors.empty()) list.push_back(0);
+    if (f[b].successors.empty()) edges.emplace_back(position[b.index], 0);
     for (const Successor& s : f[b].successors)
-      if (position[s.block.index] != ~0u) list.push_back(position[s.block.index]);
+      if (position[s.block.index] != ~0u) edges.emplace_back(position[b.index], position[s.block.index]);
   }
-  const std::vector<u32> idom = immediate_dominators(preds);
+  const std::vector<u32> idom = immediate_dominators(Lists<u32>(count + 1, edges));
   for (const BlockId b : order) {
     const u32 parent = idom[position[b.index]];
     if (parent != 0 && parent != ~0u) ipdom[b.index] = order[count - parent];

@@ -1,14 +1,15 @@
 // Control-flow facts of a function: orders, dominators, loops. Computed afresh by the pass that needs them.
 #pragma once
 
+#include "support/lists.hpp"
 #include "translator/ir/ir.hpp"
 
 namespace lanewise::ir {
 
 struct Cfg {
-  std::vector<BlockId> rpo;                ///< reachable blocks in reverse postorder, entry first
-  std::vector<u32> rpo_index;              ///< per block; ~0u if unreachable
-  std::vector<std::vector<BlockId>> preds; ///< a block with two edges to the same successor appears twice
+  std::vector<BlockId> rpo;   ///< reachable blocks in reverse postorder, entry first
+  std::vector<u32> rpo_index; ///< per block; ~0u if unreachable
+  Lists<BlockId> preds;       ///< a block with two edges to the same successor appears twice
 
   explicit Cfg(const Function& f);
   [[nodiscard]] bool reachable(BlockId b) const { return rpo_index[b.index] != ~0u; }

@@ -1,6 +1,8 @@
 #include "translator/ir/ir.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <functional>
 
 namespace lanewise::ir {
 
@@ -49,12 +51,25 @@ InstId Function::make(const Inst& proto, std::span<const ValueId> operands, std:
   inst.num_results = static_cast<u8>(results.size());
   inst.first_result = results.empty() ? ValueId{} : ValueId{num_values()};
   inst.block = BlockId{};
-  // `operands` may be a span into the pool itself: copy by index after the growth.
-  const std::vector<ValueId> copy(operands.begin(), operands.end());
-  operand_pool_.insert(operand_pool_.end(), copy.begin(), copy.end());
+  add_operands(operands);
   for (u32 i = 0; i < results.size(); ++i) values_.push_back({results[i], id, BlockId{}, i});
   insts_.push_back(inst);
   return id;
+}
+
+void Function::add_operands(std::span<const ValueId> operands) {
+  // They may lie in the pool itself, which moves when it grows.
+  const std::size_t at = operand_pool_.size();
+  const std::less<const ValueId*> before;
+  const ValueId* pool = operand_pool_.data();
+  if (!operands.empty() && !before(operands.data(), pool) && before(operands.data(), pool + at)) {
+    const auto from = static_cast<std::size_t>(operands.data() - pool);
+    operand_pool_.resize(at + operands.size());
+    std::copy_n(operand_pool_.begin() + static_cast<std::ptrdiff_t>(from), operands.size(),
+                operand_pool_.begin() + static_cast<std::ptrdiff_t>(at));
+  } else {
+    operand_pool_.insert(operand_pool_.end(), operands.begin(), operands.end());
+  }
 }
 
 InstId Function::append(BlockId block, const Inst& proto, std::span<const ValueId> operands,
@@ -68,9 +83,8 @@ InstId Function::append(BlockId block, const Inst& proto, std::span<const ValueI
 void Function::set_operands(InstId i, std::span<const ValueId> operands) {
   Inst& inst = insts_[i.index];
   if (operands.size() > inst.num_operands) {
-    const std::vector<ValueId> copy(operands.begin(), operands.end());
     inst.first_operand = static_cast<u32>(operand_pool_.size());
-    operand_pool_.insert(operand_pool_.end(), copy.begin(), copy.end());
+    add_operands(operands);
   } else {
     std::copy(operands.begin(), operands.end(), operand_pool_.begin() + inst.first_operand);
   }
@@ -78,7 +92,9 @@ void Function::set_operands(InstId i, std::span<const ValueId> operands) {
 }
 
 void Function::replace_values(std::vector<ValueId>& map) {
+  if (std::none_of(map.begin(), map.end(), [](ValueId v) { return v.valid(); })) return;
   const auto resolve = [&](ValueId v) {
+    if (v.index >= map.size() || !map[v.index].valid()) return v;
     ValueId root = v;
     while (root.index < map.size() && map[root.index].valid() && map[root.index] != root)
       root = map[root.index];

@@ -149,6 +149,8 @@ public:
   [[nodiscard]] std::vector<u32> use_counts() const;
 
 private:
+  void add_operands(std::span<const ValueId> operands);
+
   std::vector<Inst> insts_;
   std::vector<Value> values_;
   std::vector<ValueId> operand_pool_;

@@ -29,6 +29,7 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
 
 void Bdd::grow() {
   table_.assign(table_.size() * 2, 0);
+  if (cache_.size() < kMaxCache) cache_.assign(cache_.size() * 2, {});
   const u32 mask = static_cast<u32>(table_.size()) - 1;
   for (Node n = 2; n < nodes_.size(); ++n) {
     u32 slot = mix(nodes_[n].var, nodes_[n].lo, nodes_[n].hi) & mask;
@@ -44,8 +45,9 @@ Bdd::Node Bdd::ite(Node c, Node a, Node b) {
   if (b == c) b = kFalse;
   if (a == b) return a;
   if (a == kTrue && b == kFalse) return c;
-  const std::size_t slot = mix(c, a, b) & ((1u << kCacheBits) - 1);
-  if (const Cached& hit = cache_[slot]; hit.c == c && hit.a == a && hit.b == b) return hit.result;
+  const std::size_t slot = mix(c, a, b);
+  if (const Cached& hit = cache_[slot & (cache_.size() - 1)]; hit.c == c && hit.a == a && hit.b == b)
+    return hit.result;
   const u32 var = std::min({nodes_[c].var, nodes_[a].var, nodes_[b].var}); // terminals have the largest
   const auto half = [&](Node f, bool high) {
     return nodes_[f].var != var ? f : high ? nodes_[f].hi : nodes_[f].lo;
@@ -53,7 +55,7 @@ Bdd::Node Bdd::ite(Node c, Node a, Node b) {
   const Node lo = ite(half(c, false), half(a, false), half(b, false));
   const Node hi = ite(half(c, true), half(a, true), half(b, true));
   const Node result = make(var, lo, hi);
-  cache_[slot] = {c, a, b, result};
+  cache_[slot & (cache_.size() - 1)] = {c, a, b, result}; // may have grown meanwhile
   return result;
 }
 

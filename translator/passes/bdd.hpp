@@ -17,8 +17,7 @@ public:
   static constexpr Node kFalse = 0, kTrue = 1;
 
   Bdd()
-      : nodes_(2, {~0u, 0, 0}), samples_{0, ~u64{0}}, table_(1u << kFirstTableBits, 0),
-        cache_(1u << kCacheBits) {}
+      : nodes_(2, {~0u, 0, 0}), samples_{0, ~u64{0}}, table_(1u << kFirstTableBits, 0), cache_(kFirstCache) {}
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
   Node not_(Node a) { return ite(a, kFalse, kTrue); }
@@ -49,7 +48,8 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr unsigned kFirstTableBits = 10, kCacheBits = 12;
+  static constexpr unsigned kFirstTableBits = 8;
+  static constexpr std::size_t kFirstCache = 256, kMaxCache = 1u << 14;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   struct Inner {
     u32 var;

@@ -24,16 +24,15 @@ public:
     const Cfg cfg(f_);
     for (const BlockId b : cfg.rpo) {
       block_ = b;
-      std::vector<InstId> old;
-      old.swap(f_[b].insts);
       out_.clear();
-      for (const InstId i : old) visit(i);
-      f_[b].insts = out_;
+      for (const InstId i : f_[b].insts) visit(i);
+      f_[b].insts.assign(out_.begin(), out_.end());
     }
     f_.replace_values(map_);
   }
 
 private:
+  static constexpr std::size_t kMaxOperands = 8; ///< of an op that is looked at
   Function& f_;
   std::vector<ValueId> map_;
   std::vector<InstId> out_;
@@ -49,11 +48,12 @@ private:
     for (ValueId& v : f_.operands(i)) v = resolve(v);
     pc_ = f_[i].pc;
     if (f_[i].op == Op::Branch) return fold_branch(i);
-    if (f_[i].num_results == 1 && info(f_[i].op).is(kPure)) {
+    if (const auto operands = f_.operands(i);
+        f_[i].num_results == 1 && info(f_[i].op).is(kPure) && operands.size() <= kMaxOperands) {
       const Inst inst = f_[i];
-      const auto operands = f_.operands(i);
-      const std::vector<ValueId> copy(operands.begin(), operands.end()); // simplify() may grow the pool
-      const ValueId v = simplify(inst, f_.type(inst.first_result), copy);
+      std::array<ValueId, kMaxOperands> copy; // simplify() may grow the pool
+      std::copy(operands.begin(), operands.end(), copy.begin());
+      const ValueId v = simplify(inst, f_.type(inst.first_result), {copy.data(), operands.size()});
       if (v.valid()) {
         map_[inst.first_result.index] = v;
         f_[i].block = BlockId{};
@@ -74,8 +74,7 @@ private:
     proto.imm = imm;
     proto.pc = pc_;
     if (op != Op::Const) {
-      const std::vector<ValueId> copy(x);
-      if (const ValueId v = simplify(proto, type, copy); v.valid()) return v;
+      if (const ValueId v = simplify(proto, type, {x.begin(), x.size()}); v.valid()) return v;
     }
     const InstId i = f_.make(proto, {x.begin(), x.size()}, {&type, 1});
     map_.resize(f_.num_values());
@@ -103,7 +102,7 @@ private:
     return resolve(f_.operands(f_.def_id(inst->first_result))[n]);
   }
 
-  ValueId simplify(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+  ValueId simplify(const Inst& inst, Type t, std::span<const ValueId> x) {
     if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
     if (const ValueId v = sink_splats(inst, t, x); v.valid()) return v;
     switch (inst.op) {
@@ -136,7 +135,7 @@ private:
 
   // --- constants, and work that is the same in every lane
 
-  ValueId fold_constants(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+  ValueId fold_constants(const Inst& inst, Type t, std::span<const ValueId> x) {
     if (x.empty() || x.size() > 3) return {};
     std::array<u64, 3> bits{};
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -184,7 +183,7 @@ private:
   }
 
   /// op(splat a, splat b) -> splat(op(a, b)): the same in every lane, so done once per wave.
-  ValueId sink_splats(const Inst& inst, Type t, const std::vector<ValueId>& x) {
+  ValueId sink_splats(const Inst& inst, Type t, std::span<const ValueId> x) {
     if (x.empty() || !is_per_lane(t) || !has_uniform_form(inst.op) || !is_vector(type(x[0]))) return {};
     std::array<ValueId, 3> uniform;
     bool any_splat = false;

@@ -142,7 +142,8 @@ ValueId GangScalars::of_instruction(ValueId v) {
 /// Every edge to `b`, each successor list once.
 template <class Visit>
 void GangScalars::for_each_edge(BlockId b, Visit visit) {
-  std::vector<BlockId> preds = cfg_.preds[b.index];
+  const auto all = cfg_.preds[b.index];
+  std::vector<BlockId> preds(all.begin(), all.end());
   std::sort(preds.begin(), preds.end());
   preds.erase(std::unique(preds.begin(), preds.end()), preds.end());
   for (const BlockId p : preds)

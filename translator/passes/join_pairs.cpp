@@ -40,7 +40,7 @@ private:
     ValueId lo, hi;
   };
   Function& f_;
-  const std::vector<std::vector<BlockId>>* preds_ = nullptr;
+  const Lists<BlockId>* preds_ = nullptr;
   std::vector<ValueId> map_;
 
   bool is_param(ValueId v) const { return !f_.def_id(v).valid(); }

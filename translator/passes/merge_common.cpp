@@ -4,6 +4,9 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <bit>
+#include <utility>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -13,7 +16,12 @@ namespace {
 class MergeCommon {
 public:
   explicit MergeCommon(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), map_(f.num_values()), children_(f.num_blocks()) {}
+      : f_(f), cfg_(f), dom_(f, cfg_), map_(f.num_values()), children_(f.num_blocks()),
+        chain_(f.num_insts()) {
+    std::size_t pure = 1;
+    for (const BlockId b : cfg_.rpo) pure += f_[b].insts.size();
+    table_.resize(std::bit_ceil(pure));
+  }
 
   void run() {
     merge_parameters();
@@ -49,8 +57,10 @@ private:
   Dominators dom_;
   std::vector<ValueId> map_;
   std::vector<std::vector<BlockId>> children_;
-  std::unordered_multimap<u64, InstId> table_;
-  std::vector<std::pair<u64, InstId>> undo_;
+  /// Instructions that dominate the current place, by hash: chains of which the last inserted comes first.
+  std::vector<InstId> table_;
+  std::vector<InstId> chain_; ///< per instruction: the next
+  std::vector<u64> undo_;     ///< places in the table, in the order of insertion
 
   ValueId resolve(ValueId v) const {
     while (map_[v.index].valid()) v = map_[v.index];
@@ -115,13 +125,12 @@ private:
       if (auto operands = f_.operands(i);
           info(inst.op).is(kCommutes) && operands[0].index > operands[1].index)
         std::swap(operands[0], operands[1]);
-      const u64 h = hash(i);
-      InstId same;
-      for (auto [it, end] = table_.equal_range(h); it != end; ++it)
-        if (equal(it->second, i)) same = it->second;
+      const u64 h = hash(i) >> 32 & (table_.size() - 1);
+      InstId same = table_[h];
+      while (same.valid() && !equal(same, i)) same = chain_[same.index];
       if (!same.valid()) {
-        table_.emplace(h, i);
-        undo_.emplace_back(h, i);
+        chain_[i.index] = std::exchange(table_[h], i);
+        undo_.push_back(h);
         insts[kept++] = i;
         continue;
       }
@@ -133,13 +142,9 @@ private:
 
   void leave(std::size_t scope) {
     while (undo_.size() > scope) {
-      auto [h, id] = undo_.back();
+      InstId& head = table_[undo_.back()];
+      head = chain_[head.index];
       undo_.pop_back();
-      for (auto [it, end] = table_.equal_range(h); it != end; ++it)
-        if (it->second == id) {
-          table_.erase(it);
-          break;
-        }
     }
   }
 };

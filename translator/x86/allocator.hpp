@@ -102,7 +102,12 @@ private:
   // Per value.
   std::vector<u8> reg_, hint_, stored_, at_def_, has_slot_, remat_;
   std::vector<Source> remat_source_;
-  std::vector<u32> next_;
+  std::vector<u32> next_;                 ///< position of the next use, kNever, or
+  static constexpr u32 kAsk = kNever - 1; ///< what live_ says for the start of this block
+  u32 next_use(VReg v) {
+    u32& next = next_[v.index];
+    return next == kAsk ? next = live_.distance(v, block_) : next;
+  }
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
   /// What the predecessors of a block that are already allocated end with.
   struct Merged {

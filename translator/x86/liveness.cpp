@@ -154,7 +154,7 @@ u64 Liveness::after(VReg v, u32 b) const {
   const auto by_rank = [](const UsingBlock& u, u32 r) { return u.rank < r; };
   const auto next = std::lower_bound(all.begin(), all.end(), rank[b] + 1, by_rank);
   // The next in the order may lie on the longer arm of a branch.
-  u64 forwards = kNever - 1;
+  u64 forwards = kFarthest;
   for (auto use = next; use != all.end() && use - next < kUsesCompared; ++use)
     forwards = std::min(forwards, use_distance(b, *use));
   if (forwards < kLoopExit) return forwards;
@@ -179,7 +179,7 @@ u32 Liveness::use_in(VReg v, u32 b) const {
 
 u32 Liveness::distance(VReg v, u32 b) const {
   if (const u32 here = use_in(v, b); here != kNever) return uses_[here].position;
-  return static_cast<u32>(std::min<u64>(after(v, b), kNever - 1));
+  return static_cast<u32>(std::min<u64>(after(v, b), kFarthest));
 }
 
 void Liveness::scan_block(u32 b) {
@@ -199,7 +199,7 @@ void Liveness::scan_block(u32 b) {
     u32& at = next_[v.index];
     if (stamp_[v.index] == b) return at;
     stamp_[v.index] = b;
-    return at = is_live_out(v) ? static_cast<u32>(std::min<u64>(after(v, b), kNever - 1)) : kNever;
+    return at = is_live_out(v) ? static_cast<u32>(std::min<u64>(after(v, b), kFarthest)) : kNever;
   };
   const auto see = [&](VReg v, u32 distance) {
     u32& at = next(v);
@@ -216,7 +216,7 @@ void Liveness::scan_block(u32 b) {
     for (u32 i = 0; i < args.size(); ++i)
       if (args[i].is_virtual()) {
         const u64 there = param_distance[part_.blocks[s].params[i].index];
-        const u32 distance = static_cast<u32>(std::min<u64>({base + there, next(args[i]), kNever - 1}));
+        const u32 distance = static_cast<u32>(std::min<u64>({base + there, next(args[i]), kFarthest}));
         see(args[i], distance);
         // What is only handed on is used where the parameter is.
         if (const u32 use = use_in(args[i], b); use != kNever && uses_[use].position >= end)

@@ -11,6 +11,9 @@
 
 namespace lanewise::x86 {
 
+/// The largest distance of a use that exists.
+inline constexpr u32 kFarthest = kNever - 2;
+
 class Liveness : public BlockOrder {
 public:
   explicit Liveness(const Part& part);

@@ -68,7 +68,10 @@ void Allocator::collect_candidates(u32 b, bool loop_entry) {
     merged(v).listed = true;
     candidates_[cls(v)].push_back({v, distance, everywhere});
   };
-  for (const VReg v : merged_values_) add(v, live_.distance(v, b), merged(v).count == preds);
+  for (const VReg v : merged_values_) {
+    const bool everywhere = merged(v).count == preds; // then the distance seldom matters
+    add(v, everywhere ? kAsk : live_.distance(v, b), everywhere);
+  }
   if (loop_entry)
     live_.for_each_used_in_loop(b, [&](VReg v) {
       if (merged(v).listed) return;
@@ -104,17 +107,30 @@ It take_first(It first, It last, std::size_t count, Before before) {
 void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   std::vector<Candidate>& candidates = candidates_[c];
   const std::size_t registers = static_cast<std::size_t>(std::popcount(allowed_[c]));
-  for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
-    if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
   const auto nearer = [](const Candidate& x, const Candidate& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.value.index < y.value.index;
   };
-  const auto begin = candidates.begin();
   if (!loop_entry) {
     // Values in registers on all ways, then those on some; the others wait for their use.
     std::erase_if(candidates, [&](const Candidate& x) {
       return !x.everywhere && (x.distance >= kLoopExit || remat_[x.value.index]);
     });
+    const auto rest =
+        std::partition(candidates.begin(), candidates.end(), [](const Candidate& x) { return x.everywhere; });
+    const auto on_all_ways = static_cast<std::size_t>(rest - candidates.begin());
+    const bool keep_theirs = // no parameter wants the same
+        std::all_of(candidates.begin(), rest, [](const Candidate& x) { return x.distance == kAsk; });
+    if (keep_theirs && on_all_ways <= registers) {
+      candidates.erase(take_first(rest, candidates.end(), registers - on_all_ways, nearer), candidates.end());
+      return;
+    }
+  }
+  for (Candidate& x : candidates)
+    if (x.distance == kAsk) x.distance = next_use(x.value);
+  for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
+    if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
+  const auto begin = candidates.begin();
+  if (!loop_entry) {
     const auto end =
         take_first(begin, candidates.end(), registers, [&](const Candidate& x, const Candidate& y) {
           return x.everywhere != y.everywhere ? x.everywhere : nearer(x, y);

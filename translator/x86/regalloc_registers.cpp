@@ -34,9 +34,9 @@ u8 Allocator::victim(unsigned c, u32 candidates) {
   u64 best_key = 0;
   for (u32 set = candidates; set; set &= set - 1) {
     const u8 r = static_cast<u8>(std::countr_zero(set));
+    if (!occupant_[c][r].valid()) continue;
     const u32 v = occupant_[c][r].index;
-    if (v == VReg{}.index) continue;
-    u64 key = u64{next_[v]} - position_ + 1;
+    u64 key = u64{next_use(occupant_[c][r])} - position_ + 1;
     if (remat_[v] || at_def_[v] || stored_[v]) key *= 2;
     if (options_.random_seed) key = 1 + random();
     if (key > best_key) best_key = key, best = r;
