@@ -90,7 +90,9 @@ struct alignas(64) WaveFrame {
   const WorkgroupContext* workgroup = nullptr;
   u32 stop_reason = 0;      ///< set_of() the reason of the last stop
   u8 group_id_sgpr[3] = {}; ///< where the workgroup's id goes
-  u64 reserved[5] = {};
+  const u8* gangs_end =
+      nullptr; ///< gangs whose slice of the frame's first row would begin here or later do not run
+  u64 reserved[4] = {};
   // Read by translated code, and never written by it.
   u32 sgpr[32] = {};                       ///< initial SGPRs
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids

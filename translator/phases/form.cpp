@@ -50,7 +50,11 @@ bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
 
 class Former {
 public:
-  Former(Function& f, unsigned gang_lanes) : f_(f), gang_lanes_(gang_lanes) {}
+  Former(Function& f, unsigned gang_lanes)
+      : f_(f), gang_lanes_(gang_lanes),
+        skips_idle_(!f.launch.full_waves() && idle_gangs_are_unseen(f, gang_lanes)) {
+    if (skips_idle_ && f.launch.one_wave()) lanes_ = align_up(f.launch.items(), gang_lanes);
+  }
 
   Plan run() {
     own_any_lanes(f_);
@@ -65,6 +69,8 @@ public:
 private:
   Function& f_;
   unsigned gang_lanes_;
+  bool skips_idle_;
+  u32 lanes_ = kWaveSize; ///< of the gangs that may have to run
   Plan plan_;
   std::vector<BlockId>
       tail_;               ///< per block: where its code ends after splits; the edges of the CFG start there
@@ -75,9 +81,15 @@ private:
   std::vector<Reason> reasons_;
   std::vector<Reason> revoked_;
 
+  /// There is one gang.
+  bool is_alone() const { return lanes_ == gang_lanes_; }
   bool reads_whole(InstId i, unsigned n) const {
-    const Inst& inst = f_[i];
-    return info(inst.op).reads_whole(n) && !stays_in_gang(inst, gang_lanes_);
+    if (f_[i].op == Op::AnyLane && is_alone()) return false; // Its slice is the mask.
+    return looks_across_gangs(f_[i], n, gang_lanes_);
+  }
+  /// A gang that is alone keeps the wave's order whatever the phases.
+  bool conflicts(InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) const {
+    return !is_alone() && conflict(f_, first, second, is_fixed);
   }
   bool is_gang_condition(InstId i, BlockId b) const {
     return f_[i].op == Op::AnyLane && is_gang_decided(f_, b) &&
@@ -182,7 +194,7 @@ private:
         accesses.push_back(i);
         const bool alone = inst.mem.retry && loop.blocks.size() == 1; // meets itself, but may
         for (const InstId other : accesses)
-          if (!(alone && other == i) && conflict(f_, other, i, [&](ValueId base) {
+          if (!(alone && other == i) && conflicts(other, i, [&](ValueId base) {
                 return !loops.contains(static_cast<i32>(index), f_.def_block(base));
               }))
             return no(fmt::format("the accesses at {:#x} and {:#x} may touch each other's memory",
@@ -225,7 +237,7 @@ private:
     if (f_[i].op == Op::Clock) return nullptr;
     if (!is_access(f_, i)) return nullptr;
     for (const InstId other : accesses_[phase])
-      if (conflict(f_, other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
+      if (conflicts(other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
         return "may touch what another gang's access in this phase touches";
     return nullptr;
   }
@@ -387,6 +399,8 @@ private:
       phase.per_lane =
           std::any_of(phase.blocks.begin(), phase.blocks.end(), [&](BlockId b) { return has_lane_work(b); });
     }
+    plan_.skips_idle = skips_idle_;
+    plan_.lanes = lanes_;
     plan_.reasons = std::move(reasons_);
     plan_.reasons.insert(plan_.reasons.end(), revoked_.begin(), revoked_.end());
   }
@@ -405,6 +419,10 @@ private:
 
 } // namespace
 
+bool looks_across_gangs(const Inst& inst, unsigned n, unsigned gang_lanes) {
+  return info(inst.op).reads_whole(n) && !stays_in_gang(inst, gang_lanes);
+}
+
 Plan form_phases(Function& f, unsigned gang_lanes) { return Former(f, gang_lanes).run(); }
 
 std::string print(const Plan& plan, const Function& f) {
@@ -417,6 +435,7 @@ std::string print(const Plan& plan, const Function& f) {
       text += fmt::format(" b{}{}", b.index, plan.gang_decided[b.index] ? "*" : "");
     text += '\n';
   }
+  if (plan.skips_idle) text += "gangs without work-items do not run\n";
   if (!plan.reasons.empty()) text += "borders and branches at wave level:\n";
   for (const Reason& r : plan.reasons)
     text += fmt::format("  b{} @{:#x}: {}\n", r.block.index, f[r.block].pc, r.text);

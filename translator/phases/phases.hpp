@@ -35,6 +35,8 @@ struct Plan {
   std::vector<Phase> phases;      ///< phases[0] holds the function's entry
   std::vector<PhaseId> phase_of;  ///< per block
   std::vector<bool> gang_decided; ///< per block: its Branch on AnyLane is decided by each gang on its slice
+  bool skips_idle = false;        ///< gangs that start without lanes, behind all others, need not run
+  unsigned lanes = kWaveSize;     ///< those behind, in each wave, are such gangs'
   std::vector<Reason> reasons;
 
   [[nodiscard]] bool is_exit(ir::BlockId from, ir::BlockId to) const {
@@ -46,6 +48,14 @@ struct Plan {
 /// is the number of lanes that run together (16 with AVX-512, 8 with AVX2): moves within that many aligned
 /// lanes are no border.
 Plan form_phases(ir::Function& f, unsigned gang_lanes);
+
+/// Whether operand `n` is read whole (ir::OpInfo::reads_whole) in lanes beyond the `gang_lanes` aligned lanes
+/// of the reading one.
+bool looks_across_gangs(const ir::Inst& inst, unsigned n, unsigned gang_lanes);
+
+/// Nothing that the wave does depends on gangs which are without lanes at the start and lie behind all
+/// others.
+bool idle_gangs_are_unseen(const ir::Function& f, unsigned gang_lanes);
 
 /// The text of `--dump phases`.
 std::string print(const Plan& plan, const ir::Function& f);

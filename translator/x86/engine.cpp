@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <asmjit/core/cpuinfo.h>
 #include <bit>
+#include <cstring>
 
 namespace lanewise::x86 {
 
@@ -18,8 +19,10 @@ using runtime::WaveFrame;
 
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
-  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes, bool has_barriers)
-      : code_(std::move(code)), frame_bytes_(frame_bytes), has_barriers_(has_barriers) {}
+  /// Gangs run in teams of `team_lanes`, and those behind the wave's last lane not at all.
+  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes, bool has_barriers, u32 team_lanes)
+      : code_(std::move(code)), frame_bytes_(frame_bytes), has_barriers_(has_barriers),
+        team_lanes_(team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
@@ -35,6 +38,11 @@ public:
     f.scratch = workgroup.scratch + wave_in_group * workgroup.scratch_wave_bytes;
     f.scratch_bytes = workgroup.scratch_wave_bytes;
     slow_request(frame).active = 0;
+    const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), team_lanes_);
+    f.gangs_end = static_cast<const u8*>(frame) + 4 * lanes;
+    // In the slots, masks of gangs that do not run are empty.
+    if (lanes < kWaveSize)
+      std::memset(static_cast<u8*>(frame) + runtime::kFrameSlots, 0, frame_bytes_ - runtime::kFrameSlots);
     f.exec = init.exec;
     f.workgroup = &workgroup;
     std::copy_n(init.sgpr.begin(), init.sgpr_count, f.sgpr);
@@ -70,7 +78,16 @@ private:
   std::unique_ptr<CompiledCode> code_;
   u32 frame_bytes_;
   bool has_barriers_;
+  u32 team_lanes_;
 };
+
+/// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
+u32 team_lanes(const phases::Plan& plan, bool avx512) {
+  if (!plan.skips_idle) return kWaveSize;
+  unsigned team = 1;
+  for (const phases::Phase& phase : plan.phases) team = std::max(team, phase.interleave);
+  return team * (avx512 ? 16 : 8);
+}
 
 bool stops_at_barrier(const ir::Function& f) {
   return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const ir::Block& block) {
@@ -95,7 +112,8 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   result.listing = std::move((*code)->listing);
   result.spills = (*code)->stats.stores + (*code)->stats.loads;
   result.code_bytes = (*code)->code_bytes;
-  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes, stops_at_barrier(f));
+  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes, stops_at_barrier(f),
+                                                     team_lanes(plan, module.avx512));
   return result;
 }
 

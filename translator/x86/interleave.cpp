@@ -9,6 +9,7 @@
 #include "translator/x86/select.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace lanewise::x86 {
 
@@ -265,7 +266,8 @@ private:
     };
     unsigned largest = 1, choice = 1;
     for (const Demand& d : demands) largest = std::max(largest, d.issued);
-    for (unsigned gangs = 2; gangs <= kMaxGangs && gangs * largest <= kMaxIssued; gangs *= 2)
+    const unsigned most = std::min(kMaxGangs, std::bit_ceil(plan_.lanes / (avx512_ ? 16u : 8u)));
+    for (unsigned gangs = 2; gangs <= most && gangs * largest <= kMaxIssued; gangs *= 2)
       if (total(gangs) < kWorthwhile * total(choice)) choice = gangs;
     return choice;
   }

@@ -288,12 +288,10 @@ void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst&
 }
 
 void Selector::next_gang(BlockId tail) {
-  if (!per_lane_ || interleave_ == gangs()) return b_->jump(tail);
+  if (!per_lane_ || interleave_ * lanes() >= plan_.lanes) return b_->jump(tail);
   b_->emit(Inst::kIdAdd, {r64(kGang), imm(interleave_ * module_.vec_bytes())});
-  VReg offset = b_->op_r32(Inst::kIdMov, r32(kGang));
-  offset = b_->op_r32_tied(Inst::kIdSub, offset, r32(kFrame));
-  b_->emit(Inst::kIdCmp, {r32(offset), imm(4 * kWaveSize)});
-  b_->branch(CondCode::kNotEqual, head_, tail);
+  b_->emit(Inst::kIdCmp, {r64(kGang), mem(kFrame, offsetof(runtime::WaveFrame, gangs_end), View::R64)});
+  b_->branch(CondCode::kB, head_, tail);
 }
 
 void Selector::finish_exit(const ir::Inst& last, const ir::Successor* s) {

@@ -1,0 +1,183 @@
+// Waves with fewer work-items than lanes: what the lanes behind the last work-item are asked for.
+#include "abi/asm/assembler.hpp"
+#include "lanewise/lanewise.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise {
+namespace {
+
+constexpr std::uint32_t kGroups = 3, kSlots = 128; // dwords of output per workgroup
+
+/// `body` has v0: the work-item, v2: a byte for each in the group's output, s[4:5]: that output, s6: its size
+/// in LDS bytes. It leaves a result in v1, which is stored by the lanes that are active then.
+std::string kernel(const std::string& body) {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  partial
+        .p2align 8
+        .type   partial,@function
+partial:
+        s_load_dwordx2 s[4:5], s[0:1], 0
+        s_lshl_b32 s2, s2, 9               // 128 dwords a workgroup
+        s_mov_b64 s[10:11], exec
+        s_mov_b64 exec, -1
+        v_lshlrev_b32 v2, 2, v0            // in idle lanes, too
+        s_mov_b64 exec, s[10:11]
+        s_waitcnt lgkmcnt(0)
+        s_add_u32 s4, s4, s2
+        s_addc_u32 s5, s5, 0
+)" + body +
+         R"(
+        global_store_dword v2, v1, s[4:5]
+        s_endpgm
+.Lsize: .size partial, .Lsize-partial
+        .rodata
+        .p2align 6
+        .amdhsa_kernel partial
+          .amdhsa_group_segment_fixed_size 512
+          .amdhsa_kernarg_size 8
+          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
+          .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [ 1, 1 ]
+amdhsa.kernels:
+  - .name: partial
+    .symbol: partial.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 512
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 32
+    .vgpr_count: 10
+    .max_flat_workgroup_size: 128
+    .args:
+      - .size: 8
+        .offset: 0
+        .value_kind: global_buffer
+        .address_space: global
+...
+        .end_amdgpu_metadata
+)";
+}
+
+struct Body {
+  const char* name;
+  const char* text;
+  friend void PrintTo(const Body& body, std::ostream* out) { *out << body.name; }
+};
+
+const Body kBodies[] = {
+    {"Neighbours", R"(
+        v_mul_u32_u24 v1, 3, v0
+        ds_write_b32 v2, v1
+        s_waitcnt lgkmcnt(0)
+        s_barrier
+        v_xor_b32 v3, 0x54, v2
+        ds_read_b32 v1, v3
+        s_waitcnt lgkmcnt(0))"},
+    {"LoopsOfDifferentLengths", R"(
+        v_and_b32 v3, 7, v0
+        s_mov_b32 s8, 0
+        s_mov_b64 s[10:11], exec
+.Lloop: s_add_u32 s8, s8, 1
+        v_mov_b32 v1, s8
+        v_cmp_lt_u32 vcc, s8, v3
+        s_and_b64 exec, exec, vcc
+        s_cbranch_execnz .Lloop
+        s_mov_b64 exec, s[10:11])"},
+    {"IdleLanesAreWoken", R"(
+        v_mov_b32 v1, 5
+        v_cmp_lt_u32 vcc, 2, v0
+        s_and_saveexec_b64 s[10:11], vcc
+        v_mov_b32 v1, 6
+        s_mov_b64 exec, -1)"},
+    {"IdleLanesAreStoredWith", R"(
+        v_mov_b32 v1, 7
+        s_not_b64 s[10:11], exec
+        s_mov_b64 exec, s[10:11]
+        v_mov_b32 v1, 8
+        global_store_dword v2, v1, s[4:5]
+        s_not_b64 exec, s[10:11])"},
+    {"IdleLanesAreCounted", R"(
+        v_cmp_lt_u32 vcc, 2, v0
+        s_not_b64 s[10:11], vcc
+        s_bcnt1_i32_b64 s8, s[10:11]
+        v_mov_b32 v1, s8)"},
+    {"AnIdleLaneIsTested", R"(
+        v_mov_b32 v1, 1
+        v_cmp_le_u32 vcc, 0, v0
+        s_not_b64 vcc, vcc
+        s_cbranch_vccz .Lskip
+        v_mov_b32 v1, 2
+.Lskip:)"},
+    {"AnIdleLaneIsRead", R"(
+        v_readlane_b32 s8, v2, 40
+        v_mov_b32 v1, s8)"},
+    {"IdleLanesAreMoved", R"(
+        s_mov_b64 s[10:11], exec
+        s_mov_b64 exec, -1
+        v_add_u32 v1, 9, v0
+        v_xor_b32 v3, 0x80, v2
+        ds_bpermute_b32 v1, v3, v1
+        s_waitcnt lgkmcnt(0)
+        s_mov_b64 exec, s[10:11])"},
+    // Slots of masks serve several masks, of which some have idle lanes and nobody looks there.
+    {"CountsAcrossPhases", R"(
+        v_cmp_lt_u32 vcc, 2, v0
+        s_not_b64 s[10:11], vcc
+        ds_write_b32 v2, v0
+        v_xor_b32 v3, 0x54, v2
+        ds_read_b32 v4, v3
+        s_waitcnt lgkmcnt(0)
+        s_and_saveexec_b64 s[12:13], s[10:11]
+        ds_write_b32 v3, v2
+        s_mov_b64 exec, s[12:13]
+        v_cmp_lt_u32 s[10:11], 1, v4
+        ds_read_b32 v5, v2
+        s_waitcnt lgkmcnt(0)
+        s_bcnt1_i32_b64 s8, s[10:11]
+        v_add_u32 v1, s8, v5)"},
+};
+
+/// The outputs of launches on one device, so that frames hold what another wave has left.
+std::vector<std::vector<std::uint32_t>> run(const DeviceOptions& options, const abi::Assembly& assembly) {
+  std::vector<std::vector<std::uint32_t>> outs;
+  auto device = Device::create(options);
+  EXPECT_TRUE(device);
+  auto module = device->load(assembly.code_object);
+  EXPECT_TRUE(module) << module.error().message;
+  auto found = module->kernel("partial");
+  EXPECT_TRUE(found) << found.error().message;
+  for (const std::uint32_t block : {128u, 100u, 84u, 64u, 33u, 20u, 16u, 8u, 5u, 1u})
+    for (const std::uint32_t missing : {0u, block / 2}) {
+      auto& out = outs.emplace_back(kGroups * kSlots, 0xabcd);
+      const auto result = found->launch({.grid = {kGroups * block - missing, 1, 1}, .block = {block, 1, 1}},
+                                        {Argument::pointer(out.data())});
+      EXPECT_TRUE(result) << result.error().message;
+    }
+  return outs;
+}
+
+class PartialWaves : public ::testing::TestWithParam<Body> {};
+
+TEST_P(PartialWaves, AreTheSameOnAllEngines) {
+  const abi::Assembly assembly = abi::assemble(kernel(GetParam().text));
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  const auto expected = run({.engine = Engine::Interp, .threads = 1}, assembly);
+  for (const Simd simd : {Simd::Avx2, Simd::Avx512})
+    if (host_supports(simd)) {
+      const DeviceOptions jit = {.engine = Engine::Jit, .simd = simd, .threads = 1, .no_fallback = true};
+      EXPECT_EQ(run(jit, assembly), expected);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bodies, PartialWaves, ::testing::ValuesIn(kBodies),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+} // namespace
+} // namespace lanewise

@@ -1,0 +1,92 @@
+// Idle gangs. A gang behind the last work-item of its wave starts without lanes. It need not run at all if
+//  - every access to memory goes by a mask without lanes beyond those of the start, and
+//  - so does what is looked at whole: masks that are tested or counted, the lanes that permutations take part
+//    with. Single lanes are read from the first gang, which always runs.
+// The frame's slots are zero before the wave starts and gangs that do not run never write theirs, so in all
+// slots the part of such a gang is that of a mask without lanes. What else it holds nobody sees.
+#include "translator/ir/cfg.hpp"
+#include "translator/phases/phases.hpp"
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+class IdleGangs {
+public:
+  IdleGangs(const Function& f, unsigned gang_lanes)
+      : f_(f), cfg_(f), gang_lanes_(gang_lanes), within_start_(f.num_values(), false) {}
+
+  bool are_unseen() {
+    find_masks();
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts)
+        if (!is_blind(i)) return false;
+    return true;
+  }
+
+private:
+  const Function& f_;
+  const Cfg cfg_;
+  unsigned gang_lanes_;
+  std::vector<bool> within_start_; ///< per value: a mask all lanes of which are active at the start
+
+  /// Optimistic: everything is, until a definition says otherwise.
+  void find_masks() {
+    for (u32 v = 0; v < f_.num_values(); ++v) within_start_[v] = f_.type(ValueId{v}) == Type::Mask;
+    for (bool changed = true; changed;) {
+      changed = false;
+      const auto deny = [&](ValueId v) {
+        changed |= within_start_[v.index];
+        within_start_[v.index] = false;
+      };
+      for (const BlockId b : cfg_.rpo) {
+        for (const InstId i : f_[b].insts)
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            if (within_start_[f_.result(i, r).index] && !is_within_start(i)) deny(f_.result(i, r));
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            if (!is_within(s.args[a])) deny(f_[s.block].params[a]);
+      }
+    }
+  }
+  bool is_within(ValueId mask) const { return within_start_[mask.index]; }
+  bool is_within_start(InstId i) const {
+    const auto x = f_.operands(i);
+    switch (f_[i].op) {
+    case Op::InitExec: return true;
+    case Op::Const: return f_[i].imm == 0;
+    case Op::And: return is_within(x[0]) || is_within(x[1]);
+    case Op::AndNot: return is_within(x[0]);
+    case Op::Or:
+    case Op::Xor: return is_within(x[0]) && is_within(x[1]);
+    case Op::Select: return is_within(x[2]) && (is_within(x[0]) || is_within(x[1]));
+    default: return false;
+    }
+  }
+
+  /// Nothing that can be noticed comes from the idle lanes of the operands.
+  bool is_blind(InstId i) const {
+    const Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    if (info(inst.op).is(kMemory)) return inst.mem.space == Space::Registers || is_within(x.back());
+    if (inst.op == Op::ReadLane) {
+      u64 lane = 0;
+      return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
+    }
+    if (inst.op == Op::ReadFirst || inst.op == Op::BPermute || inst.op == Op::Permute)
+      return is_within(x.back());
+    for (unsigned n = 0; n < x.size(); ++n)
+      if (looks_across_gangs(inst, n, gang_lanes_) && !is_within(x[n])) return false;
+    return true;
+  }
+};
+
+} // namespace
+
+bool idle_gangs_are_unseen(const Function& f, unsigned gang_lanes) {
+  return IdleGangs(f, gang_lanes).are_unseen();
+}
+
+} // namespace lanewise::phases
