@@ -5,6 +5,7 @@
 // A folder of other code objects can be named in LANEWISE_BENCH_CODE; they are then measured instead.
 #include "lanewise/input_file.hpp"
 #include "lanewise/kernel_source.hpp"
+#include "translator/translation.hpp"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>

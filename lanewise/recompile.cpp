@@ -25,7 +25,7 @@ Recompiled recompile(const Module::State& module, const abi::Kernel& kernel, Sim
   translator::Stats stats;
   Recompiled recompiled;
   recompiled.engine =
-      translator::translate(kernel_source(module.object, module.image, kernel), options, &stats);
+      translator::translate_and_load(kernel_source(module.object, module.image, kernel), options, &stats);
   if (recompiled.engine) return recompiled;
   recompiled.fallback_instructions = stats.untranslated_instructions;
   recompiled.first_fallback = stats.first_untranslated;

@@ -92,7 +92,11 @@ struct alignas(64) WaveFrame {
   u8 group_id_sgpr[3] = {}; ///< where the workgroup's id goes
   const u8* gangs_end =
       nullptr; ///< gangs whose slice of the frame's first row would begin here or later do not run
-  u64 reserved[4] = {};
+  // What translated code reaches of the host: code holds no host address, and so can be stored and placed
+  // anywhere.
+  const void* slow_access = nullptr; ///< a stub for accesses left to C++, translator/x86/slow_access.hpp
+  const u64* two_over_pi = nullptr;  ///< bits of 2/pi, translator/two_over_pi.hpp
+  u64 reserved[2] = {};
   // Read by translated code, and never written by it.
   u32 sgpr[32] = {};                       ///< initial SGPRs
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids

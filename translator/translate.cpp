@@ -1,6 +1,6 @@
 // The pipeline: each stage once, in order, with its dump and timing hooks. docs/DESIGN.md says why this
 // order.
-#include "translator/translator.hpp"
+#include "translator/translation.hpp"
 
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
@@ -148,8 +148,7 @@ std::string print(const std::vector<phases::Reason>& reasons, const ir::Function
 
 } // namespace
 
-Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options,
-                                                       Stats* out) {
+Result<Translation> translate(const KernelSource& source, const Options& options, Stats* out) {
   Stats unused;
   Stats& stats = out != nullptr ? *out : unused;
   stats = Stats{};
@@ -183,15 +182,25 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& sourc
        options.dump.phases ? phases::print(plan, f) + print(reasons, f) : "");
   stats.passes_ms = clock.lap();
   const u64 base = reinterpret_cast<u64>(source.code.data());
-  auto compiled = x86::compile(
-      f, plan,
-      {.simd = options.simd, .code_base = base, .verify = options.verify, .listing = options.dump.x86});
+  auto compiled = x86::compile(f, plan,
+                               {.simd = options.simd,
+                                .extras = host_extras(options.simd),
+                                .code_base = base,
+                                .verify = options.verify,
+                                .listing = options.dump.x86});
   stats.emit_ms = clock.lap();
   if (!compiled) return std::move(compiled).error();
   dump(options, options.dump.x86, "x86", compiled->listing);
   stats.spills = compiled->spills;
-  stats.code_bytes = compiled->code_bytes;
-  return std::move(compiled->engine);
+  stats.code_bytes = compiled->translation.machine.bytes.size();
+  return std::move(compiled->translation);
+}
+
+Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSource& source,
+                                                                const Options& options, Stats* stats) {
+  auto translation = translate(source, options, stats);
+  if (!translation) return std::move(translation).error();
+  return load(std::move(*translation));
 }
 
 bool host_supports(Simd simd) {
@@ -202,6 +211,11 @@ bool host_supports(Simd simd) {
   return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512cd");
+}
+
+u32 host_extras(Simd simd) {
+  __builtin_cpu_init();
+  return simd == Simd::Avx512 && __builtin_cpu_supports("avx512vpopcntdq") ? kVpopcnt : 0;
 }
 
 } // namespace lanewise::translator

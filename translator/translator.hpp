@@ -1,4 +1,4 @@
-// The translator's public border: guest code in, a WaveEngine out.
+// The translator's public border: guest code in, a Translation out, which runs as a WaveEngine.
 #pragma once
 
 #include "isa/inst.hpp"
@@ -75,10 +75,15 @@ struct Stats {
   double lift_ms = 0, passes_ms = 0, emit_ms = 0;
 };
 
+struct Translation; // translator/translation.hpp
+
 /// Translates one kernel. Error Unsupported when `stats->untranslated_instructions` is not zero: the caller
 /// falls back.
-Result<std::unique_ptr<runtime::WaveEngine>> translate(const KernelSource& source, const Options& options,
-                                                       Stats* stats);
+Result<Translation> translate(const KernelSource& source, const Options& options, Stats* stats);
+
+/// Translates one kernel for this process alone.
+Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSource& source,
+                                                                const Options& options, Stats* stats);
 
 /// Whether this machine can run code for `simd`.
 bool host_supports(Simd simd);

@@ -230,7 +230,7 @@ std::string disagreement(const Program& program, bool* unsupported) {
     if (!translator::host_supports(simd)) continue;
     const char* name = simd == translator::Simd::Avx2 ? "AVX2" : "AVX-512";
     const auto facts = program.seed % 2 == 0 ? facts_of(program) : translator::LaunchFacts{};
-    auto engine = translator::translate(
+    auto engine = translator::translate_and_load(
         source_of(program, *code),
         {.simd = simd, .interleave = interleave, .verify = verify, .launch = facts, .dump = {}}, nullptr);
     if (!engine && engine.error().code == ErrorCode::Unsupported) {

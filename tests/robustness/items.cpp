@@ -5,7 +5,7 @@
 #include "tests/abi/exercise.hpp"
 #include "tests/abi/mutate.hpp"
 #include "tests/asm/random_words.hpp"
-#include "translator/translator.hpp"
+#include "translator/translation.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -8,13 +8,13 @@
 namespace lanewise::x86 {
 namespace {
 
-const FaultTable* current_table;
+const PlacedCode* current_code;
 runtime::FaultLocation found;
 sigjmp_buf back;
 
 void on_fault(int, siginfo_t* info, void* context) {
   const u64 address = info->si_code == SI_KERNEL ? 0 : reinterpret_cast<u64>(info->si_addr);
-  found = locate(*current_table, context, address);
+  found = current_code->locate(context, address);
   siglongjmp(back, 1);
 }
 
@@ -57,7 +57,7 @@ protected:
     auto code = p_.compile();
     if (!code) return false;
     frame_.slot<u64>(0) = base;
-    current_table = &code->faults;
+    current_code = &code->code;
     found = {};
     struct sigaction action = {}, before_segv, before_bus;
     action.sa_sigaction = on_fault;

@@ -33,10 +33,17 @@ private:
   u8* data_;
 };
 
+/// A program ready to run.
+struct CompiledCode {
+  PlacedCode code;
+  AllocStats stats;
+  std::string listing;
+};
+
 /// Runs the one wave in `frame`.
-inline runtime::StopReason run(const CompiledCode& code, u8* frame) {
+inline runtime::StopReason run(const CompiledCode& compiled, u8* frame) {
   runtime::WaveRow row = {frame, frame + 64, 64, 0};
-  code.run(row);
+  compiled.code.run(row);
   return static_cast<runtime::StopReason>(std::countr_zero(row.reasons));
 }
 
@@ -62,7 +69,10 @@ struct Program {
     auto code = assemble(module, options);
     EXPECT_TRUE(code.ok()) << (code.ok() ? "" : code.error().message) << "\n"
                            << print(module, *module.parts[0]);
-    return code.ok() ? std::move(*code) : nullptr;
+    if (!code) return nullptr;
+    auto placed = PlacedCode::create(std::move(code->code));
+    EXPECT_TRUE(placed.ok());
+    return std::make_unique<CompiledCode>(CompiledCode{std::move(*placed), code->stats, code->listing});
   }
   Module module;
 };

@@ -1,21 +1,18 @@
 // v_trig_preop_f64 (7nm guide 12.12): a 53-bit window of 2/pi, scaled to its weight.
+#include "runtime/wave.hpp"
 #include "translator/passes/rewriter.hpp"
+#include "translator/two_over_pi.hpp"
 
 #include <utility>
 
 namespace lanewise::passes {
 
 using namespace ir;
+using translator::kTwoOverPi;
 
 namespace {
 
-/// The 1201 fraction bits of 2/pi from the most significant on, then zeros for windows past the end.
-alignas(64) constexpr u64 kTwoOverPi[22] = {
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000};
-constexpr u32 kLastWord = 20;
+constexpr u32 kLastWord = std::size(kTwoOverPi) - 2;
 
 } // namespace
 
@@ -24,7 +21,8 @@ ValueId lower_trig_preop(Rewriter& r, ValueId x, ValueId segment) {
   const ValueId beyond = r.sub(r.same(Op::UMax, exponent, r.v32(1077)), r.v32(1077));
   const ValueId shift = r.add(r.same(Op::Mul, r.and_(segment, 31), r.v32(53)), beyond);
   const ValueId word = r.same(Op::UMin, r.lshr(shift, 6), r.v32(kLastWord));
-  const ValueId table = r.constant(Type::V64, reinterpret_cast<u64>(kTwoOverPi));
+  const ValueId field = r.op(Op::FrameField, Type::U64, {}, offsetof(runtime::WaveFrame, two_over_pi));
+  const ValueId table = r.op(Op::Splat, Type::V64, {field});
   const ValueId address = r.add(table, r.op(Op::ZExt, Type::V64, {r.shl(word, 3)}));
   const ValueId all = r.constant(Type::Mask, ~u64{0});
   const auto load = [&](u64 offset) { return r.load64(address, all, offset); };

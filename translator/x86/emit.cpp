@@ -12,7 +12,7 @@ constexpr unsigned kSavedGprs[] = {5, 3, 12, 13, 14, 15}; // rbp rbx r12-r15: Sy
 
 } // namespace
 
-Result<std::unique_ptr<CompiledCode>> Emitter::run() {
+Result<Assembled> Emitter::run() {
   if (Result<void> allocated = allocate_parts(); !allocated) return std::move(allocated).error();
   code_.init(aj::Environment::host());
   code_.setErrorHandler(&error_);
@@ -34,7 +34,7 @@ Result<std::unique_ptr<CompiledCode>> Emitter::run() {
   emit_exit();
   emit_data();
   if (!error_.text.empty()) return Error{ErrorCode::Internal, module_.name + ": " + error_.text};
-  if (Result<void> placed = place(); !placed) return std::move(placed).error();
+  if (Result<void> done = finish(); !done) return std::move(done).error();
   return std::move(out_);
 }
 
@@ -45,11 +45,11 @@ Result<void> Emitter::allocate_parts() {
     if (options_.verify)
       if (Result<void> checked = check(module_, *part, *allocation); !checked) return checked;
     stack_bytes_ = std::max(stack_bytes_, allocation->stack_bytes);
-    out_->stats.stores += allocation->stats.stores;
-    out_->stats.loads += allocation->stats.loads;
-    out_->stats.remats += allocation->stats.remats;
-    out_->stats.moves += allocation->stats.moves;
-    out_->stats.folded += allocation->stats.folded;
+    out_.stats.stores += allocation->stats.stores;
+    out_.stats.loads += allocation->stats.loads;
+    out_.stats.remats += allocation->stats.remats;
+    out_.stats.moves += allocation->stats.moves;
+    out_.stats.folded += allocation->stats.folded;
     allocations_.push_back(std::move(*allocation));
   }
   return {};
@@ -140,38 +140,25 @@ void Emitter::emit_data() {
   a_.align(aj::AlignMode::kData, 64);
   a_.bind(pool_);
   if (!module_.pool.empty()) a_.embed(module_.pool.data(), module_.pool.size());
-  a_.align(aj::AlignMode::kData, 8);
-  for (auto& [label, address] : stub_addresses_) {
-    a_.bind(label);
-    a_.embedUInt64(address);
-  }
 }
 
-Result<void> Emitter::place() {
+Result<void> Emitter::finish() {
   auto failed = [&](aj::Error e) {
     return Error{ErrorCode::Internal, module_.name + ": " + aj::DebugUtils::errorAsString(e)};
   };
   if (aj::Error e = code_.flatten()) return failed(e);
   if (aj::Error e = code_.resolveUnresolvedLinks()) return failed(e);
-  out_->code_bytes = code_.codeSize();
-  auto memory = CodeMemory::create(out_->code_bytes, [&](u8* p) -> Result<void> {
-    if (aj::Error e = code_.relocateToBase(reinterpret_cast<u64>(p))) return failed(e);
-    if (aj::Error e = code_.copyFlattenedData(p, out_->code_bytes)) return failed(e);
-    return {};
-  });
-  if (!memory) return std::move(memory).error();
-  out_->memory = std::move(*memory);
-  out_->entry_ = out_->memory.data();
-  FaultTable& faults = out_->faults;
-  faults.code_begin = reinterpret_cast<u64>(out_->memory.data());
-  faults.code_end = faults.code_begin + out_->code_bytes;
-  faults.gang_lane_bytes = module_.gang_lane_bytes;
-  faults.xsave = XsaveLayout::of_host();
-  if (options_.listing) out_->listing = logger_.data();
+  // Everything refers to everything else by distance: what is left to relocate would depend on the place.
+  if (code_.hasRelocEntries())
+    return Error{ErrorCode::Internal, module_.name + ": the code is not position-independent"};
+  out_.code.bytes.resize(code_.codeSize());
+  if (aj::Error e = code_.copyFlattenedData(out_.code.bytes.data(), out_.code.bytes.size())) return failed(e);
+  out_.code.faults.gang_lane_bytes = module_.gang_lane_bytes;
+  if (options_.listing) out_.listing = logger_.data();
   return {};
 }
 
-Result<std::unique_ptr<CompiledCode>> assemble(const Module& module, const EmitOptions& options) {
+Result<Assembled> assemble(const Module& module, const EmitOptions& options) {
   return Emitter(module, options).run();
 }
 

@@ -143,8 +143,8 @@ void Emitter::emit_pseudo(const LInst& inst, const Assigned* assigned) {
     return;
   }
   case LInst::Pseudo::Call:
-    stub_addresses_.emplace_back(a_.newLabel(), static_cast<u64>(part_->ops(inst)[0].value));
-    a_.call(ax::ptr(stub_addresses_.back().first, 0, 8));
+    out_.code.has_slow_accesses = true;
+    a_.call(ax::ptr(ax::rbx, static_cast<i32>(part_->ops(inst)[0].value), 8));
     return;
   }
 }
@@ -155,11 +155,11 @@ void Emitter::record(const LInst& inst, const Assigned* assigned) {
   if (inst.origin != last_origin_) {
     last_origin_ = inst.origin;
     const u64 pc = module_.origins[inst.origin];
-    out_->faults.origins.push_back({offset, pc});
+    out_.code.faults.origins.push_back({offset, pc});
     if (options_.listing) a_.comment(fmt::format("; pc {:#x}", pc).c_str());
   }
   if (inst.fault_site != 0xffff'ffff)
-    out_->faults.accesses.push_back(fault_entry(module_, *part_, inst, assigned, offset));
+    out_.code.faults.accesses.push_back(fault_entry(module_, *part_, inst, assigned, offset));
 }
 
 } // namespace lanewise::x86

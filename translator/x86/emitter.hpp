@@ -24,7 +24,7 @@ public:
 class Emitter {
 public:
   Emitter(const Module& module, const EmitOptions& options) : module_(module), options_(options) {}
-  Result<std::unique_ptr<CompiledCode>> run();
+  Result<Assembled> run();
 
 private:
   /// What lies on the stack above the spill slots.
@@ -42,7 +42,7 @@ private:
   void emit_stopped();
   void emit_exit();
   void emit_data();
-  Result<void> place();
+  Result<void> finish();
 
   void emit_part(u32 index);
   void lay_out_part();
@@ -74,11 +74,10 @@ private:
   aj::CodeHolder code_;
   aj::StringLogger logger_;
   ax::Assembler a_;
-  std::unique_ptr<CompiledCode> out_ = std::make_unique<CompiledCode>();
+  Assembled out_;
   std::vector<Allocation> allocations_;
   std::vector<aj::Label> part_labels_;
   aj::Label begin_, dispatch_, stopped_, exit_, bad_resume_, table_, pool_;
-  std::vector<std::pair<aj::Label, u64>> stub_addresses_;
   u32 stack_bytes_ = 0, last_origin_ = 0xffff'ffff;
 
   // The part being emitted.

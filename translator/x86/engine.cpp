@@ -1,13 +1,13 @@
 #include "translator/x86/engine.hpp"
 
 #include "abi/initial_state.hpp"
+#include "translator/two_over_pi.hpp"
 #include "translator/x86/emit.hpp"
 #include "translator/x86/frame.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
 
 #include <algorithm>
-#include <asmjit/core/cpuinfo.h>
 #include <bit>
 #include <cstring>
 
@@ -20,9 +20,10 @@ using runtime::WaveFrame;
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
   /// Gangs run in teams of `team_lanes`, and those behind the wave's last lane not at all.
-  TranslatedKernel(std::unique_ptr<CompiledCode> code, u32 frame_bytes, bool has_barriers, u32 team_lanes)
-      : code_(std::move(code)), frame_bytes_(frame_bytes), has_barriers_(has_barriers),
-        team_lanes_(team_lanes) {}
+  TranslatedKernel(PlacedCode code, const void* slow_access, u32 frame_bytes, bool has_barriers,
+                   u32 team_lanes)
+      : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(frame_bytes),
+        has_barriers_(has_barriers), team_lanes_(team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
@@ -38,6 +39,8 @@ public:
     f.scratch = workgroup.scratch + wave_in_group * workgroup.scratch_wave_bytes;
     f.scratch_bytes = workgroup.scratch_wave_bytes;
     slow_request(frame).active = 0;
+    f.slow_access = slow_access_;
+    f.two_over_pi = translator::kTwoOverPi;
     const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), team_lanes_);
     f.gangs_end = static_cast<const u8*>(frame) + 4 * lanes;
     // In the slots, masks of gangs that do not run are empty.
@@ -59,7 +62,7 @@ public:
     for (u32 axis = 0; axis < 3; ++axis) f.sgpr[f.group_id_sgpr[axis]] = group_id[axis];
   }
 
-  void run(runtime::WaveRow& row) const override { code_->run(row); }
+  void run(runtime::WaveRow& row) const override { code_.run(row); }
 
   [[nodiscard]] runtime::Stop last_stop(const void* frame) const override {
     const auto& f = *static_cast<const WaveFrame*>(frame);
@@ -71,11 +74,12 @@ public:
   runtime::FaultLocation locate_fault(void* frame, const void* ucontext, u64 host_address) const override {
     const SlowRequest& slow = slow_request(frame);
     if (slow.active != 0) return {slow.pc, slow.lane, slow.address, slow.is_write != 0};
-    return locate(code_->faults, ucontext, host_address);
+    return code_.locate(ucontext, host_address);
   }
 
 private:
-  std::unique_ptr<CompiledCode> code_;
+  PlacedCode code_;
+  const void* slow_access_; ///< null if the code does not call it
   u32 frame_bytes_;
   bool has_barriers_;
   u32 team_lanes_;
@@ -104,17 +108,36 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   module.avx512 = options.simd == translator::Simd::Avx512;
   SelectOptions select_options;
   select_options.code_base = options.code_base;
-  select_options.vpopcnt = asmjit::CpuInfo::host().hasFeature(asmjit::CpuFeatures::X86::kAVX512_VPOPCNTDQ);
+  select_options.vpopcnt = (options.extras & translator::kVpopcnt) != 0;
   if (auto done = select(f, plan, frame, select_options, module); !done) return done.error();
   auto code = assemble(module, {.verify = options.verify, .listing = options.listing, .alloc = {}});
   if (!code) return code.error();
   Compiled result;
-  result.listing = std::move((*code)->listing);
-  result.spills = (*code)->stats.stores + (*code)->stats.loads;
-  result.code_bytes = (*code)->code_bytes;
-  result.engine = std::make_unique<TranslatedKernel>(std::move(*code), frame.bytes, stops_at_barrier(f),
-                                                     team_lanes(plan, module.avx512));
+  result.listing = std::move(code->listing);
+  result.spills = code->stats.stores + code->stats.loads;
+  result.translation = {
+      options.simd,         options.extras, frame.bytes, stops_at_barrier(f), team_lanes(plan, module.avx512),
+      std::move(code->code)};
   return result;
 }
 
 } // namespace lanewise::x86
+
+namespace lanewise::translator {
+
+Result<std::unique_ptr<runtime::WaveEngine>> load(Translation translation) {
+  if (!host_supports(translation.simd) || (translation.extras & ~host_extras(translation.simd)) != 0)
+    return Error{ErrorCode::Unsupported, "this machine lacks instructions that the translation uses"};
+  // Made once per process, but not for kernels without.
+  const void* slow_access = translation.machine.has_slow_accesses
+                                ? x86::slow_access_stub(translation.simd == Simd::Avx512)
+                                : nullptr;
+  auto code = x86::PlacedCode::create(std::move(translation.machine));
+  if (!code) return std::move(code).error();
+  std::unique_ptr<runtime::WaveEngine> engine =
+      std::make_unique<x86::TranslatedKernel>(std::move(*code), slow_access, translation.frame_bytes,
+                                              translation.has_barriers, translation.team_lanes);
+  return engine;
+}
+
+} // namespace lanewise::translator

@@ -113,11 +113,13 @@ XsaveLayout XsaveLayout::of_host() {
   return layout;
 }
 
-runtime::FaultLocation locate(const FaultTable& table, const void* ucontext, u64 host_address) {
+runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code, const XsaveLayout& xsave,
+                              const void* ucontext, u64 host_address) {
   const auto& context = *static_cast<const ucontext_t*>(ucontext);
   const u64 rip = static_cast<u64>(context.uc_mcontext.gregs[REG_RIP]);
-  if (!table.contains(rip)) return {};
-  const u32 offset = static_cast<u32>(rip - table.code_begin);
+  const u64 distance = rip - reinterpret_cast<u64>(code.data());
+  if (distance >= code.size()) return {};
+  const u32 offset = static_cast<u32>(distance);
   runtime::FaultLocation at;
   at.address = host_address;
   auto origin = std::upper_bound(table.origins.begin(), table.origins.end(), offset,
@@ -126,7 +128,7 @@ runtime::FaultLocation locate(const FaultTable& table, const void* ucontext, u64
   auto access = std::lower_bound(table.accesses.begin(), table.accesses.end(), offset,
                                  [](const FaultEntry& e, u32 o) { return e.code_offset < o; });
   if (access == table.accesses.end() || access->code_offset != offset) return at;
-  const Registers regs(context, table.xsave);
+  const Registers regs(context, xsave);
   at.is_write = access->site.is_write;
   LaneAddress found{-1, 0};
   switch (access->site.kind) {

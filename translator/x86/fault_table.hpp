@@ -2,9 +2,27 @@
 #pragma once
 
 #include "runtime/wave.hpp"
-#include "translator/x86/lir.hpp"
+
+#include <span>
+#include <vector>
 
 namespace lanewise::x86 {
+
+/// What the signal handler must know about a memory access to name the lane. Base, index and mask are those
+/// of the instruction's own memory and mask operands.
+struct FaultSite {
+  enum class Kind : u8 {
+    Scalar,     ///< one access; its lane is the Gpr in the Hidden operand, or none without one
+    Contiguous, ///< lane i at address + i * bytes
+    Indexed,    ///< VSIB; AVX-512: lane = first bit left in the mask; AVX2: first sign bit left in the mask
+                ///< register
+  };
+  Kind kind = Kind::Scalar;
+  u8 bytes = 4;         ///< per lane
+  u8 lane_offset = 0;   ///< lane within the gang of the access's first element
+  bool index64 = false; ///< Indexed: 64-bit indices
+  bool is_write = false;
+};
 
 /// A guest memory access of emitted code, in physical registers (0xff: none).
 struct FaultEntry {
@@ -24,23 +42,21 @@ struct XsaveLayout {
   static XsaveLayout of_host();
 };
 
-/// Immutable once the code is made; read by signal handlers.
+/// Immutable once the code is made; read by signal handlers. Holds nothing of the process that made it.
 struct FaultTable {
   struct Origin {
     u32 code_offset; ///< from here up to the next entry
     u64 pc;
   };
-  u64 code_begin = 0, code_end = 0; ///< host addresses
   u32 gang_lane_bytes = 4;
-  XsaveLayout xsave;
   std::vector<FaultEntry> accesses; ///< by code_offset
   std::vector<Origin> origins;      ///< by code_offset
-
-  [[nodiscard]] bool contains(u64 rip) const { return rip >= code_begin && rip < code_end; }
 };
 
-/// Names the access at which the signal's `ucontext` (a ucontext_t) stopped. `host_address` is si_addr, or 0
-/// if the fault has none (non-canonical addresses). All zero if rip is not in this code. Async-signal-safe.
-runtime::FaultLocation locate(const FaultTable& table, const void* ucontext, u64 host_address);
+/// Names the access at which the signal's `ucontext` (a ucontext_t) stopped, in the code that is placed at
+/// `code`. `host_address` is si_addr, or 0 if the fault has none (non-canonical addresses). All zero if rip
+/// is not in this code. Async-signal-safe.
+runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code, const XsaveLayout& xsave,
+                              const void* ucontext, u64 host_address);
 
 } // namespace lanewise::x86

@@ -300,9 +300,9 @@ void Builder::scatter(u32 id, const Operand& vsib, VReg value, View view, VReg m
   emit(id, {vsib, reg(value, view), write_mask});
 }
 
-void Builder::call_stub(u64 address) {
+void Builder::call_stub(std::size_t offset) {
   next_.pseudo = LInst::Pseudo::Call;
-  emit(0, {imm(static_cast<i64>(address))});
+  emit(0, {imm(static_cast<i64>(offset))});
 }
 
 Terminator& Builder::terminate(Terminator::Kind kind) {

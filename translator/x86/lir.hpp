@@ -27,6 +27,7 @@
 #include "runtime/wave.hpp"
 #include "support/bits.hpp"
 #include "support/ids.hpp"
+#include "translator/x86/fault_table.hpp"
 
 #include <asmjit/x86/x86globals.h>
 
@@ -177,22 +178,6 @@ constexpr Operand hidden(VReg r) {
   return o;
 }
 
-/// What the signal handler must know about a memory access to name the lane. Base, index and mask are those
-/// of the instruction's own memory and mask operands.
-struct FaultSite {
-  enum class Kind : u8 {
-    Scalar,     ///< one access; its lane is the Gpr in the Hidden operand, or none without one
-    Contiguous, ///< lane i at address + i * bytes
-    Indexed,    ///< VSIB; AVX-512: lane = first bit left in the mask; AVX2: first sign bit left in the mask
-                ///< register
-  };
-  Kind kind = Kind::Scalar;
-  u8 bytes = 4;         ///< per lane
-  u8 lane_offset = 0;   ///< lane within the gang of the access's first element
-  bool index64 = false; ///< Indexed: 64-bit indices
-  bool is_write = false;
-};
-
 /// Embedded rounding and exception suppression of AVX-512.
 enum class Rounding : u8 { None, Sae, Nearest, Down, Up, Zero };
 
@@ -209,7 +194,7 @@ struct LInst {
     Copy, ///< Tied: emits nothing itself, the tie makes the move where one is needed
     Zero, ///< Def of a Vec or Mask: all zeros
     Ones, ///< Def of a Vec or Mask: all ones
-    Call, ///< operand Imm: address of a stub that preserves every register but the flags
+    Call, ///< operand Imm: offset in the frame of a stub's address; it preserves every register but the flags
   } pseudo = Pseudo::None;
   u32 origin = 0;               ///< index into Module::origins: the guest pc
   u32 fault_site = 0xffff'ffff; ///< index into Part::fault_sites
@@ -382,9 +367,9 @@ public:
   /// An AVX-512 scatter of `value` (seen as `view`) under Mask `mask`.
   void scatter(u32 id, const Operand& vsib, VReg value, View view, VReg mask);
 
-  /// Calls a stub at `address`. It preserves every register including vectors and masks; all arguments are in
-  /// memory.
-  void call_stub(u64 address);
+  /// Calls the stub whose address is in the frame's field at `offset`. It preserves every register including
+  /// vectors and masks; all arguments are in memory.
+  void call_stub(std::size_t offset);
 
   // Terminators.
   void jump(BlockId target, std::initializer_list<VReg> args = {}) {

@@ -156,7 +156,7 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
        {offsetof(SlowRequest, pc), offsetof(SlowRequest, offset), offsetof(SlowRequest, kind)})
     b_->store64(field(at), b_->const64(load_le<u64>(bytes + at)));
   b_->store64(field(offsetof(SlowRequest, mask)), bits);
-  b_->call_stub(slow_access_stub(avx512()));
+  b_->call_stub(offsetof(runtime::WaveFrame, slow_access));
   for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
 }
 

@@ -237,13 +237,13 @@ CodeMemory make_stub(bool avx512) {
 
 } // namespace
 
-u64 slow_access_stub(bool avx512) {
+const void* slow_access_stub(bool avx512) {
   if (avx512) {
     static const CodeMemory stub = make_stub(true);
-    return reinterpret_cast<u64>(stub.data());
+    return stub.data();
   }
   static const CodeMemory stub = make_stub(false);
-  return reinterpret_cast<u64>(stub.data());
+  return stub.data();
 }
 
 } // namespace lanewise::x86

@@ -36,7 +36,7 @@ static_assert(sizeof(SlowRequest) <= kTempBytes - kTempRequest);
 /// The request in a frame.
 SlowRequest& slow_request(void* frame);
 
-/// Address of the stub for Builder::call_stub. It calls the C++ side with the frame and the gang's pointer.
-u64 slow_access_stub(bool avx512);
+/// The stub for WaveFrame::slow_access. It calls the C++ side with the frame and the gang's pointer.
+const void* slow_access_stub(bool avx512);
 
 } // namespace lanewise::x86
