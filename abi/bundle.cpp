@@ -152,8 +152,16 @@ Result<std::vector<BundleEntry>> list_entries(Bytes file) {
   const auto parsed = elf::parse(file);
   if (!parsed) return parsed.error();
   if (parsed->machine == elf::kMachineAmdgpu) return std::vector{lone_code_object(file, *parsed)};
+  if (const auto* own = parsed->find_section(kCodeObjectSection)) {
+    const auto object = slice(file, own->offset, own->size);
+    const auto inner =
+        object ? elf::parse(*object) : bad("its code object ends beyond the file: it is truncated");
+    if (!inner) return inner.error();
+    return std::vector{lone_code_object(*object, *inner)};
+  }
   const auto* section = parsed->find_section(kFatbinSection);
-  if (!section) return bad("a host program without a section .hip_fatbin: it holds no GPU code");
+  if (!section)
+    return bad("a host program without a section .hip_fatbin or .lanewise.code_object: it holds no GPU code");
   if (auto scanned = scan_fatbin(file, *section, entries); !scanned) return std::move(scanned).error();
   return entries;
 }

@@ -23,9 +23,13 @@ struct BundleEntry {
   [[nodiscard]] bool is_device() const { return id.empty() || triple.starts_with("amdgcn"); }
 };
 
-/// All bundle entries of a file: of a code object (itself), of an offload bundle, or of all bundles in the
-/// section .hip_fatbin of a host ELF program or library. BadInput: none of these, or damaged; Unsupported:
-/// compressed bundles.
+/// The section of a shared object of translated kernels (lanewise/shared_object.hpp) that holds their code
+/// object.
+inline constexpr std::string_view kCodeObjectSection = ".lanewise.code_object";
+
+/// All bundle entries of a file: of a code object (itself), of an offload bundle, of all bundles in the
+/// section .hip_fatbin of a host ELF program or library, or of the code object in a kCodeObjectSection.
+/// BadInput: none of these, or damaged; Unsupported: compressed bundles.
 Result<std::vector<BundleEntry>> list_entries(Bytes file);
 
 /// The device entries that suit `wanted`, a processor or target ID ("gfx906", "gfx906:xnack-"), best first:

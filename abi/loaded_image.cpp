@@ -37,7 +37,40 @@ Result<Extent> extent_of(const elf::File& file) {
   return e;
 }
 
+/// Somewhere in a part of the address space where neither Linux nor a sanitizer puts anything unasked: below
+/// the lowest address of a position-independent executable.
+u64 preferred_address(const Hash128& contents, u64 alignment) {
+  constexpr u64 kFirst = 0x5500'0000'0000, kSlots = u64{1} << 22, kSlot = u64{1} << 16;
+  return align_up(kFirst + (contents.lo % kSlots) * kSlot, alignment);
+}
+
 } // namespace
+
+/// Sets memory_ and begin_: at the preferred address, or else anywhere.
+Result<void> LoadedImage::map_memory(u64 bytes, u64 alignment) {
+  const auto map = [](u64 where, u64 size, int flags) {
+    return mmap(reinterpret_cast<void*>(where), size, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+  };
+  const u64 preferred = preferred_address(contents_, alignment);
+  u64 mapped = bytes;
+  void* memory = map(preferred, mapped, MAP_FIXED_NOREPLACE);
+  if (memory != MAP_FAILED &&
+      reinterpret_cast<u64>(memory) != preferred) { // a kernel that does not know the flag
+    munmap(memory, mapped);
+    memory = MAP_FAILED;
+  }
+  if (memory == MAP_FAILED) {
+    mapped = bytes + alignment - kPage;
+    memory = map(0, mapped, 0);
+  }
+  if (memory == MAP_FAILED)
+    return Error{ErrorCode::Internal, fmt::format("no memory for {} bytes of code object", mapped)};
+  memory_ = std::shared_ptr<void>(memory, [mapped](void* p) { munmap(p, mapped); });
+  begin_ = align_up(reinterpret_cast<u64>(memory), alignment);
+  preferred_ = begin_ == preferred;
+  return {};
+}
 
 std::byte* LoadedImage::host(u64 address) const {
   auto* memory = static_cast<std::byte*>(memory_.get());
@@ -48,13 +81,7 @@ Result<void> LoadedImage::map_segments(const elf::File& file) {
   const auto extent = extent_of(file);
   if (!extent) return extent.error();
   size_ = extent->end - extent->first;
-  const u64 mapped = size_ + extent->alignment - kPage;
-  void* memory =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED)
-    return Error{ErrorCode::Internal, fmt::format("no memory for {} bytes of code object", mapped)};
-  memory_ = std::shared_ptr<void>(memory, [mapped](void* p) { munmap(p, mapped); });
-  begin_ = align_up(reinterpret_cast<u64>(memory), extent->alignment);
+  if (auto mapped = map_memory(size_, extent->alignment); !mapped) return mapped;
   bias_ = begin_ - extent->first;
   for (const auto& segment : file.segments) {
     if (segment.type != elf::kSegmentLoad || segment.memory_size == 0) continue;
@@ -89,6 +116,7 @@ Result<LoadedImage> LoadedImage::create(const CodeObject& object, const Resolver
   LoadedImage image;
   image.symbols_ = object.symbols;
   image.file_ = object.file;
+  image.contents_ = hash128({reinterpret_cast<const u8*>(object.file->data()), object.file->size()});
   auto done = image.map_segments(object.elf);
   if (done)
     done = relocate(object.elf, image.host(image.begin_), image.file_address(image.begin_), image.size_,

@@ -66,6 +66,8 @@ DeviceOptions options_of(const lanewise_device_options& from) {
   options.threads = from.threads;
   options.no_fallback = from.no_fallback != 0;
   options.specialize = from.no_specialize == 0;
+  options.disk_cache = from.disk_cache != 0;
+  options.cache_folder = text_or_empty(from.cache_folder);
   return options;
 }
 

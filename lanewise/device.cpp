@@ -17,7 +17,14 @@ Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device:
     if (error.code == ErrorCode::NotFound) error.code = ErrorCode::BadInput;
     return error;
   }
-  return std::make_shared<Module::State>(device, std::move(*object), std::move(*image));
+  auto module = std::make_shared<Module::State>(device, std::move(*object), std::move(*image));
+  if (auto stored = read_shared_object(bytes)) {
+    if (*stored)
+      module->stored = std::move(**stored);
+    else
+      module->stored_note = "translations not used: " + stored->error().message;
+  }
+  return module;
 }
 
 } // namespace
@@ -34,7 +41,10 @@ Result<Device> Device::create(const DeviceOptions& options) {
     return Error{ErrorCode::Unsupported, "this CPU lacks AVX2, FMA, F16C or BMI2, which all engines need"};
   if (!host_supports(resolved.simd))
     return Error{ErrorCode::Usage, "this CPU has no AVX-512 (F, BW, DQ, VL, CD); use --simd avx2"};
-  return Device(std::make_shared<State>(resolved));
+  auto state = std::make_shared<State>(resolved);
+  state->any_simd = options.simd == Simd::Auto;
+  if (options.disk_cache) state->cache.emplace(options.cache_folder);
+  return Device(std::move(state));
 }
 
 Engine Device::engine() const { return state_->options.engine; }

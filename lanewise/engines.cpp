@@ -41,11 +41,14 @@ Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& ker
                              const DeviceOptions& options, const translator::LaunchFacts& facts) {
   const Timer timer;
   if (options.engine == Engine::Interp) return interpret(module, kernel);
-  Recompiled recompiled = recompile(module, kernel, options.simd, facts);
+  Recompiled recompiled = recompile(module, kernel, facts);
   if (recompiled.engine) {
     Prepared prepared;
     prepared.facts = facts;
-    prepared.how = {Engine::Jit, options.simd, timer.ms(), 0, {}};
+    prepared.how.simd = recompiled.simd;
+    prepared.how.origin = recompiled.origin;
+    prepared.how.note = std::move(recompiled.note);
+    prepared.how.translate_ms = timer.ms();
     prepared.engine = std::move(*recompiled.engine);
     return prepared;
   }

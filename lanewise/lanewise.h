@@ -47,7 +47,9 @@ typedef struct lanewise_device_options {
   lanewise_simd simd;
   unsigned threads;
   int no_fallback;
-  int no_specialize; /**< not 0: recompile once for all launches, not for the shape of each */
+  int no_specialize;        /**< not 0: recompile once for all launches, not for the shape of each */
+  int disk_cache;           /**< not 0: keep translations on disk, for other processes and later ones */
+  const char* cache_folder; /**< NULL: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise */
 } lanewise_device_options;
 
 typedef enum lanewise_argument_kind {
@@ -76,8 +78,8 @@ LANEWISE_C_API const char* lanewise_error_message(void);
 LANEWISE_C_API lanewise_device* lanewise_device_create(const lanewise_device_options* options);
 LANEWISE_C_API void lanewise_device_free(lanewise_device* device);
 
-/** Loads a code object, offload bundle or fat binary. `target` ("gfx906") chooses in a bundle; NULL takes the
- * first. */
+/** Loads a code object, offload bundle, fat binary or shared object of translated kernels. `target`
+ * ("gfx906") chooses in a bundle; NULL takes the first. */
 LANEWISE_C_API lanewise_module* lanewise_module_load_file(lanewise_device* device, const char* path,
                                                           const char* target);
 LANEWISE_C_API lanewise_module* lanewise_module_load(lanewise_device* device, const void* bytes, size_t size,

@@ -43,6 +43,17 @@ enum class Simd : std::uint8_t { Auto, Avx512, Avx2 };
 LANEWISE_API std::string_view to_string(Engine engine);
 LANEWISE_API std::string_view to_string(Simd simd);
 
+/// Where the code that runs a kernel came from.
+enum class CodeOrigin : std::uint8_t {
+  None,        ///< there is none: the kernel is interpreted
+  Translated,  ///< by this process
+  Cache,       ///< the disk cache
+  AheadOfTime, ///< the file that was loaded: see `lanewise translate -o`
+};
+
+/// "none", "new", "cache", "ahead-of-time".
+LANEWISE_API std::string_view to_string(CodeOrigin origin);
+
 /// Whether this machine can run code made for `simd`.
 LANEWISE_API bool host_supports(Simd simd);
 
@@ -53,6 +64,9 @@ struct DeviceOptions {
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
   /// Recompile for the shape of a launch (workgroup, size class), not once for all launches.
   bool specialize = true;
+  bool disk_cache = false; ///< keep translations on disk, for other processes and later ones
+  /// Empty: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise.
+  std::string cache_folder = {};
 };
 
 /// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.
@@ -124,9 +138,12 @@ struct KernelInfo {
 
 /// How a kernel was made ready.
 struct Preparation {
-  Engine engine = Engine::Jit;             ///< the one that runs it: Interp after a fall-back
-  Simd simd = Simd::Auto;                  ///< of recompiled code; Auto for the interpreter
-  double translate_ms = 0;                 ///< time taken, at the first launch or prepare()
+  Engine engine = Engine::Jit; ///< the one that runs it: Interp after a fall-back
+  Simd simd = Simd::Auto;      ///< of recompiled code; Auto for the interpreter
+  CodeOrigin origin = CodeOrigin::None;
+  std::string note; ///< why translations that the file holds are not used, if so
+  double translate_ms =
+      0; ///< time taken to translate or to find a translation, at the first launch or prepare()
   std::uint32_t fallback_instructions = 0; ///< instructions of the kernel that cannot be recompiled
   std::string first_fallback;              ///< the first of them, disassembled
 };
@@ -221,7 +238,8 @@ public:
   [[nodiscard]] Simd simd() const; ///< never Auto
   [[nodiscard]] unsigned threads() const;
 
-  /// Loads a code object, or one out of an offload bundle or a host program's fat binary. `target` ("gfx906")
+  /// Loads a code object, one out of an offload bundle or a host program's fat binary, or a shared object of
+  /// translated kernels (`lanewise translate -o`), which then need no translation. `target` ("gfx906")
   /// chooses among several; empty takes the first that Lanewise runs. Errors: BadInput, Unsupported (a target
   /// that is not one of ours), NotFound (no code object for `target`).
   [[nodiscard]] Result<Module> load_file(const std::string& path, std::string_view target = {}) const;

@@ -86,12 +86,9 @@ abi::DispatchShape shape_of(const LaunchConfig& config) {
 }
 
 abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& config) {
-  const abi::AmdQueue& queue = state.module.device->queue;
-  abi::HiddenValues hidden;
+  abi::HiddenValues hidden = steady_hidden_values();
   hidden.global_offset = config.offset;
-  hidden.queue_ptr = reinterpret_cast<u64>(&queue);
-  hidden.private_base = queue.private_segment_aperture_base_hi;
-  hidden.shared_base = queue.group_segment_aperture_base_hi;
+  hidden.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
   return hidden;
 }
 

@@ -1,6 +1,7 @@
 #include "lanewise/launch_facts.hpp"
 
 #include "abi/initial_state.hpp"
+#include "runtime/wave.hpp"
 
 #include <algorithm>
 #include <span>
@@ -105,6 +106,13 @@ void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, 
 }
 
 } // namespace
+
+abi::HiddenValues steady_hidden_values() {
+  abi::HiddenValues hidden;
+  hidden.private_base = static_cast<u32>(runtime::kPrivateAperture >> 32);
+  hidden.shared_base = static_cast<u32>(runtime::kSharedAperture >> 32);
+  return hidden;
+}
 
 abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape) {
   abi::KernelDispatchPacket packet;

@@ -10,6 +10,9 @@ namespace lanewise {
 /// True of every launch of the kernel.
 translator::LaunchFacts general_facts(const abi::Kernel& kernel);
 
+/// The hidden arguments that are the same in every launch.
+abi::HiddenValues steady_hidden_values();
+
 /// True of launches with this shape's workgroup, raggedness, number of dimensions and rough size, and with
 /// these hidden arguments as far as they do not depend on the grid.
 translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target,

@@ -13,6 +13,16 @@ std::string_view to_string(Simd simd) {
   return "auto";
 }
 
+std::string_view to_string(CodeOrigin origin) {
+  switch (origin) {
+  case CodeOrigin::Translated: return "new";
+  case CodeOrigin::Cache: return "cache";
+  case CodeOrigin::AheadOfTime: return "ahead-of-time";
+  case CodeOrigin::None: break;
+  }
+  return "none";
+}
+
 bool host_supports(Simd simd) {
   // What recompiled code takes for granted; the builtins also ask the operating system.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -3,7 +3,9 @@
 
 #include "abi/hsa_packets.hpp"
 #include "abi/loaded_image.hpp"
+#include "lanewise/disk_cache.hpp"
 #include "lanewise/lanewise.hpp"
+#include "lanewise/shared_object.hpp"
 #include "runtime/dispatch.hpp"
 #include "translator/launch_facts.hpp"
 
@@ -20,6 +22,8 @@ struct [[gnu::visibility("hidden")]] Device::State {
   explicit State(const DeviceOptions& wanted);
 
   DeviceOptions options; ///< simd is never Auto
+  bool any_simd = false; ///< it was Auto: other code that the host can run will do
+  std::optional<DiskCache> cache;
   runtime::Dispatcher dispatcher;
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
 };
@@ -55,6 +59,8 @@ struct [[gnu::visibility("hidden")]] Module::State {
   std::shared_ptr<Device::State> device;
   abi::CodeObject object;
   abi::LoadedImage image;
+  std::optional<StoredKernels> stored; ///< translations that the file brought along
+  std::string stored_note;             ///< why those that it did bring are not there
   /// One per object.kernels, in that order; a deque since they do not move.
   std::deque<Kernel::State> kernels;
 };

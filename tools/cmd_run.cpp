@@ -213,6 +213,7 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->allow_extra_args(false);
   sub.add_option("--engine", options.engine, "jit (recompiled, the default) or interp")->type_name("ENGINE");
   sub.add_flag("--no-fallback", options.no_fallback, "refuse to interpret what cannot be recompiled");
+  sub.add_flag("--no-cache", options.no_cache, "neither use nor keep translations on disk");
   sub.add_flag("--no-specialize", options.no_specialize,
                "recompile for any launch, not for this one's shape");
   sub.add_option("--simd", options.simd, "auto (the default), avx512 or avx2")->type_name("SIMD");

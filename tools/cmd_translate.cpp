@@ -1,4 +1,5 @@
-// `lanewise translate`: one kernel at every stage of its recompilation.
+// `lanewise translate`: kernels ahead of time, or one at every stage of its recompilation.
+#include "tools/ahead_of_time.hpp"
 #include "tools/code_object_options.hpp"
 #include "tools/run_options.hpp"
 #include "tools/translate_stats.hpp"
@@ -6,6 +7,7 @@
 #include "lanewise/kernel_source.hpp"
 #include "lanewise/lanewise.hpp"
 #include "lanewise/launch_facts.hpp"
+#include "translator/translation.hpp"
 
 #include <fmt/format.h>
 #include <optional>
@@ -16,7 +18,13 @@ namespace {
 constexpr const char* kName = "translate";
 
 constexpr const char* kFooter = R"(
-Stages, comma-separated (all of gcn,ir,x86 by default):
+With -o, all kernels of the file (or the one named) go into a shared object that `lanewise run` and the library take in place
+of the code object, and then need not translate anything. It is an ordinary ELF file for x86-64 with a function for each
+translation, and has the code object inside. Each kernel's version for any launch is in it; with --block and --grid also
+one for such launches, which is usually faster. Another version of Lanewise does not use the translations, but makes new
+ones from the code object inside.
+
+Otherwise the stages of one kernel are shown. Stages, comma-separated (all of gcn,ir,x86 by default):
   gcn      the kernel's machine code
   ir       the intermediate representation after all passes
   phases   the parts that run gang by gang
@@ -26,6 +34,8 @@ Stages, comma-separated (all of gcn,ir,x86 by default):
 after predication, spills, bytes, milliseconds; and why a kernel is left to the interpreter.
 
 Examples:
+  lanewise translate kernels.co -o kernels.so --block 256 --grid 1048576
+  lanewise translate kernels.co -o kernels.so --simd both      for machines with AVX-512 and without
   lanewise translate saxpy.co                      from machine code to machine code
   lanewise translate kernels.co --kernel sgemm --dump ir,x86 --simd avx2
   lanewise translate library.co --stats            a line for each kernel
@@ -33,7 +43,7 @@ Examples:
 Guest addresses in the listings are those of the loaded code.)";
 
 struct Options : CodeObjectOptions {
-  std::string dump = "gcn,ir,x86", simd = "auto", grid, block;
+  std::string dump = "gcn,ir,x86", simd = "auto", grid, block, output;
   bool stats = false, json = false;
 };
 
@@ -78,33 +88,58 @@ Result<std::optional<abi::DispatchShape>> parse_shape(const Options& options) {
   return std::optional(abi::DispatchShape{.grid = *grid, .workgroup = *block});
 }
 
+/// The vector instructions to translate for, best first.
+Result<std::vector<translator::Simd>> parse_simds(const Options& options) {
+  using translator::Simd;
+  if (options.simd == "both" && !options.output.empty()) return std::vector{Simd::Avx512, Simd::Avx2};
+  const auto simd = parse_simd(options.simd);
+  if (!simd) return simd.error();
+  const bool avx512 = *simd == lanewise::Simd::Avx512 ||
+                      (*simd == lanewise::Simd::Auto && host_supports(lanewise::Simd::Avx512));
+  return std::vector{avx512 ? Simd::Avx512 : Simd::Avx2};
+}
+
 /// What all ways of translating need: the file's contents, loaded, and the settings.
 struct Input {
   abi::CodeObject object;
   abi::LoadedImage image;
   std::optional<abi::DispatchShape> shape;
   translator::Options settings;
+  std::vector<translator::Simd> simds; ///< all that are wanted; settings have the first
 
   [[nodiscard]] auto translate(const abi::Kernel& kernel, translator::Stats& stats) const {
     translator::Options options = settings;
-    if (shape) options.launch = launch_facts(kernel, object.target.isa, *shape, {});
+    if (shape) options.launch = launch_facts(kernel, object.target.isa, *shape, steady_hidden_values());
     return translator::translate(kernel_source(object, image, kernel), options, &stats);
   }
 };
 
 Result<Input> load(const Options& options) {
-  auto simd = parse_simd(options.simd);
-  if (!simd) return std::move(simd).error();
+  auto simds = parse_simds(options);
+  if (!simds) return std::move(simds).error();
   auto object = open_code_object(options);
   if (!object) return std::move(object).error();
   auto image = abi::LoadedImage::create(*object);
   if (!image) return std::move(image).error().in(options.file);
   auto shape = parse_shape(options);
   if (!shape) return std::move(shape).error();
-  const bool avx512 = *simd == Simd::Avx512 || (*simd == Simd::Auto && host_supports(Simd::Avx512));
   translator::Options settings;
-  settings.simd = avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
-  return Input{*std::move(object), *std::move(image), *shape, std::move(settings)};
+  settings.simd = simds->front();
+  return Input{*std::move(object), *std::move(image), *shape, std::move(settings), *std::move(simds)};
+}
+
+/// All kernels, or the one named.
+Result<std::vector<const abi::Kernel*>> chosen_kernels(const Options& options,
+                                                       const abi::CodeObject& object) {
+  std::vector<const abi::Kernel*> kernels;
+  if (options.kernel.empty() && !object.kernels.empty()) {
+    for (const abi::Kernel& kernel : object.kernels) kernels.push_back(&kernel);
+    return kernels;
+  }
+  auto kernel = choose_kernel(object, options);
+  if (!kernel) return std::move(kernel).error();
+  kernels.push_back(*kernel);
+  return kernels;
 }
 
 Result<void> print_stages(const Options& options) {
@@ -119,8 +154,8 @@ Result<void> print_stages(const Options& options) {
     fmt::print("; ---- {}\n{}", stage, text);
   };
   translator::Stats stats;
-  auto engine = input->translate(**kernel, stats);
-  if (!engine) return std::move(engine).error().in((*kernel)->name);
+  auto translation = input->translate(**kernel, stats);
+  if (!translation) return std::move(translation).error().in((*kernel)->name);
   fmt::print("{}", summary(stats));
   return {};
 }
@@ -128,26 +163,33 @@ Result<void> print_stages(const Options& options) {
 Result<void> print_stats(const Options& options) {
   auto input = load(options);
   if (!input) return std::move(input).error();
-  std::vector<const abi::Kernel*> kernels;
-  if (options.kernel.empty() && !input->object.kernels.empty()) {
-    for (const abi::Kernel& kernel : input->object.kernels) kernels.push_back(&kernel);
-  } else {
-    auto kernel = choose_kernel(input->object, options);
-    if (!kernel) return std::move(kernel).error();
-    kernels.push_back(*kernel);
-  }
+  auto kernels = chosen_kernels(options, input->object);
+  if (!kernels) return std::move(kernels).error();
   std::vector<TranslationRecord> records;
-  for (const abi::Kernel* kernel : kernels) {
+  for (const abi::Kernel* kernel : *kernels) {
     TranslationRecord& record = records.emplace_back();
     record.kernel = kernel->name;
-    auto engine = input->translate(*kernel, record.stats);
-    if (!engine) record.error = engine.error().message;
+    auto translation = input->translate(*kernel, record.stats);
+    if (!translation) record.error = translation.error().message;
   }
   fmt::print("{}", options.json ? to_json(records) : to_text(records));
   return {};
 }
 
+Result<void> write_translations(const Options& options) {
+  auto input = load(options);
+  if (!input) return std::move(input).error();
+  auto kernels = chosen_kernels(options, input->object);
+  if (!kernels) return std::move(kernels).error();
+  auto summary = write_ahead_of_time(
+      {input->object, input->image, *std::move(kernels), input->simds, input->shape}, options.output);
+  if (!summary) return std::move(summary).error();
+  fmt::print("{}", *summary);
+  return {};
+}
+
 Result<void> translate_and_print(const Options& options) {
+  if (!options.output.empty()) return write_translations(options);
   if (options.json && !options.stats)
     return Error{ErrorCode::Usage, "--json goes with --stats: stages are text"};
   return options.stats ? print_stats(options) : print_stages(options);
@@ -161,13 +203,17 @@ int run(const Options& options) {
 const Subcommand registration = {
     40, [](CLI::App& app, Action& action) {
       auto options = std::make_shared<Options>();
-      CLI::App* sub = app.add_subcommand(kName, "show a kernel at each stage of recompilation");
+      CLI::App* sub = app.add_subcommand(kName, "recompile kernels ahead of time, or show each stage of it");
       options->add_to(*sub);
-      sub->add_option("--dump", options->dump, "stages to show")->type_name("STAGE,...");
-      sub->add_option("--simd", options->simd, "auto (the default), avx512 or avx2")->type_name("SIMD");
+      auto* output =
+          sub->add_option("-o,--output", options->output, "write a shared object of translated kernels");
+      sub->add_option("--dump", options->dump, "stages to show")->type_name("STAGE,...")->excludes(output);
+      sub->add_option("--simd", options->simd, "auto (the default), avx512 or avx2; with -o also both")
+          ->type_name("SIMD");
       sub->add_option("--grid", options->grid, "for launches of about so many work-items per dimension");
       sub->add_option("--block", options->block, "for launches with this workgroup; any launch without it");
-      sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named");
+      sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named")
+          ->excludes(output);
       sub->add_flag("--json", options->json, "the numbers as JSON");
       sub->footer(kFooter);
       sub->callback([=, &action] { action = [=] { return run(*options); }; });

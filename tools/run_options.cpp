@@ -1,5 +1,6 @@
 #include "tools/run_options.hpp"
 
+#include <cstdlib>
 #include <fmt/format.h>
 
 namespace lanewise::tools {
@@ -49,6 +50,7 @@ Result<DeviceOptions> parse_device(const RunOptions& options) {
   device.threads = options.threads;
   device.no_fallback = options.no_fallback;
   device.specialize = !options.no_specialize;
+  device.disk_cache = !options.no_cache && std::getenv("LANEWISE_NO_CACHE") == nullptr;
   if (options.engine == "interp")
     device.engine = Engine::Interp;
   else if (options.engine != "jit")

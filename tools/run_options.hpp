@@ -15,7 +15,7 @@ struct RunOptions {
   std::vector<std::string> args, dumps, prints;
   std::string engine = "jit", simd = "auto";
   unsigned threads = 0, repeat = 0;
-  bool no_fallback = false, no_specialize = false, json = false;
+  bool no_fallback = false, no_specialize = false, no_cache = false, json = false;
 };
 
 struct DumpRequest {

@@ -14,6 +14,7 @@ std::string to_json(const RunReport& report) {
       {"threads", report.threads},
       {"grid", report.config.grid},
       {"block", report.config.block},
+      {"translation", to_string(report.preparation.origin)},
       {"translate_ms", report.preparation.translate_ms},
       {"first_ms", report.first_ms},
       {"min_ms", report.min_ms},
@@ -21,6 +22,7 @@ std::string to_json(const RunReport& report) {
       {"min_cpu_ms", report.min_cpu_ms},
       {"fallback_instructions", report.preparation.fallback_instructions},
   };
+  if (!report.preparation.note.empty()) json["translation_note"] = report.preparation.note;
   auto& buffers = json["buffers"] = nlohmann::ordered_json::array();
   for (const BufferReport& buffer : report.buffers) {
     // The hash as text: JSON numbers lose bits beyond 2^53 in many readers.
@@ -40,8 +42,9 @@ std::string to_text(const RunReport& report) {
   if (report.preparation.fallback_instructions)
     text += fmt::format("interpreted: {} instructions cannot be recompiled, the first is {}\n",
                         report.preparation.fallback_instructions, report.preparation.first_fallback);
-  text += fmt::format("translate {:.3f} ms, first run {:.3f} ms\n", report.preparation.translate_ms,
-                      report.first_ms);
+  if (!report.preparation.note.empty()) text += report.preparation.note + "\n";
+  text += fmt::format("translate {:.3f} ms ({}), first run {:.3f} ms\n", report.preparation.translate_ms,
+                      to_string(report.preparation.origin), report.first_ms);
   if (report.repeats)
     text += fmt::format("{} further runs: min {:.3f} ms, median {:.3f} ms, min CPU {:.3f} ms\n",
                         report.repeats, report.min_ms, report.median_ms, report.min_cpu_ms);

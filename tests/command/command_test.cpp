@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -29,11 +30,12 @@ std::string scratch(const std::string& name) {
   return testing::TempDir() + "/lanewise_command_test_" + std::to_string(getpid()) + "_" + name;
 }
 
-/// Runs `lanewise ARGUMENTS` through the shell.
-Output lanewise(const std::string& arguments) {
+/// Runs `lanewise ARGUMENTS` through the shell, with `environment` before it; the user's cache is left alone.
+Output lanewise(const std::string& arguments, const std::string& environment = "LANEWISE_NO_CACHE=1") {
   const std::string out = scratch("out"), err = scratch("err");
-  const int status =
-      std::system((LANEWISE_BINARY " " + arguments + " > " + out + " 2> " + err + " < /dev/null").c_str());
+  const int status = std::system(
+      (environment + " " LANEWISE_BINARY " " + arguments + " > " + out + " 2> " + err + " < /dev/null")
+          .c_str());
   Output output = {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
   std::remove(out.c_str());
   std::remove(err.c_str());
@@ -45,8 +47,9 @@ std::string kernel_file(const std::string& name, const std::string& target = "gf
   return source_dir() + "/tests/kernels/bin/" + target + "/" + name + "." + level + ".co";
 }
 
-const std::string kSaxpyArgs = " --grid 1024 --block 256 --arg u32:1024 --arg f32:2 --arg buf:f32:1024:iota "
-                               "--arg buf:f32:1024:zero --engine interp ";
+const std::string kSaxpyLaunch = " --grid 1024 --block 256 --arg u32:1024 --arg f32:2 --arg "
+                                 "buf:f32:1024:iota --arg buf:f32:1024:zero ";
+const std::string kSaxpyArgs = kSaxpyLaunch + "--engine interp ";
 
 /// The command must refuse, say so in one line that contains `part`, and print nothing else.
 void expect_refusal(const std::string& arguments, int status, const std::string& part) {
@@ -123,6 +126,63 @@ TEST(Command, TranslationStatisticsAreOfTheLaunchAskedFor) {
     return nlohmann::json::parse(json.out)[0]["ir_instructions"].get<int>();
   };
   EXPECT_LT(instructions(" --grid 1024 --block 64"), instructions(""));
+}
+
+TEST(Command, TranslatesAheadOfTime) {
+  const std::string path = scratch("kernels.so");
+  const Output made =
+      lanewise("translate " + kernel_file("saxpy") + " -o " + path + " --block 256 --grid 1024");
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(made.out.find("2 translations"), std::string::npos) << made.out;
+  const auto run = [](const std::string& file, const std::string& options) {
+    return nlohmann::json::parse(lanewise("run " + file + kSaxpyLaunch + "--json " + options).out);
+  };
+  const auto interpreted = run(kernel_file("saxpy"), "--engine interp");
+  EXPECT_EQ(interpreted.at("translation"), "none");
+  const auto translated = run(kernel_file("saxpy"), "");
+  EXPECT_EQ(translated.at("translation"), "new");
+  EXPECT_FALSE(translated.contains("translation_note"));
+  const auto stored = run(path, "");
+  EXPECT_EQ(stored.at("translation"), "ahead-of-time");
+  EXPECT_EQ(stored["buffers"], interpreted["buffers"]);
+  EXPECT_EQ(run(path, "--engine interp")["buffers"], interpreted["buffers"])
+      << "the interpreter takes the file, too";
+  for (const char* command : {"inspect ", "disasm ", "translate "})
+    EXPECT_EQ(lanewise(command + path).status, 0) << command;
+  expect_refusal("translate " + kernel_file("saxpy") + " -o /nowhere/x.so", 2, "/nowhere/x.so");
+  expect_refusal("translate " + kernel_file("saxpy") + " -o " + path + " --stats", 2, "--stats");
+  expect_refusal("translate " + kernel_file("saxpy") + " --simd both", 2, "--simd both");
+  std::remove(path.c_str());
+}
+
+TEST(Command, TranslatesWhatMustBeInterpretedNot) {
+  const std::string path = scratch("images.so");
+  const Output made = lanewise("translate " + kernel_file("image_ops") + " -o " + path);
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(made.out.find("left to the interpreter: image_ops"), std::string::npos) << made.out;
+  std::remove(path.c_str());
+}
+
+TEST(Command, KeepsTranslationsOnDisk) {
+  const std::string folder = scratch("cache");
+  const auto origin = [&](const std::string& environment, const std::string& options = "") {
+    const Output output =
+        lanewise("run " + kernel_file("saxpy") + kSaxpyLaunch + "--json " + options, environment);
+    EXPECT_EQ(output.status, 0) << output.err;
+    return nlohmann::json::parse(output.out).at("translation").get<std::string>();
+  };
+  const std::string allowed = "env -u LANEWISE_NO_CACHE ", here = allowed + "LANEWISE_CACHE_DIR=" + folder;
+  const std::string in_home = allowed + "LANEWISE_CACHE_DIR= XDG_CACHE_HOME=" + folder;
+  EXPECT_EQ(origin(here + " LANEWISE_NO_CACHE=1"), "new");
+  EXPECT_EQ(origin(here, "--no-cache"), "new");
+  EXPECT_EQ(origin(here), "new");
+  EXPECT_EQ(origin(here), "cache");
+  EXPECT_EQ(origin(here, "--no-cache"), "new");
+  EXPECT_EQ(origin(here, "--simd avx2 --no-specialize"), "new");
+  EXPECT_EQ(origin(in_home), "new");
+  EXPECT_EQ(origin(in_home), "cache");
+  EXPECT_TRUE(std::filesystem::is_directory(folder + "/lanewise"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Command, ArgumentsMustFitTheKernel) {

@@ -22,6 +22,7 @@ struct Options {
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   unsigned scale = 1;
   double timeout_s = 120;
+  CacheUse cache;
 };
 
 /// No filter takes everything; kernels match by substring, the rest by name.
@@ -62,7 +63,7 @@ void run_cell(const Cell& cell, const Options& options,
   for (Runner runner : kRunners) {
     if (!wanted(options.engines, name_of(runner))) continue;
     report(fmt::format("start {}\n", static_cast<int>(runner)));
-    Outcome outcome = run_case(*test, cell.path, runner, bits);
+    Outcome outcome = run_case(*test, cell.path, runner, bits, options.cache);
     std::replace(outcome.message.begin(), outcome.message.end(), '\n', ' ');
     report(fmt::format("done {} {} {} {} {}\n", static_cast<int>(runner), static_cast<int>(outcome.verdict),
                        outcome.translate_ms, outcome.run_ms, outcome.message));
@@ -126,6 +127,9 @@ int run_command_line(int argc, char** argv) {
   app.add_option("--scale", options.scale, "size of the problems; 1 suits tests")->check(CLI::PositiveNumber);
   app.add_option("--timeout", options.timeout_s, "seconds for the engines of one code object");
   app.add_option("--source", options.source, "the repository");
+  auto* cache = app.add_option("--cache", options.cache.folder, "keep translations in this folder");
+  app.add_flag("--filled", options.cache.filled, "the cache has been filled: nothing may be translated again")
+      ->needs(cache);
   CLI11_PARSE(app, argc, argv);
   auto cells = make_cells(options);
   if (cells.empty()) {

@@ -10,8 +10,10 @@ namespace {
 
 using kernels::Arg;
 
-DeviceOptions options_for(Runner runner, bool specialize) {
+DeviceOptions options_for(Runner runner, bool specialize, const CacheUse& cache) {
   DeviceOptions options;
+  options.disk_cache = !cache.folder.empty();
+  options.cache_folder = cache.folder;
   options.specialize = specialize;
   options.threads = 1; // the cases run side by side
   options.no_fallback = true;
@@ -32,8 +34,8 @@ std::string bit_difference(const std::vector<Arg>& first, const std::vector<Arg>
 }
 
 Result<std::vector<Arg>> launch(const kernels::KernelCase& test, const std::string& path, Runner runner,
-                                bool specialize, Outcome& outcome) {
-  auto device = Device::create(options_for(runner, specialize));
+                                bool specialize, const CacheUse& cache, Outcome& outcome) {
+  auto device = Device::create(options_for(runner, specialize, cache));
   if (!device) return std::move(device).error();
   auto module = device->load_file(path);
   if (!module) return std::move(module).error();
@@ -45,6 +47,8 @@ Result<std::vector<Arg>> launch(const kernels::KernelCase& test, const std::stri
   auto prepared = kernel->prepare(config);
   if (!prepared) return std::move(prepared).error();
   outcome.translate_ms = prepared->translate_ms;
+  if (cache.filled && prepared->origin == CodeOrigin::Translated)
+    return Error{ErrorCode::Internal, "translated although the cache holds a translation"};
   auto times = kernel->launch(config, memory->arguments());
   if (!times) return std::move(times).error();
   outcome.run_ms = times->wall_ms;
@@ -62,9 +66,9 @@ bool refuses(const Error& error, const Gap& gap) {
 
 /// Runs the case and sets the verdict: the expected result, with the same bits as the first engine's.
 void judge(const kernels::KernelCase& test, const std::string& path, Runner runner, bool specialize,
-           std::vector<Arg>& bits, Outcome& outcome) {
+           const CacheUse& cache, std::vector<Arg>& bits, Outcome& outcome) {
   const Gap* gap = find_gap(test.name, runner);
-  auto after = launch(test, path, runner, specialize, outcome);
+  auto after = launch(test, path, runner, specialize, cache, outcome);
   if (!after) {
     const bool known = gap && refuses(after.error(), *gap);
     outcome.verdict = known ? Verdict::Unsupported : Verdict::Error;
@@ -93,7 +97,7 @@ std::string_view name_of(Runner runner) {
 }
 
 Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runner runner,
-                 std::vector<Arg>& bits) {
+                 std::vector<Arg>& bits, const CacheUse& cache) {
   Outcome outcome;
   outcome.runner = runner;
   if (runner != Runner::Interp && !host_supports(runner == Runner::Avx512 ? Simd::Avx512 : Simd::Avx2)) {
@@ -102,11 +106,11 @@ Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runne
     return outcome;
   }
   const Gap* gap = find_gap(test.name, runner);
-  judge(test, path, runner, true, bits, outcome);
+  judge(test, path, runner, true, cache, bits, outcome);
   // The version that serves all launches must do the same.
   if (runner != Runner::Interp && outcome.verdict == Verdict::Pass) {
     Outcome general;
-    judge(test, path, runner, false, bits, general);
+    judge(test, path, runner, false, cache, bits, general);
     outcome.verdict = general.verdict;
     if (!general.message.empty()) outcome.message = "not specialized: " + general.message;
   }

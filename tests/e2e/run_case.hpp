@@ -31,9 +31,15 @@ struct Outcome {
   std::string message; ///< one line
 };
 
+/// Whether recompiled kernels go through the library's disk cache.
+struct CacheUse {
+  std::string folder;  ///< empty: no
+  bool filled = false; ///< a run before has put everything there: to translate is an error
+};
+
 /// Runs `test` from the code object at `path` by `runner` and checks it against the reference, and bit by bit
 /// against `bits`: the buffers as an earlier engine left them (filled in by the first that succeeds).
 Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runner runner,
-                 std::vector<kernels::Arg>& bits);
+                 std::vector<kernels::Arg>& bits, const CacheUse& cache);
 
 } // namespace lanewise::e2e

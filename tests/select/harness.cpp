@@ -60,10 +60,15 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   phases::Plan interleaved = plan;
   for (phases::Phase& phase : interleaved.phases) phase.interleave = 1u << (calls % 3);
   ++calls;
-  auto compiled =
-      compile(f, interleaved, {.simd = simd, .verify = true, .listing = std::getenv("LISTING") != nullptr});
+  auto compiled = compile(f, interleaved,
+                          {.simd = simd,
+                           .extras = translator::host_extras(simd),
+                           .verify = true,
+                           .listing = std::getenv("LISTING") != nullptr});
   ASSERT_TRUE(compiled) << compiled.error().message << "\n" << ir::print(f);
   if (!compiled->listing.empty()) std::fputs(compiled->listing.c_str(), stderr);
+  auto engine = translator::load(std::move(compiled->translation));
+  ASSERT_TRUE(engine) << engine.error().message;
   abi::WaveInit init;
   init.exec = input.exec;
   init.sgpr_count = static_cast<u32>(input.sgprs.size());
@@ -82,11 +87,11 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   group.gds_bytes = 8192;
   group.scratch = input.scratch.data();
   group.scratch_wave_bytes = u64{input.scratch_per_lane} * 64;
-  void* frame = std::aligned_alloc(64, compiled->engine->frame_bytes());
-  std::memset(frame, 0xa5, compiled->engine->frame_bytes());
-  compiled->engine->start(frame, init, group, 0);
+  void* frame = std::aligned_alloc(64, (*engine)->frame_bytes());
+  std::memset(frame, 0xa5, (*engine)->frame_bytes());
+  (*engine)->start(frame, init, group, 0);
   runtime::Stop stop;
-  do stop = run_wave(*compiled->engine, frame);
+  do stop = run_wave(**engine, frame);
   while (stop.reason == runtime::StopReason::Barrier);
   EXPECT_EQ(stop.reason, runtime::StopReason::End);
   std::free(frame);

@@ -1,0 +1,80 @@
+#include "tools/ahead_of_time.hpp"
+
+#include "lanewise/kernel_source.hpp"
+#include "lanewise/launch_facts.hpp"
+#include "lanewise/recompile.hpp"
+#include "lanewise/shared_object.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+
+namespace lanewise::tools {
+namespace {
+
+class Writer {
+public:
+  explicit Writer(const AheadOfTime& what) : what_(what) {}
+
+  /// Adds the versions of one kernel. What has to be interpreted is noted only.
+  Result<void> add(const abi::Kernel& kernel) {
+    std::vector<std::pair<std::string, translator::LaunchFacts>> versions = {{"", general_facts(kernel)}};
+    if (what_.shape)
+      versions.emplace_back(
+          fmt::format(".block{}", fmt::join(what_.shape->workgroup, "x")),
+          launch_facts(kernel, what_.object.target.isa, *what_.shape, steady_hidden_values()));
+    for (const translator::Simd simd : what_.simds)
+      for (const auto& [suffix, facts] : versions) {
+        const bool best = simd == what_.simds.front();
+        auto added =
+            add(kernel, kernel.name + (best ? "" : ".avx2") + suffix, translator_options(simd, facts));
+        if (!added) return added;
+      }
+    return {};
+  }
+
+  Result<std::string> write(const std::string& path) && {
+    const std::vector<u8> file = write_shared_object(*what_.object.file, std::move(table_).finish(), names_);
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+    if (!out.flush())
+      return Error{ErrorCode::Usage, fmt::format("{}: cannot write: {}", path, std::strerror(errno))};
+    return fmt::format("{}: {} translations, {} bytes\n{}", path, names_.size(), file.size(), notes_);
+  }
+
+private:
+  const AheadOfTime& what_;
+  TableWriter table_;
+  std::vector<CodeName> names_;
+  std::string notes_;
+
+  Result<void> add(const abi::Kernel& kernel, const std::string& name, const translator::Options& options) {
+    translator::Stats stats;
+    auto translation =
+        translator::translate(kernel_source(what_.object, what_.image, kernel), options, &stats);
+    if (!translation && stats.untranslated_instructions == 0)
+      return std::move(translation).error().in(kernel.name);
+    if (!translation) {
+      notes_ += fmt::format("left to the interpreter: {}\n", translation.error().message);
+      return {};
+    }
+    const u64 at = table_.add(translation_key(what_.image, kernel, options), *translation);
+    names_.push_back({name, at, translation->machine.bytes.size()});
+    return {};
+  }
+};
+
+} // namespace
+
+Result<std::string> write_ahead_of_time(const AheadOfTime& what, const std::string& path) {
+  if (!what.image.at_preferred_address())
+    return Error{ErrorCode::Internal, path + ": the address that the translations would be for is taken"};
+  Writer writer(what);
+  for (const abi::Kernel* kernel : what.kernels)
+    if (auto added = writer.add(*kernel); !added) return std::move(added).error();
+  return std::move(writer).write(path);
+}
+
+} // namespace lanewise::tools
