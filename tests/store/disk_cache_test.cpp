@@ -90,7 +90,7 @@ TEST(DiskCache, FilesUsedLongestAgoGo) {
   const TranslationKey used = example.key;
   cache.store(used, example.translation);
   const fs::path path = folder.files().front();
-  for (unsigned n = 0; n < 500; ++n) {
+  for (unsigned n = 0; n < 1000; ++n) { // 13 MB
     example.key.kernel = std::to_string(n);
     cache.store(example.key, example.translation);
     ASSERT_TRUE(cache.find(example.key));
@@ -98,7 +98,7 @@ TEST(DiskCache, FilesUsedLongestAgoGo) {
   }
   u64 total = 0;
   for (const fs::path& file : folder.files()) total += fs::file_size(file);
-  EXPECT_LE(total, u64{3} << 20); // without a look at every store
+  EXPECT_LE(total, u64{6} << 20); // looks happen at some stores, chosen by hashes that change with the build
   EXPECT_GT(total, u64{1} << 19);
   EXPECT_TRUE(cache.find(used));
 }
