@@ -3,6 +3,7 @@
 
 #include "support/bits.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +23,11 @@ public:
     raw({p, sizeof value});
   }
   /// Bytes as they are, without their number.
-  void raw(std::span<const u8> data) { bytes_.insert(bytes_.end(), data.begin(), data.end()); }
+  void raw(std::span<const u8> data) { // Not insert(): GCC 12 warns of an overflow that cannot be.
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + data.size());
+    std::copy(data.begin(), data.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
   void blob(std::span<const u8> data) {
     number(static_cast<u64>(data.size()));
     raw(data);
