@@ -29,8 +29,8 @@ void Decoding::sdwa(const OpcodeEntry& entry) {
   using F = enc::Sdwa;
   out_.form = Form::Sdwa;
   const auto pick = [this](unsigned i, enc::Field code, enc::Field scalar) {
-    const bool is_scalar = gfx9_ && take_flag(scalar);
-    vector_source(out_.src[i], take(code) + (is_scalar ? 0 : enc::kSrcVgpr0), row_->src[i], false, false);
+    const bool is_scalar = gfx9() && take_flag(scalar);
+    operand(out_.src[i], take(code) + (is_scalar ? 0 : enc::kSrcVgpr0), row_->src[i].type, OperandSet::Any);
   };
   if (!row_->src[0].present()) return; // v_nop
   pick(0, F::kSrc0, F::kS0);
@@ -41,11 +41,11 @@ void Decoding::sdwa(const OpcodeEntry& entry) {
     negate(1, entry, F::kSrc1Neg, F::kSrc1Abs);
     selector(1, F::kSrc1Sel, F::kSrc1Sext);
   }
-  if (gfx9_ && row_->encoding == Encoding::Vopc)
+  if (gfx9() && row_->encoding == Encoding::Vopc)
     return mask(out_.dst[0], take_flag(F::kSd) ? take(F::kSdst) : kVccLo);
   out_.mods.clamp = take_flag(F::kClamp);
   if (row_->encoding == Encoding::Vopc) return;
-  if (gfx9_ && row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
+  if (gfx9() && row_->has(kOmod)) out_.mods.omod = static_cast<u8>(take(F::kOmod));
   const u32 sel = take(F::kDstSel), unused = take(F::kDstUnused);
   if (sel > static_cast<u32>(SdwaSel::Dword) || unused > 2) return fail(ReservedControl);
   out_.mods.dst_sel = static_cast<SdwaSel>(sel);
@@ -91,85 +91,76 @@ void Decoding::dpp(const OpcodeEntry& entry) {
 
 // ---------------------------------------------------------------- 32 bits
 
+constexpr Extras kFirstSource{.literal = true, .lds_direct = true};
+
 /// The 32-bit form of instructions with operands out of the ordinary: lane selects, K, scalar results, none
 /// at all.
 void Decoding::odd_e32(Encoding encoding, const OpcodeEntry& entry) {
-  const OperandSpec& dst = row_->dst[0];
-  if (entry.scalar_dst)
-    operand(out_.dst[0], take(enc::kVdst), dst, OperandSet::ScalarResult);
-  else if (dst.present())
-    vgpr(out_.dst[0], take(enc::kVdst), dst);
+  if (row_->dst[0].present())
+    operand(out_.dst[0], take(enc::kVdst) + entry.dst_base, kOperandPlans[entry.dst]);
   const bool swap = row_->dst[1].cls == OperandClass::V;
   const unsigned src0 = swap || row_->src[0].present() ? take(enc::kSrc0) : 0;
-  if (swap) operand(out_.dst[1], src0, row_->dst[1], OperandSet::Vgpr);
+  if (swap) operand(out_.dst[1], src0, row_->dst[1].type, OperandSet::Vgpr);
   for (unsigned i = 0; i < 3; ++i) {
     const OperandSpec& spec = row_->src[i];
+    const OperandPlan& plan = kOperandPlans[entry.src[i]];
     switch (spec.cls) {
-    case OperandClass::VS: vector_source(out_.src[i], src0, spec, true, true); break;
-    case OperandClass::VO:
-      if (src0 == kLdsDirect)
-        lds_direct(out_.src[i], spec, true);
-      else
-        operand(out_.src[i], src0, spec, OperandSet::Vgpr);
-      break;
+    case OperandClass::VS:
+    case OperandClass::VO: operand(out_.src[i], src0, plan, kFirstSource); break;
     case OperandClass::V:
-      operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, spec,
-              OperandSet::Vgpr);
+      operand(out_.src[i], encoding == Encoding::Vop1 ? src0 : take(enc::kVsrc1) + enc::kSrcVgpr0, plan);
       break;
-    case OperandClass::VL:
-      operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), spec, OperandSet::ScalarSource);
-      break;
-    case OperandClass::K: literal(out_.src[i], spec); break;
+    case OperandClass::VL: operand(out_.src[i], i == 0 ? src0 : take(enc::kVsrc1), plan); break;
+    case OperandClass::K: literal(out_.src[i], spec.type); break;
     default: break;
     }
   }
 }
 
-template <Encoding encoding>
-void Decoding::vector_e32(const OpcodeEntry& entry) {
-  constexpr u64 opcode = encoding == Encoding::Vop2   ? enc::bits_of(enc::kVop2Prefix, enc::kVop2Op)
-                         : encoding == Encoding::Vop1 ? enc::bits_of(enc::kVop1Prefix, enc::kVop1Op)
-                                                      : enc::bits_of(enc::kVopcPrefix, enc::kVopcOp);
-  constexpr u64 plain = opcode | enc::kSrc0.mask() | (encoding == Encoding::Vopc ? 0 : enc::kVdst.mask()) |
-                        (encoding == Encoding::Vop1 ? 0 : enc::kVsrc1.mask());
-  if (!begin(entry, encoding, 1, opcode)) return;
-  const unsigned src0 = at(enc::kSrc0);
-  const bool extended = src0 - enc::kSrcSdwa <= 1 && gfx8_ && (entry.has_dpp || row_->src[0].present());
-  if (!entry.plain && !extended) return odd_e32(encoding, entry);
-  if (entry.plain) [[likely]] {
-    used_ = plain;
-    if constexpr (encoding == Encoding::Vopc)
-      implicit_vcc(out_.dst[0]);
-    else
-      vgpr(out_.dst[0], at(enc::kVdst), row_->dst[0]);
-    if (entry.vcc_out) implicit_vcc(out_.dst[1]);
-    if (entry.vcc_in) implicit_vcc(out_.src[2]);
-    if (!extended) {
-      vector_source(out_.src[0], src0, row_->src[0], true, true);
-      if constexpr (encoding != Encoding::Vop1) vgpr(out_.src[1], at(enc::kVsrc1), row_->src[1]);
-      return;
-    }
-  }
-  if (src0 == enc::kSrcSdwa ? !entry.has_sdwa : !entry.has_dpp) return fail(UnknownForm);
-  dwords_ = 2;
-  used_ |= enc::kSrc0.mask();
+/// The 32-bit form with a second dword for SDWA or DPP.
+void Decoding::extended_e32(const OpcodeEntry& entry) {
+  const bool is_sdwa = at(enc::kSrc0) == enc::kSrcSdwa;
+  if (is_sdwa ? !entry.has_sdwa : !entry.has_dpp) return fail(UnknownForm);
+  used_ = (used_ & 0xffffffff) | enc::kSrc0.mask();
+  out_.size = 8;
   if (code_.size() < 2) return fail(Truncated);
-  return src0 == enc::kSrcSdwa ? sdwa(entry) : dpp(entry);
+  return is_sdwa ? sdwa(entry) : dpp(entry);
 }
 
-void Decoding::vop1() { vector_e32<Encoding::Vop1>(map_.vop1[at(enc::kVop1Op)]); }
-void Decoding::vop2() { vector_e32<Encoding::Vop2>(map_.vop2[at(enc::kVop2Op)]); }
-void Decoding::vopc() { vector_e32<Encoding::Vopc>(map_.vopc[at(enc::kVopcOp)]); }
+template <Encoding encoding>
+void Decoding::vector_e32(const OpcodeEntry& entry) {
+  if (!begin(entry, 1)) return;
+  const unsigned src0 = at(enc::kSrc0);
+  const bool extended = src0 - enc::kSrcSdwa <= 1 && gfx8() && (entry.has_dpp || row_->src[0].present());
+  if (!entry.plain) [[unlikely]]
+    return extended ? extended_e32(entry) : odd_e32(encoding, entry);
+  if constexpr (encoding == Encoding::Vopc)
+    implicit_vcc(out_.dst[0]);
+  else
+    vgpr(out_.dst[0], at(enc::kVdst), kOperandPlans[entry.dst]);
+  if constexpr (encoding == Encoding::Vop2) {
+    if (entry.vcc_out) implicit_vcc(out_.dst[1]);
+    if (entry.vcc_in) implicit_vcc(out_.src[2]);
+  }
+  if (extended) [[unlikely]]
+    return extended_e32(entry);
+  operand(out_.src[0], src0, kOperandPlans[entry.src[0]], kFirstSource);
+  if constexpr (encoding != Encoding::Vop1) vgpr(out_.src[1], at(enc::kVsrc1), kOperandPlans[entry.src[1]]);
+}
+
+void Decoding::vop1() { vector_e32<Encoding::Vop1>(map().vop1[at(enc::kVop1Op)]); }
+void Decoding::vop2() { vector_e32<Encoding::Vop2>(map().vop2[at(enc::kVop2Op)]); }
+void Decoding::vopc() { vector_e32<Encoding::Vopc>(map().vopc[at(enc::kVopcOp)]); }
 
 // ---------------------------------------------------------------- 64 bits
 
 constexpr enc::Field kVop3Src[3] = {enc::Vop3::kSrc0, enc::Vop3::kSrc1, enc::Vop3::kSrc2};
 
-void Decoding::vop3_modifiers(const OpcodeEntry& entry, bool vop3b) {
+void Decoding::vop3_modifiers(const OpcodeEntry& entry) {
   using F = enc::Vop3;
-  const u64 word = word_ & entry.vop3_modifiers;
-  used_ |= entry.vop3_modifiers;
+  const u64 word = word_ & entry.modifiers;
   if (word == 0) return;
+  const bool vop3b = entry.vcc_out; // has a scalar result in the place of abs, before gfx8 of clamp
   const unsigned neg = F::kNeg.get(word), abs = vop3b ? 0 : F::kAbs.get(word);
   const unsigned floats = neg & entry.float_sources, sext = neg & entry.sext_sources;
   for (unsigned i = 0; i < 3; ++i) {
@@ -178,7 +169,7 @@ void Decoding::vop3_modifiers(const OpcodeEntry& entry, bool vop3b) {
     out_.src[i].sext = sext >> i & 1;
   }
   out_.mods.omod = static_cast<u8>(F::kOmod.get(word));
-  if (gfx8_) {
+  if (gfx8()) {
     out_.mods.clamp = F::kClampGfx8.get(word);
     out_.mods.op_sel = static_cast<u8>(row_->has(kOpSel) ? F::kOpSel.get(word) : 0);
   } else if (!vop3b) {
@@ -195,12 +186,12 @@ void Decoding::interpolation_e64(const OpcodeEntry& entry) {
   // The sources sit one field higher than their slots.
   const unsigned code = take(F::kSrc1);
   if (row_->src[0].cls != OperandClass::Imm)
-    operand(out_.src[0], code, row_->src[0], OperandSet::Vgpr);
+    operand(out_.src[0], code, row_->src[0].type, OperandSet::Vgpr);
   else if (code > 2)
     return fail(ReservedSource);
   else
     immediate(out_.src[0], code, row_->src[0]);
-  if (row_->src[1].present()) vector_source(out_.src[1], take(F::kSrc2), row_->src[1], false, false);
+  if (row_->src[1].present()) operand(out_.src[1], take(F::kSrc2), row_->src[1].type, OperandSet::Any);
   for (u8 i = 0; i < 2; ++i)
     negate(i, entry, enc::bit(F::kNeg, static_cast<u8>(i + 1)), enc::bit(F::kAbs, static_cast<u8>(i + 1)));
   if (row_->has(kClamp)) out_.mods.clamp = take_flag(F::kClampGfx8);
@@ -209,50 +200,41 @@ void Decoding::interpolation_e64(const OpcodeEntry& entry) {
 
 void Decoding::swap_e64() {
   vgpr(out_.dst[0], take(enc::Vop3::kVdst), row_->dst[0]);
-  operand(out_.dst[1], take(enc::Vop3::kSrc0), row_->dst[1], OperandSet::Vgpr);
+  operand(out_.dst[1], take(enc::Vop3::kSrc0), row_->dst[1].type, OperandSet::Vgpr);
+}
+
+/// The 64-bit form of instructions whose sources are not in the usual fields.
+void Decoding::odd_e64(const OpcodeEntry& entry) {
+  if (row_->has(kInterp)) return interpolation_e64(entry);
+  if (row_->dst[1].present()) return swap_e64();
 }
 
 void Decoding::vop3() {
   using F = enc::Vop3;
-  const enc::Field op = gfx8_ ? F::kOpGfx8 : F::kOpGfx6;
-  const OpcodeEntry& entry = map_.vop3[at(op)];
-  if (!begin(entry, Encoding::Vop3, 2, enc::bits_of(F::kPrefix, op))) return;
-  if (entry.num_sources == 0) return row_->dst[1].present() ? swap_e64() : void(); // v_nop, v_clrexcp
-  if (row_->has(kInterp)) return interpolation_e64(entry);
-  constexpr u64 fields[4] = {0, F::kSrc0.mask(), F::kSrc0.mask() | F::kSrc1.mask(),
-                             F::kSrc0.mask() | F::kSrc1.mask() | F::kSrc2.mask()};
-  used_ |= fields[entry.num_sources];
-  if (row_->dst[0].present()) {
-    used_ |= F::kVdst.mask();
-    if (entry.scalar_dst)
-      operand(out_.dst[0], at(F::kVdst), row_->dst[0], OperandSet::ScalarResult);
-    else
-      vgpr(out_.dst[0], at(F::kVdst), row_->dst[0]);
-  }
-  if (entry.vcc_out) mask(out_.dst[1], take(F::kSdst));
-  const unsigned src0 = at(F::kSrc0);
-  if (src0 == kLdsDirect) [[unlikely]]
-    lds_direct(out_.src[0], row_->src[0], row_->src[0].cls != OperandClass::VL);
-  else
-    operand(out_.src[0], src0, row_->src[0], entry.vop3_sets[0]);
-  if (entry.num_sources > 1) operand(out_.src[1], at(F::kSrc1), row_->src[1], entry.vop3_sets[1]);
-  if (entry.num_sources > 2) operand(out_.src[2], at(F::kSrc2), row_->src[2], entry.vop3_sets[2]);
-  vop3_modifiers(entry, entry.vcc_out);
+  const OpcodeEntry& entry = map().vop3[at(gfx8() ? F::kOpGfx8 : F::kOpGfx6)];
+  if (!begin(entry, 2)) return;
+  if (!entry.plain) [[unlikely]]
+    return odd_e64(entry);
+  operand(out_.dst[0], at(F::kVdst) + entry.dst_base, kOperandPlans[entry.dst]);
+  if (entry.vcc_out) mask(out_.dst[1], at(F::kSdst));
+  operand(out_.src[0], at(F::kSrc0), kOperandPlans[entry.src[0]], {.lds_direct = true});
+  operand(out_.src[1], at(F::kSrc1), kOperandPlans[entry.src[1]]);
+  operand(out_.src[2], at(F::kSrc2), kOperandPlans[entry.src[2]]);
+  vop3_modifiers(entry);
 }
 
 /// A source of v_mad_mix / v_fma_mix is f16 or f32 as op_sel_hi says, and so are its constants.
 void Decoding::mixed_source(unsigned i, unsigned code) {
-  OperandSpec spec = row_->src[i];
-  if (out_.mods.op_sel_hi >> i & 1) spec.type = OperandType::F16;
+  const bool half = out_.mods.op_sel_hi >> i & 1;
   Operand& out = out_.src[i];
-  vector_source(out, code, spec, false, i == 0);
+  operand(out, code, half ? OperandType::F16 : row_->src[i].type, OperandSet::Any, {.lds_direct = i == 0});
   out.neg = take_flag(enc::bit(enc::Vop3p::kNeg, static_cast<u8>(i)));
   out.abs = take_flag(enc::bit(enc::Vop3p::kNegHi, static_cast<u8>(i)));
 }
 
 void Decoding::vop3p() {
   using F = enc::Vop3p;
-  if (!begin(map_.vop3p[at(F::kOp)], Encoding::Vop3p, 2, enc::bits_of(F::kPrefix, F::kOp))) return;
+  if (!begin(map().vop3p[at(F::kOp)], 2)) return;
   const u8 count = row_->src[2].present() ? 3 : 2;
   const auto list = [&](enc::Field field) { return static_cast<u8>(take(enc::Field{field.lo, count})); };
   out_.mods.op_sel = list(F::kOpSel);
@@ -267,7 +249,7 @@ void Decoding::vop3p() {
     if (mixed) {
       mixed_source(i, code);
     } else {
-      vector_source(out_.src[i], code, row_->src[i], false, i == 0);
+      operand(out_.src[i], code, row_->src[i].type, OperandSet::Any, {.lds_direct = i == 0});
       out_.src[i].neg = neg >> i & 1;
     }
   }
@@ -276,7 +258,7 @@ void Decoding::vop3p() {
 
 void Decoding::vintrp() {
   using F = enc::Vintrp;
-  if (!begin(map_.vintrp[at(F::kOp)], Encoding::Vintrp, 1, enc::bits_of(F::kPrefixGfx6, F::kOp))) return;
+  if (!begin(map().vintrp[at(F::kOp)], 1)) return;
   out_.mods.attr = static_cast<u8>(take(F::kAttr));
   out_.mods.attr_chan = static_cast<u8>(take(F::kAttrChan));
   vgpr(out_.dst[0], take(F::kVdst), row_->dst[0]);

@@ -11,105 +11,98 @@
 
 namespace lanewise::isa {
 namespace detail {
-namespace {
 
-/// In the table of formats: the bits select none.
-constexpr auto kNoFormat = static_cast<Encoding>(0xff);
-
-/// The format that the uppermost nine bits of the first dword select.
-constexpr Encoding format_of(Target target, unsigned top9) {
-  const u32 first = top9 << 23;
-  const bool gfx8 = target >= Target::gfx803;
-  if (enc::kVop1Prefix.matches(first)) return Encoding::Vop1;
-  if (enc::kVopcPrefix.matches(first)) return Encoding::Vopc;
-  if (enc::kVop2Prefix.matches(first)) return Encoding::Vop2;
-  if (enc::kSop1Prefix.matches(first)) return Encoding::Sop1;
-  if (enc::kSopcPrefix.matches(first)) return Encoding::Sopc;
-  if (enc::kSoppPrefix.matches(first)) return Encoding::Sopp;
-  if (enc::kSopkPrefix.matches(first)) return Encoding::Sopk;
-  if (enc::kSop2Prefix.matches(first)) return Encoding::Sop2;
-  if (target >= Target::gfx900 && enc::Vop3p::kPrefix.matches(first)) return Encoding::Vop3p;
-  if (enc::Vop3::kPrefix.matches(first)) return Encoding::Vop3;
-  if (enc::Ds::kPrefix.matches(first)) return Encoding::Ds;
-  if (enc::Buffer::kMubufPrefix.matches(first)) return Encoding::Mubuf;
-  if (enc::Buffer::kMtbufPrefix.matches(first)) return Encoding::Mtbuf;
-  if (enc::Mimg::kPrefix.matches(first)) return Encoding::Mimg;
-  if (target >= Target::gfx700 && enc::Flat::kPrefix.matches(first)) return Encoding::Flat;
-  if (gfx8 ? enc::Smem::kPrefix.matches(first) : enc::Smrd::kPrefix.matches(first)) return Encoding::Smem;
-  if ((gfx8 ? enc::Exp::kPrefixGfx8 : enc::Exp::kPrefixGfx6).matches(first)) return Encoding::Exp;
-  if ((gfx8 ? enc::Vintrp::kPrefixGfx8 : enc::Vintrp::kPrefixGfx6).matches(first)) return Encoding::Vintrp;
-  return kNoFormat;
-}
-
-constexpr auto kFormats = [] {
-  std::array<std::array<Encoding, 512>, kNumTargets> all{};
-  for (unsigned t = 0; t < kNumTargets; ++t)
-    for (unsigned top9 = 0; top9 < 512; ++top9) all[t][top9] = format_of(static_cast<Target>(t), top9);
-  return all;
-}();
-
-} // namespace
-
-DecodeStatus Decoding::why_refused(unsigned code, const OperandSpec& spec) const {
-  const SourceCode& info = codes_[code & 511];
+DecodeStatus Decoding::why_refused(unsigned code, const OperandPlan& plan, const SourceCode& info) {
   if (code == enc::kSrcLiteral) return LiteralNotAllowed;
   if (code == kLdsDirect) return LdsDirectMisplaced;
-  if (info.kind == OperandKind::None) return code < enc::kSrcInlineZero ? ReservedRegister : ReservedSource;
-  if (info.allows & allow_dwords(spec.dwords)) return ReservedSource;
-  return info.kind == OperandKind::Sgpr && (code & tuple_alignment(spec.dwords)) ? MisalignedScalar
-                                                                                 : RegisterRange;
+  if (info.kind() == OperandKind::None) return code < enc::kSrcInlineZero ? ReservedRegister : ReservedSource;
+  if (!(info.forbids & allow_dwords(plan.dwords))) return ReservedSource;
+  return info.kind() == OperandKind::Sgpr && (code & tuple_alignment(plan.dwords)) ? MisalignedScalar
+                                                                                   : RegisterRange;
 }
 
-void Decoding::lds_direct(Operand& out, const OperandSpec& spec, bool allowed) {
-  if (!allowed || spec.dwords > 1) return fail(LdsDirectMisplaced);
-  out.kind = OperandKind::Special;
-  out.type = spec.type;
-  out.dwords = 1;
-  out.index = kLdsDirect;
+void Decoding::special(Operand& out, unsigned code, const OperandPlan& plan, Extras extras,
+                       const SourceCode& info) {
+  const bool takes_constants = plan.set == OperandSet::ScalarSource || plan.set == OperandSet::Any;
+  if (code == enc::kSrcLiteral && extras.literal && takes_constants) return literal(out, plan.type);
+  if (code != kLdsDirect || !extras.lds_direct || plan.set == OperandSet::ScalarSource || plan.dwords > 1)
+    return fail(why_refused(code, plan, info));
+  out = {.kind = OperandKind::Special, .type = plan.type, .dwords = 1, .index = kLdsDirect};
 }
 
-void Decoding::literal(Operand& out, const OperandSpec& spec) {
-  if (!has_literal_) {
-    has_literal_ = true;
-    ++dwords_;
-  }
-  if (code_.size() < dwords_) return fail(Truncated);
-  out.kind = OperandKind::Literal;
-  out.type = spec.type;
-  out.index = enc::kSrcLiteral;
-  out.value = literal_constant(code_[dwords_ - 1], spec.type);
+/// All operands that say literal share the dword behind the first, since only 32-bit formats have literals.
+void Decoding::literal(Operand& out, OperandType type) {
+  if (code_.size() < 2) return fail(Truncated);
+  out_.size = 8;
+  out = {.kind = OperandKind::Literal,
+         .type = type,
+         .index = enc::kSrcLiteral,
+         .value = literal_constant(code_[1], type)};
 }
 
-inline DecodeStatus Decoding::run() {
-  if (code_.empty()) return Truncated;
-  const u32 first = code_[0];
-  word_ = code_.size() > 1 ? first | u64{code_[1]} << 32 : first;
-  switch (kFormats[static_cast<unsigned>(target_)][first >> 23]) {
-  case Encoding::Sop2: sop2(); break;
-  case Encoding::Sop1: sop1(); break;
-  case Encoding::Sopk: sopk(); break;
-  case Encoding::Sopc: sopc(); break;
-  case Encoding::Sopp: sopp(); break;
-  case Encoding::Smem: gfx8_ ? smem() : smrd(); break;
-  case Encoding::Vop2: vop2(); break;
-  case Encoding::Vop1: vop1(); break;
-  case Encoding::Vopc: vopc(); break;
-  case Encoding::Vop3: vop3(); break;
-  case Encoding::Vop3p: vop3p(); break;
-  case Encoding::Vintrp: vintrp(); break;
-  case Encoding::Ds: ds(); break;
-  case Encoding::Mubuf: mubuf(); break;
-  case Encoding::Mtbuf: mtbuf(); break;
-  case Encoding::Mimg: mimg(); break;
-  case Encoding::Flat: flat(); break;
-  case Encoding::Exp: exp(); break;
-  default: return UnknownEncoding;
-  }
-  if (status_ == Ok) check_reserved();
-  out_.size = static_cast<u8>(4 * dwords_);
-  return status_;
+namespace {
+
+using Decoder = DecodeStatus (*)(std::span<const u32> code, u64 word, Inst& out);
+
+template <void (Decoding::*format)()>
+[[gnu::noinline, gnu::cold]] DecodeStatus run_carefully(Target target, std::span<const u32> code, u64 word,
+                                                        Inst& out) {
+  Decoding decoding(target, code, word, out, true);
+  (decoding.*format)();
+  return decoding.status();
 }
 
+/// One function per target, whose tables thus have fixed addresses.
+template <Target target, void (Decoding::*format)()>
+[[gnu::flatten]] DecodeStatus run(std::span<const u32> code, u64 word, Inst& out) {
+  Decoding decoding(target, code, word, out, false);
+  (decoding.*format)();
+  return decoding.all_well() ? Ok : run_carefully<format>(target, code, word, out);
+}
+
+DecodeStatus no_format(std::span<const u32>, u64, Inst&) { return UnknownEncoding; }
+
+/// The function that decodes what the uppermost nine bits of the first dword select.
+template <Target target>
+constexpr Decoder decoder_of(unsigned top9) {
+  const u32 first = top9 << 23;
+  const bool gfx8 = target >= Target::gfx803;
+  if (enc::kVop1Prefix.matches(first)) return run<target, &Decoding::vop1>;
+  if (enc::kVopcPrefix.matches(first)) return run<target, &Decoding::vopc>;
+  if (enc::kVop2Prefix.matches(first)) return run<target, &Decoding::vop2>;
+  if (enc::kSop1Prefix.matches(first)) return run<target, &Decoding::sop1>;
+  if (enc::kSopcPrefix.matches(first)) return run<target, &Decoding::sopc>;
+  if (enc::kSoppPrefix.matches(first)) return run<target, &Decoding::sopp>;
+  if (enc::kSopkPrefix.matches(first)) return run<target, &Decoding::sopk>;
+  if (enc::kSop2Prefix.matches(first)) return run<target, &Decoding::sop2>;
+  if (target >= Target::gfx900 && enc::Vop3p::kPrefix.matches(first)) return run<target, &Decoding::vop3p>;
+  if (enc::Vop3::kPrefix.matches(first)) return run<target, &Decoding::vop3>;
+  if (enc::Ds::kPrefix.matches(first)) return run<target, &Decoding::ds>;
+  if (enc::Buffer::kMubufPrefix.matches(first)) return run<target, &Decoding::mubuf>;
+  if (enc::Buffer::kMtbufPrefix.matches(first)) return run<target, &Decoding::mtbuf>;
+  if (enc::Mimg::kPrefix.matches(first)) return run<target, &Decoding::mimg>;
+  if (target >= Target::gfx700 && enc::Flat::kPrefix.matches(first)) return run<target, &Decoding::flat>;
+  if (gfx8 && enc::Smem::kPrefix.matches(first)) return run<target, &Decoding::smem>;
+  if (!gfx8 && enc::Smrd::kPrefix.matches(first)) return run<target, &Decoding::smrd>;
+  if ((gfx8 ? enc::Exp::kPrefixGfx8 : enc::Exp::kPrefixGfx6).matches(first))
+    return run<target, &Decoding::exp>;
+  if ((gfx8 ? enc::Vintrp::kPrefixGfx8 : enc::Vintrp::kPrefixGfx6).matches(first))
+    return run<target, &Decoding::vintrp>;
+  return no_format;
+}
+
+template <Target target>
+constexpr std::array<Decoder, 512> decoders() {
+  std::array<Decoder, 512> all{};
+  for (unsigned top9 = 0; top9 < all.size(); ++top9) all[top9] = decoder_of<target>(top9);
+  return all;
+}
+
+constexpr std::array<std::array<Decoder, 512>, kNumTargets> kDecoders = {
+    decoders<Target::gfx600>(), decoders<Target::gfx700>(), decoders<Target::gfx803>(),
+    decoders<Target::gfx900>(), decoders<Target::gfx906>()};
+
+} // namespace
 } // namespace detail
 
 using enum DecodeStatus;
@@ -133,9 +126,12 @@ void reset(Inst& out) {
 
 } // namespace
 
-[[gnu::flatten]] DecodeStatus decode(Target target, std::span<const u32> code, Inst& out) {
+DecodeStatus decode(Target target, std::span<const u32> code, Inst& out) {
+  if (code.empty()) return Truncated;
   reset(out);
-  return detail::Decoding(target, code, out).run();
+  const u32 first = code[0];
+  const u64 word = code.size() > 1 ? first | u64{code[1]} << 32 : first;
+  return detail::kDecoders[static_cast<unsigned>(target)][first >> 23](code, word, out);
 }
 
 Result<Inst> decode(Target target, std::span<const u8> bytes) {

@@ -15,28 +15,36 @@ namespace lanewise::isa::detail {
 
 using enum DecodeStatus;
 
-/// The first eight bytes of an Operand, written at once: kind, type, dwords, no modifiers, sel = DWORD.
-struct OperandHead {
-  u64 bits;
-  constexpr explicit OperandHead(const OperandSpec& spec)
-      : bits(u64{static_cast<u8>(spec.type)} << 8 | u64{spec.dwords} << 16 |
-             u64{static_cast<u8>(SdwaSel::Dword)} << 48) {}
-};
+static_assert(offsetof(Inst, op) == 0 && offsetof(Inst, encoding) == 2 && offsetof(Inst, form) == 3 &&
+              offsetof(Inst, size) == 4 && sizeof(InstHead) == offsetof(Inst, dst));
 static_assert(offsetof(Operand, kind) == 0 && offsetof(Operand, type) == 1 &&
               offsetof(Operand, dwords) == 2 && offsetof(Operand, sel) == 6 &&
-              offsetof(Operand, index) == 8 && std::endian::native == std::endian::little);
+              sizeof(OperandPlan::head) == offsetof(Operand, index) &&
+              std::endian::native == std::endian::little);
+
+/// What an operand field may hold besides the codes of kSourceCodes.
+struct Extras {
+  bool literal = false, lds_direct = false;
+};
 
 /// The words, and the instruction being filled in. Every step reports through `status_`; the first failure
-/// stays. Hidden, because the compiler may not inline what a shared library could replace.
+/// stays.
+///
+/// A first decoding only gathers in `refused_` that an operand was more than a look-up: it is straight code
+/// without calls, whose state stays in registers. If there was any, or a failure, a second decoding, a
+/// careful one, takes the same steps again and attends to it. About one instruction in twenty has a literal.
+///
+/// Hidden, because the compiler may not inline what a shared library could replace.
 class [[gnu::visibility("hidden")]] Decoding {
 public:
-  Decoding(Target target, std::span<const u32> code, Inst & out)
-      : target_(target), gfx8_(target >= Target::gfx803), gfx9_(target >= Target::gfx900), code_(code),
-        map_(opcode_map(target)), codes_(kSourceCodes[static_cast<unsigned>(target)]), out_(out) {}
+  Decoding(Target target, std::span<const u32> code, u64 word, Inst & out, bool careful)
+      : target_(target), careful_(careful), code_(code), out_(out), word_(word) {}
 
-  DecodeStatus run();
+  [[nodiscard]] bool all_well() const { return ((word_ & ~used_) | refused_) == 0 && status_ == Ok; }
+  [[nodiscard]] DecodeStatus status() const {
+    return status_ == Ok && (word_ & ~used_) ? ReservedBits : status_;
+  }
 
-private:
   // One function per microcode format.
   void sop2();
   void sop1();
@@ -58,17 +66,19 @@ private:
   void flat();
   void exp();
 
-  /// Looks the opcode up and starts the instruction; false when there is nothing to decode. `fixed` are the
-  /// bits that every instruction of the format uses: prefix, opcode, and the fields that are read without
-  /// take().
-  bool begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords, u64 fixed);
+private:
+  [[nodiscard]] bool gfx8() const { return target_ >= Target::gfx803; }
+  [[nodiscard]] bool gfx9() const { return target_ >= Target::gfx900; }
+  [[nodiscard]] const OpcodeMap& map() const { return opcode_map(target_); }
+
+  /// Starts the instruction; false when there is nothing to decode.
+  bool begin(const OpcodeEntry& entry, unsigned dwords);
   void fail(DecodeStatus status) {
     if (status_ == Ok) status_ = status;
   }
 
-  // Fields. What an instruction does not take must be zero in the end (check_reserved). Formats that are
-  // common read their fields with at() and name them in begin(), because a chain of updates of used_ would
-  // cost more than all else.
+  // Fields. What an instruction does not take must be zero in the end. The opcode's entry says which
+  // bits most formats use, to be read with at(): a chain of updates of used_ costs.
   u32 at(enc::Field field) const { return field.get(word_); }
   u32 take(enc::Field field) {
     used_ |= field.mask();
@@ -79,116 +89,110 @@ private:
     used_ |= field.mask();
     return field.get_signed(word_);
   }
-  void check_reserved();
 
-  // Operands. `code` is a value of the 9-bit source field; VGPR fields of 8 bits go through vgpr().
-  void operand(Operand & out, unsigned code, const OperandSpec& spec, OperandSet set);
-  void vgpr(Operand & out, unsigned index, const OperandSpec& spec) {
-    operand(out, index + enc::kSrcVgpr0, spec, OperandSet::Vgpr);
+  // Operands. `code` is a value of the 9-bit source field.
+  void operand(Operand & out, unsigned code, const OperandPlan& plan, Extras extras = {});
+  void operand(Operand & out, unsigned code, OperandType type, OperandSet set, Extras extras = {}) {
+    operand(out, code, kOperandPlans[plan_of(set, type)], extras);
   }
+  /// What only vector registers or only scalar registers may stand in; `index` is an 8-bit field.
+  void vgpr(Operand & out, unsigned index, const OperandPlan& plan) {
+    vgpr(out, index, plan.head, plan.dwords);
+  }
+  void vgpr(Operand & out, unsigned index, const OperandSpec& spec);
+  void vgpr(Operand & out, unsigned index, u64 head, unsigned dwords);
+  void sgpr(Operand & out, unsigned code, const OperandPlan& plan);
   void sgpr(Operand & out, unsigned code, const OperandSpec& spec) {
-    operand(out, code, spec, OperandSet::Sgpr);
+    sgpr(out, code, kOperandPlans[plan_of(OperandSet::Sgpr, spec.type)]);
   }
-  void mask(Operand & out, unsigned code) { operand(out, code, kMaskSpec, OperandSet::ScalarResult); }
+  void mask(Operand & out, unsigned code) { operand(out, code, OperandType::Mask, OperandSet::ScalarResult); }
   void implicit_vcc(Operand & out) { out = kVccOperand; }
-  /// A source of the scalar ALU, or of a vector instruction that has no room for a literal.
-  void scalar_source(Operand & out, unsigned code, const OperandSpec& spec, bool literal_allowed);
-  /// A source of a vector instruction; only the first may be lds_direct.
-  void vector_source(Operand & out, unsigned code, const OperandSpec& spec, bool literal_allowed, bool first);
-  void lds_direct(Operand & out, const OperandSpec& spec, bool allowed);
-  void literal(Operand & out, const OperandSpec& spec);
+  /// What is more than a look-up: literals, lds_direct, and codes that are refused.
+  void special(Operand & out, unsigned code, const OperandPlan& plan, Extras extras, const SourceCode& info);
+  static DecodeStatus why_refused(unsigned code, const OperandPlan& plan, const SourceCode& info);
+  void literal(Operand & out, OperandType type);
   void immediate(Operand & out, i64 value, const OperandSpec& spec);
-  void simm16(Operand & out, const OperandSpec& spec);
-  DecodeStatus why_refused(unsigned code, const OperandSpec& spec) const;
 
   // Shared pieces of the vector ALU.
   template <Encoding encoding>
   void vector_e32(const OpcodeEntry& entry);
   void odd_e32(Encoding encoding, const OpcodeEntry& entry);
+  void extended_e32(const OpcodeEntry& entry);
+  void odd_e64(const OpcodeEntry& entry);
   void swap_e64();
   void sdwa(const OpcodeEntry& entry);
   void dpp(const OpcodeEntry& entry);
   void selector(unsigned i, enc::Field sel, enc::Field sext);
   void negate(unsigned i, const OpcodeEntry& entry, enc::Field neg, enc::Field abs);
-  void vop3_modifiers(const OpcodeEntry& entry, bool vop3b);
+  void vop3_modifiers(const OpcodeEntry& entry);
   void interpolation_e64(const OpcodeEntry& entry);
   void mixed_source(unsigned i, unsigned code);
 
   // Shared pieces of vector memory.
-  void buffer_operands();
+  void buffer_operands(const OpcodeEntry& entry, enc::Field slc);
   void buffer_data(Operand & out, OperandSpec spec, bool extra);
-  unsigned d16_dwords(unsigned components) const { return gfx9_ ? (components + 1) / 2 : components; }
+  unsigned d16_dwords(unsigned components) const { return gfx9() ? (components + 1) / 2 : components; }
   /// Whether an atomic or load writes its result register.
   bool returns() const { return row_->memory.atomic == Atomic::None || out_.mods.glc; }
 
   static constexpr Operand kVccOperand{
       .kind = OperandKind::Sgpr, .type = OperandType::Mask, .dwords = 2, .index = kVccLo};
-  static constexpr OperandSpec kMaskSpec{.cls = OperandClass::M, .type = OperandType::Mask, .dwords = 2};
 
   const Target target_;
-  const bool gfx8_, gfx9_;
+  const bool careful_;
   const std::span<const u32> code_;
-  const OpcodeMap& map_;
-  const std::array<SourceCode, 512>& codes_;
   Inst& out_;
-  u64 word_ = 0;
-  u64 used_ = 0; ///< bits of word_ that mean something
+  const u64 word_;  ///< the first two dwords
+  u64 used_ = 0;    ///< bits of word_ that mean something
+  u32 refused_ = 0; ///< what operands need and do not get
   const Row* row_ = nullptr;
   DecodeStatus status_ = Ok;
-  bool has_literal_ = false;
-  unsigned dwords_ = 1; ///< consumed so far
 };
 
-inline void Decoding::operand(Operand& out, unsigned code, const OperandSpec& spec, OperandSet set) {
-  const SourceCode& info = codes_[code & 511];
-  const u64 head = (OperandHead(spec).bits & info.head_mask) | static_cast<u64>(info.kind);
+inline void Decoding::operand(Operand& out, unsigned code, const OperandPlan& plan, Extras extras) {
+  const SourceCode& info = kSourceCodes[static_cast<unsigned>(target_)][code & 511];
+  const u64 head = plan.head & info.head_mask;
   std::memcpy(static_cast<void*>(&out), &head, sizeof head);
   out.index = info.index;
-  out.value = kInlineValues[info.constant].at_width[kInlineWidths[static_cast<u8>(spec.type)]];
-  const u32 needed = allow_dwords(spec.dwords) | allow_set(set);
-  if ((info.allows & needed) != needed) [[unlikely]]
-    fail(why_refused(code, spec));
+  out.value = kInlineValues[unsigned{info.first_value} + plan.width];
+  refused_ |= plan.needs & info.forbids;
+  if (careful_ && (plan.needs & info.forbids)) special(out, code, plan, extras, info);
 }
 
-inline void Decoding::scalar_source(Operand& out, unsigned code, const OperandSpec& spec,
-                                    bool literal_allowed) {
-  if (code == enc::kSrcLiteral) [[unlikely]]
-    return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
-  operand(out, code, spec, OperandSet::ScalarSource);
+inline void Decoding::vgpr(Operand& out, unsigned index, u64 head, unsigned dwords) {
+  std::memcpy(static_cast<void*>(&out), &head, sizeof head);
+  out.index = static_cast<u16>(index);
+  if (index + dwords > 256) [[unlikely]]
+    fail(RegisterRange);
 }
 
-inline void Decoding::vector_source(Operand& out, unsigned code, const OperandSpec& spec,
-                                    bool literal_allowed, bool first) {
-  if (code - kLdsDirect <= 1) [[unlikely]] {
-    if (code == kLdsDirect) return lds_direct(out, spec, first);
-    return literal_allowed ? literal(out, spec) : fail(LiteralNotAllowed);
-  }
-  operand(out, code, spec, OperandSet::Any);
+inline void Decoding::vgpr(Operand& out, unsigned index, const OperandSpec& spec) {
+  vgpr(out, index, operand_head(OperandKind::Vgpr, spec.type, spec.dwords), spec.dwords);
 }
 
-inline bool Decoding::begin(const OpcodeEntry& entry, Encoding encoding, unsigned dwords, u64 fixed) {
+inline void Decoding::sgpr(Operand& out, unsigned code, const OperandPlan& plan) {
+  const SourceCode& info = kSourceCodes[static_cast<unsigned>(target_)][code & 511];
+  std::memcpy(static_cast<void*>(&out), &plan.head, sizeof plan.head);
+  out.index = static_cast<u16>(code);
+  refused_ |= plan.needs & info.forbids;
+  if (careful_ && (plan.needs & info.forbids)) fail(why_refused(code, plan, info));
+}
+
+inline bool Decoding::begin(const OpcodeEntry& entry, unsigned dwords) {
   if (!entry.present()) [[unlikely]] {
     fail(UnknownOpcode);
     return false;
   }
-  dwords_ = dwords;
-  used_ = fixed;
+  used_ = entry.used;
   if (code_.size() < dwords) [[unlikely]] {
     fail(Truncated);
     return false;
   }
-  row_ = &row_of(static_cast<Op>(entry.op));
-  out_.op = static_cast<Op>(entry.op);
-  out_.encoding = encoding;
-  out_.form = entry.form;
+  std::memcpy(static_cast<void*>(&out_), &entry.head, sizeof entry.head);
+  // A constant, although the entry has it: so the next instruction's address waits for no look-up.
+  out_.size = static_cast<u8>(4 * dwords);
+  row_ = &row_of(entry.head.op);
   return true;
-}
-
-inline void Decoding::check_reserved() {
-  const unsigned dwords = dwords_ - has_literal_;
-  const u64 present = dwords == 1 ? word_ & 0xffffffff : word_;
-  if (present & ~used_) [[unlikely]]
-    fail(ReservedBits);
 }
 
 inline void Decoding::immediate(Operand& out, i64 value, const OperandSpec& spec) {

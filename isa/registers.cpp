@@ -19,20 +19,28 @@ constexpr bool is_integer_code(unsigned code) {
   return code >= enc::kSrcInlineZero && code <= enc::kSrcInlineMinus16;
 }
 
+using InlineValue = std::array<u64, kNumInlineWidths>;
+
 constexpr InlineValue inline_value(unsigned code) {
   if (code >= enc::kSrcHalf && code <= enc::kSrcInvTwoPi) {
     const unsigned i = code - enc::kSrcHalf;
-    return {{kHalf[i], kHalf[i], kSingle[i], kDouble[i]}};
+    return {kHalf[i], kHalf[i], kSingle[i], kDouble[i]};
   }
   if (!is_integer_code(code)) return {};
   const i64 value = code <= 192 ? static_cast<i64>(code) - 128 : 192 - static_cast<i64>(code);
   const auto bits = static_cast<u64>(value);
-  return {{bits & 0xffff, bits & 0xffffffff, bits & 0xffffffff, bits}};
+  return {bits & 0xffff, bits & 0xffffffff, bits & 0xffffffff, bits};
 }
 
-constexpr std::array<InlineValue, 128> build_inline_values() {
-  std::array<InlineValue, 128> values{};
-  for (unsigned code = 128; code < 256; ++code) values[code - 128] = inline_value(code);
+constexpr std::size_t first_value(unsigned code) { return (code - 128) * kNumInlineWidths; }
+
+constexpr auto build_inline_values() {
+  std::array<u64, 128 * kNumInlineWidths> values{};
+  for (unsigned code = 128; code < 256; ++code) {
+    const InlineValue value = inline_value(code);
+    for (unsigned width = 0; width < kNumInlineWidths; ++width)
+      values[first_value(code) + width] = value[width];
+  }
   return values;
 }
 
@@ -66,16 +74,17 @@ constexpr bool may_start(Target target, unsigned code, OperandKind kind, unsigne
 }
 
 constexpr SourceCode source_code(Target target, unsigned code) {
+  const OperandKind kind = kind_of(target, code);
+  if (kind == OperandKind::None) return {};
+  const bool constant = kind == OperandKind::Inline;
   SourceCode result;
-  result.kind = kind_of(target, code);
-  if (result.kind == OperandKind::None) return result;
-  const bool constant = result.kind == OperandKind::Inline;
-  result.head_mask = constant ? ~u64{0xff0000} : ~u64{0};
-  result.index = static_cast<u16>(result.kind == OperandKind::Vgpr ? code - enc::kSrcVgpr0 : code);
-  result.constant = static_cast<u8>(constant ? code - 128 : 0);
-  result.allows = sets_with(result.kind);
+  result.head_mask = (constant ? ~u64{0xff00ff} : ~u64{0xff}) | static_cast<u64>(kind);
+  result.index = static_cast<u16>(kind == OperandKind::Vgpr ? code - enc::kSrcVgpr0 : code);
+  result.first_value = static_cast<u16>(constant ? first_value(code) : 0);
+  u32 allows = sets_with(kind);
   for (unsigned dwords = 0; dwords <= kMaxOperandDwords; ++dwords)
-    if (may_start(target, code, result.kind, dwords)) result.allows |= allow_dwords(dwords);
+    if (may_start(target, code, kind, dwords)) allows |= allow_dwords(dwords);
+  result.forbids = ~allows;
   return result;
 }
 
@@ -86,21 +95,13 @@ constexpr std::array<std::array<SourceCode, 512>, kNumTargets> build_source_code
   return all;
 }
 
-constexpr std::array<u8, 64> build_inline_widths() {
-  std::array<u8, 64> widths{};
-  for (unsigned type = 0; type < widths.size(); ++type)
-    widths[type] = static_cast<u8>(inline_width(static_cast<OperandType>(type)));
-  return widths;
-}
-
 } // namespace
 
 constinit const std::array<std::array<SourceCode, 512>, kNumTargets> kSourceCodes = build_source_codes();
-constinit const std::array<InlineValue, 128> kInlineValues = build_inline_values();
-constinit const std::array<u8, 64> kInlineWidths = build_inline_widths();
+constinit const std::array<u64, 128 * kNumInlineWidths> kInlineValues = build_inline_values();
 
 u64 inline_constant(unsigned code, OperandType type) {
-  return kInlineValues[code - 128].at_width[static_cast<unsigned>(inline_width(type))];
+  return kInlineValues[first_value(code) + static_cast<unsigned>(inline_width(type))];
 }
 
 u64 literal_constant(u32 dword, OperandType type) {

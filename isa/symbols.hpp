@@ -50,7 +50,13 @@ DppName dpp_name(unsigned ctrl);
 struct WaitCounts {
   unsigned vm = 0, exp = 0, lgkm = 0;
 };
-WaitCounts unpack_waitcnt(Target target, unsigned imm);
-unsigned pack_waitcnt(Target target, WaitCounts counts);
+constexpr WaitCounts unpack_waitcnt(Target target, unsigned imm) {
+  const unsigned high = target >= Target::gfx900 ? (imm >> 14 & 3) << 4 : 0;
+  return {.vm = (imm & 15) | high, .exp = imm >> 4 & 7, .lgkm = imm >> 8 & 15};
+}
+constexpr unsigned pack_waitcnt(Target target, WaitCounts counts) {
+  const unsigned high = target >= Target::gfx900 ? (counts.vm >> 4 & 3) << 14 : 0;
+  return (counts.vm & 15) | (counts.exp & 7) << 4 | (counts.lgkm & 15) << 8 | high;
+}
 
 } // namespace lanewise::isa

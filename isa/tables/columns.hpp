@@ -1,5 +1,5 @@
-// Shorthand for the columns of isa/tables/*.inc: operands, and bundles of columns that whole families share. Included only
-// where the tables are expanded to rows (isa/rows.cpp), inside namespace lanewise::isa.
+// Shorthand for the columns of isa/tables/*.inc: operands, and bundles of columns that whole families share.
+// Included only where the tables are expanded to rows (isa/rows.cpp), inside namespace lanewise::isa.
 // clang-format off
 
 #define OP(...) .opcode = {__VA_ARGS__}
