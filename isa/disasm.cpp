@@ -1,5 +1,6 @@
 #include "isa/disasm.hpp"
 
+#include "isa/encoding.hpp"
 #include "isa/registers.hpp"
 #include "isa/symbols.hpp"
 
@@ -33,7 +34,7 @@ private:
   void separator() { out_ += std::exchange(first_, false) ? " " : ", "; }
   void operand(const Operand& operand) {
     separator();
-    append_operand(out_, operand, target_);
+    append_operand(out_, operand, target_, options_.lit);
   }
   void present(const Operand& op) {
     if (!op.is(OperandKind::None)) operand(op);
@@ -89,7 +90,8 @@ void Printer::scalar() {
   const bool reversed = row_.has(kRegWrite); // s_setreg names the register first.
   for (const Operand& dst : inst_.dst) present(dst);
   for (unsigned i = 0; i < 2; ++i) {
-    const Operand& op = inst_.src[reversed ? 1 - i : i];
+    const unsigned slot = reversed ? 1 - i : i;
+    const Operand& op = inst_.src[slot];
     if (op.is(OperandKind::None)) continue;
     const bool compare_immediate = inst_.encoding == Encoding::Sopk && op.type == OperandType::Imm16;
     separator();
@@ -97,8 +99,8 @@ void Printer::scalar() {
       out_ += options_.label;
     else if (compare_immediate)
       print("{:#x}", op.value);
-    else
-      append_operand(out_, op, target_);
+    else // K is a literal in any case.
+      append_operand(out_, op, target_, options_.lit && row_.src[slot].cls != OperandClass::K);
   }
 }
 
@@ -113,8 +115,9 @@ void Printer::scalar_memory() {
       target_ >= Target::gfx803 ? 1 : 4; // LLVM prints the field, which counts dwords on gfx6 and gfx7.
   if (offset.is(OperandKind::Imm) || offset.is(OperandKind::Literal)) {
     const i64 value = static_cast<i64>(offset.value) / unit;
+    const bool lit = options_.lit && offset.is(OperandKind::Literal) && value <= enc::Smrd::kMaxOffset;
     separator();
-    print("{}{:#x}", value < 0 ? "-" : "", value < 0 ? -value : value);
+    print("{}{}{:#x}{}", lit ? "lit(" : "", value < 0 ? "-" : "", value < 0 ? -value : value, lit ? ")" : "");
   } else {
     present(offset);
   }
@@ -128,7 +131,7 @@ void Printer::source(const Operand& op) {
   separator();
   if (op.sext) {
     out_ += "sext(";
-    append_operand(out_, op, target_);
+    append_operand(out_, op, target_, options_.lit);
     out_ += ')';
     return;
   }
@@ -137,7 +140,7 @@ void Printer::source(const Operand& op) {
   const bool wrap = neg && !op.abs && op.is_constant();
   out_ += wrap ? "neg(" : neg ? "-" : "";
   if (op.abs) out_ += '|';
-  append_operand(out_, op, target_);
+  append_operand(out_, op, target_, options_.lit);
   if (op.abs) out_ += '|';
   if (wrap) out_ += ')';
 }

@@ -78,30 +78,32 @@ void append_inline(std::string& out, const Operand& operand) {
     append_decimal(out, code <= 192 ? static_cast<int>(code) - 128 : 192 - static_cast<int>(code));
 }
 
-/// The text of a literal is that of the constant it stands for: what an inline constant could say is printed
-/// like one.
-void append_literal(std::string& out, const Operand& operand, Target target) {
-  const bool high_half = operand.type == OperandType::F64;
-  const u32 dword = static_cast<u32>(high_half ? operand.value >> 32 : operand.value);
+/// The inline constant that the plain text of the literal `dword` would be taken for, or 0.
+unsigned inline_code_of(const Operand& operand, u32 dword, Target target) {
   const bool half = literal_constant(0xffffffff, operand.type) == 0xffff;
   const i64 number = half ? static_cast<i16>(dword) : static_cast<i32>(dword);
-  if (high_half && number > 0 && number <= 64) { // As an integer it would read back as an inline constant.
-    fmt::format_to(into(out), "{}", std::bit_cast<double>(operand.value));
-    return;
-  }
-  if (number >= -16 && number <= 64 && !(number < 0 && is_double_width(operand))) {
-    fmt::format_to(into(out), "{}", number);
-    return;
-  }
+  if (number >= 0 && number <= 64) return enc::kSrcInlineZero + static_cast<unsigned>(number);
+  if (is_double_width(operand)) return 0; // The text of other numbers is of their 32 bits.
+  if (number < 0 && number >= -16) return 192 + static_cast<unsigned>(-number);
+  if (half && operand.type != OperandType::F16) return 0;
   const unsigned last = target >= Target::gfx803 ? enc::kSrcInvTwoPi : enc::kSrcInvTwoPi - 1;
-  const bool plain = is_double_width(operand) || (half && operand.type != OperandType::F16);
-  for (unsigned code = enc::kSrcHalf; code <= last && !plain; ++code)
-    if (inline_constant(code, operand.type) == dword) {
-      Operand same = operand;
-      same.index = static_cast<u16>(code);
-      return append_inline(out, same);
-    }
-  fmt::format_to(into(out), "{:#x}", dword);
+  for (unsigned code = enc::kSrcHalf; code <= last; ++code)
+    if (inline_constant(code, operand.type) == dword) return code;
+  return 0;
+}
+
+void append_literal(std::string& out, const Operand& operand, Target target, bool lit) {
+  const bool high_half = operand.type == OperandType::F64;
+  const u32 dword = static_cast<u32>(high_half ? operand.value >> 32 : operand.value);
+  const unsigned code = inline_code_of(operand, dword, target);
+  if (code && high_half &&
+      dword) { // The double, since as an integer it would read back as an inline constant.
+    fmt::format_to(into(out), "{}", std::bit_cast<double>(operand.value));
+  } else if (code && !lit) {
+    append_inline(out, {.type = operand.type, .index = static_cast<u16>(code)});
+  } else {
+    fmt::format_to(into(out), "{}{:#x}{}", code ? "lit(" : "", dword, code ? ")" : "");
+  }
 }
 
 void append_hwreg(std::string& out, unsigned imm, Target target) {
@@ -214,14 +216,14 @@ void append_immediate(std::string& out, const Operand& operand, Target target) {
     fmt::format_to(into(out), "{:#x}", value);
 }
 
-void append_operand(std::string& out, const Operand& operand, Target target) {
+void append_operand(std::string& out, const Operand& operand, Target target, bool lit) {
   switch (operand.kind) {
   case OperandKind::None: out += "off"; break;
   case OperandKind::Vgpr: append_vgpr(out, operand.index, operand.dwords); break;
   case OperandKind::Sgpr: append_sgpr(out, operand.index, operand.dwords, target); break;
   case OperandKind::Special: out += special_name(operand.index); break;
   case OperandKind::Inline: append_inline(out, operand); break;
-  case OperandKind::Literal: append_literal(out, operand, target); break;
+  case OperandKind::Literal: append_literal(out, operand, target, lit); break;
   case OperandKind::Imm: append_immediate(out, operand, target); break;
   }
 }

@@ -54,6 +54,7 @@ struct Smrd {
   static constexpr Field kOffset{0, 8}, kImm{8, 1}, kSbase{9, 6}, kSdst{15, 7}, kOp{22, 5};
   static constexpr Prefix kPrefix{5, 0b11000};
   static constexpr unsigned kLiteralOffset = 255; ///< gfx7, imm = 0: a literal follows
+  static constexpr unsigned kMaxOffset = 255;     ///< in dwords, without a literal
 };
 struct Smem {
   static constexpr Field kSbase{0, 6}, kSdata{6, 7}, kSoe{14, 1}, kNv{15, 1}, kGlc{16, 1}, kImm{17, 1},

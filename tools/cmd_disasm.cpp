@@ -21,7 +21,9 @@ Examples:
   lanewise disasm program --target gfx906             one of them
   lanewise disasm --target gfx906 --raw BE802000 BF810000
 
-The text is that of llvm-mc; lanewise asm and llvm-mc read it back. Addresses are those of the file.)";
+The text is that of llvm-mc; lanewise asm and llvm-mc read it back. Addresses are those of the file.
+A literal whose value an inline constant has too is written lit(0x1), which LLVM knows since version 22;
+--no-lit writes such instructions, which are rare, as .long for older ones.)";
 
 struct Options : CodeObjectOptions {
   std::vector<std::string> raw;
@@ -94,6 +96,7 @@ const Subcommand registration = {
       sub->add_option("--raw", options->raw, "disassemble these 32-bit words")->type_name("HEX...");
       sub->add_flag("--addresses", options->listing.addresses, "show each instruction's address");
       sub->add_flag("--bytes", options->listing.bytes, "show each instruction's machine code");
+      sub->add_flag("--no-lit{false}", options->listing.lit, "no lit(), for LLVM before version 22");
       sub->footer(kFooter);
       sub->callback([=, &action] { action = [=] { return run(*options); }; });
     }};

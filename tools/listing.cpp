@@ -69,8 +69,9 @@ private:
     }
     const isa::Operand* branch = branch_operand(*inst);
     const auto label = branch ? labels_.find(at + inst->size + 4 * branch->value) : labels_.end();
-    const std::string text =
-        isa::text(*inst, target_, {.label = label != labels_.end() ? std::string_view(label->second) : ""});
+    const std::string text = isa::text(
+        *inst, target_,
+        {.label = label != labels_.end() ? std::string_view(label->second) : "", .lit = options_.lit});
     if (reads_back(*inst, text, rest))
       emit(at, inst->size, text, "");
     else

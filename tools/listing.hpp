@@ -5,9 +5,10 @@
 
 namespace lanewise::tools {
 
-/// What a listing shows in comments beside the instructions.
+/// How code is listed.
 struct ListingOptions {
-  bool addresses = false, bytes = false;
+  bool addresses = false, bytes = false; ///< in comments beside the instructions
+  bool lit = true; ///< isa::TextOptions::lit; without, such instructions are shown as `.long`
 };
 
 /// All executable bytes of a code object, with its functions' names and labels at branch targets; or one

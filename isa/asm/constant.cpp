@@ -68,8 +68,7 @@ constexpr std::string_view kTooLarge16 = "the number does not fit 16 bits",
                            kTooLarge32 = "the number does not fit 32 bits",
                            kNotRepresentable =
                                "the number is too large or too small for the operand's floating-point type",
-                           kNoReal64 = "a 64-bit integer operand takes no floating-point literal",
-                           kNoLiteral = "literal constants are not allowed here, only inline ones";
+                           kNoReal64 = "a 64-bit integer operand takes no floating-point literal";
 
 Operand make(OperandKind kind, OperandType type, unsigned index, u64 value) {
   return {.kind = kind, .type = type, .index = static_cast<u16>(index), .value = value};

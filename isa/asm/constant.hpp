@@ -19,8 +19,11 @@ struct Number {
 enum class Constants : u8 {
   InlineOnly, ///< VOP3, SDWA...
   InlineOrLiteral,
-  LiteralOnly, ///< the K of v_madmk and the like
+  LiteralOnly, ///< the K of v_madmk and the like, and lit()
 };
+
+/// Why there is no operand where a literal is not possible.
+inline constexpr std::string_view kNoLiteral = "literal constants are not allowed here, only inline ones";
 
 /// The operand (kind, type, index, value) that `number` is for a source of `type`, inline where possible; or
 /// why there is none. Integers are truncated if no significant bit is lost, and taken as the bits of float

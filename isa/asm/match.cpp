@@ -233,7 +233,7 @@ Operand Attempt::bind_offset(const WrittenOperand& written) {
   struct Range {
     i64 min, max;
   };
-  static constexpr Range kRanges[kNumTargets] = {{0, 255},
+  static constexpr Range kRanges[kNumTargets] = {{0, enc::Smrd::kMaxOffset},
                                                  {0, UINT32_MAX},
                                                  {0, (1 << 20) - 1},
                                                  {-(1 << 20), (1 << 20) - 1},
@@ -244,7 +244,9 @@ Operand Attempt::bind_offset(const WrittenOperand& written) {
     fail(written.at, fmt::format("the offset is a number from {} to {} on {}", range.min, range.max,
                                  target_name(target_)));
   const bool dwords = target_ < Target::gfx803;
-  const bool literal = dwords && value > 255;
+  const bool literal = dwords && (value > enc::Smrd::kMaxOffset || written.lit);
+  if (written.lit && target_ != Target::gfx700)
+    fail(written.at, fmt::format("{} has no literal offsets", target_name(target_)));
   return {.kind = literal ? OperandKind::Literal : OperandKind::Imm,
           .type = row_.src[1].type,
           .index = static_cast<u16>(literal ? enc::kSrcLiteral : 0),
@@ -257,6 +259,7 @@ Operand Attempt::bind_number(const WrittenOperand& written, OperandSpec spec, Op
   switch (cls) {
   case OperandClass::Imm:
     if (number.real) fail(written.at, "expected an integer");
+    if (written.lit) fail(written.at, "lit() is not possible here: the number is a field of the instruction");
     return bind_immediate(written, static_cast<i64>(number.bits), spec.type);
   case OperandClass::SO: return bind_offset(written);
   case OperandClass::K: allowed = Constants::LiteralOnly; break;
@@ -267,6 +270,8 @@ Operand Attempt::bind_number(const WrittenOperand& written, OperandSpec spec, Op
   case OperandClass::VO: fail(written.at, "expected a vector register"); return {};
   default: fail(written.at, "expected a scalar register"); return {};
   }
+  if (written.lit && allowed == Constants::InlineOrLiteral) allowed = Constants::LiteralOnly;
+  if (written.lit && allowed == Constants::InlineOnly) fail(written.at, std::string(kNoLiteral));
   // Without a place for modifiers, they are applied here.
   const bool fold = inst_.form == Form::E32 && (written.abs || written.neg) && is_float(spec.type);
   if (fold && spec.type == OperandType::F64 && !number.real)

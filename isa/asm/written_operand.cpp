@@ -159,9 +159,15 @@ private:
     if (!error_ && !cursor_.accept(close)) fail(cursor_.peek().at, fmt::format("expected '{}'", close));
   }
 
-  /// A register, a number or an expression. Between bars an expression would take the closing bar for an
-  /// operator, so only a signed number or a symbol stands there.
+  /// A register, a number, an expression or lit(...). Between bars an expression would take the closing bar
+  /// for an operator, so only a signed number or a symbol stands there.
   void plain(bool between_bars = false) {
+    if (cursor_.peek().is_identifier("lit") && cursor_.peek(1).is("(")) {
+      out_.lit = true;
+      return enclosed(2, ")", [this] { literal(); });
+    }
+    if (cursor_.peek().is_identifier("lit64") && cursor_.peek(1).is("("))
+      return fail(cursor_.peek().at, fmt::format("{} has no 64-bit literals", target_name(target_)));
     ParsedRegister reg = parse_register(cursor_, target_, symbols_);
     if (reg.error) return fail(reg.error->at, std::move(reg.error->message));
     if (reg.operand) {
@@ -169,8 +175,20 @@ private:
       out_.reg = *reg.operand;
       return;
     }
+    if (between_bars && !cursor_.peek(cursor_.peek().is("-")).is(TokenKind::Real)) return bar_number();
+    constant();
+  }
+
+  void literal() {
+    const SourceLocation at = cursor_.peek().at;
+    const ParsedRegister reg = parse_register(cursor_, target_, symbols_);
+    if (reg.operand || reg.error) return fail(at, "lit() takes a number");
+    constant();
+  }
+
+  /// A number or an expression.
+  void constant() {
     if (real()) return;
-    if (between_bars) return bar_number();
     ParsedExpression parsed = parse_expression(cursor_, symbols_);
     if (auto* error = std::get_if<Diagnostic>(&parsed))
       return fail(error->at, error->message == "expected an expression" ? "expected a register or a number"

@@ -24,6 +24,7 @@ struct WrittenOperand {
   u64 value = 0;            ///< Immediate, ExportTarget, Attribute
   u8 extra = 0;
   bool neg = false, abs = false, sext = false;
+  bool lit = false; ///< lit(...): a literal, also where an inline constant has the value
   SourceLocation at;
 };
 

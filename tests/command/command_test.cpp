@@ -335,12 +335,16 @@ TEST(Command, DisasmIsLlvmSyntax) {
 }
 
 TEST(Command, DisasmTakesWords) {
-  const Output output = lanewise("disasm --target gfx906 --raw BE802000 0x7e0002ff 00000001 --bytes");
+  const std::string words = "disasm --target gfx906 --raw BE802000 0x7e0002ff 00000001 --bytes";
+  const std::string first = "\ts_and_saveexec_b64 s[0:1], s[0:1]                          // BE802000\n";
+  const Output output = lanewise(words);
   EXPECT_EQ(output.status, 0) << output.err;
-  // The literal could be an inline constant: as text it would assemble to other words.
-  EXPECT_EQ(output.out, "\ts_and_saveexec_b64 s[0:1], s[0:1]                          // BE802000\n"
-                        "\t.long 0x7e0002ff, 0x00000001                               // 7E0002FF 00000001 "
-                        "v_mov_b32_e32 v0, 1\n");
+  EXPECT_EQ(output.out,
+            first + "\tv_mov_b32_e32 v0, lit(0x1)                                 // 7E0002FF 00000001\n");
+  // The literal could be an inline constant: without lit() its text would assemble to other words.
+  EXPECT_EQ(lanewise(words + " --no-lit").out,
+            first + "\t.long 0x7e0002ff, 0x00000001                               // 7E0002FF 00000001 "
+                    "v_mov_b32_e32 v0, 1\n");
   expect_refusal("disasm --raw BE802000", 2, "--target");
   expect_refusal("disasm --target gfx906 --raw nonsense", 2, "nonsense");
   expect_refusal("disasm --target gfx9 --raw BE802000", 2, "gfx9");
