@@ -1,11 +1,13 @@
 // `lanewise isa`: what the tables know of the instructions.
 #include "tools/command.hpp"
 
+#include "isa/asm/mnemonics.hpp"
 #include "isa/describe.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace lanewise::tools {
@@ -84,9 +86,13 @@ Result<std::string> report(const Options& options) {
   if (options.mnemonic.empty() && !options.json) return isa::summary();
   const std::string name = without_suffix(options.mnemonic);
   const auto rows = chosen_rows(name, *targets);
-  if (rows.empty())
-    return Error{ErrorCode::NotFound, fmt::format("no instruction '{}'{}", name,
-                                                  options.target.empty() ? "" : " on " + options.target)};
+  if (rows.empty()) {
+    const auto similar = isa::similar_mnemonics(name, *targets);
+    return Error{ErrorCode::NotFound,
+                 fmt::format("no instruction '{}'{}{}{}", name,
+                             options.target.empty() ? "" : " on " + options.target,
+                             similar.empty() ? "" : "; similar: ", fmt::join(similar, ", "))};
+  }
   if (options.json) {
     nlohmann::json all = nlohmann::json::array();
     for (const isa::Row* row : rows) all.push_back(to_json(*row, *targets));

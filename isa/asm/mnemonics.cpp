@@ -1,8 +1,12 @@
 #include "isa/asm/mnemonics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -39,6 +43,21 @@ const NameMap& names(Target target) {
 constexpr std::pair<std::string_view, Form> kSuffixes[] = {
     {"_e32", Form::E32}, {"_e64", Form::E64}, {"_sdwa", Form::Sdwa}, {"_dpp", Form::Dpp}};
 
+/// How many letters have to be inserted, left out or replaced.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
 } // namespace
 
 Mnemonic find_mnemonic(std::string_view text, Target target) {
@@ -74,8 +93,33 @@ std::string unknown_mnemonic(std::string_view text, Target target) {
       if (!elsewhere.empty()) elsewhere += ", ";
       elsewhere += target_name(other);
     }
-  if (elsewhere.empty()) return fmt::format("unknown instruction '{}'", text);
+  if (elsewhere.empty()) {
+    const auto similar = similar_mnemonics(text, {&target, 1});
+    return fmt::format("unknown instruction '{}'{}{}", text,
+                       similar.empty() ? "" : "; similar: ", fmt::join(similar, ", "));
+  }
   return fmt::format("'{}' does not exist on {}, only on {}", text, target_name(target), elsewhere);
+}
+
+std::vector<std::string_view> similar_mnemonics(std::string_view text, std::span<const Target> targets) {
+  constexpr std::size_t kMostEdits = 2, kMostNames = 3;
+  std::set<std::pair<std::size_t, std::string_view>> found; // by distance; none from the beginning of a name
+  for (const Target target : targets)
+    for (const auto& [name, ops] : names(target)) {
+      if (text.size() > 1 && name.starts_with(text)) {
+        found.emplace(0, name);
+        continue;
+      }
+      // A look at the first letters and the length spares most of the work.
+      const bool near = name.starts_with(text.substr(0, 2)) && name.size() + kMostEdits >= text.size() &&
+                        text.size() + kMostEdits >= name.size();
+      const std::size_t distance = near ? edit_distance(text, name) : kMostEdits + 1;
+      if (distance <= kMostEdits) found.emplace(distance, name);
+    }
+  std::vector<std::string_view> best;
+  for (const auto& [distance, name] : found)
+    if (best.size() < kMostNames) best.push_back(name);
+  return best;
 }
 
 } // namespace lanewise::isa

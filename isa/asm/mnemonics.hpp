@@ -4,6 +4,7 @@
 #include "isa/op.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,9 @@ std::vector<FormChoice> forms_of(Op op, Target target);
 
 /// What to say of a mnemonic that the target lacks: unknown altogether, or known elsewhere.
 std::string unknown_mnemonic(std::string_view text, Target target);
+
+/// Up to three mnemonics of `targets` that somebody who wrote `text` may have meant, the likeliest first:
+/// those that go on where it ends, and those that differ in a letter or two.
+std::vector<std::string_view> similar_mnemonics(std::string_view text, std::span<const Target> targets);
 
 } // namespace lanewise::isa

@@ -264,6 +264,9 @@ TEST(Errors, SayWhatWasExpected) {
     return messages(fmt::format(".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n{}\n", target, line));
   };
   EXPECT_EQ(message("v_nonsense v0"), "2:1: unknown instruction 'v_nonsense'\n");
+  EXPECT_EQ(message("v_mad_f33 v0"),
+            "2:1: unknown instruction 'v_mad_f33'; similar: v_mad_f32, v_mac_f32, v_mad_f16\n");
+  EXPECT_EQ(message("s_atc"), "2:1: unknown instruction 's_atc'; similar: s_atc_probe, s_atc_probe_buffer\n");
   EXPECT_EQ(message("global_load_dword v0, v[0:1], off", "gfx803"),
             "2:1: 'global_load_dword' does not exist on gfx803, only on gfx900, gfx906\n");
   EXPECT_EQ(message("v_mov_b32 v256, v0"),
