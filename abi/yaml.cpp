@@ -25,21 +25,6 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-std::vector<Line> split_lines(std::string_view text) {
-  std::vector<Line> lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const auto end = std::min(text.find('\n'), text.size());
-    auto line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.starts_with("---")) continue;
-    if (line.starts_with("...") || line.starts_with('\0')) break;
-    const auto content = trim(line);
-    if (content.empty() || content[0] == '#') continue;
-    lines.push_back({number, line.find(content[0]), content});
-  }
-  return lines;
-}
-
 /// The end of the quoted text that begins `text`, or npos.
 std::size_t quoted_end(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -51,6 +36,33 @@ std::size_t quoted_end(std::string_view text) {
       return i + 1;
   }
   return std::string_view::npos;
+}
+
+/// The line up to a `#` at its start or behind a blank, outside quoted text.
+std::string_view without_comment(std::string_view line) {
+  for (std::size_t i = 0; i < line.size();) {
+    const bool starts = i == 0 || std::string_view(" \t[{,").find(line[i - 1]) != std::string_view::npos;
+    if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) return line.substr(0, i);
+    const bool quote = starts && (line[i] == '\'' || line[i] == '"');
+    const std::size_t end = quote ? quoted_end(line.substr(i)) : 1;
+    i = end == std::string_view::npos ? line.size() : i + end;
+  }
+  return line;
+}
+
+std::vector<Line> split_lines(std::string_view text) {
+  std::vector<Line> lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with("---")) continue;
+    if (line.starts_with("...") || line.starts_with('\0')) break;
+    const auto content = trim(without_comment(line));
+    if (content.empty()) continue;
+    lines.push_back({number, line.find(content[0]), content});
+  }
+  return lines;
 }
 
 std::string unquote(std::string_view text) {
@@ -73,7 +85,9 @@ json plain_scalar(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
   std::uint64_t number = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool hex = text.starts_with("0x");
+  const auto [end, status] =
+      std::from_chars(text.data() + 2 * hex, text.data() + text.size(), number, hex ? 16 : 10);
   if (status == std::errc() && end == text.data() + text.size()) return number;
   return std::string(text);
 }
@@ -176,41 +190,75 @@ private:
       if (from == std::string_view::npos) return from;
       return from < text.size() && text[from] == ':' ? from : std::string_view::npos;
     }
-    if (text[0] == '[') return std::string_view::npos;
+    if (text[0] == '[' || text[0] == '{') return std::string_view::npos;
     const auto colon = text.find(": ");
     if (colon != std::string_view::npos) return colon == 0 ? std::string_view::npos : colon;
     return text.size() > 1 && text.back() == ':' ? text.size() - 1 : std::string_view::npos;
   }
 
   Result<json> scalar(std::string_view text) {
-    if (text[0] == '[') return flow_sequence(text);
+    if (text[0] == '[' || text[0] == '{') {
+      auto value = flow(text, 0);
+      if (value && !text.empty()) return unexpected("what follows the list or mapping");
+      return value;
+    }
     if (text[0] == '\'' || text[0] == '"') {
       if (quoted_end(text) != text.size()) return unexpected("quoted text that does not end with its line");
       return json(unquote(text));
     }
-    if (std::string_view("&*!|>{%@`").find(text[0]) != std::string_view::npos)
+    if (std::string_view("&*!|>%@`").find(text[0]) != std::string_view::npos)
       return unexpected("this kind of value");
     return plain_scalar(text);
   }
 
-  Result<json> flow_sequence(std::string_view text) {
-    if (text.back() != ']') return unexpected("a list that does not end with its line");
-    json items = json::array();
-    auto rest = trim(text.substr(1, text.size() - 2));
-    while (!rest.empty()) {
-      const bool quoted = rest[0] == '\'' || rest[0] == '"';
-      const auto end = quoted ? quoted_end(rest) : std::min(rest.find(','), rest.size());
-      if (end == std::string_view::npos) return unexpected("quoted text that does not end with its line");
-      const auto item = trim(rest.substr(0, end));
-      if (item.empty()) return unexpected("an empty list item");
-      items.push_back(quoted ? json(unquote(item)) : plain_scalar(item));
-      rest = trim(rest.substr(end));
-      if (!rest.empty() && rest[0] != ',') return unexpected("a list item");
-      if (!rest.empty()) rest = trim(rest.substr(1));
+  /// The list, mapping or scalar that begins `rest`, which is moved behind it.
+  Result<json> flow(std::string_view& rest, int depth) {
+    if (depth > kMaxDepth) return unexpected("nesting this deep");
+    if (rest.empty()) return unexpected(kOpen);
+    if (rest[0] == '[' || rest[0] == '{') return flow_collection(rest, depth);
+    const bool quoted = rest[0] == '\'' || rest[0] == '"';
+    const auto end = quoted ? quoted_end(rest) : std::min(rest.find_first_of(",]}"), rest.size());
+    if (end == std::string_view::npos) return unexpected("quoted text that does not end with its line");
+    const auto item = trim(rest.substr(0, end));
+    if (item.empty()) return unexpected("an empty item");
+    rest = trim(rest.substr(end));
+    return quoted ? json(unquote(item)) : plain_scalar(item);
+  }
+
+  Result<json> flow_collection(std::string_view& rest, int depth) {
+    const bool is_mapping = rest[0] == '{';
+    const char close = is_mapping ? '}' : ']';
+    json items = is_mapping ? json::object() : json::array();
+    rest = trim(rest.substr(1));
+    while (!rest.starts_with(close)) {
+      if (rest.empty()) return unexpected(kOpen);
+      std::string key;
+      if (is_mapping) {
+        const auto end = key_end(rest);
+        if (end == std::string_view::npos) return unexpected("an item without a key");
+        const auto name = trim(rest.substr(0, end));
+        const bool quoted = name[0] == '\'' || name[0] == '"';
+        if (!quoted && name.find_first_of(",[]{}") != std::string_view::npos)
+          return unexpected("an item without a key");
+        key = quoted ? unquote(name) : std::string(name);
+        rest = trim(rest.substr(end + 1));
+      }
+      auto value = flow(rest, depth + 1);
+      if (!value) return value;
+      if (is_mapping)
+        items[key] = *std::move(value);
+      else
+        items.push_back(*std::move(value));
+      if (rest.starts_with(','))
+        rest = trim(rest.substr(1));
+      else if (!rest.empty() && rest[0] != close)
+        return unexpected("an item");
     }
+    rest = trim(rest.substr(1));
     return items;
   }
 
+  static constexpr std::string_view kOpen = "a list or mapping that does not end with its line";
   std::vector<Line> lines_;
   std::size_t position_ = 0;
 };

@@ -1,4 +1,4 @@
-// The part of YAML that metadata of code object version 2 is written in.
+// The part of YAML that metadata is written in: in code objects of version 2, and in assembly source.
 #pragma once
 
 #include "support/result.hpp"
@@ -8,8 +8,8 @@
 
 namespace lanewise::abi {
 
-/// Parses block mappings, block sequences, one-line flow sequences, and plain or quoted scalars of one line;
-/// all scalars become strings, except plain integers and booleans. BadInput names the line of anything else
+/// Parses block mappings and sequences, flow ones and plain or quoted scalars of one line, and comments; all
+/// scalars become strings, except plain integers and booleans. BadInput names the line of anything else
 /// (anchors, tags, block scalars, ...).
 Result<nlohmann::json> parse_yaml(std::string_view text);
 

@@ -95,6 +95,8 @@ std::string KernelFields::set(std::string_view directive, i64 value) {
   if (target_.isa < field->since)
     return fmt::format("'.{}' needs {} or later", directive, isa::target_name(field->since));
   if (value < 0 || value > field->max) return fmt::format("'.{}' takes 0 to {}", directive, field->max);
+  if (directive == "amdhsa_reserve_xnack_mask" && (value != 0) != has_xnack_mask())
+    return fmt::format("'.{}' is {} for {}", directive, int{has_xnack_mask()}, target_.to_string());
   if (!values_.emplace(field->name, value).second) return fmt::format("'.{}' is given twice", directive);
   return {};
 }
@@ -107,15 +109,12 @@ i64 KernelFields::get(std::string_view directive) const {
 /// SGPRs in units of 8, less one: those the kernel names and the reserved ones behind them (AMDGPUUsage,
 /// granulated_wavefront_sgpr_count; LLVM counts units of 8 on gfx9 too).
 std::variant<u32, std::string> KernelFields::granulated_sgprs() const {
-  const bool xnack_by_default = target_.xnack == Feature::On || target_.xnack == Feature::Any;
-  const bool xnack =
-      has("amdhsa_reserve_xnack_mask") ? get("amdhsa_reserve_xnack_mask") != 0 : xnack_by_default;
   const bool flat = get("amdhsa_reserve_flat_scratch") != 0;
   i64 extra = get("amdhsa_reserve_vcc") ? 2 : 0;
   if (target_.isa < Target::gfx803)
     extra = flat ? 4 : extra;
   else
-    extra = flat ? 6 : xnack ? 4 : extra;
+    extra = flat ? 6 : has_xnack_mask() ? 4 : extra;
   i64 count = get("amdhsa_next_free_sgpr");
   const bool init_bug = target_.processor == "gfx802"; // always has 96
   const i64 addressable = init_bug ? 96 : target_.isa < Target::gfx803 ? 104 : 102;

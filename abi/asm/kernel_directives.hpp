@@ -26,6 +26,9 @@ public:
 private:
   [[nodiscard]] i64 get(std::string_view directive) const;
   [[nodiscard]] std::variant<u32, std::string> granulated_sgprs() const;
+  [[nodiscard]] bool has_xnack_mask() const {
+    return target_.xnack == Feature::On || target_.xnack == Feature::Any;
+  }
   [[nodiscard]] bool has(std::string_view directive) const { return values_.contains(directive); }
 
   TargetId target_;

@@ -119,7 +119,20 @@ TEST(Yaml, ReadsTheUsualShapes) {
                                 "- 0x10\n");
   ASSERT_TRUE(value) << value.error().message;
   EXPECT_EQ(*value, json::parse(R"({"a": [{"x": 1, "y": ["one", "two, too", 3]}, "plain text"], "b": "it's",
-                                    "c": "tab\tquote\"", "d": true, "e": ["0x10"]})"));
+                                    "c": "tab\tquote\"", "d": true, "e": [16]})"));
+}
+
+TEST(Yaml, ReadsFlowStyleAndComments) {
+  const auto value = parse_yaml("a: {.x: 1, 'y, z': [2, {w: [ ]}], v: \"#\"} # remark\n"
+                                "b: # remark\n"
+                                "  - {.name: out, .size: 8}\n"
+                                "  - it's#1 # remark\n");
+  ASSERT_TRUE(value) << value.error().message;
+  EXPECT_EQ(*value, json::parse(R"({"a": {".x": 1, "y, z": [2, {"w": []}], "v": "#"},
+                                    "b": [{".name": "out", ".size": 8}, "it's#1"]})"));
+  for (const char* wrong : {"a: {b: 1", "a: {b}", "a: {b, c: 1}", "a: {b: 1} c", "a: [1, , 2]", "a: {b: }"})
+    EXPECT_FALSE(parse_yaml(wrong)) << wrong;
+  EXPECT_FALSE(parse_yaml("a: " + std::string(10000, '[')));
 }
 
 TEST(Yaml, NamesTheLineItCannotRead) {

@@ -227,7 +227,8 @@ TEST(KernelFields, RegistersAreCountedAsLlvmDoes) { // The values are llvm-mc 15
   EXPECT_EQ(rsrc1("gfx700", many), 0x110u);
   EXPECT_EQ(rsrc1("gfx803", many), 0x110u);
   EXPECT_EQ(rsrc1("gfx900", many), 0x110u);
-  EXPECT_EQ(rsrc1("gfx900", many + ".amdhsa_reserve_flat_scratch 0\n.amdhsa_reserve_xnack_mask 0\n"), 0xd0u);
+  EXPECT_EQ(rsrc1("gfx900:xnack-", many + ".amdhsa_reserve_flat_scratch 0\n.amdhsa_reserve_xnack_mask 0\n"),
+            0xd0u);
   EXPECT_EQ(rsrc1("gfx900", many + ".amdhsa_reserve_flat_scratch 0\n"), 0x110u);
   EXPECT_EQ(rsrc1("gfx803", many + ".amdhsa_reserve_flat_scratch 0\n.amdhsa_reserve_vcc 0\n"), 0xd0u);
 }
@@ -241,6 +242,10 @@ TEST(KernelFields, AreChecked) {
             "10:1: '.amdhsa_tg_split' is for later processors than gfx906\n");
   EXPECT_EQ(messages(kernel(".amdhsa_reserve_xnack_mask 1", "gfx700")),
             "6:1: '.amdhsa_reserve_xnack_mask' needs gfx803 or later\n");
+  EXPECT_EQ(messages(kernel(fmt::format("{}.amdhsa_reserve_xnack_mask 1", kRequired), "gfx803")),
+            "8:1: '.amdhsa_reserve_xnack_mask' is 0 for gfx803\n");
+  EXPECT_EQ(messages(kernel(fmt::format("{}.amdhsa_reserve_xnack_mask 0", kRequired), "gfx900")),
+            "8:1: '.amdhsa_reserve_xnack_mask' is 1 for gfx900\n");
   EXPECT_EQ(messages(kernel(".amdhsa_next_free_vgpr 1\n.amdhsa_next_free_sgpr 103")),
             "5:16: '.amdhsa_next_free_sgpr' is 103, but gfx906 has 102 scalar registers\n");
   EXPECT_EQ(
