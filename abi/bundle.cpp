@@ -129,7 +129,7 @@ std::string describe(const std::vector<BundleEntry>& entries) {
     auto name = entry.processor.empty() ? "code for an unknown processor" : entry.processor;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
-  return names.empty() ? "there is no device code" : fmt::format("there is: {}", fmt::join(names, ", "));
+  return names.empty() ? "there is no device code" : fmt::format("the file has {}", fmt::join(names, ", "));
 }
 
 bool agree(Feature wanted, Feature offered) {

@@ -100,7 +100,7 @@ TEST(Command, BadUsageIsStatus2) {
   expect_refusal("run " + saxpy + kSaxpyArgs + "--dump 3=/nowhere/x", 2, "--dump");
   expect_refusal("run " + saxpy + kSaxpyArgs + "--print 3:many", 2, "--print");
   expect_refusal("run " + saxpy + kSaxpyArgs + "--kernel saxpi", 2, "it has saxpy");
-  expect_refusal("run " + saxpy + kSaxpyArgs + "--target gfx1030", 2, "there is: gfx900");
+  expect_refusal("run " + saxpy + kSaxpyArgs + "--target gfx1030", 2, "the file has gfx900");
 }
 
 TEST(Command, TranslationStatistics) {
