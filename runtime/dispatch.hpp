@@ -23,8 +23,11 @@ public:
   /// A number for all that sets the waves of this workgroup apart from those of others, but its id: 0 for
   /// whole workgroups, which have the most waves, others at ragged edges.
   [[nodiscard]] virtual u32 shape_of(const u32 (&group)[3]) const = 0;
-  /// Puts wave `wave` of `workgroup` into `frame`, through WaveEngine::start.
-  virtual void start(void* frame, const WorkgroupContext& workgroup, u32 wave) const = 0;
+  /// How many workgroups from `group` on along x are whole ones; may go beyond the end of the grid.
+  [[nodiscard]] virtual u32 whole_from(const u32 (&group)[3]) const = 0;
+  /// Puts wave `wave` of workgroup `group` into `frame`, through WaveEngine::start.
+  virtual void start(void* frame, const u32 (&group)[3], const WorkgroupContext& workgroup,
+                     u32 wave) const = 0;
 };
 
 /// One grid to run. Sizes are checked by whoever builds the request.

@@ -2,10 +2,11 @@
 
 namespace lanewise::runtime {
 
-void KernelWaves::start(void* frame, const WorkgroupContext& workgroup, u32 wave) const {
+void KernelWaves::start(void* frame, const u32 (&group)[3], const WorkgroupContext& workgroup,
+                        u32 wave) const {
   const abi::WaveInit init =
-      states_.of({workgroup.group_id[0], workgroup.group_id[1], workgroup.group_id[2]}, wave,
-                 reinterpret_cast<u64>(workgroup.scratch), wave * workgroup.scratch_wave_bytes);
+      states_.of({group[0], group[1], group[2]}, wave, reinterpret_cast<u64>(workgroup.scratch),
+                 wave * workgroup.scratch_wave_bytes);
   engine_.start(frame, init, workgroup, wave);
 }
 

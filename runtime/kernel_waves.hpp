@@ -24,7 +24,11 @@ public:
     return u32{group[0] == ragged_group_[0]} | u32{group[1] == ragged_group_[1]} << 1 |
            u32{group[2] == ragged_group_[2]} << 2;
   }
-  void start(void* frame, const WorkgroupContext& workgroup, u32 wave) const override;
+  [[nodiscard]] u32 whole_from(const u32 (&group)[3]) const override {
+    if (group[1] == ragged_group_[1] || group[2] == ragged_group_[2]) return 0;
+    return ragged_group_[0] - group[0];
+  }
+  void start(void* frame, const u32 (&group)[3], const WorkgroupContext& workgroup, u32 wave) const override;
 
 private:
   const WaveEngine& engine_;

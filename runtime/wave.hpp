@@ -24,7 +24,7 @@ namespace lanewise::runtime {
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
-/// Memory that the waves of one workgroup share, and what they can ask about their dispatch.
+/// Memory that the waves of one workgroup share.
 struct WorkgroupContext {
   u8* lds = nullptr; ///< 64-byte aligned, lds_bytes long, followed by at least 64 accessible bytes
   u32 lds_bytes = 0; ///< the group segment's allocation; accesses beyond it read zero and are dropped
@@ -33,7 +33,6 @@ struct WorkgroupContext {
   /// Private memory of the whole workgroup: wave w at scratch + w * scratch_wave_bytes.
   u8* scratch = nullptr;
   u64 scratch_wave_bytes = 0;
-  u32 group_id[3] = {};
 };
 
 /// Why a wave stopped.
@@ -71,6 +70,15 @@ struct WaveRow {
 };
 static_assert(offsetof(WaveRow, end) == 8 && offsetof(WaveRow, stride) == 16 &&
               offsetof(WaveRow, reasons) == 24);
+
+/// Frames of workgroups that follow one another along x: `waves` each, all of them in a row.
+struct GroupFrames {
+  u8* first = nullptr;
+  u64 stride = 0;       ///< from frame to frame
+  u32 groups = 0;       ///< workgroups
+  u32 waves = 0;        ///< of one workgroup
+  u32 group_id[3] = {}; ///< of the first workgroup
+};
 
 /// The header of every translated wave's frame; value slots follow at kFrameSlots. Translated code addresses
 /// all of it off one register, hence the fixed offsets.
@@ -124,9 +132,9 @@ public:
   virtual void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& workgroup,
                      u32 wave_in_group) const = 0;
 
-  /// Puts the wave with which start() filled `frame` back to its first instruction, with the ids of another
-  /// workgroup. All else it starts with is the same.
-  virtual void restart(void* frame, const u32 (&group_id)[3]) const = 0;
+  /// Puts the waves with which start() filled the frames back to their first instructions, with the ids of
+  /// other workgroups. All else they start with is the same.
+  virtual void restart(const GroupFrames& frames) const = 0;
 
   /// Runs the waves of the row, each until it stops, and ends at the end of the row or at the first that
   /// stops for another reason than End or Barrier. May be left by siglongjmp when a memory access faults:

@@ -57,24 +57,27 @@ public:
   RangeRun(const DispatchRequest& request, Worker& worker, u64 first, u64 last,
            const std::atomic<bool>& stopped)
       : request_(request), worker_(worker), stopped_(stopped), next_(first), last_(last) {
-    const u64 row = first / request.groups[0];
-    group_[0] = static_cast<u32>(first % request.groups[0]);
-    group_[1] = static_cast<u32>(row % request.groups[1]);
-    group_[2] = static_cast<u32>(row / request.groups[1]);
+    set_id(first, group_);
   }
 
   void execute() {
     const auto whole = static_cast<u32>(worker_.places_.size()) - 1;
     while (next_ < last_ && !stopped_.load(std::memory_order_relaxed)) {
       first_ = next_;
-      u32 count = 0;
-      while (count < whole && next_ < last_ && request_.waves->shape_of(group_) == 0) begin(count++, 0);
       place_ = 0;
+      u32 count = 0;
+      while (count < whole && next_ < last_) {
+        const u32 run =
+            static_cast<u32>(std::min<u64>({whole - count, last_ - next_, request_.groups[0] - group_[0],
+                                            request_.waves->whole_from(group_)}));
+        if (run == 0) break;
+        begin_whole(count, run);
+        count += run;
+      }
       waves_ = request_.max_waves * count;
       if (count == 0) {
-        waves_ = std::min(request_.waves->waves_in(group_), request_.max_waves);
         place_ = whole;
-        begin(whole, request_.waves->shape_of(group_));
+        begin_partial();
       }
       if (!run_waves()) return;
     }
@@ -85,7 +88,7 @@ public:
 
   /// Number, ids and wave of the one that `position` is at.
   [[nodiscard]] u64 group() const { return first_ + place() - place_; }
-  [[nodiscard]] const u32 (&group_id() const)[3] { return worker_.places_[place()].context.group_id; }
+  void group_id(u32 (&id)[3]) const { set_id(group(), id); }
   [[nodiscard]] u32 wave() const { return frame_index() % request_.max_waves; }
 
 private:
@@ -97,37 +100,62 @@ private:
   u64 first_ = 0;             ///< the workgroup in place_
   u32 place_ = 0, waves_ = 0; ///< waves_ frames from the first of place_ on are to run
 
+  void set_id(u64 number, u32 (&id)[3]) const {
+    const u64 row = number / request_.groups[0];
+    id[0] = static_cast<u32>(number % request_.groups[0]);
+    id[1] = static_cast<u32>(row % request_.groups[1]);
+    id[2] = static_cast<u32>(row / request_.groups[1]);
+  }
   [[nodiscard]] u32 frame_index() const {
     return static_cast<u32>(static_cast<u64>(position.row.current - worker_.frames_.data()) /
                             worker_.stride_);
   }
   [[nodiscard]] u32 place() const { return frame_index() / request_.max_waves; }
-  [[nodiscard]] u8* frame(u32 wave) const {
-    return worker_.frames_.data() + (u64{place_} * request_.max_waves + wave) * worker_.stride_;
+  [[nodiscard]] u8* frame(u32 wave) const { return frames_of(place_) + wave * worker_.stride_; }
+
+  [[nodiscard]] u8* frames_of(u32 place) const {
+    return worker_.frames_.data() + u64{place} * request_.max_waves * worker_.stride_;
   }
 
-  /// Puts the next workgroup into a place.
-  void begin(u32 number, u32 shape) {
-    Place& place = worker_.places_[number];
-    WorkgroupContext& context = place.context;
-    for (unsigned axis = 0; axis < 3; ++axis) context.group_id[axis] = group_[axis];
-    if (context.lds_bytes) std::memset(context.lds, 0, context.lds_bytes);
-    u8* frame = worker_.frames_.data() + u64{number} * request_.max_waves * worker_.stride_;
-    const bool restarts = place.shape == shape;
-    place.shape = shape;
-    const u32 waves = shape == 0 ? request_.max_waves : waves_;
-    for (u32 wave = 0; wave < waves; ++wave, frame += worker_.stride_) {
-      if (restarts)
-        request_.engine->restart(frame, context.group_id);
-      else
-        request_.waves->start(frame, context, wave);
+  /// Puts the next workgroups, `count` whole ones along x, into places from `first` on.
+  void begin_whole(u32 first, u32 count) {
+    u32 again = 0; // Places are filled in order.
+    while (again < count && worker_.places_[first + again].shape == 0) ++again;
+    if (again != 0) {
+      if (request_.lds_bytes) std::memset(worker_.places_[first].context.lds, 0, again * worker_.lds_stride_);
+      request_.engine->restart(
+          {frames_of(first), worker_.stride_, again, request_.max_waves, {group_[0], group_[1], group_[2]}});
+      advance(again);
     }
-    advance();
+    for (u32 n = again; n < count; ++n) {
+      start(first + n, 0, request_.max_waves);
+      advance(1);
+    }
   }
 
-  void advance() {
-    ++next_;
-    if (++group_[0] < request_.groups[0]) return;
+  /// Puts the next workgroup, a smaller one, into place_.
+  void begin_partial() {
+    waves_ = std::min(request_.waves->waves_in(group_), request_.max_waves);
+    start(place_, request_.waves->shape_of(group_), waves_);
+    advance(1);
+  }
+
+  void start(u32 number, u32 shape, u32 waves) {
+    Place& place = worker_.places_[number];
+    if (request_.lds_bytes) std::memset(place.context.lds, 0, request_.lds_bytes);
+    if (place.shape == shape)
+      return request_.engine->restart(
+          {frames_of(number), worker_.stride_, 1, waves, {group_[0], group_[1], group_[2]}});
+    place.shape = shape;
+    for (u32 wave = 0; wave < waves; ++wave)
+      request_.waves->start(frames_of(number) + wave * worker_.stride_, group_, place.context, wave);
+  }
+
+  /// By no more than are left in the line along x.
+  void advance(u32 count) {
+    next_ += count;
+    group_[0] += count;
+    if (group_[0] < request_.groups[0]) return;
     group_[0] = 0;
     if (++group_[1] < request_.groups[1]) return;
     group_[1] = 0;
@@ -180,15 +208,15 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
     return false; // there is not so much, and the sums below must not wrap
   const u32 count = whole_places(request) + 1;
   stride_ = frame_stride(*request.engine);
-  const u64 lds_bytes = align_up<u64>(request.lds_bytes + 64, 64);
+  lds_stride_ = align_up<u64>(request.lds_bytes + 64, 64);
   const u64 scratch_bytes = request.max_waves * request.scratch_wave_bytes;
-  if (!frames_.reserve(count * request.max_waves * stride_) || !lds_.reserve(count * lds_bytes) ||
+  if (!frames_.reserve(count * request.max_waves * stride_) || !lds_.reserve(count * lds_stride_) ||
       !scratch_.reserve(count * scratch_bytes))
     return false;
   places_.assign(count, Place{});
   for (u32 i = 0; i < count; ++i) {
     WorkgroupContext& context = places_[i].context;
-    context.lds = lds_.data() + i * lds_bytes;
+    context.lds = lds_.data() + i * lds_stride_;
     context.lds_bytes = request.lds_bytes;
     context.gds = gds;
     context.gds_bytes = kGdsBytes;
@@ -208,7 +236,7 @@ std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 fir
   FaultReport report;
   report.kernel = request.kernel;
   report.wave = run.wave();
-  std::copy(std::begin(run.group_id()), std::end(run.group_id()), report.workgroup);
+  run.group_id(report.workgroup);
   if (fault.signal)
     describe_fault(fault, report);
   else

@@ -39,7 +39,8 @@ private:
   friend class RangeRun;
   Arena frames_, lds_, scratch_;
   std::vector<Place> places_; ///< the last one is for workgroups at ragged edges, the others for whole ones
-  u64 serial_ = 0, stride_ = 0;
+  u64 serial_ = 0;
+  u64 stride_ = 0, lds_stride_ = 0; ///< from frame to frame, from place to place
 };
 
 } // namespace lanewise::runtime

@@ -37,12 +37,14 @@ public:
     begin(w);
   }
 
-  void restart(void* frame, const u32 (&group_id)[3]) const override {
-    Wave& w = *static_cast<Wave*>(frame);
-    for (u32 axis = 0; axis < 3; ++axis)
-      if (const i8 sgpr = w.init.group_id_sgpr[axis]; sgpr >= 0)
-        w.init.sgpr[static_cast<u8>(sgpr)] = group_id[axis];
-    begin(w);
+  void restart(const GroupFrames& frames) const override {
+    for (u32 n = 0; n < frames.groups * frames.waves; ++n) {
+      Wave& w = *reinterpret_cast<Wave*>(frames.first + n * frames.stride);
+      for (u32 axis = 0; axis < 3; ++axis)
+        if (const i8 sgpr = w.init.group_id_sgpr[axis]; sgpr >= 0)
+          w.init.sgpr[static_cast<u8>(sgpr)] = frames.group_id[axis] + (axis == 0 ? n / frames.waves : 0);
+      begin(w);
+    }
   }
 
   void run(WaveRow& row) const override {

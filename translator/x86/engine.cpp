@@ -56,10 +56,16 @@ public:
     for (u32 v = 0; v < init.vgpr_count; ++v) std::copy_n(init.vgpr[v], kWaveSize, f.vgpr[v]);
   }
 
-  void restart(void* frame, const u32 (&group_id)[3]) const override {
-    auto& f = *static_cast<WaveFrame*>(frame);
-    f.resume = 0;
-    for (u32 axis = 0; axis < 3; ++axis) f.sgpr[f.group_id_sgpr[axis]] = group_id[axis];
+  void restart(const runtime::GroupFrames& frames) const override {
+    u8* frame = frames.first;
+    for (u32 group = 0; group < frames.groups; ++group)
+      for (u32 wave = 0; wave < frames.waves; ++wave, frame += frames.stride) {
+        auto& f = *reinterpret_cast<WaveFrame*>(frame);
+        f.resume = 0;
+        f.sgpr[f.group_id_sgpr[0]] = frames.group_id[0] + group;
+        f.sgpr[f.group_id_sgpr[1]] = frames.group_id[1];
+        f.sgpr[f.group_id_sgpr[2]] = frames.group_id[2];
+      }
   }
 
   void run(runtime::WaveRow& row) const override { code_.run(row); }
