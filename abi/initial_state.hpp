@@ -134,7 +134,8 @@ u32 initial_mode(const KernelDescriptor& descriptor, isa::Target target);
 /// The waves of a dispatch: of() is the state of wave `wave` of workgroup `id`. Work-items are numbered x
 /// first, by the size of this very workgroup, which is smaller at the end of a ragged grid; wave w holds
 /// numbers 64 w to 64 w + 63. Lanes behind the last work-item, undefined in hardware, go on counting along x
-/// in the last row, so that the ids of a line of work-items count up in every wave. `wave_offset` is the
+/// in the last row, so that the ids of a line of work-items count up in every wave; where workgroups have one
+/// work-item, they have its ids. `wave_offset` is the
 /// place of its private memory relative to scratch_base, a multiple of 256. Requires wave <
 /// shape.waves_of(id).
 class InitialStates {

@@ -23,6 +23,11 @@ u32 max_group_id(u64 count, u32 size) {
   return ~0u;
 }
 
+std::array<i32, 3> group_id_sgprs(const abi::SgprLayout& layout) {
+  return {layout.find(SgprRole::WorkgroupIdX), layout.find(SgprRole::WorkgroupIdY),
+          layout.find(SgprRole::WorkgroupIdZ)};
+}
+
 std::vector<u32> sgpr_max(const abi::SgprLayout& layout, const abi::DispatchShape& shape) {
   std::vector<u32> max(layout.count, ~0u);
   for (u32 i = 0; i < layout.count; ++i)
@@ -84,6 +89,8 @@ std::optional<u32> pointer_sgpr(const abi::SgprLayout& layout, SgprRole lo, Sgpr
   return static_cast<u32>(first);
 }
 
+constexpr u32 kAxes = 3;
+
 void add_kernarg(const abi::Kernel& kernel, const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
                  const abi::SgprLayout& layout, LaunchFacts& facts) {
   if (!kernel.has_metadata) return;
@@ -94,15 +101,24 @@ void add_kernarg(const abi::Kernel& kernel, const abi::DispatchShape& shape, con
     if (is_hidden(argument.kind) &&
         is_steady(argument, shape, std::span(kernarg).subspan(argument.offset, argument.size)))
       known.add(argument.offset, argument.size);
-  known.put_into(facts, pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi), kernarg);
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  known.put_into(facts, pointer, kernarg);
+  for (const abi::Argument& argument : kernel.arguments)
+    if (const auto axis = static_cast<u32>(argument.kind) - static_cast<u32>(ValueKind::HiddenBlockCountX);
+        pointer && axis < kAxes)
+      facts.grid.push_back({*pointer, static_cast<u32>(argument.offset), axis, true});
 }
 
 void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, LaunchFacts& facts) {
   const abi::KernelDispatchPacket packet = dispatch_packet(shape);
   KnownBytes known(sizeof packet);
   known.add(0, offsetof(abi::KernelDispatchPacket, grid_size_x));
-  known.put_into(facts, pointer_sgpr(layout, SgprRole::DispatchPtrLo, SgprRole::DispatchPtrHi),
-                 std::as_bytes(std::span(&packet, 1)));
+  const auto pointer = pointer_sgpr(layout, SgprRole::DispatchPtrLo, SgprRole::DispatchPtrHi);
+  known.put_into(facts, pointer, std::as_bytes(std::span(&packet, 1)));
+  for (u32 axis = 0; pointer && axis < kAxes; ++axis)
+    facts.grid.push_back({*pointer,
+                          static_cast<u32>(offsetof(abi::KernelDispatchPacket, grid_size_x)) + 4 * axis, axis,
+                          false});
 }
 
 } // namespace
@@ -142,6 +158,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.workgroup = shape.workgroup;
   for (unsigned axis = 0; axis < 3; ++axis) facts.ragged[axis] = shape.remainder(axis) != 0;
   facts.sgpr_max = sgpr_max(layout, shape);
+  facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_packet(shape, layout, facts);
   return facts;

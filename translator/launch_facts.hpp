@@ -4,6 +4,7 @@
 #include "support/bits.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace lanewise::translator {
@@ -17,18 +18,37 @@ struct KnownDword {
   friend bool operator==(const KnownDword&, const KnownDword&) = default;
 };
 
+/// A dword behind such a pointer whose value differs from launch to launch, but not what it counts: the
+/// work-items of the grid along an axis, or its workgroups without a smaller one at the end.
+struct GridDword {
+  u32 pointer_sgpr = 0;
+  u32 offset = 0;
+  u32 axis = 0;
+  bool workgroups = false; ///< otherwise work-items
+  friend bool operator==(const GridDword&, const GridDword&) = default;
+};
+
 /// Facts about initial registers and memory. The default knows nothing and serves every launch.
 struct LaunchFacts {
   std::array<u32, 3> workgroup = {}; ///< work-items of a whole workgroup per axis; 0, 0, 0 if not known
   std::array<bool, 3> ragged = {true, true, true}; ///< along the axis, the last workgroup may be smaller
   std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
   std::vector<KnownDword> dwords;
+  std::vector<GridDword> grid;
+  std::array<i32, 3> group_id_sgpr = {-1, -1,
+                                      -1}; ///< the initial SGPR with the workgroup's id; -1 if unknown
 
   [[nodiscard]] bool knows_workgroup() const { return workgroup[0] != 0; }
   /// Work-items of a whole workgroup; 0 if not known.
   [[nodiscard]] u32 items() const { return workgroup[0] * workgroup[1] * workgroup[2]; }
   /// A workgroup is one wave, so that nobody waits at its barriers.
   [[nodiscard]] bool one_wave() const { return knows_workgroup() && items() <= kWaveSize; }
+  /// The initial EXEC of every wave, if it is always the same.
+  [[nodiscard]] std::optional<u64> exec() const {
+    if (full_waves()) return ~u64{0};
+    if (one_wave() && !ragged[0] && !ragged[1] && !ragged[2]) return (u64{1} << items()) - 1;
+    return std::nullopt;
+  }
   /// Every wave starts with all lanes active.
   [[nodiscard]] bool full_waves() const {
     return knows_workgroup() && items() % kWaveSize == 0 && !ragged[0] && !ragged[1] && !ragged[2];
@@ -36,11 +56,14 @@ struct LaunchFacts {
   [[nodiscard]] u32 max_sgpr(u64 n) const { return n < sgpr_max.size() ? sgpr_max[n] : ~0u; }
 
   // Work-item ids, the initial VGPR `axis`. What is said holds for all 64 lanes, active or not, since the
-  // numbering goes on behind the last work-item along x (abi/initial_state.hpp).
+  // numbering goes on behind the last work-item along x, unless workgroups have one only
+  // (abi/initial_state.hpp).
 
   /// Along x, each of `lanes` neighbouring lanes (counted from a multiple of `lanes`) has the id of the one
   /// before plus 1.
-  [[nodiscard]] bool x_counts(u32 lanes) const { return is_line() || rows_are_multiples_of(lanes); }
+  [[nodiscard]] bool x_counts(u32 lanes) const {
+    return (is_line() && items() > 1) || rows_are_multiples_of(lanes);
+  }
   /// Along x, lane 0 of every `lanes` neighbouring lanes has id 0.
   [[nodiscard]] bool x_restarts(u32 lanes) const { return workgroup[0] == lanes && full_waves(); }
   /// `lanes` neighbouring lanes have the same id along `axis` (1 or 2).
@@ -51,6 +74,7 @@ struct LaunchFacts {
   }
   /// The largest id along `axis`.
   [[nodiscard]] u32 max_work_item(u32 axis) const {
+    if (items() == 1) return 0;
     const u32 last = knows_workgroup() ? workgroup[axis] - 1 : kMaxWorkItems - 1;
     // At most 63 lanes follow the last work-item.
     return axis == 0 && !full_waves() ? last + kWaveSize - 1 : last;

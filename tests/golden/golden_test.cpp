@@ -34,14 +34,17 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-/// What the passes that look at the launch find: lines of 64 work-items, one group along the axis of s6, and
-/// 7 at byte 16 behind the pointer in s[4:5].
+/// What the passes that look at the launch find: lines of 64 work-items, workgroup ids in s8 and s6, one
+/// group along the axis of s6, and behind the pointer in s[4:5] 7 at byte 16, the grid's work-items at 12 and
+/// 40, its workgroups at 20 and 24.
 translator::LaunchFacts launch_facts() {
   translator::LaunchFacts facts;
   facts.workgroup = {64, 1, 1};
   facts.ragged = {};
   facts.sgpr_max = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0};
   facts.dwords = {{4, 16, 7}};
+  facts.group_id_sgpr = {8, 6, -1};
+  facts.grid = {{4, 12, 0, false}, {4, 40, 1, false}, {4, 20, 0, true}, {4, 24, 1, true}};
   return facts;
 }
 

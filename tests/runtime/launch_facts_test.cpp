@@ -35,9 +35,10 @@ abi::Kernel kernel_with(std::initializer_list<ValueKind> hidden) {
 abi::DispatchShape shape_of(const Size& grid, const Size& workgroup) { return {grid, workgroup, 0}; }
 
 void expect_true_of(const translator::LaunchFacts& facts, const abi::WaveInit& init) {
-  if (facts.full_waves()) {
-    EXPECT_EQ(init.exec, ~u64{0});
+  if (const auto exec = facts.exec()) {
+    EXPECT_EQ(init.exec, *exec);
   }
+  EXPECT_TRUE(!facts.full_waves() || facts.exec() == ~u64{0});
   for (u32 i = 0; i < init.sgpr_count; ++i) EXPECT_LE(init.sgpr[i], facts.max_sgpr(i)) << "s" << i;
   for (u32 lane = 0; lane < kWaveSize; ++lane)
     for (u32 axis = 0; axis < 3; ++axis) {
@@ -107,6 +108,17 @@ TEST(LaunchFacts, HiddenArgumentsAreKnownAsFarAsLaunchesShareThem) {
   hidden.global_offset = {5, 0, 0};
   facts = launch_facts(kernel, kTarget, shape_of({4096, 1, 1}, {128, 1, 1}), hidden);
   EXPECT_EQ(dword(facts, kKernargPtr, 16), std::nullopt);
+}
+
+TEST(LaunchFacts, SayWhereTheSizeOfTheGridIs) {
+  const abi::Kernel kernel = kernel_with({ValueKind::HiddenGlobalOffsetX, ValueKind::HiddenBlockCountZ});
+  const auto facts = launch_facts(kernel, kTarget, shape_of({4096, 1, 1}, {128, 1, 1}), {});
+  EXPECT_EQ(facts.group_id_sgpr, (std::array<i32, 3>{4, 5, 6}));
+  const std::vector<translator::GridDword> expected = {{kKernargPtr, 24, 2, true},
+                                                       {kDispatchPtr, 12, 0, false},
+                                                       {kDispatchPtr, 16, 1, false},
+                                                       {kDispatchPtr, 20, 2, false}};
+  EXPECT_EQ(facts.grid, expected);
 }
 
 TEST(LaunchFacts, SimilarLaunchesShareThem) {

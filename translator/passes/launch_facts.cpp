@@ -2,6 +2,7 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace lanewise::passes {
@@ -48,7 +49,10 @@ private:
       if (launch.max_work_item(static_cast<u32>(f_[i].imm)) == 0) replace(b, i, 0, 0);
       return;
     case Op::InitExec:
-      if (launch.full_waves()) replace(b, i, 0, ~u64{0});
+      if (const auto exec = launch.exec()) replace(b, i, 0, *exec);
+      return;
+    case Op::ICmp:
+      if (const auto known = compare_with_grid(i)) replace(b, i, 0, *known);
       return;
     case Op::ScalarLoad: return load(b, i);
     case Op::Barrier:
@@ -76,6 +80,80 @@ private:
     const u64 first = base->offset + offset;
     for (u32 n = 0; n < f_[i].num_results; ++n)
       if (const auto value = known_dword(base->pointer_sgpr, first + 4 * u64{n})) replace(b, i, n, *value);
+  }
+
+  // How device libraries find the size of a workgroup that may be a smaller one at the end of the grid:
+  //   min(work-items of the grid - id * size, size)            (from the dispatch packet)
+  //   id < workgroups of the grid ? size : remainder           (from the implicit arguments)
+  // Where no workgroup is smaller, the outcome is known.
+
+  [[nodiscard]] std::optional<bool> compare_with_grid(InstId i) const {
+    const auto x = f_.operands(i);
+    const auto predicate = static_cast<IntPred>(f_[i].imm);
+    u64 constant = 0;
+    for (u32 axis = 0; axis < 3; ++axis) {
+      if (f_.launch.ragged[axis] || !f_.launch.knows_workgroup()) continue;
+      if (is_group_id(x[0], axis) && is_grid(x[1], axis, true)) {
+        if (predicate == IntPred::ULt) return true;
+        if (predicate == IntPred::UGe) return false;
+      }
+      if (f_.is_const(x[1], &constant) && constant <= f_.launch.workgroup[axis] && is_rest(x[0], axis)) {
+        if (predicate == IntPred::UGe) return true;
+        if (predicate == IntPred::ULt) return false;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The work-items from the first of this workgroup to the end of the grid.
+  [[nodiscard]] bool is_rest(ValueId v, u32 axis) const {
+    if (is_only_group(axis) && is_grid(v, axis, false)) return true;
+    const Inst* sub = f_.def(v);
+    if (sub == nullptr || sub->op != Op::Sub) return false;
+    const auto x = f_.operands(f_.def_id(v));
+    return is_grid(x[0], axis, false) && is_group_start(x[1], axis);
+  }
+
+  [[nodiscard]] bool is_only_group(u32 axis) const {
+    const i32 sgpr = f_.launch.group_id_sgpr[axis];
+    return sgpr >= 0 && f_.launch.max_sgpr(static_cast<u32>(sgpr)) == 0;
+  }
+
+  [[nodiscard]] bool is_group_start(ValueId v, u32 axis) const {
+    const u32 size = f_.launch.workgroup[axis];
+    if (size == 1 && is_group_id(v, axis)) return true;
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || (inst->op != Op::Mul && inst->op != Op::Shl)) return false;
+    const auto x = f_.operands(f_.def_id(v));
+    u64 constant = 0;
+    if (inst->op == Op::Shl)
+      return is_group_id(x[0], axis) && f_.is_const(x[1], &constant) && size == 1u << (constant & 31);
+    return (is_group_id(x[0], axis) && f_.is_const(x[1], &constant) && constant == size) ||
+           (is_group_id(x[1], axis) && f_.is_const(x[0], &constant) && constant == size);
+  }
+
+  [[nodiscard]] bool is_group_id(ValueId v, u32 axis) const {
+    u64 id = 0;
+    if (is_only_group(axis) && f_.is_const(v, &id)) return id == 0;
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && inst->op == Op::InitSgpr &&
+           static_cast<i64>(inst->imm) == f_.launch.group_id_sgpr[axis];
+  }
+
+  [[nodiscard]] bool is_grid(ValueId v, u32 axis, bool workgroups) const {
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || inst->op != Op::ScalarLoad) return false;
+    const InstId i = f_.def_id(v);
+    u64 offset = 0;
+    const auto base = address(f_.operands(i)[0]);
+    if (!base || !f_.is_const(f_.operands(i)[1], &offset)) return false;
+    offset += base->offset;
+    for (u32 n = 0; n < inst->num_results; ++n)
+      if (f_.result(i, n) == v) offset += 4 * u64{n};
+    const auto& grid = f_.launch.grid;
+    return std::find(grid.begin(), grid.end(),
+                     translator::GridDword{base->pointer_sgpr, static_cast<u32>(offset), axis, workgroups}) !=
+           grid.end();
   }
 
   [[nodiscard]] std::optional<u32> known_dword(u32 pointer_sgpr, u64 offset) const {

@@ -56,7 +56,7 @@ private:
     const auto x = f_.operands(i);
     switch (f_[i].op) {
     case Op::InitExec: return true;
-    case Op::Const: return f_[i].imm == 0;
+    case Op::Const: return (f_[i].imm & ~f_.launch.exec().value_or(0)) == 0;
     case Op::And: return is_within(x[0]) || is_within(x[1]);
     case Op::AndNot: return is_within(x[0]);
     case Op::Or:

@@ -64,6 +64,7 @@ void Selector::select_phase(u32 phase) {
   member_ = 0;
   gang_index_ = VReg{};
   lds_bases_ = {};
+  lds_limits_ = {};
   per_lane_ = plan_.phases[phase].per_lane;
   for (const IrBlockId b : plan_.phases[phase].blocks)
     for (const ir::Successor& s : f_[b].successors) {

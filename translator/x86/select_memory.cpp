@@ -91,13 +91,15 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   const auto offset = static_cast<u32>(inst.imm);
   Access a;
   a.base = lds_base(base_offset);
-  const VReg limit = hoisted([&] { // First address that is too high, or 0.
-    VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
-    const VReg zero = b_->const32(0);
-    bytes = b_->op_r64_tied(Inst::kIdSub, bytes, imm(inst.mem.bytes - 1));
-    bytes = b_->op_r64_tied(Inst::kIdCmovl, bytes, r64(zero));
-    return splat(Type::V32, bytes).r[0];
-  });
+  VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
+  if (!limit.valid())
+    limit = hoisted([&] {
+      VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
+      const VReg zero = b_->const32(0);
+      bytes = b_->op_r64_tied(Inst::kIdSub, bytes, imm(inst.mem.bytes - 1));
+      bytes = b_->op_r64_tied(Inst::kIdCmovl, bytes, r64(zero));
+      return splat(Type::V32, bytes).r[0];
+    });
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
@@ -371,7 +373,8 @@ void Selector::store(InstId i, const Access& a) {
                                  : rows                ? inst.mem.bytes >= 4
                                  : inst.mem.bytes >= 4 ? inst.mem.bytes != 12
                                                        : avx512();
-  if (a.uniform() || !can_be_contiguous) return store_scattered(i, a, data);
+  if (a.uniform()) return store_uniform(i, a, data);
+  if (!can_be_contiguous) return store_scattered(i, a, data);
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
   branch_if_strided(a, rows ? 4 : inst.mem.bytes, !rows && inst.mem.bytes == 16, yes, no);
   b_->at(yes);
@@ -407,6 +410,35 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
     else
       masked_store(a.mask, at, data[d]);
   }
+}
+
+/// Of lanes that store to one address, the last counts; a fault is the first's.
+void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> data) {
+  const u32 bytes = f_[i].mem.bytes;
+  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
+  const auto write = [&](unsigned d, VReg value, VReg first) {
+    b_->faults({.kind = FaultSite::Kind::Scalar,
+                .bytes = static_cast<u8>(std::min<u32>(4, bytes)),
+                .is_write = true});
+    b_->emit(Inst::kIdMov, {mem(a.base, a.disp + d * a.dword_stride, view), reg(value, view), hidden(first)});
+  };
+  if (a.alone) {
+    const VReg first = b_->const32(0);
+    for (unsigned d = 0; d < data.size(); ++d) write(d, b_->op_r32(Inst::kIdVmovd, xmm(data[d])), first);
+    return;
+  }
+  const BlockId some = b_->add_block(), done = b_->add_block();
+  const VReg bits = mask_to_bits(a.mask);
+  b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+  b_->branch(CondCode::kNotZero, some, done);
+  b_->at(some);
+  const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits)), last = b_->op_r32(Inst::kIdBsr, r32(bits));
+  for (unsigned d = 0; d < data.size(); ++d) {
+    b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
+    write(d, b_->load32(temp_lane(kTempData + 64 * d, last, 2, View::R32)), first);
+  }
+  b_->jump(done);
+  b_->at(done);
 }
 
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {

@@ -24,6 +24,7 @@
 #include "translator/x86/slow_access.hpp"
 
 #include <array>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -245,6 +246,7 @@ private:
     unsigned dword_stride = 4;
     VReg mask;               ///< lanes that take part and are in range
     bool full = false;       ///< the mask is known to be full
+    bool alone = false;      ///< lane 0 of the only gang is known to be all that takes part
     bool contiguous = false; ///< `base` is where lane 0 of the gang goes, the others follow
     VReg bit_shift;          ///< with contiguous, 1- and 2-byte accesses: where in the dword at `base`
     [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
@@ -334,6 +336,7 @@ private:
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
+  void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
   VReg gather_dwords(const Access& a, unsigned d);
   void spill_addresses(const Access& a);
@@ -350,6 +353,8 @@ private:
   [[nodiscard]] bool avx512() const { return module_.avx512; }
   [[nodiscard]] unsigned lanes() const { return module_.vec_bytes() / 4; }
   [[nodiscard]] unsigned gangs() const { return kWaveSize / lanes(); }
+  /// The other gangs never have lanes, and do not run.
+  [[nodiscard]] bool one_gang() const { return plan_.lanes == lanes(); }
   [[nodiscard]] Type type(ValueId v) const { return f_.type(v); }
   [[nodiscard]] unsigned parts(Type t) const { return t == Type::V64 ? 2 : 1; }
   void unsupported(InstId i, const char* why);
@@ -398,8 +403,9 @@ private:
   unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
   VReg gang_index_;
-  std::array<VReg, 2> lds_bases_{};             ///< LDS, GDS
-  std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset
+  std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
+  std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
+  std::unordered_map<u32, VReg> lds_addresses_;   ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
