@@ -172,7 +172,7 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   if (auto done = optimize(f, options, source.lds_bytes, reasons, stats); !done)
     return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
-  phases::Plan plan = phases::form_phases(f, gang_lanes(options.simd));
+  phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);
   phases::unify_gangs(f, plan);
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");

@@ -92,8 +92,9 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     phases::unify_gangs(f, plan);
     return true;
   }
-  if (name == "form_phases16" || name == "form_phases8") {
-    const phases::Plan plan = phases::form_phases(f, name == "form_phases16" ? 16 : 8);
+  if (name == "form_phases16" || name == "form_phases8" || name == "form_phases_lockstep") {
+    const phases::Plan plan =
+        phases::form_phases(f, name == "form_phases8" ? 8 : 16, name == "form_phases_lockstep");
     std::istringstream lines(phases::print(plan, f));
     for (std::string line; std::getline(lines, line);) extra += "; " + line + "\n";
     return true;

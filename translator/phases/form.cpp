@@ -50,8 +50,8 @@ bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
 
 class Former {
 public:
-  Former(Function& f, unsigned gang_lanes)
-      : f_(f), gang_lanes_(gang_lanes),
+  Former(Function& f, unsigned gang_lanes, bool lockstep)
+      : f_(f), gang_lanes_(gang_lanes), lockstep_(lockstep),
         skips_idle_(!f.launch.full_waves() && idle_gangs_are_unseen(f, gang_lanes)) {
     if (skips_idle_ && f.launch.one_wave()) lanes_ = align_up(f.launch.items(), gang_lanes);
   }
@@ -69,6 +69,7 @@ public:
 private:
   Function& f_;
   unsigned gang_lanes_;
+  bool lockstep_;
   bool skips_idle_;
   u32 lanes_ = kWaveSize; ///< of the gangs that may have to run
   Plan plan_;
@@ -81,15 +82,15 @@ private:
   std::vector<Reason> reasons_;
   std::vector<Reason> revoked_;
 
-  /// There is one gang.
-  bool is_alone() const { return lanes_ == gang_lanes_; }
+  /// What runs together is the whole wave: all gangs, or the only one. It keeps the wave's order whatever the
+  /// phases.
+  bool is_whole() const { return lockstep_ || lanes_ == gang_lanes_; }
   bool reads_whole(InstId i, unsigned n) const {
-    if (f_[i].op == Op::AnyLane && is_alone()) return false; // Its slice is the mask.
+    if (f_[i].op == Op::AnyLane && is_whole()) return false; // Its slice is the mask.
     return looks_across_gangs(f_[i], n, gang_lanes_);
   }
-  /// A gang that is alone keeps the wave's order whatever the phases.
   bool conflicts(InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) const {
-    return !is_alone() && conflict(f_, first, second, is_fixed);
+    return !is_whole() && conflict(f_, first, second, is_fixed);
   }
   bool is_gang_condition(InstId i, BlockId b) const {
     return f_[i].op == Op::AnyLane && is_gang_decided(f_, b) &&
@@ -399,6 +400,7 @@ private:
       phase.per_lane =
           std::any_of(phase.blocks.begin(), phase.blocks.end(), [&](BlockId b) { return has_lane_work(b); });
     }
+    plan_.lockstep = lockstep_;
     plan_.skips_idle = skips_idle_;
     plan_.lanes = lanes_;
     plan_.reasons = std::move(reasons_);
@@ -423,7 +425,9 @@ bool looks_across_gangs(const Inst& inst, unsigned n, unsigned gang_lanes) {
   return info(inst.op).reads_whole(n) && !stays_in_gang(inst, gang_lanes);
 }
 
-Plan form_phases(Function& f, unsigned gang_lanes) { return Former(f, gang_lanes).run(); }
+Plan form_phases(Function& f, unsigned gang_lanes, bool lockstep) {
+  return Former(f, gang_lanes, lockstep).run();
+}
 
 std::string print(const Plan& plan, const Function& f) {
   std::string text;
@@ -435,6 +439,7 @@ std::string print(const Plan& plan, const Function& f) {
       text += fmt::format(" b{}{}", b.index, plan.gang_decided[b.index] ? "*" : "");
     text += '\n';
   }
+  if (plan.lockstep) text += "all gangs run side by side\n";
   if (plan.skips_idle) text += "gangs without work-items do not run\n";
   if (!plan.reasons.empty()) text += "borders and branches at wave level:\n";
   for (const Reason& r : plan.reasons)

@@ -35,6 +35,7 @@ struct Plan {
   std::vector<Phase> phases;      ///< phases[0] holds the function's entry
   std::vector<PhaseId> phase_of;  ///< per block
   std::vector<bool> gang_decided; ///< per block: its Branch on AnyLane is decided by each gang on its slice
+  bool lockstep = false;          ///< all gangs of a wave run side by side, in every phase
   bool skips_idle = false;        ///< gangs that start without lanes, behind all others, need not run
   unsigned lanes = kWaveSize;     ///< those behind, in each wave, are such gangs'
   std::vector<Reason> reasons;
@@ -46,8 +47,9 @@ struct Plan {
 
 /// Splits blocks of `f` where a phase must end inside them and partitions all reachable blocks. `gang_lanes`
 /// is the number of lanes that run together (16 with AVX-512, 8 with AVX2): moves within that many aligned
-/// lanes are no border.
-Plan form_phases(ir::Function& f, unsigned gang_lanes);
+/// lanes are no border. With `lockstep`, all gangs of a wave will run side by side, each instruction in all of
+/// them before the next: then memory is accessed in the wave's own order, and whether any lane is set is known.
+Plan form_phases(ir::Function& f, unsigned gang_lanes, bool lockstep = false);
 
 /// Whether operand `n` is read whole (ir::OpInfo::reads_whole) in lanes beyond the `gang_lanes` aligned lanes
 /// of the reading one.

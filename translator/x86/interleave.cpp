@@ -273,13 +273,70 @@ private:
   }
 };
 
+constexpr unsigned gang_lanes(bool avx512) { return avx512 ? 16 : 8; }
+
+/// Gangs of a wave side by side, a power of two.
+unsigned all_gangs(const phases::Plan& plan, bool avx512) {
+  return std::bit_ceil(plan.lanes / gang_lanes(avx512));
+}
+
+/// Whether the phases of a plan in lockstep make do with the registers, and with code of some size.
+bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
+  const unsigned gangs = all_gangs(plan, avx512);
+  if (gangs > kMaxGangs) return false;
+  for (const phases::Phase& phase : plan.phases) {
+    if (!phase.per_lane) continue;
+    const Demand d = Region(f, phase.blocks).measure();
+    const unsigned shared = std::min(d.shared, avx512 ? 4u : 2u);
+    const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
+    if (gangs * (d.vectors + masks) + shared > (avx512 ? 32 : 16) || gangs * d.issued > kMaxIssued)
+      return false;
+  }
+  return true;
+}
+
+/// A loop within a phase that each gang leaves when it is done: in lockstep it would have to wait for the
+/// others.
+bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
+  const ir::Cfg cfg(f);
+  const ir::Dominators dom(f, cfg);
+  const ir::Loops loops(f, cfg, dom);
+  for (const auto& loop : loops.loops) {
+    if (plan.phases[plan.phase_of[loop.header.index].index].entry == loop.header) continue;
+    for (const ir::BlockId b : loop.blocks) {
+      const ir::InstId end = f.terminator(b);
+      if (f[end].op != ir::Op::Branch) continue;
+      const ir::Inst* condition = f.def(f.operands(end)[0]);
+      if (condition != nullptr && condition->op == ir::Op::AnyLane) return true;
+    }
+  }
+  return false;
+}
+
+constexpr std::size_t kMaxLockstepValues = 2000; ///< larger functions would not fit, and trying costs time
+
 } // namespace
+
+phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
+  const bool avx512 = simd == translator::Simd::Avx512;
+  const unsigned lanes = gang_lanes(avx512);
+  if (forced != 0 || f.num_values() > kMaxLockstepValues) return phases::form_phases(f, lanes);
+  ir::Function together = f;
+  phases::Plan plan = phases::form_phases(f, lanes);
+  if (plan.phases.size() == 1 || all_gangs(plan, avx512) > kMaxGangs || has_gang_loops(f, plan)) return plan;
+  phases::Plan lockstep = phases::form_phases(together, lanes, true);
+  if (lockstep.phases.size() >= plan.phases.size() || !fits_in_registers(together, lockstep, avx512))
+    return plan;
+  f = std::move(together);
+  return lockstep;
+}
 
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {
   const bool avx512 = simd == translator::Simd::Avx512;
-  if (forced == 0) return Chooser(f, plan, avx512).run();
-  const unsigned gangs = kWaveSize / (avx512 ? 16 : 8);
-  for (phases::Phase& phase : plan.phases) phase.interleave = std::bit_floor(std::min(forced, gangs));
+  if (!plan.lockstep && forced == 0) return Chooser(f, plan, avx512).run();
+  const unsigned gangs = plan.lockstep ? all_gangs(plan, avx512)
+                                       : std::bit_floor(std::min(forced, kWaveSize / gang_lanes(avx512)));
+  for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
 }
 
 } // namespace lanewise::x86
