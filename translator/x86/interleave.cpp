@@ -80,10 +80,21 @@ public:
 
   Demand measure() {
     for (const ir::BlockId b : blocks_) number_block(b);
-    live_in_.assign(blocks_.size(), std::vector<bool>(values_.size(), false));
+    words_ = (values_.size() + 63) / 64;
+    live_in_.assign(blocks_.size() * words_, 0);
+    live_.resize(words_);
+    scanned_.assign(blocks_.size(), 0);
+    changed_.assign(blocks_.size(), 1);
+    u32 time = 1;
     for (bool changed = true; changed;) {
       changed = false;
-      for (u32 n = static_cast<u32>(blocks_.size()); n-- > 0;) changed |= scan(n);
+      for (u32 n = static_cast<u32>(blocks_.size()); n-- > 0;) {
+        if (!is_stale(n)) continue;
+        scanned_[n] = ++time;
+        if (!scan(n)) continue;
+        changed_[n] = ++time;
+        changed = true;
+      }
     }
     demand_.path = longest_path(ValueId{}, ValueId{});
     find_carried();
@@ -97,7 +108,9 @@ private:
   std::span<const ir::BlockId> blocks_;
   std::vector<u32> place_, index_; ///< per block, per value
   std::vector<ValueId> values_;
-  std::vector<std::vector<bool>> live_in_;
+  std::size_t words_ = 0;              ///< of a set of values, a bit each
+  std::vector<u64> live_in_, live_;    ///< sets, one per block; the set while a block is scanned
+  std::vector<u32> scanned_, changed_; ///< per block, when it was scanned and when its live-in set grew
   Demand demand_;
 
   void number(ValueId v) {
@@ -124,13 +137,25 @@ private:
   }
   [[nodiscard]] bool is_tracked(ValueId v) const { return index_[v.index] < values_.size(); }
 
+  /// Whether scanning the block could show anything new.
+  [[nodiscard]] bool is_stale(u32 place) const {
+    if (scanned_[place] == 0) return true;
+    return std::ranges::any_of(f_[blocks_[place]].successors, [&](const ir::Successor& s) {
+      const u32 to = place_[s.block.index];
+      return to != kOutside && changed_[to] > scanned_[place];
+    });
+  }
+
   bool scan(u32 place) {
     const ir::BlockId b = blocks_[place];
-    std::vector<bool> live(values_.size(), false);
+    std::ranges::fill(live_, 0);
     unsigned vectors = 0, masks = 0;
     const auto change = [&](ValueId v, bool now) {
-      if (!is_tracked(v) || live[index_[v.index]] == now) return;
-      live[index_[v.index]] = now;
+      if (!is_tracked(v)) return;
+      u64& word = live_[index_[v.index] / 64];
+      const u64 bit = u64{1} << index_[v.index] % 64;
+      if (((word & bit) != 0) == now) return;
+      word ^= bit;
       const Type t = f_.type(v);
       unsigned& count = t == Type::Mask ? masks : vectors;
       const unsigned size = t == Type::V64 ? 2 : 1;
@@ -141,16 +166,18 @@ private:
     for (const ir::Successor& s : f_[b].successors) {
       for (const ValueId v : s.args) change(v, true);
       const u32 to = place_[s.block.index];
-      for (u32 n = 0; to != kOutside && n < values_.size(); ++n)
-        if (live_in_[to][n]) change(values_[n], true);
+      for (std::size_t w = 0; to != kOutside && w < words_; ++w)
+        for (u64 rest = live_in_[to * words_ + w]; rest; rest &= rest - 1)
+          change(values_[64 * w + static_cast<unsigned>(std::countr_zero(rest))], true);
     }
     for (auto i = f_[b].insts.rbegin(); i != f_[b].insts.rend(); ++i) {
       for (unsigned r = 0; r < f_[*i].num_results; ++r) change(f_.result(*i, r), false);
       for (const ValueId v : f_.operands(*i)) change(v, true);
     }
     for (const ValueId v : f_[b].params) change(v, false);
-    if (live == live_in_[place]) return false;
-    live_in_[place] = std::move(live);
+    const auto known = std::span(live_in_).subspan(place * words_, words_);
+    if (std::ranges::equal(live_, known)) return false;
+    std::ranges::copy(live_, known.begin());
     return true;
   }
 
