@@ -90,6 +90,11 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("use_launch_facts", passes::use_launch_facts) // pointers that were spilled
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("simplify_masks", passes::simplify_masks)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("split_pairs", passes::split_pairs)
+      .run("fold", passes::fold)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
       .run("predicate",
            [&](ir::Function& g) {

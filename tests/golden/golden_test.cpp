@@ -58,6 +58,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"scalarize_lanes", passes::scalarize_lanes},
       {"remove_register_stores", passes::remove_register_stores},
       {"predicate", passes::predicate},
+      {"simplify_masks", passes::simplify_masks},
+      {"split_pairs", passes::split_pairs},
       {"replace_divisions", passes::replace_divisions},
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},

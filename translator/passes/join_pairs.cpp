@@ -1,7 +1,7 @@
 // Joining: GCN code spreads 64-bit values over two registers and keeps lane masks in scalar pairs. Where a
 // block joins two of its parameters, the pair becomes one 64-bit parameter; a 64-bit scalar parameter that
 // only ever receives masks becomes a mask. The joins and splits this leaves at the edges are folded away by
-// fold().
+// fold(). Where in the end only one half of a 64-bit parameter is looked at, it becomes that half again.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -34,7 +34,23 @@ public:
     return changed;
   }
 
+  /// Parameters of which one half is looked at become that half.
+  void split() {
+    const Cfg cfg(f_);
+    preds_ = &cfg.preds;
+    map_.assign(f_.num_values(), ValueId{});
+    const std::vector<u8> halves = find_halves(cfg);
+    for (const BlockId b : cfg.rpo) {
+      const std::vector<ValueId> params = f_[b].params;
+      for (const ValueId p : params)
+        if (is_wide(f_.type(p)) && (halves[p.index] == kLow || halves[p.index] == kHigh))
+          keep_half(p, halves[p.index] == kLow ? Op::Lo : Op::Hi);
+    }
+    f_.replace_values(map_);
+  }
+
 private:
+  enum : u8 { kLow = 1, kHigh = 2 };
   struct Pair {
     BlockId block;
     ValueId lo, hi;
@@ -71,11 +87,11 @@ private:
     std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
     return f_.result(i);
   }
-  ValueId at_start(BlockId b, Op op, Type type, ValueId x) {
+  ValueId at_start(BlockId b, Op op, Type type, std::initializer_list<ValueId> operands) {
     Inst proto;
     proto.op = op;
     proto.pc = f_[b].pc;
-    const InstId i = f_.append(b, proto, {&x, 1}, {&type, 1});
+    const InstId i = f_.append(b, proto, {operands.begin(), operands.size()}, {&type, 1});
     auto& insts = f_[b].insts;
     insts.pop_back();
     insts.insert(insts.begin(), i);
@@ -108,11 +124,45 @@ private:
     extend_edges(pair.block, [&](BlockId p, const std::vector<ValueId>& args) {
       return before_end(p, Op::Join, wide, {args[lo], args[hi]});
     });
-    const ValueId new_lo = at_start(pair.block, Op::Lo, half, joined);
-    const ValueId new_hi = at_start(pair.block, Op::Hi, half, joined);
+    const ValueId new_lo = at_start(pair.block, Op::Lo, half, {joined});
+    const ValueId new_hi = at_start(pair.block, Op::Hi, half, {joined});
     replace(pair.lo, new_lo);
     replace(pair.hi, new_hi);
     return true;
+  }
+
+  static bool is_wide(Type t) { return t == Type::U64 || t == Type::V64; }
+  /// Per 64-bit value, the halves that are looked at.
+  std::vector<u8> find_halves(const Cfg& cfg) const {
+    std::vector<u8> halves(f_.num_values(), 0);
+    for (const BlockId b : cfg.rpo)
+      for (const InstId i : f_[b].insts) {
+        const Op op = f_[i].op;
+        for (const ValueId v : f_.operands(i))
+          halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh};
+      }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b)
+        for (const Successor& s : f_[*b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a) {
+            u8& mine = halves[s.args[a].index];
+            const u8 now = mine | halves[f_[s.block].params[a].index];
+            changed |= now != mine;
+            mine = now;
+          }
+    }
+    return halves;
+  }
+  void keep_half(ValueId wide, Op which) {
+    const BlockId b = f_.def_block(wide);
+    const u32 index = f_[wide].index;
+    const Type half = f_.type(wide) == Type::U64 ? Type::U32 : Type::V32;
+    const ValueId kept = f_.add_param(b, half);
+    extend_edges(b, [&](BlockId p, const std::vector<ValueId>& args) {
+      return before_end(p, which, half, {args[index]});
+    });
+    replace(wide, at_start(b, Op::Join, f_.type(wide), {kept, kept})); // nobody sees the other half
   }
 
   /// u64 parameters all of whose arguments are masks, constants or such parameters; at least one is a mask.
@@ -188,11 +238,13 @@ private:
     extend_edges(b, [&](BlockId p, const std::vector<ValueId>& args) {
       return before_end(p, Op::U64ToMask, Type::Mask, {args[index]});
     });
-    replace(v, at_start(b, Op::MaskToU64, Type::U64, mask));
+    replace(v, at_start(b, Op::MaskToU64, Type::U64, {mask}));
   }
 };
 
 } // namespace
+
+void split_pairs(Function& f) { PairJoiner(f).split(); }
 
 void join_pairs(Function& f) {
   // A joined parameter of an inner loop asks for the outer loop's next; the nesting depth bounds the rounds.

@@ -38,8 +38,11 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
 
 void MaskFacts::number_variables() {
   for (const BlockId b : cfg_.rpo) {
-    for (const ValueId p : f_[b].params)
-      if (is_condition(f_.type(p))) node_of_[p.index] = new_variable(p);
+    for (const ValueId p : f_[b].params) {
+      if (!is_condition(f_.type(p))) continue;
+      const Node n = same_on_all_ways(p, b);
+      node_of_[p.index] = n != Bdd::kDropped ? n : new_variable(p);
+    }
     for (const InstId i : f_[b].insts)
       for (unsigned r = 0; r < f_[i].num_results; ++r) {
         const ValueId v = f_.result(i, r);
@@ -51,6 +54,22 @@ void MaskFacts::number_variables() {
         node_of_[v.index] = explained ? n : new_variable(v);
       }
   }
+}
+
+/// What parameter `p` of `b` is if it is the same function on all ways in, none of which comes from later
+/// code; else kDropped.
+Bdd::Node MaskFacts::same_on_all_ways(ValueId p, BlockId b) const {
+  Node same = Bdd::kDropped;
+  for (const BlockId from : cfg_.preds[b.index]) {
+    if (cfg_.rpo_index[from.index] >= cfg_.rpo_index[b.index]) return Bdd::kDropped;
+    for (const Successor& s : f_[from].successors) {
+      if (s.block != b) continue;
+      const Node n = node_of_[s.args[f_[p].index].index];
+      if (same != Bdd::kDropped && n != same) return Bdd::kDropped;
+      same = n;
+    }
+  }
+  return same;
 }
 
 Bdd::Node MaskFacts::new_variable(ValueId a, ValueId b) {
@@ -213,7 +232,6 @@ bool MaskFacts::may_be_true(Node n, const std::vector<u32>& vars, BlockId at) co
   return left != 0;
 }
 
-/// What a lane knows from having come this way: a scalar condition, or not being in a mask that was empty.
 Bdd::Node MaskFacts::edge_condition(BlockId from, unsigned successor) const {
   const auto& successors = f_[from].successors;
   if (successors.size() != 2 || successors[0].block == successors[1].block) return Bdd::kTrue;
@@ -223,6 +241,13 @@ Bdd::Node MaskFacts::edge_condition(BlockId from, unsigned successor) const {
   const Inst* any = f_.def(c);
   if (any == nullptr || any->op != Op::AnyLane) return no;
   return bdd_.andnot(no, lanes(f_.operands(f_.def_id(c))[0]));
+}
+
+/// Parameter `p` is not explained by others.
+bool MaskFacts::has_variable(ValueId p) const {
+  if (lanes(p) <= Bdd::kTrue) return false;
+  const u32 v = bdd_.variable(lanes(p));
+  return variables_[v].a == p && lanes(p) == bdd_.var(v);
 }
 
 bool MaskFacts::is_plain_parameter(u32 v) const {
@@ -243,12 +268,27 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   const BlockId to = edge.block;
   std::vector<u32> vars;
   if (!bdd_.is_small(n, 4 * kMaxNodes) || !bdd_.support(n, vars, kMaxQuestion)) return Bdd::kTrue;
+  const auto is_argument = [&](u32 v) {
+    return is_plain_parameter(v) && f_.def_block(variables_[v].a) == to;
+  };
+  // What is dropped may still say something about what is not: EXEC in a loop lies in EXEC around it.
+  for (std::size_t k = 0, count = vars.size(); k < count; ++k) {
+    if (is_argument(vars[k]) || is_from_above(vars[k], to)) continue;
+    for (const u32 x : earlier_partners_[vars[k]])
+      if (vars.size() < kMaxQuestion && (is_argument(x) || is_from_above(x, to)) &&
+          std::find(vars.begin(), vars.end(), x) == vars.end())
+        vars.push_back(x);
+  }
+  std::sort(vars.begin(), vars.end());
   n = bdd_.and_(n, known_about(vars, to));
   return bdd_.substitute(n, [&](u32 v) {
-    const ValueId a = variables_[v].a;
-    if (is_plain_parameter(v) && f_.def_block(a) == to) return lanes(edge.args[f_[a].index]);
+    if (is_argument(v)) return lanes(edge.args[f_[variables_[v].a].index]);
     return is_from_above(v, to) ? bdd_.var(v) : Bdd::kDropped;
   });
+}
+
+Bdd::Node MaskFacts::without_comparisons(Node n) const {
+  return bdd_.substitute(n, [&](u32 v) { return variables_[v].b.valid() ? Bdd::kDropped : bdd_.var(v); });
 }
 
 // --- invariants
@@ -284,6 +324,10 @@ void MaskFacts::find_invariants() {
   asked_by_.clear();
   if (checks > kMaxChecks || bdd_.overflowed()) // unproved
     for (auto& partners : clauses_) partners.clear();
+  earlier_partners_.resize(variables_.size());
+  for (u32 x = 0; x < clauses_.size(); ++x)
+    for (const Partner& p : clauses_[x])
+      if (p.y != x) earlier_partners_[p.y].push_back(x);
   answers_.clear();
 }
 
@@ -308,7 +352,8 @@ void MaskFacts::drop_clause(const Clause& c) {
 std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
   std::vector<u32> params, context, vars;
   for (const ValueId p : f_[b].params)
-    if (is_condition(f_.type(p)) && params.size() < kMaxParams) params.push_back(bdd_.variable(lanes(p)));
+    if (is_condition(f_.type(p)) && params.size() < kMaxParams && has_variable(p))
+      params.push_back(bdd_.variable(lanes(p)));
   if (params.empty()) return {};
   for (const BlockId from : cfg_.preds[b.index])
     for (const Successor& s : f_[from].successors)

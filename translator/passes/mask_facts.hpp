@@ -28,6 +28,11 @@ public:
   /// `n`, a set of lanes in the block that `edge` leads to or in what that dominates, restated for the edge's
   /// start: the least set of lanes that contains it, whatever those blocks compute.
   [[nodiscard]] Node before_edge(Node n, const ir::Successor& edge) const;
+  /// The least set of lanes that contains `n` whatever comparisons give.
+  [[nodiscard]] Node without_comparisons(Node n) const;
+  /// What each lane knows from having gone from `from` to its successor number `successor`: a scalar
+  /// condition, or not being in a mask that was empty.
+  [[nodiscard]] Node edge_condition(ir::BlockId from, unsigned successor) const;
   /// The store of the functions, to compute with; check bdd().overflowed() before believing the outcome.
   [[nodiscard]] Bdd& bdd() const { return bdd_; }
 
@@ -53,10 +58,11 @@ private:
     u32 y;
     u8 signs; ///< which of the four sign combinations of a clause hold, a bit each
   };
-  std::vector<std::vector<Partner>> clauses_; ///< per variable x: the clauses it is the first of
-  std::vector<Node> way_in_;                  ///< per block: what its only way in says, or true
-  std::vector<std::vector<u32>> way_in_vars_; ///< what it depends on
-  mutable std::vector<u32> vars_;             ///< of a question
+  std::vector<std::vector<Partner>> clauses_;      ///< per variable x: the clauses it is the first of
+  std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
+  std::vector<Node> way_in_;                       ///< per block: what its only way in says, or true
+  std::vector<std::vector<u32>> way_in_vars_;      ///< what it depends on
+  mutable std::vector<u32> vars_;                  ///< of a question
   /// Answers of is_empty(). Clauses only ever get fewer: a "no" stays, a "yes" holds while no clause is
   /// dropped.
   struct Answer {
@@ -74,15 +80,16 @@ private:
   mutable std::vector<std::vector<ir::BlockId>> asked_by_;
 
   void number_variables();
+  [[nodiscard]] Node same_on_all_ways(ir::ValueId p, ir::BlockId b) const;
   Node compute(ir::InstId i);
   Node new_variable(ir::ValueId a, ir::ValueId b = {});
   u32 pair_variable(ir::ValueId a, ir::ValueId b, u64 kind, unsigned count);
   Node integer_comparison(ir::InstId i);
   Node float_comparison(ir::InstId i);
 
+  [[nodiscard]] bool has_variable(ir::ValueId p) const;
   [[nodiscard]] bool is_plain_parameter(u32 variable) const;
   [[nodiscard]] bool is_from_above(u32 variable, ir::BlockId b) const;
-  [[nodiscard]] Node edge_condition(ir::BlockId from, unsigned successor) const;
   [[nodiscard]] Node known_about(const std::vector<u32>& vars, ir::BlockId at) const;
   template <class F>
   void for_each_clause(const std::vector<u32>& vars, F f) const;

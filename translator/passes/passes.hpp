@@ -18,6 +18,9 @@ void use_launch_facts(ir::Function& f);
 /// block parameters.
 void join_pairs(ir::Function& f);
 
+/// 64-bit block parameters of which only one half is looked at become that half.
+void split_pairs(ir::Function& f);
+
 /// Merges equal pure instructions (dominator-scoped value numbering) and block parameters that are always
 /// equal.
 void merge_common(ir::Function& f);
@@ -33,6 +36,10 @@ void scalarize_lanes(ir::Function& f);
 
 /// Drops stores to rows of Space::Registers that no load sees.
 void remove_register_stores(ir::Function& f);
+
+/// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
+/// registers of masks from earlier uses, bits of lanes that have left a loop.
+void simplify_masks(ir::Function& f);
 
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);

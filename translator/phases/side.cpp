@@ -177,8 +177,19 @@ Symbol Side::result(u32 c, InstId i, unsigned r) {
     operands_.push_back(symbol(c, o));
     if (operands_.back() == kTop) return kTop;
   }
+  if (is_as_before(i)) return past_.symbol(k_.f.result(i, r));
   if (inst.op == Op::Select && (operands_[0] == kEmpty || operands_[1] == operands_[2])) return operands_[2];
   return symbols_.expression(i, r, operands_);
+}
+
+/// The results of `i`, whose operands are the symbols operands_, existed at the branch and were made of what
+/// the operands still are.
+bool Side::is_as_before(InstId i) const {
+  if (!is_old(0, k_.f[i].block)) return false;
+  const auto x = k_.f.operands(i);
+  for (unsigned n = 0; n < x.size(); ++n)
+    if (operands_[n] != past_.symbol(x[n])) return false;
+  return true;
 }
 
 /// Enters the blocks that can be reached from node `n` as far as is known now.

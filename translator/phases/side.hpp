@@ -163,6 +163,7 @@ private:
   void evaluate(std::size_t n);
   Symbol parameter(const Node& node, ir::ValueId p) const;
   Symbol result(u32 c, ir::InstId i, unsigned r);
+  [[nodiscard]] bool is_as_before(ir::InstId i) const;
   void follow_edges(std::size_t n);
 };
 

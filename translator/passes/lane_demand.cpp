@@ -1,0 +1,158 @@
+#include "translator/passes/lane_demand.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxChanges = 8, kMaxRounds = 16;
+constexpr std::size_t kMaxDemand = 128, kMaxVariables = 20; ///< of a demand that is not rounded up
+constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask algebra
+
+} // namespace
+
+LaneDemand::LaneDemand(const Function& f, const Cfg& cfg, const MaskFacts& facts)
+    : f_(f), cfg_(cfg), facts_(facts), bdd_(facts.bdd()), demand_(f.num_values(), Bdd::kFalse),
+      changes_(f.num_values(), 0), weight_(f.num_values(), 0) {}
+
+bool LaneDemand::find() {
+  weigh_masks();
+  unsigned round = 0;
+  for (changed_ = true; changed_ && round < kMaxRounds; ++round) {
+    changed_ = false;
+    for (auto it = cfg_.rpo.rbegin(); it != cfg_.rpo.rend(); ++it) visit(*it);
+  }
+  return !changed_ && !bdd_.overflowed();
+}
+
+/// EXEC, as it was or will be, selects, guards accesses and decides branches.
+void LaneDemand::weigh_masks() {
+  for (const BlockId b : cfg_.rpo)
+    for (const InstId i : f_[b].insts) {
+      const auto x = f_.operands(i);
+      const Op op = f_[i].op;
+      if (op == Op::Select || op == Op::AnyLane)
+        weight_[x[0].index] += kControls;
+      else if (info(op).is(kMemory))
+        weight_[x.back().index] += kControls;
+      else
+        for (const ValueId v : x) ++weight_[v.index];
+    }
+}
+
+void LaneDemand::need(ValueId v, Node lanes) {
+  if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+  Node& mine = demand_[v.index];
+  if (mine == Bdd::kTrue) return;
+  Node now = bdd_.or_(mine, lanes);
+  if (now == mine) return;
+  // A chain of demands each a little wider would take long.
+  if (++changes_[v.index] > kMaxChanges)
+    now = Bdd::kTrue;
+  else if (!is_simple(now))
+    now = bdd_.or_(mine, facts_.without_comparisons(lanes));
+  if (!is_simple(now)) now = Bdd::kTrue;
+  mine = now;
+  changed_ = true;
+}
+
+bool LaneDemand::is_simple(Node n) const {
+  return bdd_.is_small(n, kMaxDemand) && bdd_.support(n, vars_, kMaxVariables);
+}
+
+LaneDemand::Logic LaneDemand::logic(InstId i) const {
+  const auto x = f_.operands(i);
+  const unsigned data = data_side(x);
+  if (f_[i].op == Op::AndNot) return data == 0 ? Logic{x[0], x[1], false} : Logic{x[1], x[0], true, true};
+  const bool is_and = f_[i].op == Op::And;
+  // Of two masks of which one lies in the other, the op is one; that must be right everywhere.
+  for (unsigned n = 0; n < 2; ++n)
+    if (is_inside(lanes(x[n]), x[1 - n], f_[i].block))
+      return is_and ? Logic{x[1 - n], x[n], true} : Logic{x[n], x[1 - n], false};
+  return {x[data], x[1 - data], is_and};
+}
+
+LaneDemand::Node LaneDemand::matters(const Logic& l, Node demand) const {
+  return l.matters ? bdd_.and_(demand, lanes(l.other)) : bdd_.andnot(demand, lanes(l.other));
+}
+
+/// Of the two operands of a mask op, usually EXEC and data in either order, the data: a comparison, or else
+/// the one that decides less.
+unsigned LaneDemand::data_side(std::span<const ValueId> x) const {
+  for (const unsigned n : {1u, 0u})
+    if (is_comparison(x[n])) return n;
+  return weight_[x[1].index] < weight_[x[0].index] ? 1 : 0;
+}
+
+bool LaneDemand::is_comparison(ValueId v) const {
+  const Inst* def = f_.def(v);
+  if (def == nullptr) return false;
+  switch (def->op) {
+  case Op::ICmp:
+  case Op::FCmp:
+  case Op::FClass:
+  case Op::DivScale: return true;
+  default: return false;
+  }
+}
+
+void LaneDemand::visit(BlockId b) {
+  for (const Successor& s : f_[b].successors) {
+    const auto& params = f_[s.block].params;
+    for (std::size_t a = 0; a < s.args.size(); ++a)
+      need(s.args[a], facts_.before_edge(demand_[params[a].index], s));
+  }
+  const auto& insts = f_[b].insts;
+  for (auto it = insts.rbegin(); it != insts.rend(); ++it) visit(*it);
+}
+
+void LaneDemand::visit(InstId i) {
+  const Inst& inst = f_[i];
+  const auto x = f_.operands(i);
+  Node demand = Bdd::kFalse;
+  for (unsigned r = 0; r < inst.num_results; ++r) demand = bdd_.or_(demand, demand_[f_.result(i, r).index]);
+  switch (inst.op) {
+  case Op::Select:
+    if (f_.type(x[0]) != Type::Mask) break;
+    need(x[0], demand);
+    need(x[1], bdd_.and_(demand, lanes(x[0])));
+    if (!is_inside(demand, x[0], inst.block)) need(x[2], bdd_.andnot(demand, lanes(x[0])));
+    return;
+  case Op::And:
+  case Op::Or:
+  case Op::AndNot: {
+    if (f_.type(x[0]) != Type::Mask) break;
+    const Logic l = logic(i);
+    need(l.base, matters(l, demand));
+    need(l.other, demand);
+    return;
+  }
+  case Op::Load:
+  case Op::Store:
+  case Op::Atomic:
+    for (std::size_t n = 0; n + 1 < x.size(); ++n) need(x[n], lanes(x.back()));
+    need(x.back(), Bdd::kTrue);
+    return;
+  default: break;
+  }
+  const OpInfo& op = info(inst.op);
+  // Work on a value nobody looks at asks for nothing; what must happen anyway asks for all.
+  const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
+  for (unsigned n = 0; n < x.size(); ++n)
+    need(x[n], op.reads_whole(n) || !elementwise || is_uniform_result(inst) ? Bdd::kTrue : demand);
+}
+
+bool LaneDemand::is_uniform_result(const Inst& inst) const {
+  return inst.num_results != 0 && is_uniform(f_.type(inst.first_result));
+}
+
+bool LaneDemand::is_inside(Node demand, ValueId m, BlockId at) const {
+  return facts_.is_empty(bdd_.andnot(demand, lanes(m)), at);
+}
+
+bool LaneDemand::is_outside(Node demand, ValueId m, BlockId at) const {
+  return facts_.is_empty(bdd_.and_(demand, lanes(m)), at);
+}
+
+} // namespace lanewise::passes

@@ -1,0 +1,66 @@
+// The lanes of per-lane values that anybody looks at, found backwards from the uses. docs/DESIGN.md, "Masks
+// and predication".
+//
+// Demand is a function of masks (mask_facts.hpp) that are current where the value is used. Only a block
+// parameter mixes times: its demand is restated for each way in by what is current there.
+//
+// A value may change in lanes outside its demand, so what one operand is asked for must not rest on another
+// operand that is asked for less: of the two operands of a mask op, one is always right wherever the result
+// is.
+#pragma once
+
+#include "translator/passes/mask_facts.hpp"
+
+namespace lanewise::passes {
+
+class LaneDemand {
+public:
+  using Node = Bdd::Node;
+
+  LaneDemand(const ir::Function& f, const ir::Cfg& cfg, const MaskFacts& facts);
+
+  /// Finds the demands. False if they have not settled: they are then too small, and nothing may be concluded
+  /// from them.
+  [[nodiscard]] bool find();
+  /// The lanes of `v` that anybody looks at.
+  [[nodiscard]] Node of(ir::ValueId v) const { return demand_[v.index]; }
+
+  /// A mask op as `base` restricted or extended by `other`: of the two operands, the one that may be wrong in
+  /// lanes that the other decides. `matters` are the lanes of `other` in which `base` decides. `inverts`:
+  /// where it does, the result is its opposite.
+  struct Logic {
+    ir::ValueId base, other;
+    bool matters;
+    bool inverts = false;
+  };
+  [[nodiscard]] Logic logic(ir::InstId i) const;
+  static bool is_logic(ir::Op op) { return op == ir::Op::And || op == ir::Op::Or || op == ir::Op::AndNot; }
+
+  /// All lanes of `demand` are lanes of `m`, or none is, while control is in block `at`.
+  [[nodiscard]] bool is_inside(Node demand, ir::ValueId m, ir::BlockId at) const;
+  [[nodiscard]] bool is_outside(Node demand, ir::ValueId m, ir::BlockId at) const;
+
+private:
+  const ir::Function& f_;
+  const ir::Cfg& cfg_;
+  const MaskFacts& facts_;
+  Bdd& bdd_;
+  std::vector<Node> demand_; ///< per value
+  std::vector<u8> changes_;
+  std::vector<u32> weight_; ///< per mask: how much it decides
+  mutable std::vector<u32> vars_;
+  bool changed_ = false;
+
+  void weigh_masks();
+  void need(ir::ValueId v, Node lanes);
+  [[nodiscard]] bool is_simple(Node n) const;
+  [[nodiscard]] Node lanes(ir::ValueId m) const { return facts_.lanes(m); }
+  [[nodiscard]] Node matters(const Logic& l, Node demand) const;
+  [[nodiscard]] unsigned data_side(std::span<const ir::ValueId> x) const;
+  [[nodiscard]] bool is_comparison(ir::ValueId v) const;
+  void visit(ir::BlockId b);
+  void visit(ir::InstId i);
+  [[nodiscard]] bool is_uniform_result(const ir::Inst& inst) const;
+};
+
+} // namespace lanewise::passes

@@ -1,0 +1,198 @@
+// Simplifies masks, and drops what only looks as if it were used, before it is decided which branches are
+// each gang's own: a mask that is read as a scalar, or a scalar that differs between gangs, is in the way
+// there even if nobody needs it.
+//
+// Compilers leave such things where a register holds nothing: at the first way into a loop, in the bits of
+// lanes that have left it, on the ways round that are not gone any more. The register then has what it was
+// last used for, in the case of masks often half of an address or a counter.
+#include "translator/passes/lane_demand.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <unordered_map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 4;
+
+class MaskSimplifier {
+  using Node = Bdd::Node;
+
+public:
+  explicit MaskSimplifier(Function& f)
+      : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()), demand_(f, cfg_, facts_) {}
+
+  void run() {
+    merge_equal_masks();
+    if (demand_.find()) drop();
+  }
+
+private:
+  Function& f_;
+  Cfg cfg_;
+  Dominators dom_;
+  MaskFacts facts_;
+  Bdd& bdd_;
+  LaneDemand demand_;
+
+  /// Masks that are equal in every lane become one.
+  void merge_equal_masks() {
+    std::vector<ValueId> map(f_.num_values());
+    std::unordered_map<Node, ValueId> first;
+    for (const BlockId b : cfg_.rpo) {
+      const auto merge = [&](ValueId v) {
+        if (f_.type(v) != Type::Mask || facts_.lanes(v) <= Bdd::kTrue) return;
+        const auto [it, is_new] = first.try_emplace(facts_.lanes(v), v);
+        if (is_new) return;
+        if (dom_.dominates(f_.def_block(it->second), b))
+          map[v.index] = it->second;
+        else
+          it->second = v;
+      };
+      for (const ValueId p : f_[b].params) merge(p);
+      for (const InstId i : f_[b].insts)
+        for (unsigned r = 0; r < f_[i].num_results; ++r) merge(f_.result(i, r));
+    }
+    if (!bdd_.overflowed()) f_.replace_values(map);
+  }
+
+  /// What is the same in all lanes that anybody looks at becomes a constant.
+  void drop() {
+    std::vector<ValueId> map(f_.num_values());
+    ValueId none;
+    for (const BlockId b : cfg_.rpo) {
+      for (const ValueId p : f_[b].params) {
+        if (f_.type(p) != Type::Mask || demand_.of(p) != Bdd::kFalse) continue;
+        if (!none.valid()) none = no_lanes();
+        map[p.index] = none;
+      }
+      for (const InstId i : f_[b].insts) {
+        if (f_[i].num_results != 1 || f_.type(f_[i].first_result) != Type::Mask || f_[i].op == Op::Const)
+          continue;
+        const Node demand = demand_.of(f_.result(i)), result = facts_.lanes(f_.result(i));
+        if (facts_.is_empty(bdd_.and_(demand, result), b))
+          become_constant(i, 0);
+        else if (facts_.is_empty(bdd_.andnot(demand, result), b))
+          become_constant(i, ~u64{0});
+      }
+    }
+    f_.replace_values(map);
+  }
+  /// An empty mask at the entry.
+  ValueId no_lanes() {
+    Inst proto;
+    proto.op = Op::Const;
+    const Type t = Type::Mask;
+    const InstId i = f_.make(proto, {}, {&t, 1});
+    auto& entry = f_.blocks[0].insts;
+    f_[i].block = BlockId{0};
+    entry.insert(entry.begin(), i);
+    return f_.result(i);
+  }
+
+  void become_constant(InstId i, u64 lanes) {
+    f_[i].op = Op::Const;
+    f_[i].imm = lanes;
+    f_.set_operands(i, {});
+  }
+};
+
+/// Arguments for parameters that are not looked at the way control goes from there: if a block ends in a
+/// branch on any(m), then on ways in that leave m empty, what only counts if it is taken does not count.
+class UnseenArguments {
+public:
+  explicit UnseenArguments(Function& f)
+      : f_(f), cfg_(f), dom_(f, cfg_), operand_users_(f.num_values()), edge_users_(f.num_values()) {}
+
+  void run() {
+    find_users();
+    std::vector<ValueId> candidates;
+    for (const BlockId b : cfg_.rpo) {
+      if (!tested_mask(b).valid()) continue;
+      for (const ValueId p : f_[b].params)
+        if (is_uniform(f_.type(p)) && is_behind(p, b, 0)) candidates.push_back(p);
+    }
+    if (candidates.empty()) return;
+    const MaskFacts facts(f_, cfg_, dom_);
+    for (const ValueId p : candidates) visit(p, facts);
+  }
+
+private:
+  Function& f_;
+  Cfg cfg_;
+  Dominators dom_;
+  struct EdgeUse {
+    BlockId from;
+    u32 successor;
+  };
+  std::vector<std::vector<InstId>> operand_users_;
+  std::vector<std::vector<EdgeUse>> edge_users_;
+
+  void find_users() {
+    for (const BlockId b : cfg_.rpo) {
+      for (const InstId i : f_[b].insts)
+        for (const ValueId v : f_.operands(i)) operand_users_[v.index].push_back(i);
+      for (u32 s = 0; s < f_[b].successors.size(); ++s)
+        for (const ValueId v : f_[b].successors[s].args) edge_users_[v.index].push_back({b, s});
+    }
+  }
+
+  /// The m of a branch on any(m) at the end of `b`, or nothing.
+  ValueId tested_mask(BlockId b) const {
+    const InstId branch = f_.terminator(b);
+    if (f_[branch].op != Op::Branch || f_[b].successors[0].block == f_[b].successors[1].block) return {};
+    const InstId any = f_.def_id(f_.operands(branch)[0]);
+    return any.valid() && f_[any].op == Op::AnyLane ? f_.operands(any)[0] : ValueId{};
+  }
+
+  void visit(ValueId p, const MaskFacts& facts) {
+    const BlockId b = f_.def_block(p);
+    const MaskFacts::Node lanes = facts.lanes(tested_mask(b));
+    for (const BlockId from : cfg_.preds[b.index])
+      for (u32 n = 0; n < f_[from].successors.size(); ++n) {
+        Successor& edge = f_[from].successors[n];
+        if (edge.block != b || f_.is_const(edge.args[f_[p].index])) continue;
+        const MaskFacts::Node there = facts.before_edge(lanes, edge);
+        if (facts.is_empty(facts.bdd().and_(there, facts.edge_condition(from, n)), from))
+          edge.args[f_[p].index] = zero(f_.type(p), from);
+      }
+  }
+
+  /// All that `v` goes into comes after the first edge out of `b`.
+  bool is_behind(ValueId v, BlockId b, unsigned depth) const {
+    const BlockId taken = f_[b].successors[0].block;
+    const bool only_way = cfg_.preds[taken.index].size() == 1;
+    const auto comes_after = [&](BlockId at) { return only_way && dom_.dominates(taken, at); };
+    for (const EdgeUse& use : edge_users_[v.index])
+      if (!(use.from == b && use.successor == 0) && !comes_after(use.from)) return false;
+    for (const InstId i : operand_users_[v.index]) {
+      if (comes_after(f_[i].block)) continue;
+      if (!info(f_[i].op).is(kPure) || depth >= kMaxDepth) return false;
+      for (unsigned r = 0; r < f_[i].num_results; ++r)
+        if (!is_behind(f_.result(i, r), b, depth + 1)) return false;
+    }
+    return true;
+  }
+
+  ValueId zero(Type t, BlockId b) {
+    Inst proto;
+    proto.op = Op::Const;
+    const InstId i = f_.append(b, proto, {}, {&t, 1});
+    auto& insts = f_[b].insts;
+    std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
+    return f_.result(i);
+  }
+};
+
+} // namespace
+
+void simplify_masks(Function& f) {
+  MaskSimplifier(f).run();
+  eliminate_dead_code(f);
+  UnseenArguments(f).run();
+}
+
+} // namespace lanewise::passes
