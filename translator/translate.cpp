@@ -105,6 +105,7 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("remove_register_stores", passes::remove_register_stores) // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)
       .run("legalize", passes::legalize)
       .run("fold", passes::fold)

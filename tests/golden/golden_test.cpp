@@ -58,6 +58,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"scalarize_lanes", passes::scalarize_lanes},
       {"remove_register_stores", passes::remove_register_stores},
       {"predicate", passes::predicate},
+      {"merge_selects", passes::merge_selects},
       {"simplify_masks", passes::simplify_masks},
       {"split_pairs", passes::split_pairs},
       {"replace_divisions", passes::replace_divisions},

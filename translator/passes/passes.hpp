@@ -44,6 +44,9 @@ void simplify_masks(ir::Function& f);
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 
+/// Makes two selects that have an alternative in common one.
+void merge_selects(ir::Function& f);
+
 /// Replaces the instruction sequences that compilers expand divisions to.
 void replace_divisions(ir::Function& f);
 
