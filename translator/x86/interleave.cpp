@@ -1,6 +1,7 @@
 // Running several gangs side by side hides latency, and what is the same for all lanes (counters, addresses,
 // splats, branches) is done once. It costs registers and code. So: as many as the registers hold in the
-// innermost loops, or if there are none, throughout.
+// innermost loops, or if there are none, throughout. Where gangs decide branches inside a loop, gangs side by
+// side do what any of them needs: there whole loops count, with what they guard.
 #include "translator/x86/interleave.hpp"
 
 #include "support/bits.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace lanewise::x86 {
 
@@ -23,7 +25,9 @@ struct Demand {
   unsigned vectors = 0, masks = 0; ///< alive at once, per gang
   unsigned shared = 0;             ///< splats and constants, which all gangs use in common
   unsigned issued = 0;             ///< x86 instructions per gang, roughly
+  unsigned guarded = 0;            ///< those of them that gangs skip
   unsigned once = 0;               ///< those that all gangs have in common
+  double times = 1;                ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 };
@@ -72,7 +76,10 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
 /// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
 class Region {
 public:
-  Region(const ir::Function& f, std::span<const ir::BlockId> blocks) : f_(f), blocks_(blocks) {
+  /// `guarded`, per block if not empty: some gangs skip it.
+  Region(const ir::Function& f, std::span<const ir::BlockId> blocks,
+         const std::vector<bool>& guarded = kNothing)
+      : f_(f), blocks_(blocks), guarded_(guarded) {
     place_.assign(f.num_blocks(), kOutside);
     for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
     index_.assign(f.num_values(), kOutside);
@@ -96,16 +103,18 @@ public:
         changed = true;
       }
     }
-    demand_.path = longest_path(ValueId{}, ValueId{});
+    demand_.path = longest_path(ValueId{}, ValueId{}) / 2;
     find_carried();
     return demand_;
   }
 
 private:
+  static inline const std::vector<bool> kNothing;
   static constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
   static constexpr unsigned kMaxParams = 24;
   const ir::Function& f_;
   std::span<const ir::BlockId> blocks_;
+  const std::vector<bool>& guarded_;
   std::vector<u32> place_, index_; ///< per block, per value
   std::vector<ValueId> values_;
   std::size_t words_ = 0;              ///< of a set of values, a bit each
@@ -130,11 +139,14 @@ private:
       for (const ValueId v : f_.operands(i)) number(v);
       for (unsigned r = 0; r < f_[i].num_results; ++r)
         if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
-      (is_same_for_all(f_, i) ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
+      const bool once = is_same_for_all(f_, i);
+      (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
+      if (!once && is_guarded(b)) demand_.guarded += cost_of(f_, i).issued;
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
   }
+  [[nodiscard]] bool is_guarded(ir::BlockId b) const { return !guarded_.empty() && guarded_[b.index]; }
   [[nodiscard]] bool is_tracked(ValueId v) const { return index_[v.index] < values_.size(); }
 
   /// Whether scanning the block could show anything new.
@@ -181,8 +193,8 @@ private:
     return true;
   }
 
-  /// Cycles from `from` (or, if that is invalid, from anything) to `to` (to anything) along forward edges; 0
-  /// if there is no way.
+  /// Half cycles from `from` (or, if that is invalid, from anything) to `to` (to anything) along forward
+  /// edges; 0 if there is no way.
   unsigned longest_path(ValueId from, ValueId to) {
     std::vector<u32> done(values_.size(), from.valid() ? kOutside : 0); // kOutside: not reached
     if (from.valid()) done[index_[from.index]] = 0;
@@ -202,8 +214,9 @@ private:
         for (const ValueId v : f_.operands(i))
           if (const u32 d = at(v); d != kOutside) start = start == kOutside ? d : std::max(start, d);
         if (start == kOutside) continue;
-        for (unsigned r = 0; r < f_[i].num_results; ++r)
-          reach(f_.result(i, r), start + cost_of(f_, i).latency);
+        // Of what is guarded, a gang goes through half.
+        const unsigned latency = cost_of(f_, i).latency * (is_guarded(blocks_[n]) ? 1u : 2u);
+        for (unsigned r = 0; r < f_[i].num_results; ++r) reach(f_.result(i, r), start + latency);
       }
       for (const ir::Successor& s : f_[blocks_[n]].successors) {
         const u32 target = place_[s.block.index];
@@ -223,7 +236,7 @@ private:
       for (const ir::Successor& s : f_[b].successors)
         for (u32 a = 0; s.block == blocks_[0] && a < s.args.size(); ++a)
           if (is_tracked(params[a]))
-            demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]));
+            demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]) / 2);
   }
 };
 
@@ -237,7 +250,9 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   const double spilled =
       avx512 ? std::max(excess(gangs * d.vectors, 32 - for_shared), excess(gangs * d.masks, 7))
              : excess(gangs * (d.vectors + d.masks), 16 - for_shared);
-  const double issued = d.issued * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
+  // Each gang needs about half of what is guarded; what none needs is skipped.
+  const double needed = d.issued - d.guarded * std::pow(0.5, gangs);
+  const double issued = needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
   const double overlap = std::max<double>(gangs, kWindow / issued);
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
 }
@@ -246,20 +261,26 @@ constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region
 constexpr double kWorthwhile = 0.9;
 
 constexpr unsigned kMaxGangs = 4;
+constexpr std::size_t kMinGuarded = 64; ///< instructions
+constexpr double kLoopRuns = 16;        ///< a guess
 
 /// What there is to gain in each phase: its innermost loops, or all of it.
 class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
-      : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+      : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
-    for (u32 l = 0; l < loops_.loops.size(); ++l) measure_if_innermost(static_cast<i32>(l));
+    for (u32 l = 0; l < loops_.loops.size(); ++l) measure(static_cast<i32>(l));
     for (u32 p = 0; p < plan_.phases.size(); ++p) {
       phases::Phase& phase = plan_.phases[p];
       if (!phase.per_lane) continue;
-      if (demands_[p].empty()) demands_[p].push_back(Region(f_, phase.blocks).measure());
+      if (demands_[p].empty() || is_mostly_outside_loops(p)) {
+        const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
+        demands_[p].push_back(Region(f_, phase.blocks).measure());
+        demands_[p].back().times = times;
+      }
       phase.interleave = best(demands_[p]);
     }
   }
@@ -271,24 +292,62 @@ private:
   ir::Cfg cfg_;
   ir::Dominators dom_;
   ir::Loops loops_;
+  ir::PostDominators post_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
 
-  void measure_if_innermost(i32 l) {
+  [[nodiscard]] bool is_mostly_outside_loops(u32 p) const {
+    std::size_t all = 0, in_loops = 0;
+    for (const ir::BlockId b : plan_.phases[p].blocks) {
+      all += f_[b].insts.size();
+      if (loops_.innermost[b.index] >= 0) in_loops += f_[b].insts.size();
+    }
+    return all > 4 * in_loops;
+  }
+
+  /// Innermost loops, and loops around them in which gangs go different ways.
+  void measure(i32 l) {
     std::vector<ir::BlockId> blocks = loops_.loops[static_cast<unsigned>(l)].blocks;
     const u32 phase = plan_.phase_of[blocks.front().index].index;
     if (plan_.phases[phase].entry == blocks.front()) return; // A loop over phases.
-    for (const ir::BlockId b : blocks)
-      if (loops_.innermost[b.index] != l || plan_.phase_of[b.index].index != phase) return;
+    bool innermost = true;
+    for (const ir::BlockId b : blocks) {
+      if (plan_.phase_of[b.index].index != phase) return;
+      innermost &= loops_.innermost[b.index] == l;
+    }
+    const std::vector<bool> guarded = find_guarded(l, blocks);
+    if (!innermost && guarded.empty()) return;
     std::sort(blocks.begin(), blocks.end(), [&](ir::BlockId a, ir::BlockId b) {
       return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
     });
-    demands_[phase].push_back(Region(f_, blocks).measure());
+    demands_[phase].push_back(Region(f_, blocks, guarded).measure());
+  }
+  /// The blocks of loop `l` that come after a branch within the loop that each gang decides, up to where its
+  /// two ways meet; nothing if there are none worth skipping. (So it is in a small loop, where the way round
+  /// a block mostly leads out.)
+  std::vector<bool> find_guarded(i32 l, const std::vector<ir::BlockId>& blocks) const {
+    std::vector<bool> guarded;
+    std::size_t instructions = 0;
+    for (const ir::BlockId b : blocks) {
+      const auto& ways = f_[b].successors;
+      if (!plan_.gang_decided[b.index] || !loops_.contains(l, ways[0].block) ||
+          !loops_.contains(l, ways[1].block))
+        continue;
+      const ir::BlockId join = post_.ipdom[b.index];
+      guarded.resize(f_.num_blocks(), false);
+      for (const ir::BlockId x : blocks) {
+        if (guarded[x.index] || x == b || !dom_.dominates(b, x) || (join.valid() && dom_.dominates(join, x)))
+          continue;
+        guarded[x.index] = true;
+        instructions += f_[x].insts.size();
+      }
+    }
+    return instructions >= kMinGuarded ? guarded : std::vector<bool>{};
   }
 
   [[nodiscard]] unsigned best(const std::vector<Demand>& demands) const {
     const auto total = [&](unsigned gangs) {
       double sum = 0;
-      for (const Demand& d : demands) sum += cycles(d, gangs, avx512_);
+      for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512_);
       return sum;
     };
     unsigned largest = 1, choice = 1;
