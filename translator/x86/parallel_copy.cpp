@@ -18,6 +18,7 @@ public:
     drop_identities();
     while (!pending_.empty())
       if (!emit_ready()) break_cycle();
+    for (unsigned c = 0; c < kNumClasses; ++c) give_back(static_cast<RegClass>(c));
   }
 
 private:
@@ -55,6 +56,9 @@ private:
   }
 
   void emit(const Transfer& t) {
+    if (t.from == Place::Reg && t.from_reg == victim(t.cls)) give_back(t.cls);
+    if (t.to == Place::Reg && t.to_reg == victim(t.cls))
+      borrowed_[static_cast<unsigned>(t.cls)] = false; // nobody reads it any more
     if (t.to == Place::Slot) {
       if (t.from == Place::Reg)
         store(t.cls, t.to_slot, t.from_reg);
@@ -83,6 +87,7 @@ private:
     if (reg_to_reg != pending_.end()) {
       Transfer t = *reg_to_reg;
       pending_.erase(reg_to_reg);
+      give_back(t.cls);
       if (u32 temp = free_[static_cast<unsigned>(t.cls)]; temp && t.cls != RegClass::Gpr) {
         // One move more than a swap would need, but three cheap ones instead of three dependent xors.
         u8 r = static_cast<u8>(std::countr_zero(temp));
@@ -111,15 +116,21 @@ private:
       if (p.cls == cls && p.from == Place::Reg && p.from_reg == from) p.from_reg = to;
   }
 
-  // Runs `body` with a register: a free one, or one saved around it.
+  // Runs `body` with a register: a free one, or one that is saved until it is looked at again.
   template <class Body>
   void with_temp(RegClass cls, Body body) {
     if (u32 free = free_[static_cast<unsigned>(cls)]) return body(static_cast<u8>(std::countr_zero(free)));
-    const u8 victim = cls == RegClass::Vec ? 0 : 1; // zmm0, rcx, k1
-    const u32 saved = kScratchSlot + kNumClasses + static_cast<u32>(cls);
-    store(cls, saved, victim);
-    body(victim);
-    load(cls, victim, saved);
+    bool& borrowed = borrowed_[static_cast<unsigned>(cls)];
+    if (!borrowed) store(cls, saved_victim(cls), victim(cls));
+    borrowed = true;
+    body(victim(cls));
+  }
+  static u8 victim(RegClass cls) { return cls == RegClass::Vec ? 0 : 1; } // zmm0, rcx, k1
+  static u32 saved_victim(RegClass cls) { return kScratchSlot + kNumClasses + static_cast<u32>(cls); }
+  void give_back(RegClass cls) {
+    bool& borrowed = borrowed_[static_cast<unsigned>(cls)];
+    if (borrowed) load(cls, victim(cls), saved_victim(cls));
+    borrowed = false;
   }
 
   void copy_slot(RegClass cls, u32 to, u32 from) {
@@ -139,6 +150,7 @@ private:
   std::vector<Transfer>& pending_;
   std::vector<Step>& out_;
   u32 free_[kNumClasses];
+  bool borrowed_[kNumClasses] = {}; ///< the victim's value is in its slot
 };
 
 } // namespace
