@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <xmmintrin.h>
 
 namespace lanewise::abi {
 struct WaveInit;
@@ -67,9 +68,12 @@ struct WaveRow {
   u8* end = nullptr;     ///< behind the last frame
   u64 stride = 0;        ///< from frame to frame
   u32 reasons = 0;       ///< the engine adds why its waves stopped: a set_of() bits
+  /// What the host's MXCSR holds, or 0. Engines may change both and leave them so: reading and writing the
+  /// register waits for all arithmetic under way, which would be felt at every barrier.
+  u32 mxcsr = 0;
 };
 static_assert(offsetof(WaveRow, end) == 8 && offsetof(WaveRow, stride) == 16 &&
-              offsetof(WaveRow, reasons) == 24);
+              offsetof(WaveRow, reasons) == 24 && offsetof(WaveRow, mxcsr) == 28);
 
 /// Frames of workgroups that follow one another along x: `waves` each, all of them in a row.
 struct GroupFrames {
@@ -152,8 +156,10 @@ public:
 /// Runs the one wave in `frame` until it stops.
 inline Stop run_wave(const WaveEngine& engine, void* frame) {
   auto* const first = static_cast<u8*>(frame);
-  WaveRow row = {first, first + engine.frame_bytes(), engine.frame_bytes(), 0};
+  WaveRow row = {first, first + engine.frame_bytes(), engine.frame_bytes()};
+  const u32 mxcsr = _mm_getcsr();
   engine.run(row);
+  _mm_setcsr(mxcsr);
   return engine.last_stop(frame);
 }
 

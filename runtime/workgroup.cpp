@@ -164,7 +164,7 @@ private:
 
   /// Runs frames `from` to `to` - 1 of the row up to where they stop. False: one has halted.
   bool run_row(u32 from, u32 to) {
-    position.row = {frame(from), frame(to), worker_.stride_, 0};
+    position.row = {frame(from), frame(to), worker_.stride_, 0, position.row.mxcsr};
     position.engine = request_.engine;
     request_.engine->run(position.row);
     position.engine = nullptr;

@@ -42,8 +42,10 @@ struct CompiledCode {
 
 /// Runs the one wave in `frame`.
 inline runtime::StopReason run(const CompiledCode& compiled, u8* frame) {
-  runtime::WaveRow row = {frame, frame + 64, 64, 0};
+  runtime::WaveRow row = {frame, frame + 64, 64};
+  const u32 mxcsr = _mm_getcsr();
   compiled.code.run(row);
+  _mm_setcsr(mxcsr);
   return static_cast<runtime::StopReason>(std::countr_zero(row.reasons));
 }
 

@@ -24,6 +24,32 @@ TEST_P(LirTest, AddsVectorsFromTheFrame) {
   EXPECT_EQ(f.slot<u32>(256), 42u);
 }
 
+/// MXCSR is written where the row says that it differs, and read nowhere: either would wait for all
+/// arithmetic.
+TEST_P(LirTest, LeavesMxcsrBehindForTheNextRow) {
+  constexpr u32 kFlushing = 0x9fc0, kFlags = 0x3f;
+  Program p(GetParam());
+  p.module.mxcsr = kFlushing;
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  TestFrame f;
+  const u32 own = _mm_getcsr();
+  runtime::WaveRow row = {f.data(), f.data() + 64, 64};
+  code->code.run(row);
+  const u32 first = _mm_getcsr();
+  _mm_setcsr(own);
+  row.current = f.data();
+  code->code.run(row);
+  const u32 second = _mm_getcsr();
+  _mm_setcsr(own);
+  EXPECT_EQ(first & ~kFlags, kFlushing);
+  EXPECT_EQ(row.mxcsr, kFlushing);
+  EXPECT_EQ(second, own); // It was taken to be right.
+}
+
 TEST_P(LirTest, KeepsAHundredVectorsAlive) {
   Program p(GetParam());
   Builder b(p.module, PartId(0));

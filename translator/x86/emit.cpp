@@ -57,8 +57,7 @@ Result<void> Emitter::allocate_parts() {
 
 // ------------------------------------------------------------------------------------------------------
 
-// The stack, from rsp up: spill slots (stack_bytes_), the caller's rsp, the WaveRow, the caller's MXCSR and
-// ours.
+// The stack, from rsp up: spill slots (stack_bytes_), the caller's rsp, the WaveRow.
 ax::Mem Emitter::own(OwnSlot slot, u32 bytes) const {
   return ax::ptr(ax::rsp, static_cast<i32>(stack_bytes_ + static_cast<u32>(slot)), bytes);
 }
@@ -66,13 +65,17 @@ ax::Mem Emitter::own(OwnSlot slot, u32 bytes) const {
 void Emitter::emit_entry() {
   for (unsigned r : kSavedGprs) a_.push(ax::gpq(r));
   a_.mov(ax::rax, ax::rsp);
-  a_.sub(ax::rsp, stack_bytes_ + 24);
+  a_.sub(ax::rsp, stack_bytes_ + 16);
   a_.and_(ax::rsp, -64);
   a_.mov(own(kCallerStack, 8), ax::rax);
   a_.mov(own(kRow, 8), ax::rdi);
-  a_.stmxcsr(own(kCallerMxcsr, 4));
-  a_.mov(own(kMxcsr, 4), static_cast<i32>(module_.mxcsr));
-  a_.ldmxcsr(own(kMxcsr, 4));
+  const ax::Mem mxcsr = ax::dword_ptr(ax::rdi, offsetof(runtime::WaveRow, mxcsr));
+  const aj::Label has_mxcsr = a_.newLabel();
+  a_.cmp(mxcsr, static_cast<i32>(module_.mxcsr));
+  a_.je(has_mxcsr);
+  a_.mov(mxcsr, static_cast<i32>(module_.mxcsr));
+  a_.ldmxcsr(mxcsr);
+  a_.bind(has_mxcsr);
   a_.mov(ax::rbx, ax::ptr(ax::rdi, offsetof(runtime::WaveRow, current), 8));
   a_.bind(begin_);
   a_.mov(ax::r15, ax::rbx);
@@ -125,7 +128,6 @@ void Emitter::emit_dispatch() {
 void Emitter::emit_exit() {
   a_.bind(exit_);
   a_.vzeroupper();
-  a_.ldmxcsr(own(kCallerMxcsr, 4));
   a_.mov(ax::rsp, own(kCallerStack, 8));
   for (auto r = std::rbegin(kSavedGprs); r != std::rend(kSavedGprs); ++r) a_.pop(ax::gpq(*r));
   a_.ret();

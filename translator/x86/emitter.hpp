@@ -28,7 +28,7 @@ public:
 
 private:
   /// What lies on the stack above the spill slots.
-  enum OwnSlot : u32 { kCallerStack = 0, kRow = 8, kCallerMxcsr = 16, kMxcsr = 20 };
+  enum OwnSlot : u32 { kCallerStack = 0, kRow = 8 };
   [[nodiscard]] ax::Mem own(OwnSlot slot, u32 bytes) const;
 
   struct EdgeStub {

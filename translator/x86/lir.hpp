@@ -251,7 +251,7 @@ struct Part {
 struct Module {
   std::string name;
   bool avx512 = true;
-  u32 mxcsr = 0x1f80;      ///< loaded at entry; the caller's is restored at every exit
+  u32 mxcsr = 0x1f80;      ///< at entry and at every exit (runtime::WaveRow)
   u32 gang_lane_bytes = 4; ///< fault lane = (r15 - rbx) / gang_lane_bytes + lane within the gang
   std::vector<std::unique_ptr<Part>> parts;
   std::vector<PartId> resume_points; ///< by frame->resume; [0] is the kernel's entry
