@@ -51,7 +51,7 @@ bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
 class Former {
 public:
   Former(Function& f, unsigned gang_lanes, bool lockstep)
-      : f_(f), gang_lanes_(gang_lanes), lockstep_(lockstep),
+      : f_(f), gang_lanes_(gang_lanes), lockstep_(lockstep), hazards_{f, gang_lanes, passes::ValueLimits(f)},
         skips_idle_(!f.launch.full_waves() && idle_gangs_are_unseen(f, gang_lanes)) {
     if (skips_idle_ && f.launch.one_wave()) lanes_ = align_up(f.launch.items(), gang_lanes);
   }
@@ -70,6 +70,7 @@ private:
   Function& f_;
   unsigned gang_lanes_;
   bool lockstep_;
+  const HazardFacts hazards_;
   bool skips_idle_;
   u32 lanes_ = kWaveSize; ///< of the gangs that may have to run
   Plan plan_;
@@ -90,7 +91,7 @@ private:
     return looks_across_gangs(f_[i], n, gang_lanes_);
   }
   bool conflicts(InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) const {
-    return !is_whole() && conflict(f_, first, second, is_fixed);
+    return !is_whole() && conflict(hazards_, first, second, is_fixed);
   }
   bool is_gang_condition(InstId i, BlockId b) const {
     return f_[i].op == Op::AnyLane && is_gang_decided(f_, b) &&

@@ -120,6 +120,29 @@ bool keep_apart(const Function& f, InstId first, InstId second,
   return std::abs(shift) + std::max(a.mem.bytes, b.mem.bytes) <= std::abs(i64{a.mem.stride});
 }
 
+/// Where in the LDS an access of all lanes can go: from the first byte to the one behind the last.
+struct Span {
+  u64 first, end;
+};
+
+std::optional<Span> lds_span(const HazardFacts& facts, InstId i) {
+  const Inst& inst = facts.f[i];
+  const bool has_address = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic;
+  if (!has_address || inst.mem.space != Space::Lds || inst.mem.stride < 0) return std::nullopt;
+  const u64 offset = inst.imm & 0xffff'ffff, bytes = inst.mem.bytes;
+  const u64 spread =
+      inst.mem.form == AddressForm::Row ? u64{facts.gang_lanes - 1} * static_cast<u64>(inst.mem.stride) : 0;
+  const u64 end = facts.limits.max(facts.f.operands(i)[0]) + spread + offset + bytes;
+  if (end > 0xffff'ffff) return std::nullopt; // The sum may wrap.
+  return Span{inst.op == Op::Atomic ? offset / bytes * bytes : offset, end};
+}
+
+/// Each has its own part of the LDS.
+bool have_parts(const HazardFacts& facts, InstId first, InstId second) {
+  const auto a = lds_span(facts, first), b = lds_span(facts, second);
+  return a && b && (a->end <= b->first || b->end <= a->first);
+}
+
 } // namespace
 
 bool is_access(const Function& f, InstId i) {
@@ -129,11 +152,14 @@ bool is_access(const Function& f, InstId i) {
   return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
 }
 
-bool conflict(const Function& f, InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) {
+bool conflict(const HazardFacts& facts, InstId first, InstId second,
+              const std::function<bool(ValueId)>& is_fixed) {
+  const Function& f = facts.f;
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
   if ((reach(a) & reach(b)) == 0) return false;
-  return !commute(a, b) && !keep_apart(f, first, second, is_fixed) && !are_apart(f, first, second, is_fixed);
+  return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
+         !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second);
 }
 
 } // namespace lanewise::phases

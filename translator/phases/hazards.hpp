@@ -1,19 +1,27 @@
 // Memory accesses whose order across gangs can be seen.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/value_limits.hpp"
 
 #include <functional>
 
 namespace lanewise::phases {
+
+/// What all questions have in common.
+struct HazardFacts {
+  const ir::Function& f;
+  unsigned gang_lanes;
+  passes::ValueLimits limits;
+};
 
 /// True if running `first` and `second` gang by gang (gang 0 both, then gang 1 both) instead of lane-parallel
 /// (all lanes `first`, then all `second`) could be noticed: they may touch the same bytes from different
 /// lanes and one of them writes. Symmetric. Integer atomics of one kind that return nothing commute. Private
 /// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it. Rows of
 /// one base that go on through the wave keep apart if an element and their offset fit into the stride, where
-/// `is_fixed` says that the base is the same value whenever the two run.
-bool conflict(const ir::Function& f, ir::InstId first, ir::InstId second,
+/// `is_fixed` says that the base is the same value whenever the two run. So do places in the LDS whose
+/// addresses have limits that keep them apart.
+bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 
 /// The access can take part in a conflict at all.
