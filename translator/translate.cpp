@@ -71,7 +71,7 @@ private:
 
 constexpr unsigned gang_lanes(Simd simd) { return simd == Simd::Avx512 ? 16 : 8; }
 
-Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
+Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source,
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
   passes.run("lift", [](ir::Function&) {})
@@ -113,11 +113,15 @@ Result<void> optimize(ir::Function& f, const Options& options, u32 lds_bytes,
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("find_retry_loops", passes::find_retry_loops)
       .run("shape_addresses",
-           [&](ir::Function& g) { passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes); })
+           [&](ir::Function& g) {
+             passes::shape_addresses(g, gang_lanes(options.simd), source.lds_bytes,
+                                     source.private_bytes_per_lane);
+           })
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("hoist", passes::hoist);
+      .run("hoist", passes::hoist)
+      .run("finish_before_barriers", passes::finish_before_barriers);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
   return std::move(passes).result();
@@ -175,8 +179,7 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   ir::Function& f = lifted->function;
   f.launch = options.launch;
   std::vector<phases::Reason> reasons;
-  if (auto done = optimize(f, options, source.lds_bytes, reasons, stats); !done)
-    return std::move(done).error();
+  if (auto done = optimize(f, options, source, reasons, stats); !done) return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);
   phases::unify_gangs(f, plan);

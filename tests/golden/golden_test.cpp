@@ -66,6 +66,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_blocks", passes::merge_blocks},
       {"merge_rows", passes::merge_rows},
       {"hoist", passes::hoist},
+      {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", passes::find_retry_loops},
       {"use_launch_facts",
        [](ir::Function& g) {
@@ -83,11 +84,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     for (const auto& r : reasons) extra += "; b" + std::to_string(r.block.index) + ": " + r.text + "\n";
     return true;
   }
-  if (name == "shape_addresses16" || name == "shape_addresses8") { // 16 x 16 work-items, 4096 bytes of LDS
+  if (name == "shape_addresses16" || name == "shape_addresses8") { // 16 x 16 work-items
     f.launch.workgroup = {16, 16, 1};
     f.launch.ragged = {};
     f.launch.sgpr_max = {0xffff};
-    passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096);
+    passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096, 1024);
     return true;
   }
   if (name == "unify_gangs") {

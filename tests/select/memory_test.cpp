@@ -22,7 +22,7 @@ struct AccessRun {
   Op op = Op::Load;
   u64 offset = 0;
   unsigned data = 0, results = 0;
-  bool uniform_address = false;
+  bool uniform_address = false, constant_address = false;
   std::array<Row, 6> in{}; ///< address, data.., mask
   std::array<Row, 4> out{};
   RunInput input;
@@ -31,7 +31,9 @@ struct AccessRun {
     LaneProgram p;
     const bool wide = attr.space == Space::Global || attr.space == Space::Flat;
     std::vector<ValueId> operands;
-    if (uniform_address && attr.form == ir::AddressForm::Row)
+    if (constant_address)
+      operands.push_back(p.b.u32c(static_cast<u32>(in[0][0])));
+    else if (uniform_address && attr.form == ir::AddressForm::Row)
       operands.push_back(p.uniform_operand(0, wide ? Type::U64 : Type::U32));
     else if (uniform_address)
       operands.push_back(p.b.splat(p.uniform_operand(0, wide ? Type::U64 : Type::U32)));
@@ -177,6 +179,32 @@ TEST(SelectMemory, Scratch) {
     std::array<Row, 4> out{};
     reference(
         r, [&](u32 l, u64 at) { return &expected[at / 4 * 256 + l * 4 + at % 4]; }, out);
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.out, out);
+  });
+}
+
+/// Private memory at one address that is known to be inside, up to its last bytes.
+TEST(SelectMemory, ScratchInRange) {
+  for_all_accesses(Space::Scratch, [](AccessRun& r, Pattern, translator::Simd simd) {
+    r.input.scratch_per_lane = 1200;
+    std::vector<u8>& memory = r.input.scratch;
+    memory.resize(1200 * 64);
+    for (u8& b : memory) b = static_cast<u8>(generator()());
+    std::vector<u8> expected = memory;
+    const u64 align = std::min<u64>(r.attr.bytes, 4);
+    const u64 at =
+        (generator()() % 4 == 0 ? 1200 - r.attr.bytes - r.offset : generator()() % 1000) / align * align;
+    r.offset = r.offset / align * align;
+    r.in[0].fill(at);
+    r.attr.form = ir::AddressForm::Row;
+    r.attr.in_range = true;
+    r.uniform_address = true;
+    r.constant_address = generator()() % 2 == 0;
+    std::array<Row, 4> out{};
+    reference(
+        r, [&](u32 l, u64 byte) { return &expected[byte / 4 * 256 + l * 4 + byte % 4]; }, out);
     r.run(simd);
     EXPECT_EQ(memory, expected);
     EXPECT_EQ(r.out, out);

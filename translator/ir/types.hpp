@@ -99,7 +99,7 @@ struct MemAttr {
   AddressForm form = AddressForm::Lanes;
   bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
   bool wave_row = false;   ///< Row: the stride goes on from gang to gang, through the whole wave
-  bool in_range = false;   ///< Row in the LDS: all lanes are known to lie in the static allocation
+  bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
   u8 scale = 0;            ///< Wrapped, Indexed
   i16 stride = 0;          ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool may_tear = false;   ///< address is not known to be naturally aligned (informational)

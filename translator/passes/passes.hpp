@@ -58,12 +58,16 @@ void legalize(ir::Function& f);
 void find_retry_loops(ir::Function& f);
 
 /// Gives accesses whose addresses are the same in all lanes of a gang, or change by a fixed stride, scalar
-/// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have. What the
-/// vectors were made of is left to eliminate_dead_code.
-void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes);
+/// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have,
+/// `private_bytes` that of each lane's private memory. What the vectors were made of is left to
+/// eliminate_dead_code.
+void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes);
 
 /// Moves what does not change in a loop in front of it, where that takes no more registers.
 void hoist(ir::Function& f);
+
+/// Moves work in front of a barrier if fewer vectors then live across it.
+void finish_before_barriers(ir::Function& f);
 
 /// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
 void merge_rows(ir::Function& f);

@@ -28,11 +28,15 @@ struct Sum {
   unsigned scale = 0;
 };
 
+/// Private memory whose rows are in reach of a displacement.
+constexpr u32 kMaxPrivateBytes = 1 << 20;
+
 class Shaper {
 public:
-  Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes)
-      : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), shapes_(f, cfg_, gang_lanes),
-        wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_), dom_(f, cfg_) {}
+  Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes)
+      : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), private_bytes_(private_bytes),
+        shapes_(f, cfg_, gang_lanes), wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
+        dom_(f, cfg_) {}
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -45,7 +49,7 @@ private:
   Function& f_;
   const Cfg cfg_;
   unsigned gang_lanes_;
-  u32 lds_bytes_;
+  u32 lds_bytes_, private_bytes_;
   const LaneShapes shapes_, wave_shapes_; ///< with respect to the gang, and to the wave
   GangScalars scalars_;
   const Dominators dom_;
@@ -57,9 +61,7 @@ private:
     switch (f_[i].mem.space) {
     case Space::Global: return global(i);
     case Space::Lds: return lds(i);
-    case Space::Scratch:
-      if (shapes_[f_.operands(i)[0]].uniform()) make_row(i, scalars_.first(f_.operands(i)[0]), 0);
-      return;
+    case Space::Scratch: return scratch(i);
     default: return;
     }
   }
@@ -92,7 +94,43 @@ private:
     const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
     f_[i].mem.in_range = end <= lds_bytes_ && shapes_.is_exact(address, false);
     f_[i].mem.wave_row = goes_on(address);
-    make_row(i, scalars_.first(address), s.stride);
+    const i64 stride = s.stride;
+    make_row(i, f_[i].mem.in_range ? without_constants(i, address) : scalars_.first(address), stride);
+  }
+
+  void scratch(InstId i) {
+    const ValueId address = f_.operands(i)[0];
+    if (!shapes_[address].uniform()) return;
+    const u64 offset = f_[i].imm, bytes = f_[i].mem.bytes;
+    const Limits limits = shapes_.limits().of(address);
+    const bool aligned = ((limits.ones | offset) & (std::min<u64>(bytes, 4) - 1)) == 0;
+    const u64 end = std::min(private_bytes_, kMaxPrivateBytes);
+    f_[i].mem.in_range =
+        f_[i].op != Op::Atomic && aligned && offset < end && limits.max + offset + bytes <= end;
+    make_row(i, f_[i].mem.in_range ? without_constants(i, address) : scalars_.first(address), 0);
+  }
+
+  /// Moves what is added to the address to the offset, so that accesses from one base are known as such.
+  ValueId without_constants(InstId i, ValueId address) {
+    for (;;) {
+      u64 bits = 0;
+      if (f_.is_const(address, &bits)) {
+        f_[i].imm += bits;
+        return scalars_.constant(i, Type::U32, 0);
+      }
+      const InstId sum = f_.def_id(address);
+      if (!sum.valid() || (f_[sum].op != Op::Add && f_[sum].op != Op::Or)) break;
+      const unsigned constant = f_.is_const(f_.operands(sum)[0]) ? 0 : 1;
+      if (!f_.is_const(f_.operands(sum)[constant], &bits)) break;
+      const ValueId rest = f_.operands(sum)[1 - constant];
+      const ValueLimits& limits = shapes_.limits();
+      const bool adds = f_[sum].op == Op::Add ? limits.max(rest) + bits <= 0xffff'ffff
+                                              : f_[sum].op == Op::Or && (limits.ones(rest) & bits) == 0;
+      if (!adds || !shapes_[rest].strided() || shapes_[rest].stride != shapes_[address].stride) break;
+      f_[i].imm += bits;
+      address = rest;
+    }
+    return scalars_.first(address);
   }
 
   void global(InstId i) {
@@ -166,8 +204,8 @@ private:
 
 } // namespace
 
-void shape_addresses(Function& f, unsigned gang_lanes, u32 lds_bytes) {
-  Shaper(f, gang_lanes, lds_bytes).run();
+void shape_addresses(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes) {
+  Shaper(f, gang_lanes, lds_bytes, private_bytes).run();
 }
 
 } // namespace lanewise::passes

@@ -65,6 +65,7 @@ void Selector::select_phase(u32 phase) {
   gang_index_ = VReg{};
   lds_bases_ = {};
   lds_limits_ = {};
+  gang_scratch_ = VReg{};
   per_lane_ = plan_.phases[phase].per_lane;
   for (const IrBlockId b : plan_.phases[phase].blocks)
     for (const ir::Successor& s : f_[b].successors) {

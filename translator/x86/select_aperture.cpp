@@ -60,12 +60,12 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   const ir::Inst* def = f_.def(address);
   u64 constant = 0;
   if (inst.mem.form == ir::AddressForm::Row)
-    return uniform_scratch(a, reg1(address), offset, bytes, room, hoisted(scratch), slow);
+    return uniform_scratch(a, reg1(address), offset, bytes, room, slow);
   if (f_.is_const(address, &constant) || (def != nullptr && def->op == Op::Splat)) {
     const VReg uniform = def->op == Op::Splat
                              ? reg1(f_.operands(f_.def_id(address))[0])
                              : hoisted([&] { return b_->const32(static_cast<u32>(constant)); });
-    return uniform_scratch(a, uniform, offset, bytes, room, hoisted(scratch), slow);
+    return uniform_scratch(a, uniform, offset, bytes, room, slow);
   }
   a.base = hoisted(scratch);
   VReg x = reg1(address);
@@ -96,30 +96,66 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   return a;
 }
 
-Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room,
-                                           VReg scratch, BlockId slow) {
-  VReg x = b_->op_r32(Inst::kIdLea, mem(uniform, static_cast<i32>(offset), View::R32));
-  if (bytes >= 4) {
-    const VReg rotated = b_->op_r32(Inst::kIdRorx, r32(x), imm(2));
-    b_->emit(Inst::kIdCmp, {r64(rotated), r64(room)});
-    branch_away(CondCode::kUnsignedGE, slow);
-  } else {
-    b_->emit(Inst::kIdCmp, {r64(x), r64(room)});
-    branch_away(CondCode::kUnsignedGE, slow);
-    VReg low = b_->op_r32_tied(Inst::kIdAnd, x, imm(3));
-    if (bytes == 2) {
-      b_->emit(Inst::kIdCmp, {r32(low), imm(3)});
-      branch_away(CondCode::kEqual, slow);
-    }
+/// Where the gang's lanes have the first dword of their private memory, in the head.
+VReg Selector::gang_scratch() {
+  if (gang_scratch_.valid()) return gang_scratch_;
+  const BlockId here = b_->current();
+  b_->at(head_);
+  const VReg lane_bytes = b_->op_r64_tied(Inst::kIdSub, b_->op_r64(Inst::kIdMov, r64(kGang)), r64(kFrame));
+  gang_scratch_ = b_->op_r64_tied(Inst::kIdAdd, lane_bytes,
+                                  mem(kFrame, offsetof(runtime::WaveFrame, scratch), View::R64));
+  b_->at(here);
+  return gang_scratch_;
+}
+
+/// The address is known to be in range: no test.
+Selector::Access Selector::scratch_row(InstId i) {
+  const ValueId address = f_.operands(i)[0];
+  Access a = masked_access(i);
+  u64 start = 0;
+  if (f_.is_const(address, &start)) {
+    start += f_[i].imm;
+    set_scratch_row(a, gang_scratch(), static_cast<i64>(start / 4 * 4 * kWaveSize));
+    a.part_of_dword = f_[i].mem.bytes < 4;
+    a.first_bit = static_cast<unsigned>(start % 4 * 8);
+    return a;
+  }
+  const VReg x = b_->op_r32(Inst::kIdLea, mem(reg1(address), static_cast<i32>(f_[i].imm), View::R32));
+  find_scratch_row(a, x, f_[i].mem.bytes);
+  return a;
+}
+
+void Selector::set_scratch_row(Access& a, VReg base, i64 disp) {
+  a.base = base;
+  a.disp = disp + member_ * module_.vec_bytes();
+  a.dword_stride = 4 * kWaveSize;
+  a.contiguous = true;
+}
+
+/// The row of byte `x`.
+void Selector::find_scratch_row(Access& a, VReg x, u32 bytes) {
+  a.part_of_dword = bytes < 4;
+  if (a.part_of_dword) {
+    const VReg low = b_->op_r32_tied(Inst::kIdAnd, x, imm(3));
     a.bit_shift = b_->op_r32_tied(Inst::kIdShl, low, imm(3));
     x = b_->op_r32_tied(Inst::kIdAnd, x, imm(-4));
   }
   const VReg row = b_->op_r64_tied(Inst::kIdShl, x, imm(6));
-  VReg address = b_->op_r64_tied(Inst::kIdAdd, row, r64(scratch));
-  address = b_->op_r64_tied(Inst::kIdAdd, address, r64(kGang)); // + (r15 - rbx), the gang's first lane * 4
-  a.base = b_->op_r64_tied(Inst::kIdSub, address, r64(kFrame));
-  a.disp = member_ * module_.vec_bytes();
-  a.contiguous = true;
+  set_scratch_row(a, b_->op_r64_tied(Inst::kIdAdd, row, r64(gang_scratch())), 0);
+}
+
+Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room,
+                                           BlockId slow) {
+  const VReg x = b_->op_r32(Inst::kIdLea, mem(uniform, static_cast<i32>(offset), View::R32));
+  const VReg number = bytes >= 4 ? b_->op_r32(Inst::kIdRorx, r32(x), imm(2)) : x;
+  b_->emit(Inst::kIdCmp, {r64(number), r64(room)});
+  branch_away(CondCode::kUnsignedGE, slow);
+  if (bytes == 2) {
+    const VReg low = b_->op_r32_tied(Inst::kIdAnd, x, imm(3));
+    b_->emit(Inst::kIdCmp, {r32(low), imm(3)});
+    branch_away(CondCode::kEqual, slow);
+  }
+  find_scratch_row(a, x, bytes);
   return a;
 }
 

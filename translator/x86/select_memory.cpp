@@ -13,6 +13,8 @@ bool Selector::memory_inst(InstId i) {
   const std::span<VReg> results(out.data(), inst.num_results);
   if (inst.mem.form != ir::AddressForm::Lanes && inst.mem.space != ir::Space::Scratch)
     shaped_access(i, results);
+  else if (inst.mem.space == ir::Space::Scratch && inst.mem.in_range)
+    perform(i, scratch_row(i), results);
   else
     switch (inst.mem.space) {
     case ir::Space::Global: perform(i, global_access(i), results); break;
@@ -243,7 +245,7 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
                      .bytes = static_cast<u8>(bytes),
                      .lane_offset = static_cast<u8>(lane)};
   };
-  if (a.bit_shift.valid()) {
+  if (a.part_of_dword) {
     out[0] = load_part(inst.mem, address, a);
     return;
   }
@@ -289,17 +291,33 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
 VReg Selector::load_part(const ir::MemAttr& attr, VReg address, const Access& a) {
   b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
   const VReg whole = masked_load(a.mask, mem(address, a.disp));
+  if (!a.bit_shift.valid()) {
+    const unsigned unused = 32 - 8u * attr.bytes, above = unused - a.first_bit;
+    const VReg top = above == 0 ? whole : shl_imm(whole, above);
+    return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
+  }
   const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
   return extended(attr, b_->op(Inst::kIdVpsrld, whole, xmm(count)));
 }
 
 void Selector::store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data) {
   b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
-  const VReg whole = masked_load(a.mask, mem(address, a.disp));
-  const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
-  const VReg field = b_->op(Inst::kIdVpslld, b_->splat32(attr.bytes == 1 ? 0xff : 0xffff), xmm(count));
-  const VReg wanted = vand(b_->op(Inst::kIdVpslld, data, xmm(count)), field);
-  masked_store(a.mask, mem(address, a.disp), vor(vandn(field, whole), wanted));
+  const VReg whole = b_->load_vec(mem(address, a.disp)); // Nobody else's memory.
+  const u32 low = attr.bytes == 1 ? 0xff : 0xffff;
+  VReg field, value;
+  if (a.bit_shift.valid()) {
+    const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(a.bit_shift)});
+    field = b_->op(Inst::kIdVpslld, b_->splat32(low), xmm(count));
+    value = b_->op(Inst::kIdVpslld, data, xmm(count));
+  } else {
+    field = b_->splat32(low << a.first_bit);
+    value = a.first_bit == 0 ? data : shl_imm(data, a.first_bit);
+  }
+  constexpr int kByField = 0xe4; // of the bits, `value` where `field` is set and `whole` elsewhere
+  const VReg both = avx512() ? b_->op_tied(Inst::kIdVpternlogd, value, whole, or_mem(field), imm(kByField))
+                             : vor(vandn(field, whole), vand(value, field));
+  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4, .is_write = true});
+  masked_store(a.mask, mem(address, a.disp), both);
 }
 
 VReg Selector::masked_load(VReg mask, const Operand& at) {
@@ -389,7 +407,7 @@ void Selector::store(InstId i, const Access& a) {
 void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg> data) {
   const ir::Inst& inst = f_[i];
   const VReg address = first_address(a);
-  if (a.bit_shift.valid()) return store_part(inst.mem, address, a, data[0]);
+  if (a.part_of_dword) return store_part(inst.mem, address, a, data[0]);
   const FaultSite site{.kind = FaultSite::Kind::Contiguous,
                        .bytes = static_cast<u8>(std::min<u32>(4, inst.mem.bytes)),
                        .is_write = true};

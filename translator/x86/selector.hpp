@@ -244,11 +244,13 @@ private:
     bool may_wrap = false;   ///< 32-bit indices: lanes that count up may go from the largest to the smallest
     i64 disp = 0;
     unsigned dword_stride = 4;
-    VReg mask;               ///< lanes that take part and are in range
-    bool full = false;       ///< the mask is known to be full
-    bool alone = false;      ///< lane 0 of the only gang is known to be all that takes part
-    bool contiguous = false; ///< `base` is where lane 0 of the gang goes, the others follow
-    VReg bit_shift;          ///< with contiguous, 1- and 2-byte accesses: where in the dword at `base`
+    VReg mask;                  ///< lanes that take part and are in range
+    bool full = false;          ///< the mask is known to be full
+    bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
+    bool contiguous = false;    ///< `base` is where lane 0 of the gang goes, the others follow
+    bool part_of_dword = false; ///< with contiguous, 1- and 2-byte accesses: the elements are 4 bytes apart
+    VReg bit_shift;             ///< where they lie in the dwords at `base`
+    unsigned first_bit = 0;     ///< where, if there is no bit_shift
     [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
@@ -288,8 +290,11 @@ private:
   Access global_access(InstId i);
   Access lds_access(InstId i);
   Access scratch_access(InstId i, BlockId slow);
-  Access uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room, VReg scratch,
-                         BlockId slow);
+  Access uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow);
+  VReg gang_scratch();
+  Access scratch_row(InstId i);
+  void set_scratch_row(Access& a, VReg base, i64 disp);
+  void find_scratch_row(Access& a, VReg x, u32 bytes);
   Access flat_access(InstId i, BlockId slow);
   void branch_away(CondCode cond, BlockId slow);
   void test_mask(VReg mask);
@@ -405,7 +410,8 @@ private:
   VReg gang_index_;
   std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
-  std::unordered_map<u32, VReg> lds_addresses_;   ///< of the current block, by offset
+  VReg gang_scratch_;
+  std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
