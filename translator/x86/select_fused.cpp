@@ -1,5 +1,6 @@
 // Instructions that their only user emits. AVX-512: an operation whose user selects between it and another
 // value under a mask is done under that mask, and a comparison whose user narrows it by another mask is, too.
+// Logic goes to select_logic.cpp.
 // A scalar that is shifted to be added becomes the scaled index of a lea.
 #include "translator/x86/select_float.hpp"
 
@@ -16,7 +17,7 @@ constexpr u32 kMaxDistance = 24; ///< instructions over which operands are kept 
 bool Selector::is_maskable(InstId i, ValueId old) const {
   const ir::Inst& inst = f_[i];
   if (inst.num_results != 1 || type(f_.result(i)) != Type::V32) return false;
-  if (integer_instruction(inst.op, false, true) != 0) return true;
+  if (integer_instruction(inst.op, false, true) != 0) return !has_fused_logic(i);
   if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind != FloatKind::F32) return false;
   if (inst.op == Op::FFma) return f_.operands(i)[2] == old;
   return inst.op == Op::FAdd || inst.op == Op::FSub || inst.op == Op::FMul;
@@ -53,7 +54,10 @@ void Selector::find_fused(IrBlockId b) {
       }
     }
     if (!avx512()) continue;
-    if (inst.op == Op::Select && type(operands[0]) == Type::Mask && type(operands[1]) == Type::V32) {
+    if (is_logic(insts[n])) {
+      for (const ValueId v : operands)
+        if (const InstId def = near(v, n); def.valid()) fuse_logic(insts[n], def);
+    } else if (inst.op == Op::Select && type(operands[0]) == Type::Mask && type(operands[1]) == Type::V32) {
       if (const InstId def = near(operands[1], n); def.valid() && is_maskable(def, operands[2]))
         fused_[def.index] = true;
     } else if (inst.op == Op::And && type(operands[0]) == Type::Mask) {

@@ -64,6 +64,7 @@ bool Selector::integer_inst(InstId i) {
   const Type t = type(result);
   const bool wide = t == Type::V64;
   const auto operands = f_.operands(i);
+  if (has_fused_logic(i)) return set(result, ternary_logic(i)), true;
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {
     // What can come from memory second.
     const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);

@@ -70,11 +70,11 @@ bool Selector::shift_inst(InstId i) {
             vor(shr_imm(b, static_cast<unsigned>(amount)), shl_imm(a, static_cast<unsigned>(32 - amount)));
       break;
     }
-    const VReg count = shift_count(operands[2], 0, false);
-    if (avx512() && operands[0] == operands[1]) {
-      out.r[0] = b_->op(Inst::kIdVprorvd, a, count);
+    if (avx512() && operands[0] == operands[1]) { // Rotates by its low bits.
+      out.r[0] = b_->op(Inst::kIdVprorvd, a, or_mem(reg1(operands[2])));
       break;
     }
+    const VReg count = shift_count(operands[2], 0, false);
     const VReg rest = b_->op(Inst::kIdVpsubd, b_->splat32(32), count); // 32 shifts everything out.
     out.r[0] = vor(b_->op(Inst::kIdVpsrlvd, b, count), b_->op(Inst::kIdVpsllvd, a, rest));
     break;

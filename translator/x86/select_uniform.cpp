@@ -191,6 +191,15 @@ VReg Selector::uniform_bitrev(VReg v, bool wide) {
   return r;
 }
 
+/// Clears ZF if a lane of the mask in a slot is set. Read in the pieces that the gangs have written, often
+/// just now: one wide load would wait until all of them are in the cache.
+void Selector::test_stored(u32 slot) {
+  const View view = avx512() ? View::R16 : View::R8;
+  VReg bits = b_->op_r32(Inst::kIdMovzx, mem(kFrame, slot, view));
+  for (u32 byte = lanes() / 8; byte < kWaveSize / 8; byte += lanes() / 8)
+    bits = b_->def_tied(Inst::kIdOr, view, bits, {mem(kFrame, slot + byte, view)});
+}
+
 /// Whole masks and single lanes of values that lie in slots.
 bool Selector::uniform_from_lanes(InstId i) {
   const ir::Inst& inst = f_[i];
@@ -217,7 +226,7 @@ bool Selector::uniform_from_lanes(InstId i) {
   switch (inst.op) {
   case Op::MaskToU64: return set(result, whole_mask(operands[0])), true;
   case Op::AnyLane:
-    b_->emit(Inst::kIdCmp, {mem(kFrame, frame_.slot[operands[0].index], View::R64), imm(0)});
+    test_stored(frame_.slot[operands[0].index]);
     return set(result, b_->setcc(CondCode::kNotZero)), true;
   case Op::ReadLane:
     if (f_.is_const(operands[1], &lane)) {

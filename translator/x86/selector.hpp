@@ -132,6 +132,7 @@ private:
   VReg uniform_min_max(InstId i);
   VReg uniform_select(InstId i);
   bool uniform_from_lanes(InstId i);
+  void test_stored(u32 slot);
   CondCode emit_compare(InstId icmp);
   void scalar_load(InstId i);
   void scalar_buffer_load(InstId i);
@@ -170,6 +171,15 @@ private:
   [[nodiscard]] bool is_fused(ValueId v) const;
   VReg masked_operation(InstId i, VReg mask, VReg old);
   VReg narrowed_comparison(InstId i, VReg mask);
+
+  // ---- select_logic.cpp
+  [[nodiscard]] bool is_logic(InstId i) const;
+  bool logic_inputs(InstId i, std::vector<ValueId>& inputs) const;
+  void fuse_logic(InstId i, InstId operand);
+  [[nodiscard]] bool has_fused_logic(InstId i) const;
+  [[nodiscard]] u8 logic_table(ValueId v, std::span<const ValueId> inputs) const;
+  [[nodiscard]] u8 logic_table(InstId i, std::span<const ValueId> inputs) const;
+  VReg ternary_logic(InstId i);
 
   // ---- select_mask.cpp
   bool mask_inst(InstId i);

@@ -1,0 +1,93 @@
+// Logic of several values, which AVX-512 does in one instruction.
+#include "tests/select/op_case.hpp"
+
+#include <random>
+
+namespace lanewise::x86::test {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::ValueId;
+using Row = std::array<u64, 64>;
+
+constexpr Op kOps[] = {Op::And, Op::Or, Op::Xor, Op::AndNot, Op::Not, Op::BitSelect};
+
+u32 evaluate(Op op, u32 a, u32 b, u32 c) {
+  switch (op) {
+  case Op::And: return a & b;
+  case Op::Or: return a | b;
+  case Op::Xor: return a ^ b;
+  case Op::AndNot: return a & ~b;
+  case Op::Not: return ~a;
+  default: return (a & b) | (~a & c);
+  }
+}
+
+/// One of the ops on three values of `p`.
+ValueId emit(LaneProgram& p, Op op, ValueId a, ValueId b, ValueId c) {
+  if (op == Op::Not) return p.b.not_(a);
+  if (op == Op::BitSelect) return p.b.op(op, Type::V32, {a, b, c});
+  return p.b.binary(op, a, b);
+}
+
+/// Whatever is built of the values, used once or more often.
+TEST(SelectLogic, TreesOfFourValues) {
+  std::mt19937 random{std::random_device{}()};
+  constexpr unsigned kInputs = 4, kSteps = 9;
+  constexpr u32 kConstant = 0x00ff'f0c3;
+  for (const translator::Simd simd : widths())
+    for (int round = 0; round < 300; ++round) {
+      LaneProgram p;
+      std::array<Row, kInputs> in{};
+      Row out{};
+      std::vector<ValueId> values = {p.b.v32c(kConstant)};
+      std::vector<std::array<u32, 64>> expected(1);
+      expected[0].fill(kConstant);
+      for (unsigned n = 0; n < kInputs; ++n) {
+        values.push_back(p.operand(n, Type::V32));
+        expected.emplace_back();
+        for (unsigned l = 0; l < 64; ++l) expected.back()[l] = static_cast<u32>(in[n][l] = random());
+      }
+      for (unsigned step = 0; step < kSteps; ++step) {
+        const auto pick = [&] { // Often of what was made last, so that it gets deep.
+          return random() % 2 != 0 ? values.size() - 1 - random() % 2 : random() % values.size();
+        };
+        const Op op = kOps[random() % std::size(kOps)];
+        const std::size_t a = pick(), b = pick(), c = pick();
+        values.push_back(emit(p, op, values[a], values[b], values[c]));
+        expected.emplace_back();
+        for (unsigned l = 0; l < 64; ++l)
+          expected.back()[l] = evaluate(op, expected[a][l], expected[b][l], expected[c][l]);
+      }
+      p.store(values.back(), kInputs);
+      p.b.end_program();
+      RunInput input;
+      for (unsigned n = 0; n <= kInputs; ++n) {
+        const u64 table = reinterpret_cast<u64>(n < kInputs ? in[n].data() : out.data());
+        input.sgprs.push_back(static_cast<u32>(table));
+        input.sgprs.push_back(static_cast<u32>(table >> 32));
+      }
+      run(p.f, trivial_plan(p.f), simd, input);
+      for (unsigned l = 0; l < 64; ++l)
+        ASSERT_EQ(out[l], expected.back()[l]) << "lane " << l << "\n" << ir::print(p.f);
+    }
+}
+
+TEST(SelectLogic, ThreeValuesTakeOneInstruction) {
+  LaneProgram p;
+  const ValueId x = p.operand(0, Type::V32), y = p.operand(1, Type::V32), z = p.operand(2, Type::V32);
+  p.store(p.b.xor_(y, p.b.or_(x, p.b.not_(z))), 3); // of MD5
+  p.b.end_program();
+  auto code =
+      compile(p.f, trivial_plan(p.f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  const std::string& text = code->listing;
+  const auto first = text.find("vpternlogd");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("vpternlogd", first + 1), std::string::npos) << text;
+  for (const char* other : {"vpord", "vpxord"}) EXPECT_EQ(text.find(other), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace lanewise::x86::test
