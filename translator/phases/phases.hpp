@@ -47,8 +47,9 @@ struct Plan {
 
 /// Splits blocks of `f` where a phase must end inside them and partitions all reachable blocks. `gang_lanes`
 /// is the number of lanes that run together (16 with AVX-512, 8 with AVX2): moves within that many aligned
-/// lanes are no border. With `lockstep`, all gangs of a wave will run side by side, each instruction in all of
-/// them before the next: then memory is accessed in the wave's own order, and whether any lane is set is known.
+/// lanes are no border. With `lockstep`, all gangs of a wave will run side by side, each instruction in all
+/// of them before the next: then memory is accessed in the wave's own order, and whether any lane is set is
+/// known.
 Plan form_phases(ir::Function& f, unsigned gang_lanes, bool lockstep = false);
 
 /// Whether operand `n` is read whole (ir::OpInfo::reads_whole) in lanes beyond the `gang_lanes` aligned lanes

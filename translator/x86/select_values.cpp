@@ -149,7 +149,8 @@ VReg Selector::gang_index() {
 VReg Selector::constant_mask(u64 bits) {
   const u64 gang = avx512() ? 0xffff : 0xff;
   bool same = true; // in every gang; behind plan_.lanes, some may run to make up a team
-  for (unsigned g = 1; g < (one_gang() ? 1 : gangs()); ++g) same &= ((bits >> (g * lanes())) & gang) == (bits & gang);
+  for (unsigned g = 1; g < (one_gang() ? 1 : gangs()); ++g)
+    same &= ((bits >> (g * lanes())) & gang) == (bits & gang);
   if (same && avx512()) return b_->mask_const(bits & gang);
   if (same) {
     std::array<u32, 8> rows{};
