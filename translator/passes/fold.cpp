@@ -93,14 +93,27 @@ private:
     u64 bits = 0;
     return is_const(v, &bits) && bits == constant_bits(type(v));
   }
+  /// An instruction or none. Unlike a pointer it outlives emit(), which may move all instructions.
+  class Match {
+  public:
+    Match() = default;
+    Match(const Function& f, InstId i) : f_(&f), i_(i) {}
+    const Inst* operator->() const { return &(*f_)[i_]; }
+    [[nodiscard]] InstId id() const { return i_; }
+    explicit operator bool() const { return i_.valid(); }
+    friend bool operator==(const Match& m, std::nullptr_t) { return !m.i_.valid(); }
+
+  private:
+    const Function* f_ = nullptr;
+    InstId i_;
+  };
+  Match definition(ValueId v) const { return {f_, f_.def_id(v)}; }
   /// The defining instruction if it is an `op`.
-  const Inst* match(ValueId v, Op op) const {
-    const Inst* inst = f_.def(v);
-    return inst != nullptr && inst->op == op ? inst : nullptr;
+  Match match(ValueId v, Op op) const {
+    const Match inst = definition(v);
+    return inst != nullptr && inst->op == op ? inst : Match{};
   }
-  ValueId operand(const Inst* inst, unsigned n) const {
-    return resolve(f_.operands(f_.def_id(inst->first_result))[n]);
-  }
+  ValueId operand(const Match& inst, unsigned n) const { return resolve(f_.operands(inst.id())[n]); }
 
   ValueId simplify(const Inst& inst, Type t, std::span<const ValueId> x) {
     if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
@@ -188,7 +201,7 @@ private:
     std::array<ValueId, 3> uniform;
     bool any_splat = false;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (const Inst* s = match(x[i], Op::Splat)) {
+      if (const Match s = match(x[i], Op::Splat)) {
         uniform[i] = operand(s, 0);
         any_splat = true;
       } else if (!is_const(x[i]))
@@ -210,7 +223,7 @@ private:
 
   /// What a vector holds in all lanes, or nothing.
   ValueId as_uniform(ValueId v) {
-    const Inst* s = match(v, Op::Splat);
+    const Match s = match(v, Op::Splat);
     if (s == nullptr) return const_as_uniform(v);
     const ValueId x = operand(s, 0);
     return is_uniform(type(x)) ? x : ValueId{};
@@ -225,17 +238,17 @@ private:
   // --- halves and pairs
 
   ValueId fold_join(Type t, ValueId lo, ValueId hi) {
-    const Inst *l = match(lo, Op::Lo), *h = match(hi, Op::Hi);
+    const Match l = match(lo, Op::Lo), h = match(hi, Op::Hi);
     if (l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0)) return operand(l, 0);
     if (is_zero(hi)) return emit(Op::ZExt, t, {lo});
     // join(a, ashr(a, 31)) is the sign extension
-    if (const Inst* s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
+    if (const Match s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
       u64 amount = 0;
       if (is_const(operand(s, 1), &amount) && (amount & 31) == 31) return emit(Op::SExt, t, {lo});
     }
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
     // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
-    const Inst *sl = match(lo, Op::Select), *sh = match(hi, Op::Select);
+    const Match sl = match(lo, Op::Select), sh = match(hi, Op::Select);
     if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
         (joins(operand(sl, 1), operand(sh, 1)) || joins(operand(sl, 2), operand(sh, 2)))) {
       const ValueId c = operand(sl, 0), a = operand(sl, 1), b = operand(sl, 2), d = operand(sh, 1),
@@ -247,21 +260,21 @@ private:
   }
   /// join(lo, hi) would be an existing wide value.
   bool joins(ValueId lo, ValueId hi) const {
-    const Inst *l = match(lo, Op::Lo), *h = match(hi, Op::Hi);
+    const Match l = match(lo, Op::Lo), h = match(hi, Op::Hi);
     return l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0);
   }
 
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
   /// chains compute.
   ValueId join_add(Type t, ValueId lo, ValueId hi) {
-    if (const Inst* l = match(lo, Op::Add)) {
+    if (const Match l = match(lo, Op::Add)) {
       const ValueId a = operand(l, 0), b = operand(l, 1);
       ValueId rest, carry;
       if (!split_carry(hi, Op::Add, rest, carry)) return {};
-      const Inst* c = match(carry, Op::ICmp);
+      const Match c = match(carry, Op::ICmp);
       if (c == nullptr || !is_carry_of(c, lo, a, b)) return {};
       ValueId c0 = rest, d0;
-      if (const Inst* sum = match(rest, Op::Add)) {
+      if (const Match sum = match(rest, Op::Add)) {
         c0 = operand(sum, 0);
         d0 = operand(sum, 1);
       } else {
@@ -270,14 +283,14 @@ private:
       const ValueId first = emit(Op::Join, t, {a, c0});
       return emit(Op::Add, t, {first, emit(Op::Join, t, {b, d0})});
     }
-    if (const Inst* l = match(lo, Op::Sub)) {
+    if (const Match l = match(lo, Op::Sub)) {
       const ValueId a = operand(l, 0), b = operand(l, 1);
       ValueId rest, borrow;
       if (!split_carry(hi, Op::Sub, rest, borrow)) return {};
-      const Inst* c = match(borrow, Op::ICmp);
+      const Match c = match(borrow, Op::ICmp);
       if (c == nullptr || !is_borrow_of(c, a, b)) return {};
       ValueId c0 = rest, d0;
-      if (const Inst* difference = match(rest, Op::Sub)) {
+      if (const Match difference = match(rest, Op::Sub)) {
         c0 = operand(difference, 0);
         d0 = operand(difference, 1);
       } else {
@@ -290,16 +303,16 @@ private:
   }
   /// hi = rest op select(carry, 1, 0), or for uniform values rest op zext(carry).
   bool split_carry(ValueId hi, Op op, ValueId& rest, ValueId& carry) const {
-    const Inst* sum = match(hi, op);
+    const Match sum = match(hi, op);
     if (sum == nullptr) return false;
     for (unsigned n = 0; n < 2; ++n) {
       if (op == Op::Sub && n == 0) continue;
       const ValueId bit = operand(sum, n);
       u64 one = 0;
-      if (const Inst* s = match(bit, Op::Select);
+      if (const Match s = match(bit, Op::Select);
           s != nullptr && is_const(operand(s, 1), &one) && one == 1 && is_zero(operand(s, 2)))
         carry = operand(s, 0);
-      else if (const Inst* z = match(bit, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
+      else if (const Match z = match(bit, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
         carry = operand(z, 0);
       else
         continue;
@@ -308,33 +321,34 @@ private:
     }
     return false;
   }
-  bool is_carry_of(const Inst* compare, ValueId sum, ValueId a, ValueId b) const {
+  bool is_carry_of(const Match& compare, ValueId sum, ValueId a, ValueId b) const {
     const auto p = static_cast<IntPred>(compare->imm);
     const ValueId x = operand(compare, 0), y = operand(compare, 1);
     return (p == IntPred::ULt && x == sum && (y == a || y == b)) ||
            (p == IntPred::UGt && y == sum && (x == a || x == b));
   }
-  bool is_borrow_of(const Inst* compare, ValueId a, ValueId b) const {
+  bool is_borrow_of(const Match& compare, ValueId a, ValueId b) const {
     const auto p = static_cast<IntPred>(compare->imm);
     const ValueId x = operand(compare, 0), y = operand(compare, 1);
     return (p == IntPred::ULt && x == a && y == b) || (p == IntPred::UGt && x == b && y == a);
   }
 
   ValueId fold_half(Op op, Type t, ValueId x) {
-    if (const Inst* j = match(x, Op::Join)) return operand(j, op == Op::Lo ? 0 : 1);
-    if (const Inst* z = match(x, Op::ZExt)) return op == Op::Lo ? operand(z, 0) : constant(t, 0);
-    if (const Inst* s = match(x, Op::SExt)) {
+    if (const Match j = match(x, Op::Join)) return operand(j, op == Op::Lo ? 0 : 1);
+    if (const Match z = match(x, Op::ZExt)) return op == Op::Lo ? operand(z, 0) : constant(t, 0);
+    if (const Match s = match(x, Op::SExt)) {
       const ValueId a = operand(s, 0);
       if (op == Op::Lo) return a;
       return emit(Op::AShr, t, {a, constant(t, 31)});
     }
-    if (const Inst* s = match(x, Op::Splat))
+    if (const Match s = match(x, Op::Splat))
       return emit(Op::Splat, t, {emit(op, Type::U32, {operand(s, 0)})});
     if (op == Op::Lo)
-      if (const Inst* m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
+      if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
-      if (const Inst* a = f_.def(x); a != nullptr && is_bitwise_from_below(a->op) && a->num_operands == 2 &&
-                                     is_cheap_half(operand(a, 0)) && is_cheap_half(operand(a, 1))) {
+      if (const Match a = definition(x); a != nullptr && is_bitwise_from_below(a->op) &&
+                                         a->num_operands == 2 && is_cheap_half(operand(a, 0)) &&
+                                         is_cheap_half(operand(a, 1))) {
         const Op o = a->op;
         const ValueId first = operand(a, 0), second = operand(a, 1);
         const ValueId low = emit(Op::Lo, t, {first});
@@ -345,8 +359,8 @@ private:
   static bool is_bitwise_from_below(Op op) {
     return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::And || op == Op::Or || op == Op::Xor;
   }
-  const Inst* wide_product(ValueId v) const {
-    const Inst* m = match(v, Op::UMulWide);
+  Match wide_product(ValueId v) const {
+    const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
   }
   bool is_cheap_half(ValueId v) const {
@@ -358,8 +372,8 @@ private:
 
   ValueId fold_to_mask(Op op, Type t, ValueId x) {
     if (op == Op::Splat) return {};
-    if (const Inst* m = match(x, Op::MaskToU64)) return operand(m, 0);
-    if (const Inst* s = match(x, Op::Select); s != nullptr && type(operand(s, 0)) == Type::U1) {
+    if (const Match m = match(x, Op::MaskToU64)) return operand(m, 0);
+    if (const Match s = match(x, Op::Select); s != nullptr && type(operand(s, 0)) == Type::U1) {
       const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
       if (is_ones(a) && is_zero(b)) return emit(Op::Splat, t, {c});
       if (is_zero(a) && is_ones(b)) return emit(Op::Splat, t, {emit(Op::Not, Type::U1, {c})});
@@ -372,19 +386,19 @@ private:
   }
   bool is_mask_like(ValueId v) const { return match(v, Op::MaskToU64) != nullptr || is_const(v); }
   ValueId fold_mask_to_u64(ValueId m) {
-    const Inst* u = match(m, Op::U64ToMask);
+    const Match u = match(m, Op::U64ToMask);
     return u != nullptr ? operand(u, 0) : ValueId{};
   }
   ValueId fold_any(ValueId m) {
-    if (const Inst* s = match(m, Op::Splat)) return operand(s, 0);
+    if (const Match s = match(m, Op::Splat)) return operand(s, 0);
     if (match(m, Op::InitExec) != nullptr) return constant(Type::U1, 1); // no wave starts without work-items
     // any(splat c & m) -> c and any(m): a branch on a scalar condition, if m is known to have lanes
-    if (const Inst* a = match(m, Op::And))
+    if (const Match a = match(m, Op::And))
       for (unsigned n = 0; n < 2; ++n)
-        if (const Inst* s = match(operand(a, n), Op::Splat);
+        if (const Match s = match(operand(a, n), Op::Splat);
             s != nullptr && match(operand(a, 1 - n), Op::InitExec) != nullptr)
           return operand(s, 0);
-    if (const Inst* u = match(m, Op::U64ToMask)) {
+    if (const Match u = match(m, Op::U64ToMask)) {
       const ValueId x = operand(u, 0);
       return emit(Op::ICmp, Type::U1, {x, constant(Type::U64, 0)}, static_cast<u64>(IntPred::Ne));
     }
@@ -401,7 +415,7 @@ private:
     if (op == Op::Sub && is_const(b, &c)) return emit(Op::Add, t, {a, constant(t, 0 - c)});
     if (op == Op::Add && is_const(a)) return emit(Op::Add, t, {b, a});
     if (op == Op::Add && is_const(b, &c)) // (x + d) + c -> x + (c + d)
-      if (const Inst* s = match(a, Op::Add); s != nullptr && is_const(operand(s, 1), &d)) {
+      if (const Match s = match(a, Op::Add); s != nullptr && is_const(operand(s, 1), &d)) {
         const ValueId x = operand(s, 0);
         return emit(Op::Add, t, {x, constant(t, c + d)});
       }
@@ -433,41 +447,41 @@ private:
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
     // Logic on scalars that are masks is logic on masks.
-    const Inst *ma = match(a, Op::MaskToU64), *mb = match(b, Op::MaskToU64);
+    const Match ma = match(a, Op::MaskToU64), mb = match(b, Op::MaskToU64);
     if (t == Type::U64 && (ma != nullptr || mb != nullptr) && is_mask_like(a) && is_mask_like(b)) {
       const ValueId x = emit(Op::U64ToMask, Type::Mask, {a});
       const ValueId y = emit(Op::U64ToMask, Type::Mask, {b});
       return emit(Op::MaskToU64, Type::U64, {emit(op, Type::Mask, {x, y})});
     }
     if (op == Op::And)
-      if (const Inst* n = match(b, Op::Not)) return emit(Op::AndNot, t, {a, operand(n, 0)});
+      if (const Match n = match(b, Op::Not)) return emit(Op::AndNot, t, {a, operand(n, 0)});
     if (op == Op::And)
-      if (const Inst* n = match(a, Op::Not)) return emit(Op::AndNot, t, {b, operand(n, 0)});
+      if (const Match n = match(a, Op::Not)) return emit(Op::AndNot, t, {b, operand(n, 0)});
     // (x op c) op d -> x op (c op d), for shifts of addresses and flag updates
     u64 c = 0, d = 0;
     if (op != Op::AndNot && is_const(b, &d))
-      if (const Inst* inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &c)) {
+      if (const Match inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &c)) {
         const ValueId x = operand(inner, 0);
         return emit(op, t, {x, constant(t, op == Op::And ? c & d : op == Op::Or ? c | d : c ^ d)});
       }
     // x & (x & y) -> x & y, the mask algebra of nested conditions
     if (op == Op::And) {
-      if (const Inst* inner = match(b, Op::And);
+      if (const Match inner = match(b, Op::And);
           inner != nullptr && (operand(inner, 0) == a || operand(inner, 1) == a))
         return b;
-      if (const Inst* inner = match(a, Op::And);
+      if (const Match inner = match(a, Op::And);
           inner != nullptr && (operand(inner, 0) == b || operand(inner, 1) == b))
         return a;
-      if (const Inst* inner = match(a, Op::AndNot); inner != nullptr && operand(inner, 0) == b) return a;
-      if (const Inst* inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a) return b;
+      if (const Match inner = match(a, Op::AndNot); inner != nullptr && operand(inner, 0) == b) return a;
+      if (const Match inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a) return b;
     }
     // x ^ (x & y) -> x & ~y: how compilers make the other side of a condition
     if (op == Op::Xor) {
-      if (const Inst* inner = match(b, Op::And)) {
+      if (const Match inner = match(b, Op::And)) {
         if (operand(inner, 0) == a) return emit(Op::AndNot, t, {a, operand(inner, 1)});
         if (operand(inner, 1) == a) return emit(Op::AndNot, t, {a, operand(inner, 0)});
       }
-      if (const Inst* inner = match(a, Op::And)) {
+      if (const Match inner = match(a, Op::And)) {
         if (operand(inner, 0) == b) return emit(Op::AndNot, t, {b, operand(inner, 1)});
         if (operand(inner, 1) == b) return emit(Op::AndNot, t, {b, operand(inner, 0)});
       }
@@ -476,14 +490,14 @@ private:
   }
 
   ValueId fold_not(Type t, ValueId a) {
-    if (const Inst* s = match(a, Op::Splat); s != nullptr && t == Type::Mask)
+    if (const Match s = match(a, Op::Splat); s != nullptr && t == Type::Mask)
       return emit(Op::Splat, t, {emit(Op::Not, Type::U1, {operand(s, 0)})});
-    if (const Inst* n = match(a, Op::Not)) return operand(n, 0);
-    if (const Inst* m = match(a, Op::MaskToU64)) {
+    if (const Match n = match(a, Op::Not)) return operand(n, 0);
+    if (const Match m = match(a, Op::MaskToU64)) {
       const ValueId mask = operand(m, 0);
       return emit(Op::MaskToU64, t, {emit(Op::Not, Type::Mask, {mask})});
     }
-    if (const Inst* c = match(a, Op::ICmp)) {
+    if (const Match c = match(a, Op::ICmp)) {
       static constexpr IntPred kInverse[] = {IntPred::Ne,  IntPred::Eq,  IntPred::UGe, IntPred::UGt,
                                              IntPred::ULe, IntPred::ULt, IntPred::SGe, IntPred::SGt,
                                              IntPred::SLe, IntPred::SLt};
@@ -501,7 +515,7 @@ private:
     n &= width - 1;
     if (n == 0) return a;
     // x << m << n -> x << (m + n), likewise to the right
-    if (const Inst* inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &m)) {
+    if (const Match inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &m)) {
       m &= width - 1;
       const ValueId x = operand(inner, 0);
       if (n + m < width) return emit(op, t, {x, constant(type(amount), n + m)});
@@ -512,15 +526,15 @@ private:
     const Type half = half_of(t);
     const Type amount_type = is_uniform(t) ? Type::U32 : Type::V32;
     if (op == Op::AShr && n == 32)
-      if (const Inst* j = match(a, Op::Join)) return emit(Op::SExt, t, {operand(j, 1)}); // join(x, y) >> 32
+      if (const Match j = match(a, Op::Join)) return emit(Op::SExt, t, {operand(j, 1)}); // join(x, y) >> 32
     // ashr(join(0, x), 32 - k) -> shl(sext(x), k): the index scaling of clang
     if (op == Op::AShr && n < 32)
-      if (const Inst* j = match(a, Op::Join); j != nullptr && is_zero(operand(j, 0)) && n != 0) {
+      if (const Match j = match(a, Op::Join); j != nullptr && is_zero(operand(j, 0)) && n != 0) {
         const ValueId x = emit(Op::SExt, t, {operand(j, 1)});
         return emit(Op::Shl, t, {x, constant(amount_type, 32 - n)});
       }
     if (op == Op::LShr && n >= 32)
-      if (const Inst* j = match(a, Op::Join)) {
+      if (const Match j = match(a, Op::Join)) {
         const ValueId high = operand(j, 1);
         const ValueId shifted = emit(Op::LShr, half, {high, constant(half, n - 32)});
         return emit(Op::ZExt, t, {shifted});
@@ -538,11 +552,11 @@ private:
     if (!is_zero(b) || (p != IntPred::Eq && p != IntPred::Ne)) return {};
     // mask != 0 -> any lane; bool != 0 -> bool
     ValueId truth;
-    if (const Inst* m = match(a, Op::MaskToU64))
+    if (const Match m = match(a, Op::MaskToU64))
       truth = emit(Op::AnyLane, Type::U1, {operand(m, 0)});
-    else if (const Inst* z = match(a, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
+    else if (const Match z = match(a, Op::ZExt); z != nullptr && type(operand(z, 0)) == Type::U1)
       truth = operand(z, 0);
-    else if (const Inst* s = match(a, Op::Select); s != nullptr && is_const(operand(s, 1)) &&
+    else if (const Match s = match(a, Op::Select); s != nullptr && is_const(operand(s, 1)) &&
                                                    !is_zero(operand(s, 1)) && is_zero(operand(s, 2)) &&
                                                    type(operand(s, 0)) == t)
       truth = operand(s, 0);
@@ -554,7 +568,7 @@ private:
   /// went through a VGPR.
   ValueId compare_choice(IntPred p, Type t, ValueId a, ValueId b) {
     const bool swapped = is_const(a);
-    const Inst* s = match(swapped ? b : a, Op::Select);
+    const Match s = match(swapped ? b : a, Op::Select);
     u64 x = 0, y = 0, z = 0;
     if (s == nullptr || !is_const(swapped ? a : b, &z) || !is_const(operand(s, 1), &x) ||
         !is_const(operand(s, 2), &y))
@@ -574,16 +588,16 @@ private:
   ValueId fold_select(Type t, ValueId c, ValueId a, ValueId b) {
     if (a == b || is_ones(c)) return a;
     if (is_zero(c)) return b;
-    if (const Inst* n = match(c, Op::Not)) return emit(Op::Select, t, {operand(n, 0), b, a});
+    if (const Match n = match(c, Op::Not)) return emit(Op::Select, t, {operand(n, 0), b, a});
     if (type(c) == Type::U1 && is_vector(t)) // of values that are the same in all lanes
       if (const ValueId x = as_uniform(a), y = x.valid() ? as_uniform(b) : ValueId{}; y.valid())
         return emit(Op::Splat, t, {emit(Op::Select, type(x), {c, x, y})});
     if (type(c) == Type::Mask)
-      if (const Inst* s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
+      if (const Match s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
     // select(c, select(c, x, y), b) -> select(c, x, b) and its mirror: repeated writes under one EXEC
-    if (const Inst* s = match(a, Op::Select); s != nullptr && operand(s, 0) == c)
+    if (const Match s = match(a, Op::Select); s != nullptr && operand(s, 0) == c)
       return emit(Op::Select, t, {c, operand(s, 1), b});
-    if (const Inst* s = match(b, Op::Select); s != nullptr && operand(s, 0) == c)
+    if (const Match s = match(b, Op::Select); s != nullptr && operand(s, 0) == c)
       return emit(Op::Select, t, {c, a, operand(s, 2)});
     if (t == Type::Mask || t == Type::U1) {
       if (is_ones(a) && is_zero(b) && type(c) == t) return c;
@@ -610,10 +624,10 @@ private:
   /// readlane(writelane(old, x, k), j), how compilers spill scalars: k == j -> x; both known and different ->
   /// readlane(old, j).
   ValueId fold_readlane(ValueId v, ValueId lane) {
-    if (const Inst* s = match(v, Op::Splat)) return operand(s, 0);
+    if (const Match s = match(v, Op::Splat)) return operand(s, 0);
     if (is_const(v)) return const_as_uniform(v);
     u64 j = 0, k = 0;
-    const Inst* w = match(v, Op::WriteLane);
+    const Match w = match(v, Op::WriteLane);
     if (w == nullptr || !is_const(lane, &j) || !is_const(operand(w, 2), &k)) return {};
     if ((j & 63) == (k & 63)) return operand(w, 1);
     return emit(Op::ReadLane, Type::U32, {operand(w, 0), lane});
@@ -622,7 +636,7 @@ private:
   /// The first lane of m, or lane 0: of select(m, x, y), x if m has a lane, else y.
   ValueId fold_readfirst(ValueId v, ValueId m) {
     if (const ValueId u = as_uniform(v); u.valid()) return u;
-    const Inst* s = match(v, Op::Select);
+    const Match s = match(v, Op::Select);
     if (s == nullptr || operand(s, 0) != m) return {};
     const ValueId x = as_uniform(operand(s, 1)), y = x.valid() ? as_uniform(operand(s, 2)) : ValueId{};
     return y.valid() ? emit(Op::Select, type(x), {emit(Op::AnyLane, Type::U1, {m}), x, y}) : ValueId{};
@@ -633,7 +647,7 @@ private:
   void fold_branch(InstId i) {
     ValueId c = f_.operands(i)[0];
     auto& successors = f_[block_].successors;
-    if (const Inst* n = match(c, Op::Not)) {
+    if (const Match n = match(c, Op::Not)) {
       c = operand(n, 0);
       f_.operands(i)[0] = c;
       std::swap(successors[0], successors[1]);
