@@ -27,6 +27,8 @@ struct DispatchShape {
     if (declared_dimensions != 0) return declared_dimensions;
     return grid[2] > 1 || workgroup[2] > 1 ? 3 : grid[1] > 1 || workgroup[1] > 1 ? 2 : 1;
   }
+  /// Work-items of a full workgroup.
+  [[nodiscard]] u64 items() const { return u64{workgroup[0]} * workgroup[1] * workgroup[2]; }
   /// Size of workgroup `id`, smaller at the end of a ragged axis.
   [[nodiscard]] std::array<u32, 3> size_of(const std::array<u32, 3>& id) const;
   /// Work-items and waves of workgroup `id`.
@@ -35,9 +37,7 @@ struct DispatchShape {
     return (items_of(id) + kWaveSize - 1) / kWaveSize;
   }
   /// Waves of a full workgroup: the most that any has.
-  [[nodiscard]] u32 max_waves() const {
-    return static_cast<u32>((u64{workgroup[0]} * workgroup[1] * workgroup[2] + kWaveSize - 1) / kWaveSize);
-  }
+  [[nodiscard]] u32 max_waves() const { return static_cast<u32>((items() + kWaveSize - 1) / kWaveSize); }
 };
 
 inline constexpr u64 kMaxWorkgroups = u64{1} << 63;

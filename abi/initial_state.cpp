@@ -210,8 +210,7 @@ WaveInit InitialStates::of(const std::array<u32, 3>& id, u32 wave, u64 scratch_b
   init.lanes = std::min(kWaveSize, dispatch_.shape.items_of(id) - first);
   init.exec = init.lanes == 64 ? ~u64{0} : (u64{1} << init.lanes) - 1;
   init.vgpr_count = vgpr_count_;
-  const auto& whole = dispatch_.shape.workgroup;
-  const bool counts = whole[0] * whole[1] * whole[2] > 1;
+  const bool counts = dispatch_.shape.items() > 1;
   u32 ids[3] = {first % size[0], first / size[0] % size[1], first / size[0] / size[1]};
   for (u32 lane = 0; lane < kWaveSize; ++lane) {
     for (u32 i = 0; i < init.vgpr_count; ++i) init.vgpr[i][lane] = ids[i];

@@ -135,9 +135,8 @@ u32 initial_mode(const KernelDescriptor& descriptor, isa::Target target);
 /// first, by the size of this very workgroup, which is smaller at the end of a ragged grid; wave w holds
 /// numbers 64 w to 64 w + 63. Lanes behind the last work-item, undefined in hardware, go on counting along x
 /// in the last row, so that the ids of a line of work-items count up in every wave; where workgroups have one
-/// work-item, they have its ids. `wave_offset` is the
-/// place of its private memory relative to scratch_base, a multiple of 256. Requires wave <
-/// shape.waves_of(id).
+/// work-item, they have its ids. `wave_offset` is the place of its private memory relative to scratch_base, a
+/// multiple of 256. Requires wave < shape.waves_of(id).
 class InitialStates {
 public:
   /// Refers to `dispatch`, which must outlive it.

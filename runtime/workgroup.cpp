@@ -121,34 +121,37 @@ private:
   void begin_whole(u32 first, u32 count) {
     u32 again = 0; // Places are filled in order.
     while (again < count && worker_.places_[first + again].shape == 0) ++again;
-    if (again != 0) {
-      if (request_.lds_bytes) std::memset(worker_.places_[first].context.lds, 0, again * worker_.lds_stride_);
-      request_.engine->restart(
-          {frames_of(first), worker_.stride_, again, request_.max_waves, {group_[0], group_[1], group_[2]}});
-      advance(again);
-    }
-    for (u32 n = again; n < count; ++n) {
-      start(first + n, 0, request_.max_waves);
-      advance(1);
-    }
+    if (again != 0) restart(first, again, request_.max_waves);
+    for (u32 n = again; n < count; ++n) start(first + n, 0, request_.max_waves);
   }
 
   /// Puts the next workgroup, a smaller one, into place_.
   void begin_partial() {
     waves_ = std::min(request_.waves->waves_in(group_), request_.max_waves);
-    start(place_, request_.waves->shape_of(group_), waves_);
-    advance(1);
+    const u32 shape = request_.waves->shape_of(group_);
+    if (worker_.places_[place_].shape == shape)
+      restart(place_, 1, waves_);
+    else
+      start(place_, shape, waves_);
   }
 
+  /// The next workgroups, `count` along x, into places that had such of the same shape.
+  void restart(u32 first, u32 count, u32 waves) {
+    clear_lds(first, count);
+    request_.engine->restart(
+        {frames_of(first), worker_.stride_, count, waves, {group_[0], group_[1], group_[2]}});
+    advance(count);
+  }
   void start(u32 number, u32 shape, u32 waves) {
     Place& place = worker_.places_[number];
-    if (request_.lds_bytes) std::memset(place.context.lds, 0, request_.lds_bytes);
-    if (place.shape == shape)
-      return request_.engine->restart(
-          {frames_of(number), worker_.stride_, 1, waves, {group_[0], group_[1], group_[2]}});
+    clear_lds(number, 1);
     place.shape = shape;
     for (u32 wave = 0; wave < waves; ++wave)
       request_.waves->start(frames_of(number) + wave * worker_.stride_, group_, place.context, wave);
+    advance(1);
+  }
+  void clear_lds(u32 first, u32 count) {
+    if (request_.lds_bytes) std::memset(worker_.places_[first].context.lds, 0, count * worker_.lds_stride_);
   }
 
   /// By no more than are left in the line along x.

@@ -46,12 +46,12 @@ struct LaunchFacts {
   /// The initial EXEC of every wave, if it is always the same.
   [[nodiscard]] std::optional<u64> exec() const {
     if (full_waves()) return ~u64{0};
-    if (one_wave() && !ragged[0] && !ragged[1] && !ragged[2]) return (u64{1} << items()) - 1;
+    if (one_wave() && !is_ragged()) return (u64{1} << items()) - 1;
     return std::nullopt;
   }
   /// Every wave starts with all lanes active.
   [[nodiscard]] bool full_waves() const {
-    return knows_workgroup() && items() % kWaveSize == 0 && !ragged[0] && !ragged[1] && !ragged[2];
+    return knows_workgroup() && items() % kWaveSize == 0 && !is_ragged();
   }
   [[nodiscard]] u32 max_sgpr(u64 n) const { return n < sgpr_max.size() ? sgpr_max[n] : ~0u; }
 
@@ -83,6 +83,7 @@ struct LaunchFacts {
   friend bool operator==(const LaunchFacts&, const LaunchFacts&) = default;
 
 private:
+  [[nodiscard]] bool is_ragged() const { return ragged[0] || ragged[1] || ragged[2]; }
   static constexpr u32 kMaxWorkItems = 1024; ///< of a workgroup
 
   [[nodiscard]] bool is_line() const { return knows_workgroup() && workgroup[1] == 1 && workgroup[2] == 1; }

@@ -69,8 +69,6 @@ private:
   Result<void> result_;
 };
 
-constexpr unsigned gang_lanes(Simd simd) { return simd == Simd::Avx512 ? 16 : 8; }
-
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source,
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);

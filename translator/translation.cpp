@@ -85,12 +85,11 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
     faults.origins.push_back({offset, in.number<u64>()});
   }
   constexpr u32 kMaxFrame = 64 << 20;
-  const bool sound = in.ok() && t.simd <= Simd::Avx512 &&
-                     t.frame_bytes >= runtime::kFrameSlots + x86::kTempBytes && t.frame_bytes % 64 == 0 &&
-                     t.frame_bytes <= kMaxFrame && std::has_single_bit(t.team_lanes) &&
-                     t.team_lanes >= (t.simd == Simd::Avx512 ? 16u : 8u) && t.team_lanes <= kWaveSize &&
-                     faults.gang_lane_bytes != 0 && !code.empty() &&
-                     std::all_of(faults.accesses.begin(), faults.accesses.end(), is_sound);
+  const bool sound =
+      in.ok() && t.simd <= Simd::Avx512 && t.frame_bytes >= runtime::kFrameSlots + x86::kTempBytes &&
+      t.frame_bytes % 64 == 0 && t.frame_bytes <= kMaxFrame && std::has_single_bit(t.team_lanes) &&
+      t.team_lanes >= gang_lanes(t.simd) && t.team_lanes <= kWaveSize && faults.gang_lane_bytes != 0 &&
+      !code.empty() && std::all_of(faults.accesses.begin(), faults.accesses.end(), is_sound);
   if (!sound) return std::nullopt;
   t.machine.bytes.assign(code.begin(), code.end());
   return t;

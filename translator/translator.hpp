@@ -85,6 +85,9 @@ Result<Translation> translate(const KernelSource& source, const Options& options
 Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSource& source,
                                                                 const Options& options, Stats* stats);
 
+/// Work-items that are lanes of one register.
+constexpr unsigned gang_lanes(Simd simd) { return simd == Simd::Avx512 ? 16 : 8; }
+
 /// Whether this machine can run code for `simd`.
 bool host_supports(Simd simd);
 

@@ -1,6 +1,7 @@
 // Waves with fewer work-items than lanes: what the lanes behind the last work-item are asked for.
 #include "abi/asm/assembler.hpp"
 #include "lanewise/lanewise.hpp"
+#include "tests/asm/programs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,32 +32,14 @@ partial:
          R"(
         global_store_dword v2, v1, s[4:5]
         s_endpgm
-.Lsize: .size partial, .Lsize-partial
-        .rodata
-        .p2align 6
-        .amdhsa_kernel partial
-          .amdhsa_group_segment_fixed_size 512
-          .amdhsa_kernarg_size 8
-          .amdhsa_user_sgpr_kernarg_segment_ptr 1
-          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
-          .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
-        .end_amdhsa_kernel
-        .amdgpu_metadata
----
-amdhsa.version: [ 1, 1 ]
-amdhsa.kernels:
-  - .name: partial
-    .symbol: partial.kd
-    .kernarg_segment_size: 8
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 512
-    .private_segment_fixed_size: 0
-    .wavefront_size: 64
-    .sgpr_count: 32
-    .vgpr_count: 10
-    .max_flat_workgroup_size: 128
-    .args:
-      - .size: 8
+)" +
+         testing::kernel_end({.name = "partial",
+                              .kernarg_bytes = 8,
+                              .lds_bytes = 512,
+                              .sgprs = 32,
+                              .vgprs = 10,
+                              .max_items = 128}) +
+         R"(      - .size: 8
         .offset: 0
         .value_kind: global_buffer
         .address_space: global

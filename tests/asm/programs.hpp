@@ -6,6 +6,38 @@
 
 namespace lanewise::testing {
 
+/// A kernel that wants the kernarg pointer.
+struct KernelText {
+  std::string name;
+  int kernarg_bytes = 0, lds_bytes = 0, sgprs = 0, vgprs = 0, max_items = 0;
+};
+
+/// What follows a kernel's last instruction: size, descriptor, and metadata up to the list of its arguments.
+inline std::string kernel_end(const KernelText& k) {
+  const auto number = [](int n) { return std::to_string(n) + "\n"; };
+  std::string text = ".Lsize: .size " + k.name + ", .Lsize-" + k.name + R"(
+        .rodata
+        .p2align 6
+        .amdhsa_kernel )" +
+                     k.name + "\n";
+  if (k.lds_bytes != 0) text += "          .amdhsa_group_segment_fixed_size " + number(k.lds_bytes);
+  return text + "          .amdhsa_kernarg_size " + number(k.kernarg_bytes) +
+         R"(          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
+          .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [ 1, 1 ]
+amdhsa.kernels:
+  - .name: )" +
+         k.name + "\n    .symbol: " + k.name + ".kd\n    .kernarg_segment_size: " + number(k.kernarg_bytes) +
+         "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " + number(k.lds_bytes) +
+         "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: " + number(k.sgprs) +
+         "    .vgpr_count: " + number(k.vgprs) + "    .max_flat_workgroup_size: " + number(k.max_items) +
+         "    .args:\n";
+}
+
 /// out[i] = a[i] + b[i], i the global id of a one-dimensional grid; four kernel arguments: a, b, out, n. With
 /// what every target has.
 inline std::string vector_add(std::string_view target) {
@@ -58,33 +90,8 @@ vector_add:
         "addr64\n"
         "  s_waitcnt vmcnt(0)\n  v_add_f32 v8, v8, v9\n  buffer_store_dword v8, v[6:7], s[16:19], 0 addr64\n";
   }
-  text += R"(.Lend:
-        s_endpgm
-.Lsize: .size vector_add, .Lsize-vector_add
-        .rodata
-        .p2align 6
-        .amdhsa_kernel vector_add
-          .amdhsa_kernarg_size 28
-          .amdhsa_user_sgpr_kernarg_segment_ptr 1
-          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
-          .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
-        .end_amdhsa_kernel
-        .amdgpu_metadata
----
-amdhsa.version: [ 1, 1 ]
-amdhsa.kernels:
-  - .name: vector_add
-    .symbol: vector_add.kd
-    .kernarg_segment_size: 28
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .wavefront_size: 64
-    .sgpr_count: 26
-    .vgpr_count: 10
-    .max_flat_workgroup_size: 64
-    .args:
-)";
+  text += ".Lend:\n        s_endpgm\n" +
+          kernel_end({.name = "vector_add", .kernarg_bytes = 28, .sgprs = 26, .vgprs = 10, .max_items = 64});
   for (int i = 0; i < 3; ++i)
     text += "      - .size: 8\n        .offset: " + std::to_string(8 * i) +
             "\n        .value_kind: global_buffer\n        .address_space: global\n";

@@ -129,6 +129,27 @@ void for_all_accesses(Space space, Body body) {
           }
 }
 
+constexpr u32 kScratchBytes = 1200; ///< of each lane
+
+/// Accesses to private memory at the addresses that `choose(run, pattern)` sets.
+template <class Choose>
+void check_scratch(Choose choose) {
+  for_all_accesses(Space::Scratch, [&](AccessRun& r, Pattern pattern, translator::Simd simd) {
+    r.input.scratch_per_lane = kScratchBytes;
+    std::vector<u8>& memory = r.input.scratch;
+    memory.resize(kScratchBytes * 64);
+    for (u8& b : memory) b = static_cast<u8>(generator()());
+    std::vector<u8> expected = memory;
+    choose(r, pattern);
+    std::array<Row, 4> out{};
+    reference(
+        r, [&](u32 l, u64 at) { return &expected[at / 4 * 256 + l * 4 + at % 4]; }, out);
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.out, out);
+  });
+}
+
 } // namespace
 
 TEST(SelectMemory, Global) {
@@ -167,47 +188,25 @@ TEST(SelectMemory, Lds) {
 }
 
 TEST(SelectMemory, Scratch) {
-  for_all_accesses(Space::Scratch, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
-    r.input.scratch_per_lane = 1200;
-    std::vector<u8>& memory = r.input.scratch;
-    memory.resize(1200 * 64);
-    for (u8& b : memory) b = static_cast<u8>(generator()());
-    std::vector<u8> expected = memory;
+  check_scratch([](AccessRun& r, Pattern pattern) {
     fill_offsets(r.in[0], pattern, r.attr.bytes, 1100);
     if (generator()() % 2 == 0)
       for (u64& a : r.in[0]) a &= ~u64{3};
-    std::array<Row, 4> out{};
-    reference(
-        r, [&](u32 l, u64 at) { return &expected[at / 4 * 256 + l * 4 + at % 4]; }, out);
-    r.run(simd);
-    EXPECT_EQ(memory, expected);
-    EXPECT_EQ(r.out, out);
   });
 }
 
 /// Private memory at one address that is known to be inside, up to its last bytes.
 TEST(SelectMemory, ScratchInRange) {
-  for_all_accesses(Space::Scratch, [](AccessRun& r, Pattern, translator::Simd simd) {
-    r.input.scratch_per_lane = 1200;
-    std::vector<u8>& memory = r.input.scratch;
-    memory.resize(1200 * 64);
-    for (u8& b : memory) b = static_cast<u8>(generator()());
-    std::vector<u8> expected = memory;
+  check_scratch([](AccessRun& r, Pattern) {
     const u64 align = std::min<u64>(r.attr.bytes, 4);
-    const u64 at =
-        (generator()() % 4 == 0 ? 1200 - r.attr.bytes - r.offset : generator()() % 1000) / align * align;
+    const u64 at = (generator()() % 4 == 0 ? kScratchBytes - r.attr.bytes - r.offset : generator()() % 1000) /
+                   align * align;
     r.offset = r.offset / align * align;
     r.in[0].fill(at);
     r.attr.form = ir::AddressForm::Row;
     r.attr.in_range = true;
     r.uniform_address = true;
     r.constant_address = generator()() % 2 == 0;
-    std::array<Row, 4> out{};
-    reference(
-        r, [&](u32 l, u64 byte) { return &expected[byte / 4 * 256 + l * 4 + byte % 4]; }, out);
-    r.run(simd);
-    EXPECT_EQ(memory, expected);
-    EXPECT_EQ(r.out, out);
   });
 }
 

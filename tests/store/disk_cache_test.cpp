@@ -21,6 +21,19 @@ void overwrite(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
+/// A cache with the example in it.
+struct FilledCache {
+  const Example example;
+  const ScratchFolder folder;
+  const DiskCache cache{folder.path()};
+  fs::path path; ///< of the one file
+
+  FilledCache() {
+    cache.store(example.key, example.translation);
+    path = folder.files().front();
+  }
+};
+
 TEST(DiskCache, FindsWhatWasStored) {
   const Example example;
   const ScratchFolder folder;
@@ -37,15 +50,12 @@ TEST(DiskCache, FindsWhatWasStored) {
 }
 
 TEST(DiskCache, WrongFilesAreIgnored) {
-  const Example example;
-  const ScratchFolder folder;
-  const DiskCache cache(folder.path());
-  cache.store(example.key, example.translation);
-  const fs::path path = folder.files().front();
+  const FilledCache filled;
+  const auto& [example, folder, cache, path] = filled;
   const std::string good = contents(path);
-  const auto refused = [&](std::string bytes) {
-    overwrite(path, bytes);
-    return !cache.find(example.key);
+  const auto refused = [&filled](std::string bytes) {
+    overwrite(filled.path, bytes);
+    return !filled.cache.find(filled.example.key);
   };
   EXPECT_TRUE(refused(""));
   EXPECT_TRUE(refused("x"));
@@ -104,11 +114,8 @@ TEST(DiskCache, FilesUsedLongestAgoGo) {
 }
 
 TEST(DiskCache, AHitCountsAsUse) {
-  const Example example;
-  const ScratchFolder folder;
-  const DiskCache cache(folder.path());
-  cache.store(example.key, example.translation);
-  const fs::path path = folder.files().front();
+  const FilledCache filled;
+  const auto& [example, folder, cache, path] = filled;
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(100);
   fs::last_write_time(path, long_ago);
   EXPECT_TRUE(cache.find(example.key));

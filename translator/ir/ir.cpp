@@ -91,6 +91,19 @@ void Function::set_operands(InstId i, std::span<const ValueId> operands) {
   inst.num_operands = static_cast<u16>(operands.size());
 }
 
+void Function::become_constant(InstId i, u64 bits) {
+  insts_[i.index].op = Op::Const;
+  insts_[i.index].imm = bits;
+  set_operands(i, {});
+}
+
+ValueId Function::tested_mask(BlockId b) const {
+  const InstId branch = terminator(b);
+  if (insts_[branch.index].op != Op::Branch) return {};
+  const InstId any = def_id(operands(branch)[0]);
+  return any.valid() && insts_[any.index].op == Op::AnyLane ? operands(any)[0] : ValueId{};
+}
+
 void Function::replace_values(std::vector<ValueId>& map) {
   if (std::none_of(map.begin(), map.end(), [](ValueId v) { return v.valid(); })) return;
   const auto resolve = [&](ValueId v) {

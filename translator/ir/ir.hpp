@@ -129,7 +129,14 @@ public:
     if (bits != nullptr) *bits = inst->imm;
     return true;
   }
+  /// `mask` is known to have all lanes.
+  [[nodiscard]] bool is_full(ValueId mask) const {
+    u64 lanes = 0;
+    return is_const(mask, &lanes) && ~lanes == 0;
+  }
   [[nodiscard]] InstId terminator(BlockId b) const { return blocks[b.index].insts.back(); }
+  /// The m of a Branch on any(m) at the end of `b`, or nothing.
+  [[nodiscard]] ValueId tested_mask(BlockId b) const;
 
   BlockId add_block(u32 pc = 0);
   ValueId add_param(BlockId block, Type type);
@@ -143,6 +150,8 @@ public:
                 std::span<const Type> results);
   /// Replaces the operands (any number) of an instruction.
   void set_operands(InstId i, std::span<const ValueId> operands);
+  /// Makes a pure instruction with one result a Const.
+  void become_constant(InstId i, u64 bits);
   /// Rewrites every operand and successor argument v to map[v] where that is valid (chains are followed).
   void replace_values(std::vector<ValueId>& map);
   /// How often each value is used, as operand or successor argument.

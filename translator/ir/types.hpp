@@ -15,6 +15,8 @@ constexpr bool is_scalar(Type t) { return is_uniform(t) || is_gang(t); }
 constexpr bool is_vector(Type t) { return t == Type::V32 || t == Type::V64; }
 constexpr bool is_per_lane(Type t) { return is_vector(t) || t == Type::Mask; }
 constexpr bool is_wide(Type t) { return t == Type::U64 || t == Type::V64 || t == Type::G64; }
+/// The type of a value of `t` that is the same in the whole wave. Not for masks and conditions.
+constexpr Type uniform_of(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
 
 using ValueId = Id<struct ValueTag>;
 using InstId = Id<struct InstTag>;

@@ -14,7 +14,8 @@ namespace {
 
 class Finisher {
 public:
-  explicit Finisher(Function& f) : f_(f), cfg_(f), moved_(f.num_insts(), false) {}
+  explicit Finisher(Function& f)
+      : f_(f), cfg_(f), moved_(f.num_insts(), false), total_(f.use_counts()), early_(f.num_values(), 0) {}
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -22,20 +23,23 @@ public:
   }
 
 private:
-  /// Uses of a value: all, and those that are over when the barrier comes if what is `moved_` goes first.
-  struct Uses {
-    u32 total = 0, early = 0;
-  };
   Function& f_;
   const Cfg cfg_;
   std::vector<bool> moved_; ///< per instruction
-  std::vector<Uses> uses_;  ///< per value
+  /// Uses per value: all, and those that are over when the barrier comes if what is `moved_` goes first.
+  std::vector<u32> total_, early_;
 
   void visit(BlockId b, BlockId behind) {
     if (cfg_.preds[behind.index].size() != 1) return;
     const std::vector<InstId> candidates = movable(behind);
     if (candidates.empty()) return;
-    count_uses(b);
+    std::fill(early_.begin(), early_.end(), 0);
+    const auto count = [&](const std::vector<InstId>& insts) {
+      for (const InstId i : insts)
+        for (const ValueId v : f_.operands(i)) ++early_[v.index];
+    };
+    count(f_[b].insts);
+    count(candidates);
     for (auto i = candidates.rbegin(); i != candidates.rend(); ++i)
       if (!pays(*i, b)) leave(*i);
     move(b, behind);
@@ -59,19 +63,6 @@ private:
     return found;
   }
 
-  void count_uses(BlockId b) {
-    uses_.assign(f_.num_values(), {});
-    for (const BlockId at : cfg_.rpo) {
-      for (const InstId i : f_[at].insts)
-        for (const ValueId v : f_.operands(i)) {
-          ++uses_[v.index].total;
-          uses_[v.index].early += at == b || moved_[i.index] ? 1 : 0;
-        }
-      for (const Successor& s : f_[at].successors)
-        for (const ValueId v : s.args) ++uses_[v.index].total;
-    }
-  }
-
   static unsigned size(Type t) { return t == Type::V32 ? 1 : t == Type::V64 ? 2 : 0; }
 
   /// The value does not live across the barrier; constants and splats never do.
@@ -80,7 +71,7 @@ private:
       return false;
     const InstId def = f_.def_id(v);
     const bool is_made_before = f_.def_block(v) == b || (def.valid() && moved_[def.index]);
-    return is_made_before && uses_[v.index].early == uses_[v.index].total;
+    return is_made_before && early_[v.index] == total_[v.index];
   }
 
   /// Others that are moved need it, or more values end with it than begin.
@@ -88,7 +79,7 @@ private:
     unsigned begun = 0, ended = 0;
     for (unsigned r = 0; r < f_[i].num_results; ++r) {
       const ValueId v = f_.result(i, r);
-      if (uses_[v.index].early != 0) return true;
+      if (early_[v.index] != 0) return true;
       begun += size(f_.type(v));
     }
     const auto x = f_.operands(i);
@@ -100,7 +91,7 @@ private:
 
   void leave(InstId i) {
     moved_[i.index] = false;
-    for (const ValueId v : f_.operands(i)) --uses_[v.index].early;
+    for (const ValueId v : f_.operands(i)) --early_[v.index];
   }
 
   void move(BlockId b, BlockId behind) {

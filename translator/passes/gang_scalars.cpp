@@ -11,7 +11,6 @@ using namespace ir;
 namespace {
 
 Type gang_type(Type t) { return is_wide(t) ? Type::G64 : Type::G32; }
-Type uniform_type(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
 
 } // namespace
 
@@ -127,7 +126,7 @@ ValueId GangScalars::of_instruction(ValueId v) {
   if (inst.op == Op::Const || starts_at_0) {
     proto.op = Op::Const;
     proto.imm = starts_at_0 ? 0 : inst.imm;
-    return emit(at, proto, {}, uniform_type(f_.type(v)));
+    return emit(at, proto, {}, uniform_of(f_.type(v)));
   }
   if (!sinks_through(i)) {
     proto.op = Op::GangFirst;
@@ -135,7 +134,7 @@ ValueId GangScalars::of_instruction(ValueId v) {
   }
   const ValueId a = first(f_.operands(i)[0]);
   if (inst.num_operands == 2) return binary(at, inst.op, a, first(f_.operands(i)[1]), inst.imm);
-  const Type t = is_uniform(f_.type(a)) ? uniform_type(f_.type(v)) : gang_type(f_.type(v));
+  const Type t = is_uniform(f_.type(a)) ? uniform_of(f_.type(v)) : gang_type(f_.type(v));
   return emit(at, proto, {a}, t);
 }
 

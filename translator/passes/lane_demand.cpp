@@ -12,9 +12,9 @@ constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask 
 
 } // namespace
 
-LaneDemand::LaneDemand(const Function& f, const Cfg& cfg, const MaskFacts& facts)
-    : f_(f), cfg_(cfg), facts_(facts), bdd_(facts.bdd()), demand_(f.num_values(), Bdd::kFalse),
-      changes_(f.num_values(), 0), weight_(f.num_values(), 0) {}
+LaneDemand::LaneDemand(const Function& f)
+    : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()),
+      demand_(f.num_values(), Bdd::kFalse), changes_(f.num_values(), 0), weight_(f.num_values(), 0) {}
 
 bool LaneDemand::find() {
   weigh_masks();
@@ -153,6 +153,13 @@ bool LaneDemand::is_inside(Node demand, ValueId m, BlockId at) const {
 
 bool LaneDemand::is_outside(Node demand, ValueId m, BlockId at) const {
   return facts_.is_empty(bdd_.and_(demand, lanes(m)), at);
+}
+
+std::optional<u64> LaneDemand::constant(InstId i) const {
+  const Node demand = of(f_.result(i)), result = lanes(f_.result(i));
+  if (facts_.is_empty(bdd_.and_(demand, result), f_[i].block)) return 0;
+  if (facts_.is_empty(bdd_.andnot(demand, result), f_[i].block)) return ~u64{0};
+  return std::nullopt;
 }
 
 } // namespace lanewise::passes

@@ -11,13 +11,19 @@
 
 #include "translator/passes/mask_facts.hpp"
 
+#include <optional>
+
 namespace lanewise::passes {
 
 class LaneDemand {
 public:
   using Node = Bdd::Node;
 
-  LaneDemand(const ir::Function& f, const ir::Cfg& cfg, const MaskFacts& facts);
+  explicit LaneDemand(const ir::Function& f);
+
+  [[nodiscard]] const ir::Cfg& cfg() const { return cfg_; }
+  [[nodiscard]] const ir::Dominators& dominators() const { return dom_; }
+  [[nodiscard]] const MaskFacts& facts() const { return facts_; }
 
   /// Finds the demands. False if they have not settled: they are then too small, and nothing may be concluded
   /// from them.
@@ -39,11 +45,15 @@ public:
   /// All lanes of `demand` are lanes of `m`, or none is, while control is in block `at`.
   [[nodiscard]] bool is_inside(Node demand, ir::ValueId m, ir::BlockId at) const;
   [[nodiscard]] bool is_outside(Node demand, ir::ValueId m, ir::BlockId at) const;
+  /// The constant that the mask `i` makes may be as well: no lanes or all, if it is that wherever anybody
+  /// looks.
+  [[nodiscard]] std::optional<u64> constant(ir::InstId i) const;
 
 private:
   const ir::Function& f_;
-  const ir::Cfg& cfg_;
-  const MaskFacts& facts_;
+  const ir::Cfg cfg_;
+  const ir::Dominators dom_;
+  const MaskFacts facts_;
   Bdd& bdd_;
   std::vector<Node> demand_; ///< per value
   std::vector<u8> changes_;

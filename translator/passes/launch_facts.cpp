@@ -73,13 +73,20 @@ private:
   }
 
   void load(BlockId b, InstId i) {
+    const auto first = loaded(i);
+    for (u32 n = 0; first && n < f_[i].num_results; ++n)
+      if (const auto value = known_dword(first->pointer_sgpr, first->offset + 4 * u64{n}))
+        replace(b, i, n, *value);
+  }
+
+  /// Where the first dword of a scalar load comes from.
+  [[nodiscard]] std::optional<InitialAddress> loaded(InstId i) const {
     const auto operands = f_.operands(i);
     u64 offset = 0;
-    const auto base = address(operands[0]);
-    if (!base || !f_.is_const(operands[1], &offset)) return;
-    const u64 first = base->offset + offset;
-    for (u32 n = 0; n < f_[i].num_results; ++n)
-      if (const auto value = known_dword(base->pointer_sgpr, first + 4 * u64{n})) replace(b, i, n, *value);
+    auto base = address(operands[0]);
+    if (!base || !f_.is_const(operands[1], &offset)) return std::nullopt;
+    base->offset += offset;
+    return base;
   }
 
   // How device libraries find the size of a workgroup that may be a smaller one at the end of the grid:
@@ -143,17 +150,12 @@ private:
   [[nodiscard]] bool is_grid(ValueId v, u32 axis, bool workgroups) const {
     const Inst* inst = f_.def(v);
     if (inst == nullptr || inst->op != Op::ScalarLoad) return false;
-    const InstId i = f_.def_id(v);
-    u64 offset = 0;
-    const auto base = address(f_.operands(i)[0]);
-    if (!base || !f_.is_const(f_.operands(i)[1], &offset)) return false;
-    offset += base->offset;
-    for (u32 n = 0; n < inst->num_results; ++n)
-      if (f_.result(i, n) == v) offset += 4 * u64{n};
+    const auto first = loaded(f_.def_id(v));
+    if (!first) return false;
+    const auto offset = static_cast<u32>(first->offset + 4 * u64{v.index - inst->first_result.index});
+    const translator::GridDword dword{first->pointer_sgpr, offset, axis, workgroups};
     const auto& grid = f_.launch.grid;
-    return std::find(grid.begin(), grid.end(),
-                     translator::GridDword{base->pointer_sgpr, static_cast<u32>(offset), axis, workgroups}) !=
-           grid.end();
+    return std::find(grid.begin(), grid.end(), dword) != grid.end();
   }
 
   [[nodiscard]] std::optional<u32> known_dword(u32 pointer_sgpr, u64 offset) const {

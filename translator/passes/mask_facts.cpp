@@ -238,9 +238,8 @@ Bdd::Node MaskFacts::edge_condition(BlockId from, unsigned successor) const {
   const ValueId c = f_.operands(f_.terminator(from))[0];
   if (successor == 0) return lanes(c);
   const Node no = bdd_.not_(lanes(c));
-  const Inst* any = f_.def(c);
-  if (any == nullptr || any->op != Op::AnyLane) return no;
-  return bdd_.andnot(no, lanes(f_.operands(f_.def_id(c))[0]));
+  const ValueId m = f_.tested_mask(from);
+  return m.valid() ? bdd_.andnot(no, lanes(m)) : no;
 }
 
 /// Parameter `p` is not explained by others.

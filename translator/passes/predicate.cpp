@@ -16,8 +16,7 @@ class Predicator {
   using Node = Bdd::Node;
 
 public:
-  explicit Predicator(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()), demand_(f, cfg_, facts_) {}
+  explicit Predicator(Function& f) : f_(f), demand_(f) {}
 
   void run() {
     if (demand_.find()) rewrite();
@@ -25,15 +24,11 @@ public:
 
 private:
   Function& f_;
-  Cfg cfg_;
-  Dominators dom_;
-  MaskFacts facts_;
-  Bdd& bdd_;
   LaneDemand demand_;
 
   void rewrite() {
     std::vector<ValueId> map(f_.num_values());
-    for (const BlockId b : cfg_.rpo)
+    for (const BlockId b : demand_.cfg().rpo)
       for (const InstId i : f_[b].insts) {
         const auto x = f_.operands(i);
         if (x.empty() || f_.type(x[0]) != Type::Mask || f_[i].num_results != 1) continue;
@@ -59,17 +54,14 @@ private:
     if (!l.inverts &&
         (l.matters ? demand_.is_inside(demand, l.other, b) : demand_.is_outside(demand, l.other, b)))
       return l.base;
-    const Node result = facts_.lanes(f_.result(i)), other = facts_.lanes(l.other);
-    if (facts_.is_empty(bdd_.and_(demand, result), b)) return become_constant(i, 0);
-    if (facts_.is_empty(bdd_.andnot(demand, result), b)) return become_constant(i, ~u64{0});
-    const bool is_other = facts_.is_empty(bdd_.and_(demand, bdd_.xor_(result, other)), b);
-    return is_other ? l.other : ValueId{};
-  }
-  ValueId become_constant(InstId i, u64 lanes) {
-    f_[i].op = Op::Const;
-    f_[i].imm = lanes;
-    f_.set_operands(i, {});
-    return {};
+    if (const auto lanes = demand_.constant(i)) {
+      f_.become_constant(i, *lanes);
+      return {};
+    }
+    const MaskFacts& facts = demand_.facts();
+    Bdd& bdd = facts.bdd();
+    const Node differs = bdd.xor_(facts.lanes(f_.result(i)), facts.lanes(l.other));
+    return facts.is_empty(bdd.and_(demand, differs), b) ? l.other : ValueId{};
   }
 };
 

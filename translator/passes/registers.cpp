@@ -86,8 +86,7 @@ private:
     }
   }
   bool kills(ValueId mask, u32 lanes) const {
-    u64 bits = 0;
-    if (f_.is_const(mask, &bits) && ~bits == 0) return true;
+    if (f_.is_full(mask)) return true;
     return lanes != kNone && lanes != kAll && facts_.implies(ValueId{lanes}, mask);
   }
 

@@ -73,9 +73,7 @@ private:
   bool find_mask() {
     left_ = f_.operands(swap_).back();
     if (!is_parameter(left_)) return false;
-    const InstId any = f_.def_id(f_.operands(f_.terminator(b_))[0]);
-    return any.valid() && f_[any].op == Op::AnyLane && f_.operands(any)[0] == next(left_) &&
-           back_ == f_[b_].successors.data();
+    return f_.tested_mask(b_) == next(left_) && back_ == f_[b_].successors.data();
   }
 
   /// What the compare-and-swap found, in the lanes that were left.

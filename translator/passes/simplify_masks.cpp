@@ -22,8 +22,7 @@ class MaskSimplifier {
   using Node = Bdd::Node;
 
 public:
-  explicit MaskSimplifier(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()), demand_(f, cfg_, facts_) {}
+  explicit MaskSimplifier(Function& f) : f_(f), demand_(f) {}
 
   void run() {
     merge_equal_masks();
@@ -32,22 +31,19 @@ public:
 
 private:
   Function& f_;
-  Cfg cfg_;
-  Dominators dom_;
-  MaskFacts facts_;
-  Bdd& bdd_;
   LaneDemand demand_;
 
   /// Masks that are equal in every lane become one.
   void merge_equal_masks() {
     std::vector<ValueId> map(f_.num_values());
     std::unordered_map<Node, ValueId> first;
-    for (const BlockId b : cfg_.rpo) {
+    const MaskFacts& facts = demand_.facts();
+    for (const BlockId b : demand_.cfg().rpo) {
       const auto merge = [&](ValueId v) {
-        if (f_.type(v) != Type::Mask || facts_.lanes(v) <= Bdd::kTrue) return;
-        const auto [it, is_new] = first.try_emplace(facts_.lanes(v), v);
+        if (f_.type(v) != Type::Mask || facts.lanes(v) <= Bdd::kTrue) return;
+        const auto [it, is_new] = first.try_emplace(facts.lanes(v), v);
         if (is_new) return;
-        if (dom_.dominates(f_.def_block(it->second), b))
+        if (demand_.dominators().dominates(f_.def_block(it->second), b))
           map[v.index] = it->second;
         else
           it->second = v;
@@ -56,14 +52,14 @@ private:
       for (const InstId i : f_[b].insts)
         for (unsigned r = 0; r < f_[i].num_results; ++r) merge(f_.result(i, r));
     }
-    if (!bdd_.overflowed()) f_.replace_values(map);
+    if (!facts.bdd().overflowed()) f_.replace_values(map);
   }
 
   /// What is the same in all lanes that anybody looks at becomes a constant.
   void drop() {
     std::vector<ValueId> map(f_.num_values());
     ValueId none;
-    for (const BlockId b : cfg_.rpo) {
+    for (const BlockId b : demand_.cfg().rpo) {
       for (const ValueId p : f_[b].params) {
         if (f_.type(p) != Type::Mask || demand_.of(p) != Bdd::kFalse) continue;
         if (!none.valid()) none = no_lanes();
@@ -72,11 +68,7 @@ private:
       for (const InstId i : f_[b].insts) {
         if (f_[i].num_results != 1 || f_.type(f_[i].first_result) != Type::Mask || f_[i].op == Op::Const)
           continue;
-        const Node demand = demand_.of(f_.result(i)), result = facts_.lanes(f_.result(i));
-        if (facts_.is_empty(bdd_.and_(demand, result), b))
-          become_constant(i, 0);
-        else if (facts_.is_empty(bdd_.andnot(demand, result), b))
-          become_constant(i, ~u64{0});
+        if (const auto lanes = demand_.constant(i)) f_.become_constant(i, *lanes);
       }
     }
     f_.replace_values(map);
@@ -92,12 +84,6 @@ private:
     entry.insert(entry.begin(), i);
     return f_.result(i);
   }
-
-  void become_constant(InstId i, u64 lanes) {
-    f_[i].op = Op::Const;
-    f_[i].imm = lanes;
-    f_.set_operands(i, {});
-  }
 };
 
 /// Arguments for parameters that are not looked at the way control goes from there: if a block ends in a
@@ -111,7 +97,8 @@ public:
     find_users();
     std::vector<ValueId> candidates;
     for (const BlockId b : cfg_.rpo) {
-      if (!tested_mask(b).valid()) continue;
+      const auto& ways = f_[b].successors;
+      if (!f_.tested_mask(b).valid() || ways[0].block == ways[1].block) continue;
       for (const ValueId p : f_[b].params)
         if (is_uniform(f_.type(p)) && is_behind(p, b, 0)) candidates.push_back(p);
     }
@@ -140,17 +127,9 @@ private:
     }
   }
 
-  /// The m of a branch on any(m) at the end of `b`, or nothing.
-  ValueId tested_mask(BlockId b) const {
-    const InstId branch = f_.terminator(b);
-    if (f_[branch].op != Op::Branch || f_[b].successors[0].block == f_[b].successors[1].block) return {};
-    const InstId any = f_.def_id(f_.operands(branch)[0]);
-    return any.valid() && f_[any].op == Op::AnyLane ? f_.operands(any)[0] : ValueId{};
-  }
-
   void visit(ValueId p, const MaskFacts& facts) {
     const BlockId b = f_.def_block(p);
-    const MaskFacts::Node lanes = facts.lanes(tested_mask(b));
+    const MaskFacts::Node lanes = facts.lanes(f_.tested_mask(b));
     for (const BlockId from : cfg_.preds[b.index])
       for (u32 n = 0; n < f_[from].successors.size(); ++n) {
         Successor& edge = f_[from].successors[n];

@@ -128,10 +128,7 @@ private:
   }
 
   bool is_candidate(BlockId b) const {
-    const InstId branch = f_.terminator(b);
-    if (f_[branch].op != Op::Branch) return false;
-    const Inst* any = f_.def(f_.operands(branch)[0]);
-    return any != nullptr && any->op == Op::AnyLane && f_[b].successors[0].block != f_[b].successors[1].block;
+    return f_.tested_mask(b).valid() && f_[b].successors[0].block != f_[b].successors[1].block;
   }
 
   /// The nearest postdominator at which the two sides agree, or nothing; why_ then says what the first
@@ -281,10 +278,7 @@ private:
 } // namespace
 
 bool is_gang_decided(const Function& f, BlockId b) {
-  const Inst& end = f[f.terminator(b)];
-  if (end.op != Op::Branch || (end.imm & kGangDecided) == 0) return false;
-  const Inst* any = f.def(f.operands(f.terminator(b))[0]);
-  return any != nullptr && any->op == Op::AnyLane;
+  return f.tested_mask(b).valid() && (f[f.terminator(b)].imm & kGangDecided) != 0;
 }
 
 void own_any_lanes(Function& f) {

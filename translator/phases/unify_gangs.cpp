@@ -75,14 +75,12 @@ private:
     }
   }
 
-  static Type uniform_type(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
-
   void apply() {
     std::vector<ValueId> map(f_.num_values());
     std::vector<Type> was(f_.num_values());
     for (u32 v = 0; v < was.size(); ++v) {
       was[v] = f_.type(ValueId{v});
-      if (same_[v]) f_.set_type(ValueId{v}, uniform_type(was[v]));
+      if (same_[v]) f_.set_type(ValueId{v}, uniform_of(was[v]));
     }
     for_each_block([&](BlockId b) {
       std::vector<InstId> insts;

@@ -92,11 +92,11 @@ private:
 };
 
 /// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
-u32 team_lanes(const phases::Plan& plan, bool avx512) {
+u32 team_lanes(const phases::Plan& plan, translator::Simd simd) {
   if (!plan.skips_idle) return kWaveSize;
   unsigned team = 1;
   for (const phases::Phase& phase : plan.phases) team = std::max(team, phase.interleave);
-  return team * (avx512 ? 16 : 8);
+  return team * translator::gang_lanes(simd);
 }
 
 bool stops_at_barrier(const ir::Function& f) {
@@ -122,7 +122,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   result.listing = std::move(code->listing);
   result.spills = code->stats.stores + code->stats.loads;
   result.translation = {
-      options.simd,         options.extras, frame.bytes, stops_at_barrier(f), team_lanes(plan, module.avx512),
+      options.simd,         options.extras, frame.bytes, stops_at_barrier(f), team_lanes(plan, options.simd),
       std::move(code->code)};
   return result;
 }

@@ -240,16 +240,20 @@ private:
   }
 };
 
+/// Vector registers that are left for what each gang has of its own.
+unsigned registers_for_gangs(const Demand& d, bool avx512) {
+  return avx512 ? 32 - std::min(d.shared, 4u) : 16 - std::min(d.shared, 2u);
+}
+
 /// Estimated cycles per gang with `gangs` side by side.
 double cycles(const Demand& d, unsigned gangs, bool avx512) {
   constexpr double kPerInstruction = 0.3, kWindow = 400, kGangLoop = 9, kSpillsPerInstruction = 0.6;
   const auto excess = [&](unsigned alive, unsigned registers) {
     return alive <= registers ? 0 : static_cast<double>(alive - registers) / alive;
   };
-  const unsigned for_shared = std::min(d.shared, avx512 ? 4u : 2u);
-  const double spilled =
-      avx512 ? std::max(excess(gangs * d.vectors, 32 - for_shared), excess(gangs * d.masks, 7))
-             : excess(gangs * (d.vectors + d.masks), 16 - for_shared);
+  const unsigned registers = registers_for_gangs(d, avx512);
+  const double spilled = avx512 ? std::max(excess(gangs * d.vectors, registers), excess(gangs * d.masks, 7))
+                                : excess(gangs * (d.vectors + d.masks), registers);
   // Each gang needs about half of what is guarded; what none needs is skipped.
   const double needed = d.issued - d.guarded * std::pow(0.5, gangs);
   const double issued = needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
@@ -263,6 +267,12 @@ constexpr double kWorthwhile = 0.9;
 constexpr unsigned kMaxGangs = 4;
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
+
+/// All gangs of waves with `lanes` lanes, side by side: a power of two.
+unsigned all_gangs(unsigned lanes, bool avx512) {
+  const unsigned gang = translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2);
+  return std::bit_ceil((lanes + gang - 1) / gang);
+}
 
 /// What there is to gain in each phase: its innermost loops, or all of it.
 class Chooser {
@@ -352,30 +362,21 @@ private:
     };
     unsigned largest = 1, choice = 1;
     for (const Demand& d : demands) largest = std::max(largest, d.issued);
-    const unsigned most = std::min(kMaxGangs, std::bit_ceil(plan_.lanes / (avx512_ ? 16u : 8u)));
+    const unsigned most = std::min(kMaxGangs, all_gangs(plan_.lanes, avx512_));
     for (unsigned gangs = 2; gangs <= most && gangs * largest <= kMaxIssued; gangs *= 2)
       if (total(gangs) < kWorthwhile * total(choice)) choice = gangs;
     return choice;
   }
 };
 
-constexpr unsigned gang_lanes(bool avx512) { return avx512 ? 16 : 8; }
-
-/// Gangs of a wave side by side, a power of two.
-unsigned all_gangs(const phases::Plan& plan, bool avx512) {
-  return std::bit_ceil(plan.lanes / gang_lanes(avx512));
-}
-
 /// Whether the phases of a plan in lockstep make do with the registers, and with code of some size.
 bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
-  const unsigned gangs = all_gangs(plan, avx512);
-  if (gangs > kMaxGangs) return false;
+  const unsigned gangs = all_gangs(plan.lanes, avx512);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane) continue;
     const Demand d = Region(f, phase.blocks).measure();
-    const unsigned shared = std::min(d.shared, avx512 ? 4u : 2u);
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
-    if (gangs * (d.vectors + masks) + shared > (avx512 ? 32 : 16) || gangs * d.issued > kMaxIssued)
+    if (gangs * (d.vectors + masks) > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
   }
   return true;
@@ -389,12 +390,8 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   const ir::Loops loops(f, cfg, dom);
   for (const auto& loop : loops.loops) {
     if (plan.phases[plan.phase_of[loop.header.index].index].entry == loop.header) continue;
-    for (const ir::BlockId b : loop.blocks) {
-      const ir::InstId end = f.terminator(b);
-      if (f[end].op != ir::Op::Branch) continue;
-      const ir::Inst* condition = f.def(f.operands(end)[0]);
-      if (condition != nullptr && condition->op == ir::Op::AnyLane) return true;
-    }
+    for (const ir::BlockId b : loop.blocks)
+      if (f.tested_mask(b).valid()) return true;
   }
   return false;
 }
@@ -405,11 +402,14 @@ constexpr std::size_t kMaxLockstepValues = 2000; ///< larger functions would not
 
 phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
   const bool avx512 = simd == translator::Simd::Avx512;
-  const unsigned lanes = gang_lanes(avx512);
-  if (forced != 0 || f.num_values() > kMaxLockstepValues) return phases::form_phases(f, lanes);
+  const unsigned lanes = translator::gang_lanes(simd);
+  const u32 fewest = f.launch.one_wave() ? f.launch.items() : kWaveSize; // lanes that may have to run
+  if (forced != 0 || all_gangs(fewest, avx512) > kMaxGangs || f.num_values() > kMaxLockstepValues)
+    return phases::form_phases(f, lanes);
   ir::Function together = f;
   phases::Plan plan = phases::form_phases(f, lanes);
-  if (plan.phases.size() == 1 || all_gangs(plan, avx512) > kMaxGangs || has_gang_loops(f, plan)) return plan;
+  if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxGangs || has_gang_loops(f, plan))
+    return plan;
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
   if (lockstep.phases.size() >= plan.phases.size() || !fits_in_registers(together, lockstep, avx512))
     return plan;
@@ -420,8 +420,9 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {
   const bool avx512 = simd == translator::Simd::Avx512;
   if (!plan.lockstep && forced == 0) return Chooser(f, plan, avx512).run();
-  const unsigned gangs = plan.lockstep ? all_gangs(plan, avx512)
-                                       : std::bit_floor(std::min(forced, kWaveSize / gang_lanes(avx512)));
+  const unsigned gangs = plan.lockstep
+                             ? all_gangs(plan.lanes, avx512)
+                             : std::bit_floor(std::min(forced, kWaveSize / translator::gang_lanes(simd)));
   for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
 }
 

@@ -14,10 +14,8 @@ bool is_same_for_all(const ir::Function& f, InstId i) {
   if (inst.op == Op::Splat) return ir::is_uniform(f.type(operands[0]));
   if (inst.op == Op::ScalarStore) return true;
   if (inst.op == Op::Load) {
-    u64 mask = 0;
     const bool one_row = inst.mem.form == ir::AddressForm::Row || inst.mem.form == ir::AddressForm::Wrapped;
-    if (!one_row || inst.mem.space == ir::Space::Scratch) return false;
-    if (!f.is_const(operands.back(), &mask) || ~mask != 0) return false;
+    if (!one_row || inst.mem.space == ir::Space::Scratch || !f.is_full(operands.back())) return false;
     return std::all_of(operands.begin(), operands.end() - 1,
                        [&](ValueId v) { return ir::is_uniform(f.type(v)); });
   }

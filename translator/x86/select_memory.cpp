@@ -430,19 +430,21 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   }
 }
 
+/// Dword `d` of an access of `bytes`, or all of a narrower one, by itself; `lane` is for fault reports.
+void Selector::store_lane(u32 bytes, const Access& a, unsigned d, VReg address, VReg value, VReg lane) {
+  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
+  b_->faults(
+      {.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<u32>(4, bytes)), .is_write = true});
+  b_->emit(Inst::kIdMov, {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
+}
+
 /// Of lanes that store to one address, the last counts; a fault is the first's.
 void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
-  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
-  const auto write = [&](unsigned d, VReg value, VReg first) {
-    b_->faults({.kind = FaultSite::Kind::Scalar,
-                .bytes = static_cast<u8>(std::min<u32>(4, bytes)),
-                .is_write = true});
-    b_->emit(Inst::kIdMov, {mem(a.base, a.disp + d * a.dword_stride, view), reg(value, view), hidden(first)});
-  };
   if (a.alone) {
     const VReg first = b_->const32(0);
-    for (unsigned d = 0; d < data.size(); ++d) write(d, b_->op_r32(Inst::kIdVmovd, xmm(data[d])), first);
+    for (unsigned d = 0; d < data.size(); ++d)
+      store_lane(bytes, a, d, a.base, b_->op_r32(Inst::kIdVmovd, xmm(data[d])), first);
     return;
   }
   const BlockId some = b_->add_block(), done = b_->add_block();
@@ -453,7 +455,7 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
   const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits)), last = b_->op_r32(Inst::kIdBsr, r32(bits));
   for (unsigned d = 0; d < data.size(); ++d) {
     b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
-    write(d, b_->load32(temp_lane(kTempData + 64 * d, last, 2, View::R32)), first);
+    store_lane(bytes, a, d, a.base, b_->load32(temp_lane(kTempData + 64 * d, last, 2, View::R32)), first);
   }
   b_->jump(done);
   b_->at(done);
@@ -485,15 +487,9 @@ void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> 
   for (unsigned d = 0; d < data.size(); ++d) b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
   for_each_lane(a.mask, [&](VReg lane) {
     const VReg address = lane_address(a, lane);
-    for (unsigned d = 0; d < data.size(); ++d) {
-      const VReg value = b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32));
-      const View view = inst.mem.bytes == 1 ? View::R8 : inst.mem.bytes == 2 ? View::R16 : View::R32;
-      b_->faults({.kind = FaultSite::Kind::Scalar,
-                  .bytes = static_cast<u8>(std::min<unsigned>(4, inst.mem.bytes)),
-                  .is_write = true});
-      b_->emit(Inst::kIdMov,
-               {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
-    }
+    for (unsigned d = 0; d < data.size(); ++d)
+      store_lane(inst.mem.bytes, a, d, address, b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32)),
+                 lane);
   });
 }
 

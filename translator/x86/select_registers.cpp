@@ -16,8 +16,7 @@ void Selector::register_access(InstId i, std::span<VReg> out) {
     at = mem_index(kGang, in_preamble(operands[0]) ? hoisted(offset) : offset(), 0, at.value, View::Full);
   }
   const VReg mask = reg1(operands.back());
-  u64 lanes = 0;
-  const bool full = f_.is_const(operands.back(), &lanes) && ~lanes == 0;
+  const bool full = f_.is_full(operands.back());
   if (inst.op == Op::Load) {
     out[0] = full ? b_->load_vec(at) : masked_load(mask, at);
   } else {

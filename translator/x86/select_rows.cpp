@@ -11,9 +11,8 @@ Selector::Access Selector::masked_access(InstId i) {
   Access a;
   a.mask = reg1(mask);
   u64 bits = 0;
-  const bool known = f_.is_const(mask, &bits);
-  a.full = known && ~bits == 0;
-  a.alone = known && bits == 1 && one_gang();
+  a.full = f_.is_full(mask);
+  a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
   return a;
 }

@@ -351,6 +351,7 @@ private:
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
+  void store_lane(u32 bytes, const Access& a, unsigned d, VReg address, VReg value, VReg lane);
   void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
   VReg gather_dwords(const Access& a, unsigned d);
