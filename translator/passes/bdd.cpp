@@ -59,22 +59,53 @@ Bdd::Node Bdd::ite(Node c, Node a, Node b) {
   return result;
 }
 
-bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t limit) const {
-  vars.clear();
-  const bool fits = walk(f, [&](const Inner& n) {
-    if (std::find(vars.begin(), vars.end(), n.var) != vars.end()) return true;
-    if (vars.size() == limit) return false;
-    vars.push_back(n.var);
-    return true;
-  });
-  if (!fits) vars.clear();
-  std::sort(vars.begin(), vars.end());
-  return fits;
+Bdd::Shape Bdd::measure(Node f) const {
+  constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
+  mark_.resize(nodes_.size());
+  ++walk_;
+  work_.assign(1, f);
+  Shape shape{static_cast<u32>(support_.size()), 0, 0};
+  const auto mine = [&] { return support_.begin() + shape.first_var; };
+  const auto too_large = [&] {
+    support_.resize(shape.first_var);
+    return kTooLarge;
+  };
+  while (!work_.empty()) {
+    const Node n = work_.back();
+    work_.pop_back();
+    if (n <= kTrue || mark_[n] == walk_) continue;
+    mark_[n] = walk_;
+    if (++shape.num_nodes > kMaxSize) return too_large();
+    const Inner& inner = nodes_[n];
+    if (std::find(mine(), support_.end(), inner.var) == support_.end()) {
+      if (support_.size() - shape.first_var == kMaxSupport) return too_large();
+      support_.push_back(inner.var);
+    }
+    work_.push_back(inner.lo);
+    work_.push_back(inner.hi);
+  }
+  shape.num_vars = static_cast<u16>(support_.size() - shape.first_var);
+  std::sort(mine(), support_.end());
+  return shape;
 }
 
-bool Bdd::is_small(Node f, std::size_t limit) const {
-  std::size_t count = 0;
-  return walk(f, [&](const Inner&) { return count++ < limit; });
+const Bdd::Shape& Bdd::shape(Node f) const {
+  shapes_.resize(nodes_.size());
+  if (shapes_[f].num_nodes == 0 && f > kTrue) shapes_[f] = measure(f);
+  return shapes_[f];
+}
+
+bool Bdd::is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
+  const Shape& s = shape(f);
+  return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
+}
+
+bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t max_nodes, std::size_t max_vars) const {
+  vars.clear();
+  if (!is_simple(f, max_nodes, max_vars)) return false;
+  const Shape& s = shapes_[f];
+  vars.assign(support_.begin() + s.first_var, support_.begin() + s.first_var + s.num_vars);
+  return true;
 }
 
 } // namespace lanewise::passes

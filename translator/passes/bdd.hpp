@@ -32,10 +32,20 @@ public:
   /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
   /// functions is an assignment at which they are true together.
   [[nodiscard]] u64 samples(Node f) const { return samples_[f]; }
-  /// The variables `f` depends on, ascending; empty and false if there are more than `limit`.
-  bool support(Node f, std::vector<u32>& vars, std::size_t limit) const;
-  /// f has at most `limit` nodes.
-  [[nodiscard]] bool is_small(Node f, std::size_t limit) const;
+  /// The values of a variable in the samples: bits that look random.
+  static u64 samples_of(u32 var) {
+    u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
+    h = (h ^ (h >> 30)) * 0xBF58'476D'1CE4'E5B9u;
+    h = (h ^ (h >> 27)) * 0x94D0'49BB'1331'11EBu;
+    return h ^ (h >> 31);
+  }
+
+  /// The most that can be asked for: functions larger than that are not looked at as a whole.
+  static constexpr std::size_t kMaxSize = 256, kMaxSupport = 24;
+  /// f has at most `max_nodes` nodes and depends on at most `max_vars` variables.
+  [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const;
+  /// The variables `f` depends on, ascending, if it is that simple; else false, and none.
+  bool support(Node f, std::vector<u32>& vars, std::size_t max_nodes, std::size_t max_vars) const;
   /// f with function `to(v)` in place of each variable v; where that is kDropped, f is true if it is for
   /// either value of the variable.
   static constexpr Node kDropped = ~0u;
@@ -58,44 +68,29 @@ private:
   struct Cached {
     Node c = 0, a = 0, b = 0, result = 0; ///< c == 0: unused
   };
+  /// How large a function is, found when first asked for.
+  struct Shape {
+    u32 first_var = 0;               ///< in support_
+    u16 num_vars = 0, num_nodes = 0; ///< no nodes: not yet known; more than kMaxSize: too large
+  };
   std::vector<Inner> nodes_;
   std::vector<u64> samples_; ///< per node
   std::vector<Node> table_;  ///< open addressing; 0: free
   std::vector<Cached> cache_;
-  mutable std::vector<u32> mark_; ///< per node: the last walk that saw it
+  mutable std::vector<Shape> shapes_; ///< per node
+  mutable std::vector<u32> support_;  ///< variables of functions whose shape is known
+  mutable std::vector<u32> mark_;     ///< per node: the last walk that saw it
   mutable std::vector<Node> work_;
   mutable u32 walk_ = 0;
   bool overflowed_ = false;
 
-  /// The values of a variable in the samples: bits that look random.
-  static u64 samples_of(u32 var) {
-    u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
-    h = (h ^ (h >> 30)) * 0xBF58'476D'1CE4'E5B9u;
-    h = (h ^ (h >> 27)) * 0x94D0'49BB'1331'11EBu;
-    return h ^ (h >> 31);
-  }
   static u32 mix(u32 a, u32 b, u32 c) {
     u64 h = (u64{a} * 0x9E37'79B9u ^ b) * 0xC2B2'AE3D'27D4'EB4Fu;
     h = (h ^ (h >> 29) ^ c) * 0x9E37'79B9'7F4A'7C15u;
     return static_cast<u32>(h >> 32);
   }
-  /// Calls visit(inner) for each node of `f` until that returns false; true if it never did.
-  template <class F>
-  bool walk(Node f, F visit) const {
-    mark_.resize(nodes_.size());
-    ++walk_;
-    work_.assign(1, f);
-    while (!work_.empty()) {
-      const Node n = work_.back();
-      work_.pop_back();
-      if (n <= kTrue || mark_[n] == walk_) continue;
-      mark_[n] = walk_;
-      if (!visit(nodes_[n])) return false;
-      work_.push_back(nodes_[n].lo);
-      work_.push_back(nodes_[n].hi);
-    }
-    return true;
-  }
+  const Shape& shape(Node f) const;
+  Shape measure(Node f) const;
   Node make(u32 var, Node lo, Node hi);
   void grow();
 

@@ -18,12 +18,18 @@ LaneDemand::LaneDemand(const Function& f)
 
 bool LaneDemand::find() {
   weigh_masks();
-  unsigned round = 0;
-  for (changed_ = true; changed_ && round < kMaxRounds; ++round) {
-    changed_ = false;
-    for (auto it = cfg_.rpo.rbegin(); it != cfg_.rpo.rend(); ++it) visit(*it);
+  stale_.assign(f_.num_blocks(), 1);
+  bool again = true;
+  for (unsigned round = 0; again && round < kMaxRounds; ++round) {
+    again = false;
+    for (auto it = cfg_.rpo.rbegin(); it != cfg_.rpo.rend(); ++it) {
+      if (stale_[it->index] == 0) continue;
+      stale_[it->index] = 0;
+      again = true;
+      visit(*it);
+    }
   }
-  return !changed_ && !bdd_.overflowed();
+  return !again && !bdd_.overflowed();
 }
 
 /// EXEC, as it was or will be, selects, guards accesses and decides branches.
@@ -44,7 +50,7 @@ void LaneDemand::weigh_masks() {
 void LaneDemand::need(ValueId v, Node lanes) {
   if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
   Node& mine = demand_[v.index];
-  if (mine == Bdd::kTrue) return;
+  if (mine == Bdd::kTrue || mine == lanes) return;
   Node now = bdd_.or_(mine, lanes);
   if (now == mine) return;
   // A chain of demands each a little wider would take long.
@@ -54,12 +60,14 @@ void LaneDemand::need(ValueId v, Node lanes) {
     now = bdd_.or_(mine, facts_.without_comparisons(lanes));
   if (!is_simple(now)) now = Bdd::kTrue;
   mine = now;
-  changed_ = true;
+  if (f_.def_id(v).valid()) { // in this block, it is still to be visited
+    if (f_.def_block(v) != here_) stale_[f_.def_block(v).index] = 1;
+  } else {
+    for (const BlockId p : cfg_.preds[f_.def_block(v).index]) stale_[p.index] = 1;
+  }
 }
 
-bool LaneDemand::is_simple(Node n) const {
-  return bdd_.is_small(n, kMaxDemand) && bdd_.support(n, vars_, kMaxVariables);
-}
+bool LaneDemand::is_simple(Node n) const { return bdd_.is_simple(n, kMaxDemand, kMaxVariables); }
 
 LaneDemand::Logic LaneDemand::logic(InstId i) const {
   const auto x = f_.operands(i);
@@ -98,10 +106,18 @@ bool LaneDemand::is_comparison(ValueId v) const {
 }
 
 void LaneDemand::visit(BlockId b) {
+  here_ = b;
   for (const Successor& s : f_[b].successors) {
     const auto& params = f_[s.block].params;
-    for (std::size_t a = 0; a < s.args.size(); ++a)
-      need(s.args[a], facts_.before_edge(demand_[params[a].index], s));
+    Node last = Bdd::kFalse, restated = Bdd::kFalse; // parameters often have the same demand
+    for (std::size_t a = 0; a < s.args.size(); ++a) {
+      const Node demand = demand_[params[a].index];
+      if (demand != last) {
+        last = demand;
+        restated = facts_.before_edge(demand, s);
+      }
+      need(s.args[a], restated);
+    }
   }
   const auto& insts = f_[b].insts;
   for (auto it = insts.rbegin(); it != insts.rend(); ++it) visit(*it);

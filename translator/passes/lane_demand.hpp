@@ -58,8 +58,8 @@ private:
   std::vector<Node> demand_; ///< per value
   std::vector<u8> changes_;
   std::vector<u32> weight_; ///< per mask: how much it decides
-  mutable std::vector<u32> vars_;
-  bool changed_ = false;
+  std::vector<u8> stale_;   ///< per block: the demand for something it hands on or computes has grown
+  ir::BlockId here_;        ///< the block being visited
 
   void weigh_masks();
   void need(ir::ValueId v, Node lanes);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxNodes = 64, kMaxVariables = 12; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
-constexpr std::size_t kMaxQuestion = 24;
+constexpr std::size_t kMaxQuestion = Bdd::kMaxSupport; ///< variables of a question
 
 bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
 
@@ -25,7 +25,8 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
     if (cfg_.preds[b.index].size() != 1) continue;
     const BlockId p = cfg_.preds[b.index][0];
     const Node way = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
-    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], kMaxVariables)) continue;
+    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], Bdd::kMaxSize, kMaxVariables))
+      continue;
     way_in_[b.index] = way;
   }
   clauses_.resize(variables_.size());
@@ -48,9 +49,7 @@ void MaskFacts::number_variables() {
         const ValueId v = f_.result(i, r);
         if (!is_condition(f_.type(v))) continue;
         const Node n = f_[i].num_results == 1 ? compute(i) : Bdd::kDropped;
-        std::vector<u32> vars;
-        const bool explained =
-            n != Bdd::kDropped && bdd_.is_small(n, kMaxNodes) && bdd_.support(n, vars, kMaxVariables);
+        const bool explained = n != Bdd::kDropped && bdd_.is_simple(n, kMaxNodes, kMaxVariables);
         node_of_[v.index] = explained ? n : new_variable(v);
       }
   }
@@ -169,9 +168,9 @@ bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (!is_new && (!answer.is_empty || (answer.drops == drops_ && answer.asker == asking_)))
     return answer.is_empty;
   std::vector<u32>& vars = vars_;
-  const bool fits = bdd_.is_small(n, 4 * kMaxNodes) && bdd_.support(n, vars, kMaxQuestion);
-  answer.is_empty = fits && !may_be_true(n, vars, at) && bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse &&
-                    !bdd_.overflowed();
+  const bool fits = bdd_.support(n, vars, Bdd::kMaxSize, kMaxQuestion);
+  answer.is_empty = fits && possible_samples(bdd_.samples(n), vars, at) == 0 &&
+                    bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse && !bdd_.overflowed();
   answer.drops = drops_;
   answer.asker = asking_;
   return answer.is_empty;
@@ -182,12 +181,9 @@ template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
   ++question_;
   for (const u32 v : vars) among_[v] = question_;
-  for (const u32 x : vars) {
-    if (asking_.valid() && !clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
-      asked_by_[x].push_back(asking_);
+  for (const u32 x : vars)
     for (const Partner& p : clauses_[x])
       if (among_[p.y] == question_) f(x, p.y, p.signs);
-  }
 }
 
 /// Calls f(condition) for what blocks around `at` with one way in say about these variables.
@@ -207,6 +203,10 @@ void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) c
 /// What always holds between these variables in block `at`.
 Bdd::Node MaskFacts::known_about(const std::vector<u32>& vars, BlockId at) const {
   Node known = Bdd::kTrue;
+  if (asking_.valid())
+    for (const u32 x : vars)
+      if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
+        asked_by_[x].push_back(asking_);
   for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
     for (u8 signs = 0; signs < 4; ++signs) {
       if ((combinations >> signs & 1) == 0) continue;
@@ -219,17 +219,18 @@ Bdd::Node MaskFacts::known_about(const std::vector<u32>& vars, BlockId at) const
   return known;
 }
 
-/// One of a few assignments tried makes `n` true without contradicting what is known about it: most
-/// questions are answered by that, without computing a function.
-bool MaskFacts::may_be_true(Node n, const std::vector<u32>& vars, BlockId at) const {
-  u64 left = bdd_.samples(n);
+/// Those of the samples `left` that contradict nothing that is known about these variables. Most questions
+/// are answered by there being one, without computing a function.
+u64 MaskFacts::possible_samples(u64 left, const std::vector<u32>& vars, BlockId at) const {
+  if (left == 0) return 0;
+  for_each_way_in(vars, at, [&](Node way) { left &= bdd_.samples(way); });
+  if (left == 0) return 0;
   for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
-    const u64 x = bdd_.samples(bdd_.var(a)), y = bdd_.samples(bdd_.var(b));
+    const u64 x = Bdd::samples_of(a), y = Bdd::samples_of(b);
     for (u8 signs = 0; signs < 4; ++signs)
       if ((combinations >> signs & 1) != 0) left &= ((signs & 1) != 0 ? x : ~x) | ((signs & 2) != 0 ? y : ~y);
   });
-  for_each_way_in(vars, at, [&](Node way) { left &= bdd_.samples(way); });
-  return left != 0;
+  return left;
 }
 
 Bdd::Node MaskFacts::edge_condition(BlockId from, unsigned successor) const {
@@ -266,7 +267,7 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   if (n <= Bdd::kTrue) return n;
   const BlockId to = edge.block;
   std::vector<u32> vars;
-  if (!bdd_.is_small(n, 4 * kMaxNodes) || !bdd_.support(n, vars, kMaxQuestion)) return Bdd::kTrue;
+  if (!bdd_.support(n, vars, Bdd::kMaxSize, kMaxQuestion)) return Bdd::kTrue;
   const auto is_argument = [&](u32 v) {
     return is_plain_parameter(v) && f_.def_block(variables_[v].a) == to;
   };
@@ -308,11 +309,10 @@ void MaskFacts::find_invariants() {
       if (wanted[b.index] == 0 || of_block[b.index].empty()) continue;
       wanted[b.index] = 0;
       asking_ = b;
-      const std::vector<WayIn> ways = ways_in(b);
+      std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
         checks += static_cast<unsigned>(ways.size());
-        if (std::all_of(ways.begin(), ways.end(), [&](const WayIn& way) { return holds_on(way, c); }))
-          return false;
+        if (std::all_of(ways.begin(), ways.end(), [&](WayIn& way) { return holds_on(way, c); })) return false;
         drop_clause(c);
         for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
         return again = true;
@@ -358,7 +358,7 @@ std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
     for (const Successor& s : f_[from].successors)
       for (std::size_t a = 0; s.block == b && a < s.args.size(); ++a) {
         if (!is_condition(f_.type(s.args[a]))) continue;
-        bdd_.support(lanes(s.args[a]), vars, kMaxVariables);
+        bdd_.support(lanes(s.args[a]), vars, Bdd::kMaxSize, kMaxVariables);
         for (const u32 v : vars)
           if (context.size() < kMaxContext && is_from_above(v, b) &&
               std::find(context.begin(), context.end(), v) == context.end())
@@ -385,17 +385,39 @@ std::vector<MaskFacts::WayIn> MaskFacts::ways_in(BlockId b) const {
   return ways;
 }
 
-bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
+bool MaskFacts::holds_on(WayIn& way, const Clause& c) const {
   const Successor& edge = *way.edge;
-  const auto violated = [&](u32 v, bool positive) { // the literal is false
+  const auto there = [&](u32 v) { // the variable, as it is before the edge
     const ValueId a = variables_[v].a;
     const bool is_parameter = is_plain_parameter(v) && f_.def_block(a) == edge.block;
-    const Node n = is_parameter ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
-    return positive ? bdd_.not_(n) : n;
+    return is_parameter ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
   };
-  const Node x = violated(c.x, (c.signs & 1) != 0), y = violated(c.y, (c.signs & 2) != 0);
-  const Node both = bdd_.and_(x, y);
+  const Node x = there(c.x), y = there(c.y);
+  const bool x_true = (c.signs & 1) != 0, y_true = (c.signs & 2) != 0;
+  // A sample at which both literals are false mostly is one that is possible.
+  if (way.x != c.x || way.y != c.y) {
+    way.x = c.x, way.y = c.y;
+    way.possible = possible_samples(way, x, y);
+  }
+  const u64 false_x = x_true ? ~bdd_.samples(x) : bdd_.samples(x);
+  const u64 false_y = y_true ? ~bdd_.samples(y) : bdd_.samples(y);
+  if ((way.possible & false_x & false_y) != 0) return false;
+  const Node both = bdd_.and_(x_true ? bdd_.not_(x) : x, y_true ? bdd_.not_(y) : y);
   return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
+}
+
+/// The samples that contradict nothing that is known on this way about x and y; none if there is too much to
+/// know.
+u64 MaskFacts::possible_samples(const WayIn& way, Node x, Node y) const {
+  std::vector<u32>&vars = vars_, &more = more_vars_;
+  vars.clear();
+  for (const Node n : {x, y, way.condition}) {
+    if (!bdd_.support(n, more, Bdd::kMaxSize, kMaxQuestion)) return 0;
+    vars.insert(vars.end(), more.begin(), more.end());
+  }
+  std::sort(vars.begin(), vars.end());
+  vars.erase(std::unique(vars.begin(), vars.end()), vars.end());
+  return possible_samples(bdd_.samples(way.condition), vars, way.from);
 }
 
 } // namespace lanewise::passes

@@ -62,7 +62,7 @@ private:
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   std::vector<Node> way_in_;                       ///< per block: what its only way in says, or true
   std::vector<std::vector<u32>> way_in_vars_;      ///< what it depends on
-  mutable std::vector<u32> vars_;                  ///< of a question
+  mutable std::vector<u32> vars_, more_vars_;      ///< of a question
   /// Answers of is_empty(). Clauses only ever get fewer: a "no" stays, a "yes" holds while no clause is
   /// dropped.
   struct Answer {
@@ -95,7 +95,7 @@ private:
   void for_each_clause(const std::vector<u32>& vars, F f) const;
   template <class F>
   void for_each_way_in(const std::vector<u32>& vars, ir::BlockId at, F f) const;
-  [[nodiscard]] bool may_be_true(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
+  [[nodiscard]] u64 possible_samples(u64 left, const std::vector<u32>& vars, ir::BlockId at) const;
 
   void find_invariants();
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
@@ -106,9 +106,12 @@ private:
     ir::BlockId from;
     const ir::Successor* edge;
     Node condition;
+    u32 x = ~0u, y = ~0u; ///< the clauses looked at last,
+    u64 possible = 0;     ///< and what is possible as far as they are concerned
   };
   [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
-  [[nodiscard]] bool holds_on(const WayIn& way, const Clause& c) const;
+  [[nodiscard]] bool holds_on(WayIn& way, const Clause& c) const;
+  [[nodiscard]] u64 possible_samples(const WayIn& way, Node x, Node y) const;
 };
 
 } // namespace lanewise::passes
