@@ -165,6 +165,70 @@ TEST(SelectFloat, FlushingAmongOthers) {
     }
 }
 
+/// 1 / sqrt(x) with nothing else to do, among them the root whose significand is all ones.
+TEST(SelectFloat, ReciprocalOfRoot) {
+  const Format f = format_of(FloatKind::F32);
+  for (const bool flush : {false, true}) {
+    const FpAttr fp{.flush_in = flush, .flush_out = flush};
+    OpCase c{"reciprocal of root", {.op = Op::FDiv, .fp = fp}, Type::V32, {Type::V32, Type::V32}, {}};
+    c.constants = {{0, std::bit_cast<u32>(1.0F)}};
+    c.before = ir::Inst{.op = Op::FSqrt, .fp = fp};
+    c.pool = interesting(FloatKind::F32);
+    c.pool.insert(c.pool.end(), {0x407f'fffe, 0x407f'ffff, 0x007f'ffff, 0x0080'0000, 0x0080'0001});
+    c.expected = [=](const u64* in) -> u64 {
+      const u64 x = flush && (in[1] & f.infinity()) == 0 ? in[1] & f.sign() : in[1];
+      if (f.is_nan(x)) return x | f.quiet();
+      const u64 r = std::bit_cast<u32>(1 / std::sqrt(std::bit_cast<float>(static_cast<u32>(x))));
+      return f.is_nan(r) ? f.default_nan() : r;
+    };
+    check(c);
+  }
+}
+
+/// Roots of what was scaled so that it is not denormal, or not enough for that.
+TEST(SelectFloat, RootOfScaled) {
+  const std::pair<u32, u32> kScalings[] = {// x below the first is multiplied by the second
+                                           {0x0080'0000, 0x4b00'0000},  // least normal, 2^23: enough
+                                           {0x0080'0000, 0x4a80'0000},  // 2^22
+                                           {0x0070'0000, 0x4b00'0000}}; // not all that is denormal
+  for (const auto& [least, scale] : kScalings)
+    for (const bool swapped : {false, true}) {
+      LaneProgram p;
+      const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm, const FpAttr& fp) {
+        return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = fp, .imm = imm}, {in.begin(), in.size()},
+                                     std::span(&t, 1)));
+      };
+      const ir::ValueId x = p.operand(0, Type::V32), limit = p.b.v32c(least), factor = p.b.v32c(scale);
+      const ir::ValueId small =
+          swapped ? op(Op::FCmp, Type::Mask, {limit, x}, 4, {}) : op(Op::FCmp, Type::Mask, {x, limit}, 1, {});
+      const ir::ValueId product =
+          swapped ? op(Op::FMul, Type::V32, {factor, x}, 0, {}) : op(Op::FMul, Type::V32, {x, factor}, 0, {});
+      const ir::ValueId scaled = p.b.select(small, product, x);
+      p.store(op(Op::FSqrt, Type::V32, {scaled}, 0, {.flush_in = true, .flush_out = true}), 1);
+      p.store(op(Op::FAdd, Type::V32, {x, x}, 0, {}), 2); // most operations do not flush
+      p.store(op(Op::FAdd, Type::V32, {x, limit}, 0, {}), 3);
+      p.b.end_program();
+      std::array<std::array<u64, 64>, 4> tables{};
+      for (u32 l = 0; l < 64; ++l) tables[0][l] = l < 32 ? l : u32{0x0060'0000} + (l << 15);
+      RunInput input;
+      for (const auto& table : tables) {
+        const auto address = reinterpret_cast<u64>(table.data());
+        input.sgprs.push_back(static_cast<u32>(address));
+        input.sgprs.push_back(static_cast<u32>(address >> 32));
+      }
+      for (const translator::Simd simd : widths()) {
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (unsigned l = 0; l < 64; ++l) {
+          auto v = std::bit_cast<float>(static_cast<u32>(tables[0][l]));
+          if (v < std::bit_cast<float>(least)) v *= std::bit_cast<float>(scale);
+          if (!std::isnormal(v)) v = 0;
+          EXPECT_EQ(tables[1][l], std::bit_cast<u32>(std::sqrt(v)))
+              << "lane " << l << ", " << std::hex << least;
+        }
+      }
+    }
+}
+
 TEST(SelectFloat, MinMax) {
   for (const FloatKind kind : kKinds)
     for (const bool ieee : {false, true})

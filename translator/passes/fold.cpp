@@ -72,8 +72,11 @@ private:
     Inst proto;
     proto.op = op;
     proto.imm = imm;
+    return emit(proto, type, x);
+  }
+  ValueId emit(Inst proto, Type type, std::initializer_list<ValueId> x) {
     proto.pc = pc_;
-    if (op != Op::Const) {
+    if (proto.op != Op::Const) {
       if (const ValueId v = simplify(proto, type, {x.begin(), x.size()}); v.valid()) return v;
     }
     const InstId i = f_.make(proto, {x.begin(), x.size()}, {&type, 1});
@@ -129,6 +132,7 @@ private:
     case Op::Add:
     case Op::Sub: return fold_add(inst.op, t, x[0], x[1]);
     case Op::Mul: return fold_mul(t, x[0], x[1]);
+    case Op::FMul: return fold_fmul(inst.fp, t, x[0], x[1]);
     case Op::And:
     case Op::Or:
     case Op::Xor:
@@ -585,6 +589,44 @@ private:
     return if_true ? c : emit(Op::Not, t, {c});
   }
 
+  /// x * select(c, a, 1) -> select(c, x * a, x), where that leaves x as it is: a multiplication by some
+  /// lanes.
+  ValueId fold_fmul(const FpAttr& fp, Type t, ValueId x, ValueId y) {
+    for (int n = 0; n < 2; ++n, std::swap(x, y)) {
+      const Match s = match(y, Op::Select);
+      if (s == nullptr || type(operand(s, 0)) != Type::Mask || !is_result_of(fp, x)) continue;
+      const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
+      Inst product;
+      product.op = Op::FMul;
+      product.fp = fp;
+      if (is_one(fp, b)) return emit(Op::Select, t, {c, emit(product, t, {x, a}), x});
+      if (is_one(fp, a)) return emit(Op::Select, t, {c, x, emit(product, t, {x, b})});
+    }
+    return {};
+  }
+  bool is_one(const FpAttr& fp, ValueId v) const {
+    u64 bits = 0;
+    return is_const(v, &bits) && (fp.kind == FloatKind::F32   ? bits == std::bit_cast<u32>(1.0F)
+                                  : fp.kind == FloatKind::F64 ? bits == std::bit_cast<u64>(1.0)
+                                                              : bits == 0x3c00);
+  }
+  /// Whether `v` comes from arithmetic with these attributes: then it is quiet, and flushed if they flush.
+  bool is_result_of(const FpAttr& fp, ValueId v) const {
+    const Match m = definition(v);
+    if (m == nullptr || m->fp.kind != fp.kind || ((fp.flush_in || fp.flush_out) && !m->fp.flush_out))
+      return false;
+    switch (m->op) {
+    case Op::FAdd:
+    case Op::FSub:
+    case Op::FMul:
+    case Op::FDiv:
+    case Op::FFma:
+    case Op::FSqrt:
+    case Op::FRsq:
+    case Op::FRcp: return true;
+    default: return false;
+    }
+  }
   ValueId fold_select(Type t, ValueId c, ValueId a, ValueId b) {
     if (a == b || is_ones(c)) return a;
     if (is_zero(c)) return b;

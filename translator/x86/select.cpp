@@ -112,6 +112,7 @@ void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
   lds_addresses_.clear();
   find_fused(b);
+  divider_bound_ = is_divider_bound(b);
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;
     b_->set_pc(options_.code_base + f_[i].pc);

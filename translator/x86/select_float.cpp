@@ -61,49 +61,6 @@ VReg Selector::rounded(const FpAttr& fp, u32 id, std::initializer_list<Operand> 
   return tied.valid() ? b_->def_tied(id, View::Full, tied, ops) : b_->def(id, View::Full, ops);
 }
 
-VReg Selector::denormals_flushed(VReg x, bool wide) {
-  if (avx512()) {
-    const VReg denormal = b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x20));
-    const VReg sign = wide ? b_->splat64(u64{1} << 63) : b_->splat32(0x8000'0000u);
-    return b_->masked(denormal, x).op(wide ? Inst::kIdVpandq : Inst::kIdVpandd, x, or_mem(sign));
-  }
-  const VReg exponent = vand(x, wide ? b_->splat64(u64{0x7ff} << 52) : b_->splat32(0x7f80'0000u));
-  const VReg tiny = compare(ir::IntPred::Eq, exponent, b_->splat32(0), wide);
-  return vandn(shr_imm(tiny, 1, wide), x);
-}
-
-/// Square roots and reciprocals that flush denormals among operations that do not, as v_rsq_f32 and v_rcp_f32
-/// do: flushing by hand is cheaper than changing MXCSR, which waits for all that is under way. A root is
-/// never denormal, nor is the reciprocal of one; and the reciprocal of a normal number is not rounded up to a
-/// normal one.
-bool Selector::root_or_reciprocal(InstId i) {
-  const ir::Inst& inst = f_[i];
-  const bool wide = inst.fp.kind == FloatKind::F64, root = inst.op == Op::FSqrt;
-  if ((!root && inst.op != Op::FDiv) || inst.fp.kind == FloatKind::F16) return false;
-  if (!inst.fp.flush_in || !inst.fp.flush_out || (mxcsr_ & kMxcsrDenormals) != 0) return false;
-  const auto operands = f_.operands(i);
-  const ValueId x = operands[root ? 0 : 1];
-  u64 numerator = 0;
-  const u64 one = wide ? std::bit_cast<u64>(1.0) : std::bit_cast<u32>(1.0F);
-  if (!root &&
-      (!f_.is_const(operands[0], &numerator) || numerator != one || inst.fp.round != Round::NearestEven))
-    return false;
-  const ir::Inst* def = f_.def(x);
-  const bool of_root = def != nullptr && def->op == Op::FSqrt && def->fp.kind == inst.fp.kind;
-  Regs out;
-  for (unsigned p = 0; p < (wide ? 2u : 1u); ++p) {
-    VReg v = part(x, p);
-    if (!of_root) v = denormals_flushed(v, wide);
-    if (root) {
-      out.r[p] = rounded(inst.fp, wide ? Inst::kIdVsqrtpd : Inst::kIdVsqrtps, {v}, {}, 0);
-      continue;
-    }
-    out.r[p] = rounded(inst.fp, wide ? Inst::kIdVdivpd : Inst::kIdVdivps, {part(operands[0], p), v}, {}, 0);
-    if (!of_root) out.r[p] = denormals_flushed(out.r[p], wide);
-  }
-  return set(f_.result(i), out), true;
-}
-
 VReg Selector::fma(const FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c) {
   const bool wide = fp.kind == FloatKind::F64;
   if (overwrite_c) return rounded(fp, wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, {a, or_mem(b)}, c);

@@ -217,8 +217,6 @@ private:
   static constexpr u32 kMxcsrDenormals = 0x8040; ///< DAZ and FTZ
   VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {},
                u32 care = kMxcsrDenormals);
-  bool root_or_reciprocal(InstId i);
-  VReg denormals_flushed(VReg x, bool wide);
   VReg fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c);
   VReg fcompare(VReg a, VReg b, u32 predicate, bool wide);
   VReg float_part(const ir::Inst& inst, std::span<const VReg> in);
@@ -243,6 +241,14 @@ private:
   VReg single_to_int(VReg v, bool is_signed);
   VReg double_to_int(Regs v, bool is_signed);
   void convert_format(InstId i);
+
+  // ---- select_root.cpp
+  bool root_or_reciprocal(InstId i);
+  [[nodiscard]] bool is_divider_bound(IrBlockId b) const;
+  [[nodiscard]] bool is_reciprocal(InstId i) const;
+  [[nodiscard]] bool is_never_denormal(ValueId v) const;
+  VReg reciprocal_of_root(const ir::FpAttr& fp, VReg s, VReg x);
+  VReg denormals_flushed(VReg x, bool wide);
 
   // ---- select_memory.cpp, select_access.cpp, select_atomic.cpp
   /// Where the lanes of an access go: base + index + disp, for dword d of a lane another d * dword_stride.
@@ -415,7 +421,8 @@ private:
   BlockId preamble_, head_;
   std::vector<BlockId> blocks_; ///< per IR block
   bool emitting_preamble_ = false;
-  bool for_all_ = false; ///< what is selected now is for all members
+  bool divider_bound_ = false; ///< of the current block
+  bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
   VReg gang_index_;
