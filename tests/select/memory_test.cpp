@@ -1,4 +1,7 @@
 #include "tests/select/op_case.hpp"
+#include "translator/x86/slow_access.hpp"
+
+#include <fmt/format.h>
 
 #include <random>
 
@@ -23,7 +26,8 @@ struct AccessRun {
   u64 offset = 0;
   unsigned data = 0, results = 0;
   bool uniform_address = false, constant_address = false;
-  std::array<Row, 6> in{}; ///< address, data.., mask
+  bool uniform_data = false; ///< what lane 0 has, in all lanes
+  std::array<Row, 6> in{};   ///< address, data.., mask
   std::array<Row, 4> out{};
   RunInput input;
 
@@ -39,7 +43,9 @@ struct AccessRun {
       operands.push_back(p.b.splat(p.uniform_operand(0, wide ? Type::U64 : Type::U32)));
     else
       operands.push_back(p.operand(0, wide ? Type::V64 : Type::V32));
-    for (unsigned n = 0; n < data; ++n) operands.push_back(p.operand(1 + n, Type::V32));
+    for (unsigned n = 0; n < data; ++n)
+      operands.push_back(uniform_data ? p.b.splat(p.uniform_operand(1 + n, Type::U32))
+                                      : p.operand(1 + n, Type::V32));
     operands.push_back(p.operand(5, Type::Mask));
     const std::vector<Type> types(results, Type::V32);
     const ir::InstId i = p.f.append(p.b.block(), {.op = op, .mem = attr, .imm = offset}, operands, types);
@@ -50,6 +56,7 @@ struct AccessRun {
     for (unsigned n = 0; n < 10; ++n) {
       u64 word = n < 6 ? reinterpret_cast<u64>(in[n].data()) : reinterpret_cast<u64>(out[n - 6].data());
       if (n == 0 && uniform_address) word = in[0][0];
+      if (n > 0 && n <= data && uniform_data) word = in[n][0];
       input.sgprs.push_back(static_cast<u32>(word));
       input.sgprs.push_back(static_cast<u32>(word >> 32));
     }
@@ -282,8 +289,13 @@ u64 after(AtomicOp op, bool wide, u64 m, u64 d, u64 c) {
 
 namespace {
 
-/// Each atomic in each memory, to one of 16 elements per lane or all to one; `mask` as fill_mask() says.
-void check_atomics(bool one_place, int mask) {
+/// Where the lanes of an atomic go: each to one of 16 elements, all to one, or all to one at a scalar
+/// address.
+enum class Place { Any, One, Scalar };
+
+/// Each atomic in each memory; `mask` as fill_mask() says.
+void check_atomics(Place where, int mask, bool uniform_data = false) {
+  const bool one_place = where != Place::Any;
   for (const translator::Simd simd : widths())
     for (const Space space : {Space::Global, Space::Lds, Space::Flat})
       for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
@@ -303,7 +315,11 @@ void check_atomics(bool one_place, int mask) {
             r.data = two ? 2 * dwords : dwords;
             r.results = returns ? dwords : 0;
             r.uniform_address = one_place;
-            if (one_place && space == Space::Lds) r.attr.form = ir::AddressForm::Row;
+            r.uniform_data = uniform_data;
+            if (where == Place::Scalar) {
+              if (space == Space::Flat) continue;
+              r.attr.form = ir::AddressForm::Row;
+            }
             std::vector<u8> global(512);
             std::vector<u8>& memory = space == Space::Lds ? r.input.lds : global;
             memory.resize(512);
@@ -321,9 +337,10 @@ void check_atomics(bool one_place, int mask) {
             fill_mask(r.in[5], mask);
             std::array<Row, 4> out{};
             const u64 place = generator()() % 16 * bytes;
+            u64 d = 0, c = 0;
             for (u32 l = 0; l < 64; ++l) {
-              const u64 at = one_place ? place : generator()() % 16 * bytes, d = value(false),
-                        c = value(true);
+              const u64 at = one_place ? place : generator()() % 16 * bytes;
+              if (l == 0 || !uniform_data) d = value(false), c = value(true);
               r.in[0][l] = at + (space == Space::Lds ? 0 : reinterpret_cast<u64>(memory.data()));
               for (u32 k = 0; k < dwords; ++k) {
                 r.in[1 + k][l] = d >> (32 * k) & 0xffffffff;
@@ -348,10 +365,61 @@ void check_atomics(bool one_place, int mask) {
 
 } // namespace
 
-TEST(SelectMemory, Atomics) { check_atomics(false, 2); }
+TEST(SelectMemory, Atomics) {
+  for (const bool uniform_data : {false, true}) check_atomics(Place::Any, 2, uniform_data);
+}
 
 TEST(SelectMemory, AtomicsAtOnePlace) {
-  for (const int mask : {0, 2, 3}) check_atomics(true, mask);
+  for (const Place place : {Place::One, Place::Scalar})
+    for (const int mask : {0, 2, 3}) check_atomics(place, mask);
+}
+
+namespace {
+
+/// The AVX-512 code of one atomic, four gangs side by side.
+std::string code_of_atomic(const MemAttr& attr, bool scalar_data, bool scalar_address) {
+  LaneProgram p;
+  std::vector<ValueId> operands = {scalar_address ? p.uniform_operand(0, Type::U64)
+                                                  : p.operand(0, Type::V64)};
+  const unsigned rows = attr.atomic == AtomicOp::Cmpswap ? 2 : 1;
+  for (unsigned n = 0; n < rows; ++n)
+    operands.push_back(scalar_data ? p.b.splat(p.uniform_operand(1 + n, Type::U32))
+                                   : p.operand(1 + n, Type::V32));
+  operands.push_back(p.operand(5, Type::Mask));
+  const std::vector<Type> types(attr.returns ? 1 : 0, Type::V32);
+  const ir::InstId i = p.f.append(p.b.block(), {.op = Op::Atomic, .mem = attr}, operands, types);
+  if (attr.returns) p.store(p.f.result(i, 0), 6);
+  p.b.end_program();
+  phases::Plan plan = trivial_plan(p.f);
+  for (phases::Phase& phase : plan.phases) phase.interleave = 4;
+  auto code = compile(p.f, plan, {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  EXPECT_TRUE(code.ok()) << code.error().message;
+  return code.ok() ? code->listing : "";
+}
+
+std::size_t count(const std::string& text, std::string_view what) {
+  std::size_t n = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+} // namespace
+
+TEST(SelectMemory, GangsSideBySideDoOneAtomicForTheWave) {
+  MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Add};
+  attr.form = ir::AddressForm::Row;
+  EXPECT_EQ(count(code_of_atomic(attr, false, true), "\nlock "), 1u);
+}
+
+/// Data that is the same in all lanes stays in a register, and so do results; where they would be in memory:
+TEST(SelectMemory, AtomicsKeepWhatTheyCanInRegisters) {
+  MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Cmpswap};
+  attr.returns = true;
+  const std::string data = fmt::format("[rbx+{}]", runtime::kFrameSlots + kTempData);
+  const std::string results = fmt::format("[rbx+{}]", runtime::kFrameSlots + kTempResults);
+  const std::string same = code_of_atomic(attr, true, false), differs = code_of_atomic(attr, false, false);
+  EXPECT_EQ(count(differs, data), count(same, data) + 4) << differs; // One for each gang.
+  EXPECT_EQ(count(differs, results), 0u) << differs;
 }
 
 } // namespace lanewise::x86::test

@@ -1,5 +1,5 @@
-// Atomics: lane after lane, or if all lanes go to one address, all at once. Global memory and GDS take lock
-// prefixes; LDS does not, because a workgroup runs on one thread.
+// Atomics: lane after lane, or if all lanes go to one address, all at once, those of several gangs included.
+// Global memory and GDS take lock prefixes; LDS does not, because a workgroup runs on one thread.
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/select_float.hpp"
 
@@ -75,32 +75,75 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
     keep.round = inst.fp.round;
     set_mxcsr(keep, kMxcsrRounding | kMxcsrDaz | kMxcsrFtz); // Denormals are kept.
   }
+  const VReg bits = mask_to_bits(a.mask);
+  std::array<VReg, 4> results{};
+  const BlockId join = begin_if_any(bits, out, results);
   spill_addresses(a);
-  for (unsigned d = 0; d < data_rows; ++d)
-    b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  std::array<VReg, 4> scalars{}; // of the rows that are the same in all lanes
+  for (unsigned d = 0; d < data_rows; ++d) {
+    scalars[d] = scalar_of(operands[1 + d]);
+    if (!scalars[d].valid()) b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  }
   const VReg zero = b_->splat32(0);
-  for (unsigned d = 0; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
-  for_each_lane(a.mask, [&](VReg lane) {
-    VReg address = b_->op_r64(Inst::kIdLea, mem(lane_address(a, lane), a.disp, View::R64));
-    address = b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
-    const auto operand = [&](unsigned n) -> VReg {
-      if (n * dwords >= data_rows) return {};
-      const VReg low = b_->load32(temp_lane(kTempData + 64 * n * dwords, lane, 2, View::R32));
-      if (!wide) return low;
-      VReg high = b_->load32(temp_lane(kTempData + 64 * (n * dwords + 1), lane, 2, View::R32));
-      high = b_->op_r64_tied(Inst::kIdShl, high, imm(32));
-      return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
-    };
-    const VReg data = operand(0), second = operand(1);
-    const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
-    const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
-    if (out.empty()) return;
-    b_->store32(temp_lane(kTempResults, lane, 2, View::R32), old);
-    if (!wide) return;
-    b_->store32(temp_lane(kTempResults + 64, lane, 2, View::R32),
-                b_->op_r64_tied(Inst::kIdShr, old, imm(32)));
-  });
-  for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
+  // What the lanes find is collected in registers: a vector that was just written lane by lane is slow to
+  // load.
+  const unsigned collected = avx512() ? static_cast<unsigned>(out.size()) : 0;
+  for (auto d = collected; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
+
+  const BlockId loop = b_->add_block();
+  std::array<VReg, 5> found{}, start{bits};
+  found[0] = b_->add_param(loop, RegClass::Gpr);
+  for (unsigned d = 0; d < collected; ++d) {
+    found[1 + d] = b_->add_param(loop, RegClass::Vec);
+    start[1 + d] = zero;
+  }
+  b_->jump(loop, {start.data(), 1 + collected});
+  b_->at(loop);
+  const VReg rest = found[0], lane = b_->op_r32(Inst::kIdTzcnt, r32(rest));
+  VReg address = b_->op_r64(Inst::kIdLea, mem(lane_address(a, lane), a.disp, View::R64));
+  address = b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
+  const auto row = [&](unsigned d) {
+    return scalars[d].valid() ? scalars[d] : b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32));
+  };
+  const auto operand = [&](unsigned n) -> VReg {
+    if (n * dwords >= data_rows) return {};
+    const VReg low = row(n * dwords);
+    if (!wide) return low;
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, row(n * dwords + 1), imm(32));
+    return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
+  };
+  const VReg data = operand(0), second = operand(1);
+  const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
+  const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
+  VReg one;
+  if (collected != 0) one = mask_from_bits(b_->op_r32(Inst::kIdBlsi, r32(rest)));
+  for (unsigned d = 0; d < out.size(); ++d) {
+    const VReg dword = d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32));
+    if (d < collected) {
+      b_->with_mask(one);
+      found[1 + d] = b_->op_tied(Inst::kIdVpbroadcastd, found[1 + d], r32(dword));
+    } else {
+      b_->store32(temp_lane(kTempResults + 64 * d, lane, 2, View::R32), dword);
+    }
+  }
+  const BlockId done = b_->add_block();
+  found[0] = b_->op_r32(Inst::kIdBlsr, r32(rest)); // Sets ZF when that was the last.
+  b_->branch(CondCode::kNotZero, loop, {found.data(), 1 + collected}, done, {});
+  b_->at(done);
+  for (auto d = collected; d < out.size(); ++d)
+    found[1 + d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
+  b_->jump(join, {found.data() + 1, out.size()});
+  b_->at(join);
+  std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// The scalar that `v` is in all lanes, if it is known to be one.
+VReg Selector::scalar_of(ValueId v) {
+  u64 constant = 0;
+  if (f_.is_const(v, &constant)) return hoisted([&] { return b_->const32(static_cast<u32>(constant)); });
+  const ir::Inst* def = f_.def(v);
+  if (def == nullptr || def->op != Op::Splat || frame_.has_slot(v)) return {};
+  return reg1(f_.operands(f_.def_id(v))[0]);
 }
 
 /// Goes on in a block that is only entered with a lane in `bits`; the other way gives zeros.
@@ -111,7 +154,7 @@ BlockId Selector::begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 
     results[d] = b_->add_param(join, RegClass::Vec);
     none[d] = b_->splat32(0);
   }
-  b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+  b_->emit(Inst::kIdTest, {r64(bits), r64(bits)});
   b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
   b_->at(some);
   return join;
@@ -122,6 +165,15 @@ VReg Selector::aligned_address(const ir::Inst& inst, const Access& a) {
   return b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
 }
 
+/// All lanes of the wave go to one address, and none wants to know what it found there: what the gangs that
+/// go side by side contribute is combined, too. The last of them does it.
+bool Selector::is_for_whole_team(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  return interleave_ > 1 && inst.op == Op::Atomic && inst.num_results == 0 &&
+         inst.mem.space == ir::Space::Global && inst.mem.form == ir::AddressForm::Row &&
+         inst.mem.stride == 0 && ir::is_uniform(type(f_.operands(i)[0])) && combination(inst.mem.atomic);
+}
+
 /// All lanes go to one address: what they contribute is combined first. What each of them finds there is what
 /// was there, combined with what the lanes below it contribute.
 void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
@@ -129,7 +181,15 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
   const auto operands = f_.operands(i);
   const Combination how = *combination(inst.mem.atomic);
   const bool wide = inst.mem.bytes == 8;
-  const VReg bits = mask_to_bits(a.mask);
+  const unsigned last = member_, first = is_for_whole_team(i) ? 0 : last;
+  const auto mask_now = [&] { return member_ == last ? a.mask : reg1(operands.back()); };
+  VReg bits;
+  for (unsigned m = first; m <= last; ++m) {
+    become(m);
+    VReg mine = mask_to_bits(mask_now());
+    if (m != first) mine = b_->op_r64_tied(Inst::kIdShl, mine, imm((m - first) * lanes()));
+    bits = m == first ? mine : b_->op_r64_tied(Inst::kIdOr, bits, r64(mine));
+  }
   std::array<VReg, 4> results{};
   const BlockId join = begin_if_any(bits, out, results);
   const VReg neutral = wide ? b_->splat64(u64{how.neutral} << 32 | how.below) : b_->splat32(how.neutral);
@@ -138,18 +198,21 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
     return id != 0 ? b_->op(id, x, y) : min_max64(how.op, x, y);
   };
   const VReg address = aligned_address(inst, a);
-  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(bits));
   const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
   VReg x;
-  if (wide) {
-    const Regs pairs = join_parts(reg1(operands[1]), reg1(operands[2]));
-    for (unsigned p = 0; p < 2; ++p) {
-      const VReg part = blend(wide_mask(a.mask, p), pairs.r[p], neutral, true);
-      x = p == 0 ? part : combine(x, part);
+  const auto contribute = [&](VReg part) { x = x.valid() ? combine(x, part) : part; };
+  for (unsigned m = first; m <= last; ++m) {
+    become(m);
+    const VReg mask = mask_now();
+    if (wide) {
+      const Regs pairs = join_parts(reg1(operands[1]), reg1(operands[2]));
+      for (unsigned p = 0; p < 2; ++p) contribute(blend(wide_mask(mask, p), pairs.r[p], neutral, true));
+    } else {
+      contribute(blend(mask, reg1(operands[1]), neutral));
     }
-  } else {
-    x = blend(a.mask, reg1(operands[1]), neutral);
   }
+  become(first); // `lane` is counted from there.
   if (out.empty()) {
     if (avx512()) {
       x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0x4e)));
@@ -160,6 +223,7 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
     x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0x4e)));
     if (!wide) x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0xb1)));
     (void)atomic_lane(inst, at, lane, to_gpr(x, wide), {}, false);
+    become(last);
     b_->jump(join);
     return b_->at(join);
   }

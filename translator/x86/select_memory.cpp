@@ -9,6 +9,7 @@ namespace lanewise::x86 {
 bool Selector::memory_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
+  if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   std::array<VReg, 4> out{};
   const std::span<VReg> results(out.data(), inst.num_results);
   if (inst.mem.form != ir::AddressForm::Lanes && inst.mem.space != ir::Space::Scratch)

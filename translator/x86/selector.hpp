@@ -318,8 +318,10 @@ private:
   void load(InstId i, const Access& a, std::span<VReg> out);
   void store(InstId i, const Access& a);
   void atomic(InstId i, const Access& a, std::span<VReg> out);
+  [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
+  VReg scalar_of(ValueId v);
   BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);
   VReg aligned_address(const ir::Inst& inst, const Access& a);
   VReg to_gpr(VReg v, bool wide);
