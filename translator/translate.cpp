@@ -90,9 +90,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("simplify_masks", passes::simplify_masks)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("use_branches", passes::use_branches) // masks that are equal have become one
       .run("split_pairs", passes::split_pairs)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("merge_blocks", passes::merge_blocks)
       .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
       .run("predicate",
            [&](ir::Function& g) {

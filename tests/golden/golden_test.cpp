@@ -60,6 +60,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"predicate", passes::predicate},
       {"merge_selects", passes::merge_selects},
       {"simplify_masks", passes::simplify_masks},
+      {"use_branches", passes::use_branches},
       {"split_pairs", passes::split_pairs},
       {"replace_divisions", passes::replace_divisions},
       {"legalize", passes::legalize},

@@ -41,6 +41,9 @@ void remove_register_stores(ir::Function& f);
 /// registers of masks from earlier uses, bits of lanes that have left a loop.
 void simplify_masks(ir::Function& f);
 
+/// Decides branches on what the branches before them have decided.
+void use_branches(ir::Function& f);
+
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
 void predicate(ir::Function& f);
 
