@@ -1,7 +1,8 @@
 // Running several gangs side by side hides latency, and what is the same for all lanes (counters, addresses,
-// splats, branches) is done once. It costs registers and code. So: as many as the registers hold in the
-// innermost loops, or if there are none, throughout. Where gangs decide branches inside a loop, gangs side by
-// side do what any of them needs: there whole loops count, with what they guard.
+// splats, branches) is done once. (Outside of loops scalars are anyway.) It costs registers and code. So: as
+// many as the registers hold in the innermost loops, or if there are none, throughout. Where gangs decide
+// branches inside a loop, gangs side by side do what any of them needs: there whole loops count, with what
+// they guard.
 #include "translator/x86/interleave.hpp"
 
 #include "support/bits.hpp"
@@ -45,12 +46,26 @@ unsigned access_cost(const ir::MemAttr& mem) {
   return test + dwords * (mem.stride != 0 && dwords > 1 ? 3 : 2);
 }
 
+/// Of what is the same for all gangs.
+unsigned scalar_cost(const ir::Inst& inst) {
+  switch (inst.op) {
+  case ir::Op::InitSgpr:
+  case ir::Op::Lo:
+  case ir::Op::ZExt: return 0;
+  case ir::Op::ICmp:
+  case ir::Op::Join:
+  case ir::Op::Select: return 2;
+  case ir::Op::ScalarLoad: return 2 + inst.num_results;
+  default: return 1;
+  }
+}
+
 /// Roughly, for V32 on any of the last ten years' machines.
 Cost cost_of(const ir::Function& f, ir::InstId i) {
   const ir::Inst& inst = f[i];
-  if (inst.num_results != 0 && ir::is_uniform(f.type(f.result(i)))) return {0, 0};
+  if (inst.op == ir::Op::Const) return {0, 0};
+  if (inst.num_results != 0 && ir::is_uniform(f.type(f.result(i)))) return {scalar_cost(inst), 0};
   switch (inst.op) {
-  case ir::Op::Const:
   case ir::Op::Splat:
   case ir::Op::LaneId:
   case ir::Op::InitVgpr:
@@ -76,10 +91,11 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
 /// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
 class Region {
 public:
-  /// `guarded`, per block if not empty: some gangs skip it.
-  Region(const ir::Function& f, std::span<const ir::BlockId> blocks,
+  /// `shares_scalars`: what is the same for all gangs counts. `guarded`, per block if not empty: some gangs
+  /// skip it.
+  Region(const ir::Function& f, std::span<const ir::BlockId> blocks, bool shares_scalars,
          const std::vector<bool>& guarded = kNothing)
-      : f_(f), blocks_(blocks), guarded_(guarded) {
+      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded) {
     place_.assign(f.num_blocks(), kOutside);
     for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
     index_.assign(f.num_values(), kOutside);
@@ -114,6 +130,7 @@ private:
   static constexpr unsigned kMaxParams = 24;
   const ir::Function& f_;
   std::span<const ir::BlockId> blocks_;
+  bool shares_scalars_;
   const std::vector<bool>& guarded_;
   std::vector<u32> place_, index_; ///< per block, per value
   std::vector<ValueId> values_;
@@ -140,11 +157,15 @@ private:
       for (unsigned r = 0; r < f_[i].num_results; ++r)
         if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
       const bool once = is_same_for_all(f_, i);
-      (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
+      if (shares_scalars_ || !has_uniform_result(i))
+        (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
       if (!once && is_guarded(b)) demand_.guarded += cost_of(f_, i).issued;
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
+  }
+  [[nodiscard]] bool has_uniform_result(ir::InstId i) const {
+    return f_[i].num_results != 0 && ir::is_uniform(f_.type(f_.result(i)));
   }
   [[nodiscard]] bool is_guarded(ir::BlockId b) const { return !guarded_.empty() && guarded_[b.index]; }
   [[nodiscard]] bool is_tracked(ValueId v) const { return index_[v.index] < values_.size(); }
@@ -288,7 +309,7 @@ public:
       if (!phase.per_lane) continue;
       if (demands_[p].empty() || is_mostly_outside_loops(p)) {
         const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
-        demands_[p].push_back(Region(f_, phase.blocks).measure());
+        demands_[p].push_back(Region(f_, phase.blocks, false).measure());
         demands_[p].back().times = times;
       }
       phase.interleave = best(demands_[p]);
@@ -329,7 +350,15 @@ private:
     std::sort(blocks.begin(), blocks.end(), [&](ir::BlockId a, ir::BlockId b) {
       return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
     });
-    demands_[phase].push_back(Region(f_, blocks, guarded).measure());
+    demands_[phase].push_back(Region(f_, blocks, !is_left_gang_by_gang(l, blocks), guarded).measure());
+  }
+  /// Gangs that go round together wait for the slowest: what they share is then no gain to count on.
+  [[nodiscard]] bool is_left_gang_by_gang(i32 l, const std::vector<ir::BlockId>& blocks) const {
+    return std::ranges::any_of(blocks, [&](ir::BlockId b) {
+      const auto& ways = f_[b].successors;
+      return plan_.gang_decided[b.index] &&
+             std::ranges::any_of(ways, [&](const ir::Successor& s) { return !loops_.contains(l, s.block); });
+    });
   }
   /// The blocks of loop `l` that come after a branch within the loop that each gang decides, up to where its
   /// two ways meet; nothing if there are none worth skipping. (So it is in a small loop, where the way round
@@ -374,7 +403,7 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane) continue;
-    const Demand d = Region(f, phase.blocks).measure();
+    const Demand d = Region(f, phase.blocks, false).measure();
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
     if (gangs * (d.vectors + masks) > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
