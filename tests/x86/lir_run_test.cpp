@@ -161,6 +161,92 @@ TEST_P(LirTest, LoopsUnderPressure) {
   for (u32 i = 0; i < width() / 4; ++i) EXPECT_EQ(f.slot<u32>(1024 + 4 * i), 7 * (i + 3) + 40 * i + 780);
 }
 
+// More values than registers go round a loop and through a join in it. Each lies in one place of the stack
+// all the way: it is loaded and stored where an instruction has it, and hardly anywhere else.
+TEST_P(LirTest, ValuesStayInTheirPlacesAroundALoop) {
+  constexpr u32 kValues = 60;
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  std::vector<VReg> start = {b.load32(frame(512, View::R32))};
+  for (u32 i = 0; i < kValues; ++i)
+    start.push_back(b.op(Inst::kIdVpaddd, b.load_vec(frame(0)), b.splat32_mem(i)));
+  const BlockId loop = b.add_block(), more = b.add_block(), join = b.add_block(), done = b.add_block();
+  std::vector<VReg> params, joined;
+  for (const VReg v : start) {
+    params.push_back(b.add_param(loop, b.part().class_of(v)));
+    joined.push_back(b.add_param(join, b.part().class_of(v)));
+  }
+  b.jump(loop, start);
+  b.at(loop);
+  std::vector<VReg> once = {b.op_r32_tied(Inst::kIdSub, params[0], imm(1))};
+  for (u32 i = 0; i < kValues; ++i) once.push_back(b.op(Inst::kIdVpaddd, params[1 + i], b.splat32_mem(i)));
+  b.emit(Inst::kIdTest, {r32(once[0]), imm(1)});
+  b.branch(CondCode::kNotZero, more, {}, join, once);
+  b.at(more);
+  std::vector<VReg> twice = {once[0]};
+  for (u32 i = 0; i < kValues; ++i) twice.push_back(b.op(Inst::kIdVpaddd, once[1 + i], b.splat32_mem(i)));
+  b.jump(join, twice);
+  b.at(join);
+  b.emit(Inst::kIdTest, {r32(joined[0]), r32(joined[0])});
+  b.branch(CondCode::kNotZero, loop, joined, done, {});
+  b.at(done);
+  for (u32 i = 0; i < kValues; ++i) b.store_vec(frame(1024 + 64 * i), joined[1 + i]);
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  const u32 registers = GetParam() ? 32 : 16;
+  EXPECT_LE(code->stats.stores, 3 * (kValues + 2 - registers)); // `once`, `twice` and before the loop.
+  EXPECT_LE(code->stats.loads, 3 * (kValues + 2 - registers));
+  TestFrame f;
+  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
+  f.slot<u32>(512) = 5; // The count is odd twice more.
+  run(*code, f.data());
+  for (u32 n = 0; n < kValues; ++n)
+    for (u32 i = 0; i < width() / 4; ++i) ASSERT_EQ(f.slot<u32>(1024 + 64 * n + 4 * i), i + n + 7 * n) << n;
+}
+
+// Values that wait in memory on all ways into a join are not brought in just to be thrown out again.
+TEST_P(LirTest, ValuesThatComeInMemoryWaitThere) {
+  constexpr u32 kValues = 60;
+  const u32 registers = GetParam() ? 32 : 16;
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  const auto take_all_registers = [&](i64 to) {
+    std::vector<VReg> values;
+    for (u32 i = 0; i + 2 < registers; ++i) values.push_back(b.load_vec(frame(64)));
+    VReg sum = values[0];
+    for (const VReg v : values) sum = b.op(Inst::kIdVpaddd, sum, v);
+    b.store_vec(frame(to), sum);
+  };
+  std::vector<VReg> values, params;
+  for (u32 i = 0; i < kValues; ++i)
+    values.push_back(b.op(Inst::kIdVpaddd, b.load_vec(frame(0)), b.splat32_mem(i)));
+  take_all_registers(128);
+  const VReg count = b.load32(frame(512, View::R32));
+  b.emit(Inst::kIdTest, {r32(count), r32(count)});
+  const BlockId other = b.add_block(), join = b.add_block();
+  for (u32 i = 0; i < kValues; ++i) params.push_back(b.add_param(join, RegClass::Vec));
+  b.branch(CondCode::kNotZero, other, {}, join, values);
+  b.at(other);
+  take_all_registers(192);
+  b.jump(join, values);
+  b.at(join);
+  take_all_registers(256);
+  for (u32 i = 0; i < kValues; ++i) b.store_vec(frame(1024 + 64 * i), params[i]);
+  b.ret(StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  EXPECT_LE(code->stats.stores, kValues);
+  EXPECT_LE(code->stats.loads, kValues);
+  TestFrame f;
+  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
+  run(*code, f.data());
+  for (u32 n = 0; n < kValues; ++n)
+    for (u32 i = 0; i < width() / 4; ++i) ASSERT_EQ(f.slot<u32>(1024 + 64 * n + 4 * i), i + n) << n;
+}
+
 TEST_P(LirTest, DispatchesOnResumeAndJumpsBetweenParts) {
   for (u32 points : {2u, 7u}) {
     Program p(GetParam());

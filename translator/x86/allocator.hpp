@@ -45,6 +45,7 @@ private:
   void enter_block(u32 b);
   void merge_predecessors(u32 b);
   void collect_candidates(u32 b, bool loop_entry);
+  [[nodiscard]] bool comes_in_register(u32 b, u32 param);
   void select_entry_values(u32 b, unsigned c, bool loop_entry);
   void place_entry_values(u32 b, unsigned c);
   void settle_unplaced(u32 b);
@@ -108,6 +109,7 @@ private:
     u32& next = next_[v.index];
     return next == kAsk ? next = live_.distance(v, block_) : next;
   }
+  std::vector<u32> slot_owner_;     ///< whose slot it has, once all blocks are done
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
   /// What the predecessors of a block that are already allocated end with.
   struct Merged {

@@ -62,6 +62,7 @@ Result<Allocation> Allocator::run() {
     if (!error_.empty())
       return Error{ErrorCode::Internal, "register allocation of " + part_.name + ": " + error_};
   }
+  slot_owner_ = share_slots(part_, live_, has_slot_);
   for (u32 b : live_.order)
     for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) resolve_edge(b, n);
   finalize();
@@ -71,9 +72,9 @@ Result<Allocation> Allocator::run() {
 // ----------------------------------------------------------------------------------------------------------------
 
 void Allocator::finalize() {
-  SlotLayout slots = assign_slots(module_, part_, live_, has_slot_, raw_);
+  SlotLayout slots = assign_slots(module_, part_, live_, has_slot_, slot_owner_, raw_);
   out_.stack_bytes = slots.stack_bytes;
-  auto slot = [&](u32 owner) { return slots.offset_of(owner); };
+  auto slot = [&](u32 v) { return slots.offset_of(v >= kScratchSlot ? v : slot_owner_[v]); };
   for (Assigned& a : out_.operands)
     if (a.folded && !a.definition) a.slot = slot(a.slot);
   out_.order = live_.order;

@@ -6,7 +6,8 @@
 // furthest away makes room. Because the model holds at most as many values as there are registers, a register
 // is always found, and live ranges split wherever that helps. Edges are then filled with the parallel copies,
 // loads and stores between the two ends. A value has one slot and, being SSA, needs to be stored only once:
-// at its definition, or where it is evicted if that is in a shallower loop.
+// at its definition, or where it is evicted if that is in a shallower loop. A parameter has its argument's
+// slot if the two are never alive together, so that what is in memory stays where it is.
 #pragma once
 
 #include "support/result.hpp"

@@ -78,11 +78,21 @@ void Allocator::collect_candidates(u32 b, bool loop_entry) {
       merged(v).listed = true;
       if (const u32 distance = live_.distance(v, b); distance < kLoopExit) add(v, distance, false);
     });
-  for (const VReg p : part_.blocks[b].params) {
+  const auto& params = part_.blocks[b].params;
+  for (u32 i = 0; i < params.size(); ++i) {
+    const VReg p = params[i];
     stored_[p.index] = 0;
     next_[p.index] = live_.param_distance[p.index];
-    if (next_[p.index] != kNever) add(p, next_[p.index], true);
+    if (next_[p.index] != kNever && (loop_entry || comes_in_register(b, i))) add(p, next_[p.index], true);
   }
+}
+
+// If all arguments are in memory, the parameter may as well wait there: often its slot is theirs.
+bool Allocator::comes_in_register(u32 b, u32 param) {
+  return std::any_of(live_.preds(b).begin(), live_.preds(b).end(), [&](const Pred& p) {
+    const VReg a = part_.edge_args(part_.blocks[p.from].term, p.n)[param];
+    return !a.is_virtual() || remat_[a.index] || merged(a).count != 0;
+  });
 }
 
 namespace {
@@ -245,7 +255,10 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   const Terminator& t = part_.blocks[from].term;
   const u32 to = t.target[n].index;
   const u32 edge = 2 * from + n;
-  for (const ValueAt& at : at_exit(from)) reg_[at.value.index] = at.reg;
+  for (const ValueAt& at : at_exit(from)) {
+    reg_[at.value.index] = at.reg;
+    stored_[at.value.index] = at.stored;
+  }
   StepRange& range = raw_edges_[n][from];
   range.first = static_cast<u32>(raw_.size());
   u32 free[kNumClasses];
@@ -259,14 +272,14 @@ void Allocator::resolve_edge(u32 from, u32 n) {
     else if (remat_[v.index])
       x.from = Transfer::Place::Remat, x.from_slot = live_.def_operand[v.index];
     else
-      x.from = Transfer::Place::Slot, x.from_slot = v.index;
+      x.from = Transfer::Place::Slot, x.from_slot = slot_owner_[v.index];
     if (x.from == Transfer::Place::Reg) free[static_cast<unsigned>(x.cls)] &= ~(1u << x.from_reg);
     return x;
   };
   auto send = [&](Transfer x, const ValueAt& destination) {
     if (destination.reg == kNone) {
       x.to = Transfer::Place::Slot;
-      x.to_slot = destination.value.index;
+      x.to_slot = slot_owner_[destination.value.index];
     } else {
       x.to_reg = destination.reg;
       free[static_cast<unsigned>(x.cls)] &= ~(1u << x.to_reg);
@@ -287,9 +300,16 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   }
   for (const ValueAt& at : through) send(source(at.value), at);
   auto entry_params = at_entry(to).subspan(entry_through_[to]);
+  // An argument's slot, if it is filled, may be the parameter's.
+  const auto is_in_its_slot = [&](VReg arg, VReg param) {
+    const u32 v = arg.index;
+    return arg.is_virtual() && has_slot_[v] && !remat_[v] && slot_owner_[v] == slot_owner_[param.index] &&
+           (reg_[v] == kNone || stored_[v] || at_def_[v] || stored_around(arg, from));
+  };
   for (u32 i = 0; i < params.size() && !entry_params.empty(); ++i)
     if (entry_params.front().value == params[i]) {
-      send(source(args[i]), entry_params.front());
+      if (entry_params.front().reg != kNone || !is_in_its_slot(args[i], params[i]))
+        send(source(args[i]), entry_params.front());
       entry_params = entry_params.subspan(1);
     }
   sequence(transfers_, free, raw_);
