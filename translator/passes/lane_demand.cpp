@@ -107,14 +107,19 @@ bool LaneDemand::is_comparison(ValueId v) const {
 
 void LaneDemand::visit(BlockId b) {
   here_ = b;
-  for (const Successor& s : f_[b].successors) {
+  const auto& successors = f_[b].successors;
+  for (unsigned n = 0; n < successors.size(); ++n) {
+    const Successor& s = successors[n];
     const auto& params = f_[s.block].params;
+    // Who goes this way because a mask is empty looks at nothing in its lanes: those of an `if` skipped.
+    const ValueId skipped = n == 1 && successors[0].block != s.block ? f_.tested_mask(b) : ValueId{};
     Node last = Bdd::kFalse, restated = Bdd::kFalse; // parameters often have the same demand
     for (std::size_t a = 0; a < s.args.size(); ++a) {
       const Node demand = demand_[params[a].index];
       if (demand != last) {
         last = demand;
         restated = facts_.before_edge(demand, s);
+        if (skipped.valid()) restated = bdd_.andnot(restated, lanes(skipped));
       }
       need(s.args[a], restated);
     }
