@@ -23,6 +23,15 @@ u32 max_group_id(u64 count, u32 size) {
   return ~0u;
 }
 
+/// What is told of the number of work-items: 0 for grids whose output stays in the caches, and a few steps
+/// above that.
+u64 min_items(const abi::DispatchShape& shape) {
+  const u64 items = u64{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  for (const unsigned step : {22, 21, 20})
+    if (items >> step != 0) return u64{1} << step;
+  return 0;
+}
+
 std::array<i32, 3> group_id_sgprs(const abi::SgprLayout& layout) {
   return {layout.find(SgprRole::WorkgroupIdX), layout.find(SgprRole::WorkgroupIdY),
           layout.find(SgprRole::WorkgroupIdZ)};
@@ -158,6 +167,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.workgroup = shape.workgroup;
   for (unsigned axis = 0; axis < 3; ++axis) facts.ragged[axis] = shape.remainder(axis) != 0;
   facts.sgpr_max = sgpr_max(layout, shape);
+  facts.min_items = min_items(shape);
   facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_packet(shape, layout, facts);

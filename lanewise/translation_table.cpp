@@ -50,6 +50,7 @@ std::vector<u8> TranslationKey::bytes() const {
     for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.axis}) out.number(number);
     out.number(static_cast<u8>(dword.workgroups));
   }
+  out.number(facts.min_items);
   for (const i32 sgpr : facts.group_id_sgpr) out.number(sgpr);
   return out.bytes();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <xmmintrin.h>
 
 namespace lanewise::runtime {
 namespace {
@@ -235,6 +236,7 @@ std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 fir
   RangeRun run(request, *this, first, last, stopped);
   const HostFault fault = run_guarded(
       run.position, [](void* range) { static_cast<RangeRun*>(range)->execute(); }, &run);
+  _mm_sfence(); // streaming stores are seen before whatever tells that the range is done
   if (!fault.signal && !run.halted) return std::nullopt;
   FaultReport report;
   report.kernel = request.kernel;

@@ -121,7 +121,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_rows", passes::merge_rows)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("hoist", passes::hoist)
-      .run("finish_before_barriers", passes::finish_before_barriers);
+      .run("finish_before_barriers", passes::finish_before_barriers)
+      .run("stream_stores", passes::stream_stores);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
   return std::move(passes).result();

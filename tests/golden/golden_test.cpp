@@ -69,6 +69,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"hoist", passes::hoist},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", passes::find_retry_loops},
+      {"stream_stores",
+       [](ir::Function& g) {
+         g.launch.min_items = u64{1} << 22;
+         passes::stream_stores(g);
+       }},
       {"use_launch_facts",
        [](ir::Function& g) {
          g.launch = launch_facts();

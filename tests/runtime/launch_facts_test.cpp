@@ -126,7 +126,10 @@ TEST(LaunchFacts, SimilarLaunchesShareThem) {
   const auto facts = [&](u32 grid, u32 workgroup) {
     return launch_facts(kernel, kTarget, shape_of({grid, 1, 1}, {workgroup, 1, 1}), {});
   };
-  EXPECT_EQ(facts(4096, 128), facts(1 << 20, 128));
+  EXPECT_EQ(facts(4096, 128), facts(1 << 19, 128));
+  EXPECT_EQ(facts(1 << 22, 128), facts(1 << 25, 128));
+  EXPECT_EQ(facts(3 << 20, 128).min_items, 1u << 21) << "stores may go past the caches";
+  EXPECT_EQ(facts(4096, 128).min_items, 0u);
   EXPECT_NE(facts(4096, 128), facts(4096, 256));
   EXPECT_NE(facts(4096, 128), facts(4097, 128)) << "ragged";
   EXPECT_EQ(facts(4097, 128), facts(999, 128));

@@ -222,5 +222,38 @@ TEST(AddressForms, ScaledSums) {
   }
 }
 
+/// Streaming stores, where they can be and where they cannot: lines that begin elsewhere, lanes that are
+/// missing, a displacement; alone and with others, on whichever gangs run side by side.
+TEST(AddressForms, StreamingStores) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 16})
+      for (const u32 dwords : {1u, 2u, 4u})
+        for (const u32 start : {0u, 4u, 32u})
+          for (const u32 disp : {0u, 64u, 68u})
+            for (const bool twice : {false, true}) {
+              SCOPED_TRACE(fmt::format("{} dwords from {}+{}, lanes {:#x}, twice {}, AVX-512 {}", dwords,
+                                       start, disp, exec, twice, simd == translator::Simd::Avx512));
+              alignas(64) std::array<u32, 512> memory{};
+              alignas(64) u32 row[64] = {};
+              const std::string data = dwords == 1 ? "v20" : dwords == 2 ? "v20, v8" : "v20, v8, v8, v20";
+              std::string body =
+                  fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
+                              "  v19:g32 = add v13, v10\n  v21:g64 = zext v19\n  v22:g64 = splat v2\n"
+                              "  v23:g64 = add v21, v22\n  v24:v32 = splat v11\n  v20:v32 = add v8, v24\n"
+                              "  store v23, {}, v7 #{:#x} {{global {} row {} wave streams}}\n",
+                              4 * dwords, data, disp, 4 * dwords, 4 * dwords);
+              if (twice) body += "  store v18, v20, v7 {global 4 row 4 wave streams}\n";
+              run_program(body, simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
+              for (u32 l = 0; l < 64; ++l)
+                for (u32 d = 0; d < dwords; ++d) {
+                  const u32 value = d == 0 || d == 3 ? l + 4 * dwords : l;
+                  EXPECT_EQ(memory[(start + disp) / 4 + l * dwords + d], (exec >> l & 1) != 0 ? value : 0u)
+                      << "lane " << l << ", dword " << d;
+                }
+              for (u32 l = 0; l < 64; ++l)
+                EXPECT_EQ(row[l], twice && (exec >> l & 1) != 0 ? l + 4 * dwords : 0u) << "lane " << l;
+            }
+}
+
 } // namespace
 } // namespace lanewise::x86::test

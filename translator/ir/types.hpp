@@ -104,6 +104,8 @@ struct MemAttr {
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
   u8 scale = 0;            ///< Wrapped, Indexed
   i16 stride = 0;          ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
+  bool coherent = false;   ///< a load that wants to see what other workgroups have stored (glc)
+  bool streams = false;    ///< a store past the caches (passes/stream_stores.cpp)
   bool may_tear = false;   ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };

@@ -72,6 +72,9 @@ void hoist(ir::Function& f);
 /// Moves work in front of a barrier if fewer vectors then live across it.
 void finish_before_barriers(ir::Function& f);
 
+/// Marks the stores that go past the caches (MemAttr::streams), in launches large enough for that.
+void stream_stores(ir::Function& f);
+
 /// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
 void merge_rows(ir::Function& f);
 

@@ -41,6 +41,8 @@ Result<void> Selector::run() {
     module_.resume_points.push_back(part_of_.back());
   }
   mxcsr_ = module_.mxcsr = most_common_mxcsr();
+  for (const ir::Block& block : f_.blocks)
+    for (const InstId i : block.insts) num_streams_ += f_[i].mem.streams ? 1u : 0u;
   unsigned most = 1;
   for (const phases::Phase& phase : plan_.phases) most = std::max(most, phase.interleave);
   for (unsigned m = 0; m < most; ++m) members_[m].resize(f_.num_values());

@@ -406,8 +406,52 @@ void Selector::store(InstId i, const Access& a) {
 }
 
 void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg> data) {
-  const ir::Inst& inst = f_[i];
   const VReg address = first_address(a);
+  if (f_[i].mem.streams) return store_streaming(i, a, address, data);
+  store_at(i, a, address, data);
+}
+
+/// Past the caches if whole lines are stored.
+void Selector::store_streaming(InstId i, const Access& a, VReg address, std::span<const VReg> data) {
+  const VReg start = a.disp == 0 ? address : b_->op_r64(Inst::kIdLea, mem(address, a.disp, View::R64));
+  const i64 in_line = module_.vec_bytes() - 1;
+  if (a.full) {
+    b_->emit(Inst::kIdTest, {r32(start), imm(in_line)});
+  } else {
+    const VReg missing = b_->op_r32_tied(Inst::kIdXor, mask_to_bits(a.mask), imm(avx512() ? 0xffff : 0xff));
+    const VReg odd = b_->op_r32_tied(Inst::kIdAnd, start, imm(in_line));
+    const VReg either = b_->op_r32_tied(Inst::kIdOr, odd, r32(missing));
+    b_->emit(Inst::kIdTest, {r32(either), r32(either)});
+  }
+  hot_or_cold(
+      CondCode::kNotZero, {},
+      [&] {
+        Access whole = a;
+        whole.full = true;
+        streaming_ = true;
+        store_at(i, whole, address, data);
+        streaming_ = false;
+      },
+      [&] {
+        order_streams();
+        store_at(i, a, address, data);
+      });
+}
+
+/// Other stores are seen after the streaming ones before them. A single store has none before it.
+void Selector::order_streams() {
+  if (num_streams_ > 1) b_->emit(Inst::kIdSfence, {});
+}
+
+void Selector::store_row(const Operand& at, VReg value) {
+  if (streaming_)
+    b_->emit(Inst::kIdVmovntps, {at, vec(value)});
+  else
+    b_->store_vec(at, value);
+}
+
+void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const VReg> data) {
+  const ir::Inst& inst = f_[i];
   if (a.part_of_dword) return store_part(inst.mem, address, a, data[0]);
   const FaultSite site{.kind = FaultSite::Kind::Contiguous,
                        .bytes = static_cast<u8>(std::min<u32>(4, inst.mem.bytes)),
@@ -425,7 +469,7 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
     const Operand at = mem(address, a.disp + d * a.dword_stride);
     b_->faults(site);
     if (a.full)
-      b_->store_vec(at, data[d]);
+      store_row(at, data[d]);
     else
       masked_store(a.mask, at, data[d]);
   }

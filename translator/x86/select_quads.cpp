@@ -81,7 +81,7 @@ void Selector::store_quads(VReg address, i64 disp, std::span<const VReg> data) {
                 .bytes = 16,
                 .lane_offset = static_cast<u8>(n * lanes() / 4),
                 .is_write = true});
-    b_->store_vec(mem(address, disp + n * module_.vec_bytes()), rows[n]);
+    store_row(mem(address, disp + n * module_.vec_bytes()), rows[n]);
   }
 }
 
@@ -89,12 +89,14 @@ void Selector::store_pairs(const Access& a, VReg address, std::span<const VReg> 
   const Regs wide = join_parts(data[0], data[1]);
   for (unsigned p = 0; p < 2; ++p) {
     const Operand at = mem(address, a.disp + p * module_.vec_bytes());
-    const VReg mask = wide_mask(a.mask, p);
+    const VReg mask = a.full ? VReg{} : wide_mask(a.mask, p);
     b_->faults({.kind = FaultSite::Kind::Contiguous,
                 .bytes = 8,
                 .lane_offset = static_cast<u8>(p * lanes() / 2),
                 .is_write = true});
-    if (avx512())
+    if (a.full)
+      store_row(at, wide.r[p]);
+    else if (avx512())
       b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(wide.r[p])});
     else
       b_->emit(Inst::kIdVpmaskmovq, {at, vec(mask), vec(wide.r[p])});

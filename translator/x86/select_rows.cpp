@@ -31,6 +31,7 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
 void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
   if (f_[i].op == Op::Load) return load_scattered(i, a, out);
   if (f_[i].op == Op::Atomic) return atomic(i, a, out);
+  if (f_[i].mem.streams) order_streams();
   const auto operands = f_.operands(i);
   std::array<VReg, 4> values{};
   const unsigned first = ir::address_operands(f_[i].mem),

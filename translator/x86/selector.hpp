@@ -359,6 +359,10 @@ private:
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
+  void store_streaming(InstId i, const Access& a, VReg address, std::span<const VReg> data);
+  void store_at(InstId i, const Access& a, VReg address, std::span<const VReg> data);
+  void store_row(const Operand& at, VReg value);
+  void order_streams();
   void store_lane(u32 bytes, const Access& a, unsigned d, VReg address, VReg value, VReg lane);
   void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
@@ -428,6 +432,8 @@ private:
   unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
   VReg gang_index_;
+  u32 num_streams_ = 0;                           ///< streaming stores of the function
+  bool streaming_ = false;                        ///< one is being emitted
   std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;

@@ -1,0 +1,117 @@
+// Stores of whole cache lines that the kernel does not read: through the caches, the memory's old contents
+// would first be fetched, only to be overwritten, and would throw out what is still needed. In launches whose
+// output is larger than the caches of a core keep for the next kernel anyway, such stores go past them.
+//
+// Streaming stores are not ordered among other stores. Who could tell within a dispatch says so with atomics
+// or loads past the first-level cache (glc): kernels with these are left alone. Any other store of the kernel
+// waits for them (Selector::order_streams), and so does the end of a range of workgroups.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Output below that may well still be in a cache when somebody reads it.
+constexpr u64 kMinBytes = 16 << 20;
+
+class Streamer {
+public:
+  explicit Streamer(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+
+  void run() {
+    std::vector<InstId> stores;
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts) {
+        if (!is_harmless(i)) return;
+        if (f_[i].op == Op::Store && f_[i].mem.space == Space::Global) stores.push_back(i);
+        if (f_[i].op == Op::Load) collect(f_.operands(i)[0], loaded_);
+      }
+    if (std::all_of(stores.begin(), stores.end(), [&](InstId i) { return streams(i); }))
+      for (const InstId i : stores) f_[i].mem.streams = true;
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  const Loops loops_;
+  std::vector<ValueId> loaded_; ///< pointers that something is loaded from
+
+  /// Nobody is told that something has been stored, and no store goes who knows where.
+  bool is_harmless(InstId i) const {
+    const Inst& inst = f_[i];
+    switch (inst.op) {
+    case Op::Load: return !inst.mem.coherent;
+    case Op::Store: return inst.mem.space != Space::Flat && inst.mem.space != Space::Buffer;
+    case Op::Atomic: return inst.mem.space == Space::Lds;
+    case Op::ScalarStore: return false;
+    default: return true;
+    }
+  }
+
+  bool streams(InstId i) const {
+    const MemAttr& mem = f_[i].mem;
+    // One line here and one there is slower than through the caches.
+    const bool contiguous = mem.form == AddressForm::Row && mem.stride == mem.bytes && mem.wave_row;
+    if (!contiguous || mem.bytes < 4 || mem.bytes == 12 || f_.launch.min_items * mem.bytes < kMinBytes)
+      return false;
+    const auto x = f_.operands(i);
+    // What a loop stores to one place again and again belongs into a cache.
+    const auto address = x.first(address_operands(mem));
+    const i32 loop = loops_.innermost[f_[i].block.index];
+    if (loop >= 0 && std::none_of(address.begin(), address.end(),
+                                  [&](ValueId v) { return loops_.contains(loop, f_.def_block(v)); }))
+      return false;
+    std::vector<ValueId> stored;
+    collect(x[0], stored);
+    return !stored.empty() && std::none_of(stored.begin(), stored.end(), [&](ValueId v) {
+      return std::find(loaded_.begin(), loaded_.end(), v) != loaded_.end();
+    });
+  }
+
+  /// The pointers that the 64-bit address `v` is made from: halves joined, that is, not sums or extensions.
+  void collect(ValueId v, std::vector<ValueId>& pointers) const {
+    std::vector<ValueId> seen, work = {v};
+    while (!work.empty()) {
+      const ValueId at = work.back();
+      work.pop_back();
+      if (std::find(seen.begin(), seen.end(), at) != seen.end()) continue;
+      seen.push_back(at);
+      const InstId def = f_.def_id(at);
+      if (!def.valid()) {
+        add_arguments(at, work);
+        continue;
+      }
+      const auto x = f_.operands(def);
+      switch (f_[def].op) {
+      case Op::Join:
+        if (std::find(pointers.begin(), pointers.end(), at) == pointers.end()) pointers.push_back(at);
+        break;
+      case Op::Add:
+      case Op::Sub:
+      case Op::Splat: work.insert(work.end(), x.begin(), x.end()); break;
+      case Op::Select: work.insert(work.end(), x.begin() + 1, x.end()); break;
+      default: break;
+      }
+    }
+  }
+  void add_arguments(ValueId p, std::vector<ValueId>& work) const {
+    const BlockId b = f_.def_block(p);
+    for (const BlockId from : cfg_.preds[b.index])
+      for (const Successor& s : f_[from].successors)
+        if (s.block == b) work.push_back(s.args[f_[p].index]);
+  }
+};
+
+} // namespace
+
+void stream_stores(Function& f) {
+  if (f.launch.min_items != 0) Streamer(f).run();
+}
+
+} // namespace lanewise::passes
