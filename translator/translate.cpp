@@ -8,6 +8,7 @@
 #include "translator/lift/lift.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/full_masks.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/x86/engine.hpp"
@@ -120,6 +121,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", passes::stream_stores);

@@ -10,6 +10,7 @@
 #include "translator/ir/verify.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/full_masks.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
 
@@ -73,6 +74,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        [](ir::Function& g) {
          g.launch.min_items = u64{1} << 22;
          passes::stream_stores(g);
+       }},
+      {"split_loops_by_full_masks",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         phases::split_loops_by_full_masks(g);
        }},
       {"use_launch_facts",
        [](ir::Function& g) {

@@ -1,0 +1,13 @@
+// Loops for gangs all of whose lanes take part.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::phases {
+
+/// Copies innermost loops that only load by a mask from outside: each gang whose mask is full goes through a
+/// copy that needs none. Only where all gangs of a wave start with all lanes: what has no mask would keep
+/// idle ones from staying out. Branches must have been decided.
+void split_loops_by_full_masks(ir::Function& f);
+
+} // namespace lanewise::phases
