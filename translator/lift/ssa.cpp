@@ -28,7 +28,7 @@ ValueId Ssa::read_at(BlockId b, Var v) {
     } else {
       value = f_->add_param(at, type_of(v));
       state(at).params.push_back(v);
-      phis_.push_back({at, v, value, {}});
+      phis_.push_back({at, v, value, 0});
     }
     state(at).values[v] = value;
   }
@@ -37,10 +37,11 @@ ValueId Ssa::read_at(BlockId b, Var v) {
 }
 
 void Ssa::finish() {
-  predecessors_.assign(f_->num_blocks(), {});
+  std::vector<std::pair<u32, Edge>> edges;
   for (u32 b = 0; b < f_->num_blocks(); ++b)
     for (u32 s = 0; s < f_->blocks[b].successors.size(); ++s)
-      predecessors_[f_->blocks[b].successors[s].block.index].push_back({BlockId{b}, s});
+      edges.emplace_back(f_->blocks[b].successors[s].block.index, Edge{BlockId{b}, s});
+  predecessors_ = {f_->num_blocks(), edges};
   fill_operands();
   merge_copies();
   pass_arguments();
@@ -51,9 +52,8 @@ void Ssa::fill_operands() {
   for (std::size_t i = 0; i < phis_.size(); ++i) {
     const BlockId block = phis_[i].block;
     const Var var = phis_[i].var;
-    std::vector<ValueId> operands;
-    for (const Edge& e : predecessors_[block.index]) operands.push_back(read_at(e.from, var));
-    phis_[i].operands = std::move(operands);
+    phis_[i].first_operand = static_cast<u32>(operands_.size());
+    for (const Edge& e : predecessors_[block.index]) operands_.push_back(read_at(e.from, var));
   }
 }
 
@@ -88,10 +88,11 @@ void Ssa::merge_copies() {
     is_phi_[phis_[i].value.index] = true;
     phi_of[phis_[i].value.index] = i;
   }
-  std::vector<std::vector<u32>> users(phis_.size());
+  std::vector<std::pair<u32, u32>> uses;
   for (u32 i = 0; i < phis_.size(); ++i)
-    for (const ValueId v : phis_[i].operands)
-      if (is_phi_[v.index]) users[phi_of[v.index]].push_back(i);
+    for (const ValueId v : operands(phis_[i]))
+      if (is_phi_[v.index]) uses.emplace_back(phi_of[v.index], i);
+  const Lists<u32> users(phis_.size(), uses);
 
   std::vector<u32> work(phis_.size());
   std::vector<bool> queued(phis_.size(), true);
@@ -103,7 +104,7 @@ void Ssa::merge_copies() {
     const Phi& phi = phis_[i];
     if (class_[phi.value.index] == phi.value) continue; // two values have met here: that is final
     ValueId met;
-    for (const ValueId operand : phi.operands) {
+    for (const ValueId operand : operands(phi)) {
       const ValueId v = class_of(operand);
       if (!v || v == met) continue;
       met = met ? phi.value : v;
@@ -134,7 +135,7 @@ void Ssa::pass_arguments() {
     for (u32 e = 0; e < predecessors_[b].size(); ++e) {
       const Edge edge = predecessors_[b][e];
       auto& args = f_->blocks[edge.from.index].successors[edge.successor].args;
-      for (const u32 i : kept[b]) args.push_back(phis_[i].operands[e]);
+      for (const u32 i : kept[b]) args.push_back(operands(phis_[i])[e]);
     }
   }
   class_.resize(f_->num_values());

@@ -6,6 +6,7 @@
 // that turn out to be one value.
 #pragma once
 
+#include "support/lists.hpp"
 #include "translator/lift/emit.hpp"
 
 #include <array>
@@ -67,7 +68,7 @@ private:
     BlockId block;
     Var var;
     ValueId value;
-    std::vector<ValueId> operands; ///< in the order of the block's predecessor edges
+    u32 first_operand; ///< in operands_, in the order of the block's predecessor edges
   };
   struct Edge {
     BlockId from;
@@ -77,6 +78,9 @@ private:
   State& state(BlockId b) { return *states_[b.index]; }
   ValueId read_at(BlockId b, Var v);
   void fill_operands();
+  [[nodiscard]] std::span<const ValueId> operands(const Phi& phi) const {
+    return {operands_.data() + phi.first_operand, predecessors_[phi.block.index].size()};
+  }
   void merge_copies();
   ValueId class_of(ValueId v);
   ValueId entry_constant(Type type, u64 bits);
@@ -86,7 +90,8 @@ private:
   std::function<ValueId(Var)> initial_;
   std::vector<std::unique_ptr<State>> states_;
   std::vector<Phi> phis_;
-  std::vector<std::vector<Edge>> predecessors_;
+  std::vector<ValueId> operands_; ///< of all phis_
+  Lists<Edge> predecessors_;
   std::vector<ValueId>
       class_; ///< by parameter's value: the value it is a copy of, or invalid as long as nothing is known
   std::vector<bool> is_phi_;                          ///< by value

@@ -90,18 +90,19 @@ private:
 /// branch on any(m), then on ways in that leave m empty, what only counts if it is taken does not count.
 class UnseenArguments {
 public:
-  explicit UnseenArguments(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), operand_users_(f.num_values()), edge_users_(f.num_values()) {}
+  explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
 
   void run() {
-    find_users();
     std::vector<ValueId> candidates;
     for (const BlockId b : cfg_.rpo) {
       const auto& ways = f_[b].successors;
       if (!f_.tested_mask(b).valid() || ways[0].block == ways[1].block) continue;
       for (const ValueId p : f_[b].params)
-        if (is_uniform(f_.type(p)) && is_behind(p, b, 0)) candidates.push_back(p);
+        if (is_uniform(f_.type(p))) candidates.push_back(p);
     }
+    if (candidates.empty()) return;
+    find_users();
+    std::erase_if(candidates, [&](ValueId p) { return !is_behind(p, f_.def_block(p), 0); });
     if (candidates.empty()) return;
     const MaskFacts facts(f_, cfg_, dom_);
     for (const ValueId p : candidates) visit(p, facts);
@@ -115,16 +116,20 @@ private:
     BlockId from;
     u32 successor;
   };
-  std::vector<std::vector<InstId>> operand_users_;
-  std::vector<std::vector<EdgeUse>> edge_users_;
+  Lists<InstId> operand_users_;
+  Lists<EdgeUse> edge_users_;
 
   void find_users() {
+    std::vector<std::pair<u32, InstId>> operands;
+    std::vector<std::pair<u32, EdgeUse>> edges;
     for (const BlockId b : cfg_.rpo) {
       for (const InstId i : f_[b].insts)
-        for (const ValueId v : f_.operands(i)) operand_users_[v.index].push_back(i);
+        for (const ValueId v : f_.operands(i)) operands.emplace_back(v.index, i);
       for (u32 s = 0; s < f_[b].successors.size(); ++s)
-        for (const ValueId v : f_[b].successors[s].args) edge_users_[v.index].push_back({b, s});
+        for (const ValueId v : f_[b].successors[s].args) edges.emplace_back(v.index, EdgeUse{b, s});
     }
+    operand_users_ = {f_.num_values(), operands};
+    edge_users_ = {f_.num_values(), edges};
   }
 
   void visit(ValueId p, const MaskFacts& facts) {

@@ -257,7 +257,7 @@ private:
     const SideFacts& k = workplace_->facts;
     const auto inside = [&](BlockId u) { return a.passes(u) || b.passes(u); };
     const auto agrees = [&](ValueId v) {
-      const auto &operands = k.operand_users[v.index], &edges = k.edge_users[v.index];
+      const auto operands = k.operand_users[v.index], edges = k.edge_users[v.index];
       if (std::all_of(operands.begin(), operands.end(), inside) &&
           std::all_of(edges.begin(), edges.end(), inside))
         return true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace lanewise::phases {
 
@@ -15,17 +16,20 @@ Symbol meet(Symbol a, Symbol b) { return a == kTop || a == b ? b : b == kTop ? a
 
 SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d, const Loops& l,
                      const passes::MaskFacts& m, const std::vector<bool>& decided_blocks)
-    : f(function), cfg(c), dom(d), loops(l), masks(m), decided(decided_blocks), operand_users(f.num_values()),
-      edge_users(f.num_values()) {
-  const auto add = [](std::vector<BlockId>& list, BlockId b) {
-    if (list.empty() || list.back() != b) list.push_back(b);
-  };
+    : f(function), cfg(c), dom(d), loops(l), masks(m), decided(decided_blocks) {
+  std::vector<std::pair<u32, BlockId>> operands, edges;
+  std::vector<BlockId> last_operand(f.num_values()), last_edge(f.num_values());
   for (const BlockId b : cfg.rpo) {
+    const auto add = [&](auto& list, auto& last, ValueId v) {
+      if (std::exchange(last[v.index], b) != b) list.emplace_back(v.index, b);
+    };
     for (const InstId i : f[b].insts)
-      for (const ValueId v : f.operands(i)) add(operand_users[v.index], b);
+      for (const ValueId v : f.operands(i)) add(operands, last_operand, v);
     for (const Successor& s : f[b].successors)
-      for (const ValueId v : s.args) add(edge_users[v.index], b);
+      for (const ValueId v : s.args) add(edges, last_edge, v);
   }
+  operand_users = {f.num_values(), operands};
+  edge_users = {f.num_values(), edges};
 }
 
 bool Past::is_pairing(ValueId v) const {

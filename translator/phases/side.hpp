@@ -15,9 +15,9 @@ struct SideFacts {
   const ir::Dominators& dom;
   const ir::Loops& loops;
   const passes::MaskFacts& masks;
-  const std::vector<bool>& decided;                    ///< per block
-  std::vector<std::vector<ir::BlockId>> operand_users; ///< per value: blocks with instructions that use it
-  std::vector<std::vector<ir::BlockId>> edge_users;    ///< per value: blocks with edges that hand it on
+  const std::vector<bool>& decided; ///< per block
+  Lists<ir::BlockId> operand_users; ///< per value: blocks with instructions that use it
+  Lists<ir::BlockId> edge_users;    ///< per value: blocks with edges that hand it on
 
   SideFacts(const ir::Function& function, const ir::Cfg& c, const ir::Dominators& d, const ir::Loops& l,
             const passes::MaskFacts& m, const std::vector<bool>& decided_blocks);
