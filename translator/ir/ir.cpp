@@ -80,6 +80,30 @@ InstId Function::append(BlockId block, const Inst& proto, std::span<const ValueI
   return id;
 }
 
+InstId Function::insert_before_end(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                                   std::span<const Type> results) {
+  const InstId id = append(block, proto, operands, results);
+  auto& insts = blocks[block.index].insts;
+  std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
+  return id;
+}
+
+InstId Function::insert_first(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                              std::span<const Type> results) {
+  const InstId id = make(proto, operands, results);
+  insts_[id.index].block = block;
+  auto& insts = blocks[block.index].insts;
+  insts.insert(insts.begin(), id);
+  return id;
+}
+
+ValueId Function::entry_constant(Type type, u64 bits) {
+  Inst proto;
+  proto.op = Op::Const;
+  proto.imm = bits;
+  return result(insert_first(BlockId{0}, proto, {}, {&type, 1}));
+}
+
 void Function::set_operands(InstId i, std::span<const ValueId> operands) {
   Inst& inst = insts_[i.index];
   if (operands.size() > inst.num_operands) {

@@ -148,6 +148,13 @@ public:
   /// make() and append to `block`.
   InstId append(BlockId block, const Inst& proto, std::span<const ValueId> operands,
                 std::span<const Type> results);
+  /// make() and put before what ends `block`, or to its start.
+  InstId insert_before_end(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                           std::span<const Type> results);
+  InstId insert_first(BlockId block, const Inst& proto, std::span<const ValueId> operands,
+                      std::span<const Type> results);
+  /// A Const at the start of the entry.
+  ValueId entry_constant(Type type, u64 bits);
   /// Replaces the operands (any number) of an instruction.
   void set_operands(InstId i, std::span<const ValueId> operands);
   /// Makes a pure instruction with one result a Const.

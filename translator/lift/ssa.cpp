@@ -5,11 +5,10 @@
 namespace lanewise::lift {
 
 ir::InstId append_to_entry(ir::Function& f, const ir::Inst& proto, std::span<const Type> results) {
-  const ir::InstId i = f.append(BlockId{0}, proto, {}, results);
-  auto& insts = f.blocks[0].insts;
-  if (insts.size() > 1 && ir::info(f[insts[insts.size() - 2]].op).is(ir::kEndsBlock))
-    std::swap(insts[insts.size() - 2], insts[insts.size() - 1]);
-  return i;
+  const auto& insts = f.blocks[0].insts;
+  const bool has_end = !insts.empty() && ir::info(f[insts.back()].op).is(ir::kEndsBlock);
+  return has_end ? f.insert_before_end(BlockId{0}, proto, {}, results)
+                 : f.append(BlockId{0}, proto, {}, results);
 }
 
 void Ssa::add_block(BlockId b, BlockId only_predecessor) {

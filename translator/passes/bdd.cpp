@@ -100,9 +100,9 @@ bool Bdd::is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
   return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
 }
 
-bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t max_nodes, std::size_t max_vars) const {
+bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t max_vars) const {
   vars.clear();
-  if (!is_simple(f, max_nodes, max_vars)) return false;
+  if (!is_simple(f, kMaxSize, max_vars)) return false;
   const Shape& s = shapes_[f];
   vars.assign(support_.begin() + s.first_var, support_.begin() + s.first_var + s.num_vars);
   return true;

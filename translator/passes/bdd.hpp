@@ -44,8 +44,9 @@ public:
   static constexpr std::size_t kMaxSize = 256, kMaxSupport = 24;
   /// f has at most `max_nodes` nodes and depends on at most `max_vars` variables.
   [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const;
-  /// The variables `f` depends on, ascending, if it is that simple; else false, and none.
-  bool support(Node f, std::vector<u32>& vars, std::size_t max_nodes, std::size_t max_vars) const;
+  /// The variables `f` depends on, ascending, if there are no more than `max_vars` and `f` is not too large;
+  /// else false, and none.
+  bool support(Node f, std::vector<u32>& vars, std::size_t max_vars = kMaxSupport) const;
   /// f with function `to(v)` in place of each variable v; where that is kDropped, f is true if it is for
   /// either value of the variable.
   static constexpr Node kDropped = ~0u;

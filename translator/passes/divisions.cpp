@@ -259,7 +259,7 @@ private:
     b.jump(next, {f_.result(copied)});
     b.set_block(block_);
     b.branch(any, exact, next, {}, {quotient});
-    f_[f_.terminator(block_)].imm = phases::kGangDecided | u64{next.index} << phases::kJoinShift;
+    f_[f_.terminator(block_)].imm = phases::gang_decided(next);
     return next;
   }
 

@@ -82,20 +82,13 @@ private:
     Inst proto;
     proto.op = op;
     proto.pc = f_[f_.terminator(b)].pc;
-    const InstId i = f_.append(b, proto, {operands.begin(), operands.size()}, {&type, 1});
-    auto& insts = f_[b].insts;
-    std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
-    return f_.result(i);
+    return f_.result(f_.insert_before_end(b, proto, {operands.begin(), operands.size()}, {&type, 1}));
   }
   ValueId at_start(BlockId b, Op op, Type type, std::initializer_list<ValueId> operands) {
     Inst proto;
     proto.op = op;
     proto.pc = f_[b].pc;
-    const InstId i = f_.append(b, proto, {operands.begin(), operands.size()}, {&type, 1});
-    auto& insts = f_[b].insts;
-    insts.pop_back();
-    insts.insert(insts.begin(), i);
-    return f_.result(i);
+    return f_.result(f_.insert_first(b, proto, {operands.begin(), operands.size()}, {&type, 1}));
   }
   /// Calls make_arg(pred, args) for each edge into `b` and appends what it returns to the edge's arguments.
   template <class F>

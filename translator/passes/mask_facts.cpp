@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kMaxNodes = 64, kMaxVariables = 12; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
-constexpr std::size_t kMaxQuestion = Bdd::kMaxSupport; ///< variables of a question
 
 bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
 
@@ -25,8 +24,7 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
     if (cfg_.preds[b.index].size() != 1) continue;
     const BlockId p = cfg_.preds[b.index][0];
     const Node way = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
-    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], Bdd::kMaxSize, kMaxVariables))
-      continue;
+    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], kMaxVariables)) continue;
     way_in_[b.index] = way;
   }
   clauses_.resize(variables_.size());
@@ -168,7 +166,7 @@ bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (!is_new && (!answer.is_empty || (answer.drops == drops_ && answer.asker == asking_)))
     return answer.is_empty;
   std::vector<u32>& vars = vars_;
-  const bool fits = bdd_.support(n, vars, Bdd::kMaxSize, kMaxQuestion);
+  const bool fits = bdd_.support(n, vars);
   answer.is_empty = fits && possible_samples(bdd_.samples(n), vars, at) == 0 &&
                     bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse && !bdd_.overflowed();
   answer.drops = drops_;
@@ -267,7 +265,7 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   if (n <= Bdd::kTrue) return n;
   const BlockId to = edge.block;
   std::vector<u32> vars;
-  if (!bdd_.support(n, vars, Bdd::kMaxSize, kMaxQuestion)) return Bdd::kTrue;
+  if (!bdd_.support(n, vars)) return Bdd::kTrue;
   const auto is_argument = [&](u32 v) {
     return is_plain_parameter(v) && f_.def_block(variables_[v].a) == to;
   };
@@ -275,7 +273,7 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   for (std::size_t k = 0, count = vars.size(); k < count; ++k) {
     if (is_argument(vars[k]) || is_from_above(vars[k], to)) continue;
     for (const u32 x : earlier_partners_[vars[k]])
-      if (vars.size() < kMaxQuestion && (is_argument(x) || is_from_above(x, to)) &&
+      if (vars.size() < Bdd::kMaxSupport && (is_argument(x) || is_from_above(x, to)) &&
           std::find(vars.begin(), vars.end(), x) == vars.end())
         vars.push_back(x);
   }
@@ -358,7 +356,7 @@ std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
     for (const Successor& s : f_[from].successors)
       for (std::size_t a = 0; s.block == b && a < s.args.size(); ++a) {
         if (!is_condition(f_.type(s.args[a]))) continue;
-        bdd_.support(lanes(s.args[a]), vars, Bdd::kMaxSize, kMaxVariables);
+        bdd_.support(lanes(s.args[a]), vars, kMaxVariables);
         for (const u32 v : vars)
           if (context.size() < kMaxContext && is_from_above(v, b) &&
               std::find(context.begin(), context.end(), v) == context.end())
@@ -412,7 +410,7 @@ u64 MaskFacts::possible_samples(const WayIn& way, Node x, Node y) const {
   std::vector<u32>&vars = vars_, &more = more_vars_;
   vars.clear();
   for (const Node n : {x, y, way.condition}) {
-    if (!bdd_.support(n, more, Bdd::kMaxSize, kMaxQuestion)) return 0;
+    if (!bdd_.support(n, more)) return 0;
     vars.insert(vars.end(), more.begin(), more.end());
   }
   std::sort(vars.begin(), vars.end());

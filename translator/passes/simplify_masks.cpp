@@ -62,7 +62,7 @@ private:
     for (const BlockId b : demand_.cfg().rpo) {
       for (const ValueId p : f_[b].params) {
         if (f_.type(p) != Type::Mask || demand_.of(p) != Bdd::kFalse) continue;
-        if (!none.valid()) none = no_lanes();
+        if (!none.valid()) none = f_.entry_constant(Type::Mask, 0);
         map[p.index] = none;
       }
       for (const InstId i : f_[b].insts) {
@@ -72,17 +72,6 @@ private:
       }
     }
     f_.replace_values(map);
-  }
-  /// An empty mask at the entry.
-  ValueId no_lanes() {
-    Inst proto;
-    proto.op = Op::Const;
-    const Type t = Type::Mask;
-    const InstId i = f_.make(proto, {}, {&t, 1});
-    auto& entry = f_.blocks[0].insts;
-    f_[i].block = BlockId{0};
-    entry.insert(entry.begin(), i);
-    return f_.result(i);
   }
 };
 
@@ -164,10 +153,7 @@ private:
   ValueId zero(Type t, BlockId b) {
     Inst proto;
     proto.op = Op::Const;
-    const InstId i = f_.append(b, proto, {}, {&t, 1});
-    auto& insts = f_[b].insts;
-    std::swap(insts[insts.size() - 1], insts[insts.size() - 2]);
-    return f_.result(i);
+    return f_.result(f_.insert_before_end(b, proto, {}, {&t, 1}));
   }
 };
 

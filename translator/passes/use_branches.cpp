@@ -86,10 +86,7 @@ private:
     proto.op = Op::Const;
     proto.imm = value ? 1 : 0;
     const Type t = Type::U1;
-    const InstId i = f_.append(b, proto, {}, {&t, 1});
-    auto& insts = f_[b].insts;
-    std::swap(insts[insts.size() - 1], insts[insts.size() - 2]); // The branch stays last.
-    return f_.result(i);
+    return f_.result(f_.insert_before_end(b, proto, {}, {&t, 1}));
   }
 };
 

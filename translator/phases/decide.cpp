@@ -88,8 +88,7 @@ public:
       }
     }
     for (const BlockId b : candidates)
-      if (decided_[b.index])
-        f_[f_.terminator(b)].imm = kGangDecided | u64{joins[b.index].index} << kJoinShift;
+      if (decided_[b.index]) f_[f_.terminator(b)].imm = gang_decided(joins[b.index]);
   }
 
 private:
@@ -296,9 +295,7 @@ void own_any_lanes(Function& f) {
     Inst proto = f[any];
     proto.pc = f[branch].pc;
     const Type t = Type::U1;
-    const InstId copy = f.append(b, proto, {&mask, 1}, {&t, 1});
-    auto& list = f[b].insts;
-    std::swap(list[list.size() - 1], list[list.size() - 2]);
+    const InstId copy = f.insert_before_end(b, proto, {&mask, 1}, {&t, 1});
     f.operands(branch)[0] = f.result(copy);
     if (--uses[c.index] == 0) { // Left where it is, it would look across gangs.
       auto& old = f[f[any].block].insts;

@@ -15,6 +15,10 @@ void decide_branches(ir::Function& f, std::vector<Reason>* reasons);
 /// kJoinShift on the block where gangs that went different ways agree again.
 inline constexpr u64 kGangDecided = 1;
 inline constexpr unsigned kJoinShift = 8;
+constexpr u64 gang_decided(ir::BlockId join) { return kGangDecided | u64{join.index} << kJoinShift; }
+inline ir::BlockId join_of(const ir::Inst& branch) {
+  return ir::BlockId{static_cast<u32>(branch.imm >> kJoinShift)};
+}
 
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);

@@ -321,7 +321,7 @@ private:
     const Cfg cfg(f_);
     bool any = false;
     for (const BlockId b : cfg.rpo) {
-      const BlockId join{static_cast<u32>(f_[f_.terminator(b)].imm >> kJoinShift)};
+      const BlockId join = join_of(f_[f_.terminator(b)]);
       if (!is_gang_decided(f_, b) || region_in_phase(b, join)) continue;
       f_[f_.terminator(b)].imm = 0;
       revoked_.push_back({b, "branch at wave level: what it guards does not fit into one phase"});

@@ -135,7 +135,7 @@ private:
     const BlockId copy = copy_loop(mask);
     const ValueId missing = append(choice, Op::Not, Type::Mask, {mask}, 0);
     const ValueId some_missing = append(choice, Op::AnyLane, Type::U1, {missing}, 0);
-    append(choice, Op::Branch, Type::None, {some_missing}, kGangDecided | (u64{exit_.index} << kJoinShift));
+    append(choice, Op::Branch, Type::None, {some_missing}, gang_decided(exit_));
     f_[choice].successors = {{header, params}, {copy, params}};
   }
 
@@ -178,7 +178,7 @@ private:
       }
       f_[to].successors = f_[b].successors;
     }
-    value[mask.index] = all_lanes();
+    value[mask.index] = f_.entry_constant(Type::Mask, ~u64{0});
     const auto rename = [&](ValueId& v) {
       if (const auto it = value.find(v.index); it != value.end()) v = it->second;
     };
@@ -192,24 +192,10 @@ private:
         s.block = renamed(s.block);
         std::ranges::for_each(s.args, rename);
       }
-      if (Inst& end = f_[f_.terminator(to)]; end.op == Op::Branch && (end.imm & kGangDecided) != 0) {
-        const BlockId join{static_cast<u32>(end.imm >> kJoinShift)};
-        end.imm = kGangDecided | (u64{renamed(join).index} << kJoinShift);
-      }
+      if (Inst& end = f_[f_.terminator(to)]; end.op == Op::Branch && (end.imm & kGangDecided) != 0)
+        end.imm = gang_decided(renamed(join_of(end)));
     }
     return block[blocks_->front().index];
-  }
-
-  ValueId all_lanes() {
-    Inst proto;
-    proto.op = Op::Const;
-    proto.imm = ~u64{0};
-    const Type t = Type::Mask;
-    const InstId i = f_.make(proto, {}, {&t, 1});
-    auto& entry = f_.blocks[0].insts;
-    f_[i].block = BlockId{0};
-    entry.insert(entry.begin(), i);
-    return f_.result(i);
   }
 
   ValueId append(BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {
