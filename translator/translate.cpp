@@ -121,6 +121,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("unmask_accesses", passes::unmask_accesses)
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)

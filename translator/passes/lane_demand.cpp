@@ -161,11 +161,11 @@ void LaneDemand::visit(InstId i) {
   // Work on a value nobody looks at asks for nothing; what must happen anyway asks for all.
   const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
   for (unsigned n = 0; n < x.size(); ++n)
-    need(x[n], op.reads_whole(n) || !elementwise || is_uniform_result(inst) ? Bdd::kTrue : demand);
+    need(x[n], op.reads_whole(n) || !elementwise || is_scalar_result(inst) ? Bdd::kTrue : demand);
 }
 
-bool LaneDemand::is_uniform_result(const Inst& inst) const {
-  return inst.num_results != 0 && is_uniform(f_.type(inst.first_result));
+bool LaneDemand::is_scalar_result(const Inst& inst) const {
+  return inst.num_results != 0 && is_scalar(f_.type(inst.first_result));
 }
 
 bool LaneDemand::is_inside(Node demand, ValueId m, BlockId at) const {

@@ -70,7 +70,7 @@ private:
   [[nodiscard]] bool is_comparison(ir::ValueId v) const;
   void visit(ir::BlockId b);
   void visit(ir::InstId i);
-  [[nodiscard]] bool is_uniform_result(const ir::Inst& inst) const;
+  [[nodiscard]] bool is_scalar_result(const ir::Inst& inst) const;
 };
 
 } // namespace lanewise::passes

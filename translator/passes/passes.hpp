@@ -66,6 +66,9 @@ void find_retry_loops(ir::Function& f);
 /// eliminate_dead_code.
 void shape_addresses(ir::Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes);
 
+/// Drops the masks of accesses that cannot fault, where nobody looks at the other lanes.
+void unmask_accesses(ir::Function& f);
+
 /// Moves what does not change in a loop in front of it, where that takes no more registers.
 void hoist(ir::Function& f);
 

@@ -66,11 +66,17 @@ private:
     }
   }
 
+  /// Cannot fault in any lane (passes/unmask_accesses.cpp).
+  static bool is_harmless_load(const Inst& inst) {
+    return inst.op == Op::Load && inst.mem.form == AddressForm::Row && inst.mem.in_range;
+  }
+
   /// Nothing that can be noticed comes from the idle lanes of the operands.
   bool is_blind(InstId i) const {
     const Inst& inst = f_[i];
     const auto x = f_.operands(i);
-    if (info(inst.op).is(kMemory)) return inst.mem.space == Space::Registers || is_within(x.back());
+    if (info(inst.op).is(kMemory))
+      return inst.mem.space == Space::Registers || is_within(x.back()) || is_harmless_load(inst);
     if (inst.op == Op::ReadLane) {
       u64 lane = 0;
       return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
