@@ -73,13 +73,18 @@ private:
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source,
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
+  const auto remove_dead_stores = [&](ir::Function& g) {
+    passes::remove_dead_stores(g, source.private_bytes_per_lane);
+  };
   passes.run("lift", [](ir::Function&) {})
       .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("remove_register_stores", passes::remove_register_stores)
-      .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
+      .run("promote_private_memory",
+           [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
+      .run("remove_dead_stores", remove_dead_stores)
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_pairs", passes::join_pairs)
       .run("scalarize_lanes", passes::scalarize_lanes)
       .run("fold", passes::fold)
@@ -104,7 +109,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("remove_register_stores", passes::remove_register_stores) // now few are loaded again
+      .run("remove_dead_stores", remove_dead_stores) // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)

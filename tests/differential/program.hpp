@@ -52,6 +52,8 @@ struct Program {
   u32 mode = 0;
   u32 format = kPlainFormat; ///< last word of the buffer with a stride
   u64 seed = 0;
+  /// Private memory is also accessed at constant addresses: nobody can tell what is in it in the end.
+  bool private_values = false;
   std::vector<Line> lines;
   std::vector<WaveState> waves{1};
   std::vector<u8> data = std::vector<u8>(kDataBytes), lds = std::vector<u8>(kLdsBytes);

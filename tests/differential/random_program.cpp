@@ -375,6 +375,7 @@ Program random_program(Target target, u64 seed) {
     if (random.one_in(2)) wave.exec = ~u64{0};
   }
   randomize_memory(program, random);
+  program.private_values = target >= Target::gfx900 && random.one_in(2);
   Writer(program, random).body();
   return program;
 }

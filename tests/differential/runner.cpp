@@ -156,7 +156,7 @@ void differences(const std::vector<u8>& a, const std::vector<u8>& b, Name name, 
   if (shown > 8) text += fmt::format("  ... {} dwords in all\n", shown);
 }
 
-std::string compare(const Outcome& expected, const Outcome& got, const char* engine) {
+std::string compare(const Program& program, const Outcome& expected, const Outcome& got, const char* engine) {
   std::string text;
   for (u32 wave = 0; wave < expected.stops.size(); ++wave)
     if (expected.stops[wave] != got.stops[wave])
@@ -165,8 +165,9 @@ std::string compare(const Outcome& expected, const Outcome& got, const char* eng
   differences(expected.arena, got.arena, place, text);
   differences(
       expected.lds, got.lds, [](u32 at) { return fmt::format("lds[{:#x}]", at); }, text);
-  differences(
-      expected.scratch, got.scratch, [](u32 at) { return fmt::format("scratch[{:#x}]", at); }, text);
+  if (!program.private_values)
+    differences(
+        expected.scratch, got.scratch, [](u32 at) { return fmt::format("scratch[{:#x}]", at); }, text);
   return text.empty() ? text : fmt::format("{}:\n{}", engine, text);
 }
 
@@ -237,7 +238,7 @@ std::string disagreement(const Program& program, bool* unsupported) {
       if (unsupported != nullptr) *unsupported = true;
       return {};
     }
-    text += engine ? compare(expected, run(program, **engine), name)
+    text += engine ? compare(program, expected, run(program, **engine), name)
                    : fmt::format("{}: {}\n", name, engine.error().message);
   }
   return text;

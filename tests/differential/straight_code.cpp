@@ -157,7 +157,8 @@ void StraightCode::atomic(bool local, unsigned offset) {
 
 /// The data again, by addresses; and each lane's scratch.
 void StraightCode::flat() {
-  if (t_ >= Target::gfx900 && r_.one_in(3)) {
+  if (p_.private_values && !r_.one_in(4)) return private_value();
+  if (t_ >= Target::gfx900 && r_.one_in(p_.private_values ? 16 : 3)) {
     const unsigned offset = 4 * r_.below(8);
     if (r_.one_in(2))
       put("scratch_store_dword v20, v{}, off offset:{}", v(), offset);
@@ -182,6 +183,28 @@ void StraightCode::flat() {
   case 1: return put("flat_load_dword v{}, v[18:19]", v());
   default: put("flat_atomic_add v{}, v[18:19], v{} glc", v(), v()); break;
   }
+}
+
+/// A variable in private memory, as code that is not optimised has them.
+void StraightCode::private_value() {
+  static constexpr const char* kLoads[] = {"dword",     "dword",        "dword",  "dwordx2",
+                                           "dwordx4",   "ubyte",        "sbyte",  "ushort",
+                                           "short_d16", "short_d16_hi", "sshort", "ubyte_d16"};
+  static constexpr const char* kStores[] = {"dword",   "dword", "dword", "dwordx2",
+                                            "dwordx4", "byte",  "short", "short_d16_hi"};
+  const bool is_load = r_.one_in(2);
+  const std::string_view width = is_load ? r_.element(kLoads) : r_.element(kStores);
+  const unsigned dwords = width == "dwordx4" ? 4 : width == "dwordx2" ? 2 : 1;
+  const unsigned bytes = width.find("dword") == 0 ? 4 : width.find("byte") <= 1 ? 1 : 2;
+  const unsigned first = v() & ~(dwords - 1);
+  const std::string data =
+      dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + dwords - 1);
+  const unsigned offset = r_.below(12 * 4) & ~(bytes - 1);
+  put("s_movk_i32 s39, {}", 4 * r_.below(3));
+  if (is_load)
+    put("scratch_load_{} {}, off, s39 offset:{}", width, data, offset);
+  else
+    put("scratch_store_{} off, {}, s39 offset:{}", width, data, offset);
 }
 
 /// Registers indexed at run time: reads anywhere, writes among the registers of values.

@@ -442,6 +442,11 @@ void Cfg::jump_indirect(ValueId target) {
   const BlockId back = block_at(sites[0].return_address, sites[0].caller), no = continuation();
   l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, sites[0].return_address), back, no);
   enter(no);
+  if (plan_.assume_returns) {
+    l_->b.raw().bad_jump(target);
+    assumed_returns_.push_back(f_.terminator(no));
+    return;
+  }
   const std::vector<u64> callees = contexts_[context_].addresses;
   for (const u64 callee : callees) { // a tail call
     const BlockId to = block_at(callee), next = continuation();
@@ -520,17 +525,16 @@ void Cfg::note_address(u64 address) {
 
 std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {
   std::set<u32> pcs;
-  for (const auto& [pc, jump] : assumed_calls_) {
-    const ValueId target = f.operands(jump)[0];
-    if (f.is_const(target)) continue;
-    const ir::Inst* def = f.def(target);
-    const bool join = def != nullptr && def->op == ir::Op::Join;
-    if (!join || !f.is_const(f.operands(f.def_id(target))[0]) || !f.is_const(f.operands(f.def_id(target))[1]))
-      pcs.insert(pc);
-  }
+  for (const auto& [pc, jump] : assumed_calls_)
+    if (f[jump].block.valid()) pcs.insert(pc);
   for (const LaneCall& call : lane_calls_)
     if (writes_to(call.low) + writes_to(call.high) != call.writes) pcs.insert(call.pc);
   return pcs;
+}
+
+bool Cfg::returns_are_proved(const ir::Function& f) const {
+  return std::none_of(assumed_returns_.begin(), assumed_returns_.end(),
+                      [&](ir::InstId jump) { return f[jump].block.valid(); });
 }
 
 } // namespace lanewise::lift

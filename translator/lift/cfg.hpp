@@ -33,6 +33,7 @@ public:
   /// What earlier attempts have shown.
   struct Plan {
     bool share_functions = false;
+    bool assume_returns = true; ///< inlined functions return to where they were called from, if at all
     /// Pcs of calls whose target is not always the one that the first path to it had.
     std::set<u32> unknown_calls;
     std::map<u64, std::set<u64>> addresses; ///< of functions, by the start of the function that computes them
@@ -63,8 +64,12 @@ public:
   void note_lane_read(unsigned vgpr, unsigned lane, ValueId result);
 
   [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
-  /// Calls lifted for one target that the value may differ from, once the function is complete.
+  /// Calls were lifted for one target, or returns for their call alone: whatever else a register says leads
+  /// to a BadJump, which the complete function, simplified, must not contain any more.
+  [[nodiscard]] bool assumes_anything() const { return !assumed_calls_.empty() || !assumed_returns_.empty(); }
+  /// The calls of which it does.
   [[nodiscard]] std::set<u32> unproved_calls(const ir::Function& f) const;
+  [[nodiscard]] bool returns_are_proved(const ir::Function& f) const;
   /// Function addresses that the code computes, of the functions that call an unknown one.
   [[nodiscard]] std::map<u64, std::set<u64>> addresses_of_callers() const;
 
@@ -168,6 +173,7 @@ private:
   Plan plan_;
   /// Pc, and the BadJump taken if the assumption fails.
   std::vector<std::pair<u32, ir::InstId>> assumed_calls_;
+  std::vector<ir::InstId> assumed_returns_;
   std::map<Lane, std::vector<ValueId>> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;

@@ -124,18 +124,25 @@ Result<Lifted> lift(const translator::KernelSource& source) {
     }
     lifter.ssa.finish();
     out.guest_instructions = cfg.guest_instructions();
+    if (lifter.learn_indices(indices)) continue;
+    lower_buffers(out.function, source);
+    passes::merge_blocks(out.function);
+    if (cfg.assumes_anything()) {
+      passes::fold(out.function);
+      passes::eliminate_dead_code(out.function);
+      passes::promote_private_memory(out.function, source.private_bytes_per_lane);
+    }
     const std::set<u32> wrong = cfg.unproved_calls(out.function);
     const bool learned = learn(plan, cfg.addresses_of_callers());
-    if ((!wrong.empty() || learned) && attempt < kMaxAttempts) {
+    const bool returns = plan.assume_returns && !cfg.returns_are_proved(out.function);
+    if ((!wrong.empty() || learned || returns) && attempt < kMaxAttempts) {
       plan.unknown_calls.insert(wrong.begin(), wrong.end());
+      plan.assume_returns &= !returns;
       indices = {}; // The bounds held for the code found so far.
       ++attempt;
       continue;
     }
-    if (lifter.learn_indices(indices)) continue;
     for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
-    lower_buffers(out.function, source);
-    passes::merge_blocks(out.function);
     return out;
   }
 }

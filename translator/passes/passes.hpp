@@ -34,8 +34,12 @@ void merge_blocks(ir::Function& f);
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
 void scalarize_lanes(ir::Function& f);
 
-/// Drops stores to rows of Space::Registers that no load sees.
-void remove_register_stores(ir::Function& f);
+/// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
+/// `private_bytes` is the size of each lane's private memory.
+void promote_private_memory(ir::Function& f, u32 private_bytes);
+
+/// Drops stores to rows of Space::Registers and to private memory that no load sees.
+void remove_dead_stores(ir::Function& f, u32 private_bytes);
 
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
 /// registers of masks from earlier uses, bits of lanes that have left a loop.

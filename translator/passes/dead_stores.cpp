@@ -1,0 +1,180 @@
+// Stores that nobody sees, to memory that no other wave has: rows of registers indexed at run time, and
+// private memory. Every named write of an indexed register stores its row; most of these stores are
+// overwritten before an indexed read. Of what promote_private_memory has left, many stores are only there for
+// accesses that have gone meanwhile.
+//
+// Backward over the blocks: per place, the lanes that a later load may read - none, those of one mask, or
+// all. A store kills what lies inside its mask. Only masks defined outside all loops are named: those mean
+// the same at any time.
+#include "translator/passes/mask_facts.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/private_access.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr u32 kNone = 0xffff'fffeu, kAll = 0xffff'fffdu;
+constexpr u32 kRows = 256;
+
+/// Per place the lanes that are looked at. Rows of registers come first, then dwords of private memory.
+using Seen = std::vector<u32>;
+
+/// What an access does to places.
+struct Access {
+  u32 first = 0, count = 0;
+  bool exact = false; ///< all of these places are accessed, wholly
+  bool reads = false;
+  bool removable = false; ///< a store to these places and nowhere else
+};
+
+class DeadStores {
+public:
+  DeadStores(Function& f, u32 private_bytes) : f_(f), private_(f, private_bytes) {}
+
+  void run() {
+    if (!find_places()) return;
+    cfg_.emplace(f_);
+    dom_.emplace(f_, *cfg_);
+    loops_.emplace(f_, *cfg_, *dom_);
+    facts_.emplace(f_, *cfg_, *dom_);
+    live_in_.assign(f_.num_blocks(), Seen(places(), kNone));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto b = cfg_->rpo.rbegin(); b != cfg_->rpo.rend(); ++b) {
+        Seen seen = live_out(*b);
+        const auto& insts = f_[*b].insts;
+        for (auto i = insts.rbegin(); i != insts.rend(); ++i) step(*i, seen);
+        if (seen == live_in_[b->index]) continue;
+        live_in_[b->index] = std::move(seen);
+        changed = true;
+      }
+    }
+    for (const BlockId b : cfg_->rpo) sweep(b);
+  }
+
+private:
+  static constexpr u64 kMaxPlacesTimesBlocks = 1 << 22;
+
+  Function& f_;
+  const PrivateAccesses private_;
+  std::optional<Cfg> cfg_; ///< and the others: made when there is something to remove
+  std::optional<Dominators> dom_;
+  std::optional<Loops> loops_;
+  std::optional<MaskFacts> facts_;
+  std::vector<u32> dwords_; ///< of private memory that stores go to, ascending
+  std::vector<Seen> live_in_;
+
+  [[nodiscard]] std::size_t places() const { return kRows + dwords_.size(); }
+
+  static bool is_row_access(const Inst& inst) {
+    return (inst.op == Op::Load || inst.op == Op::Store) && inst.mem.space == Space::Registers;
+  }
+
+  /// False if there is no store that could be dead.
+  bool find_places() {
+    bool rows = false;
+    for (const Block& block : f_.blocks) {
+      for (const InstId i : block.insts) {
+        rows |= is_row_access(f_[i]);
+        if (f_[i].op != Op::Store || !private_.is_private(f_[i])) continue;
+        const PrivateBytes bytes = private_.bytes(i);
+        for (u64 d = bytes.first / 4; bytes.exact && d < (bytes.end + 3) / 4; ++d)
+          dwords_.push_back(static_cast<u32>(d));
+      }
+    }
+    std::sort(dwords_.begin(), dwords_.end());
+    dwords_.erase(std::unique(dwords_.begin(), dwords_.end()), dwords_.end());
+    if (dwords_.size() * f_.num_blocks() > kMaxPlacesTimesBlocks) dwords_.clear();
+    return rows || !dwords_.empty();
+  }
+
+  [[nodiscard]] u32 place_of(u64 dword) const {
+    return kRows +
+           static_cast<u32>(std::lower_bound(dwords_.begin(), dwords_.end(), dword) - dwords_.begin());
+  }
+
+  [[nodiscard]] Access access(InstId i) const {
+    const Inst& inst = f_[i];
+    Access a;
+    a.reads = inst.op != Op::Store;
+    if (is_row_access(inst)) {
+      a.first = row_first(inst);
+      a.count = row_count(inst);
+      a.exact = a.count == 1;
+      a.removable = !a.reads;
+    } else if (private_.is_private(inst)) {
+      const PrivateBytes bytes = private_.bytes(i);
+      a.first = place_of(bytes.first / 4);
+      a.count = place_of((bytes.end + 3) / 4) - a.first;
+      a.exact = bytes.exact && inst.mem.bytes >= 4;
+      a.removable = !a.reads && bytes.exact && a.count != 0;
+    }
+    return a;
+  }
+
+  u32 named(ValueId mask) const {
+    u64 bits = 0;
+    if (f_.is_const(mask, &bits)) return bits == 0 ? kNone : kAll;
+    return loops_->innermost[f_.def_block(mask).index] < 0 ? mask.index : kAll;
+  }
+  u32 unite(u32 a, u32 b) const {
+    if (a == b || b == kNone) return a;
+    if (a == kNone) return b;
+    if (a == kAll || b == kAll) return kAll;
+    if (facts_->implies(ValueId{a}, ValueId{b})) return b;
+    return facts_->implies(ValueId{b}, ValueId{a}) ? a : kAll;
+  }
+
+  Seen live_out(BlockId b) const {
+    Seen seen(places(), kNone);
+    for (const Successor& s : f_[b].successors)
+      for (std::size_t p = 0; p < places(); ++p) seen[p] = unite(seen[p], live_in_[s.block.index][p]);
+    return seen;
+  }
+
+  void step(InstId i, Seen& seen) const {
+    const Access a = access(i);
+    if (a.count == 0) return;
+    const ValueId mask = f_.operands(i).back();
+    const u32 lanes = a.reads ? named(mask) : kNone;
+    for (u32 p = a.first; p < a.first + a.count; ++p) {
+      if (a.reads)
+        seen[p] = unite(seen[p], lanes);
+      else if (a.exact && kills(mask, seen[p]))
+        seen[p] = kNone;
+    }
+  }
+  bool kills(ValueId mask, u32 lanes) const {
+    if (f_.is_full(mask)) return true;
+    return lanes != kNone && lanes != kAll && facts_->implies(ValueId{lanes}, mask);
+  }
+
+  void sweep(BlockId b) {
+    Seen seen = live_out(b);
+    auto& insts = f_[b].insts;
+    std::vector<InstId> kept;
+    for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
+      const Access a = access(*i);
+      bool dead = a.removable;
+      for (u32 p = a.first; dead && p < a.first + a.count; ++p) dead = seen[p] == kNone;
+      if (dead)
+        f_[*i].block = BlockId{};
+      else
+        kept.push_back(*i);
+      step(*i, seen);
+    }
+    insts.assign(kept.rbegin(), kept.rend());
+  }
+};
+
+} // namespace
+
+void remove_dead_stores(Function& f, u32 private_bytes) { DeadStores(f, private_bytes).run(); }
+
+} // namespace lanewise::passes

@@ -1,0 +1,37 @@
+// Which bytes of each lane's private memory an access may touch.
+#pragma once
+
+#include "translator/passes/value_limits.hpp"
+
+namespace lanewise::passes {
+
+/// Bytes of private memory.
+struct PrivateBytes {
+  u64 first = 0, end = 0;
+  bool exact = false; ///< the address is a constant, inside and naturally aligned: just these bytes
+};
+
+/// Answers for one function as long as it does not change. Making it turns flat accesses of which the address
+/// is seen to be private into accesses to private memory.
+class PrivateAccesses {
+public:
+  /// `private_bytes` is the size of each lane's private memory.
+  PrivateAccesses(ir::Function& f, u32 private_bytes);
+
+  /// `inst` may access private memory.
+  [[nodiscard]] bool is_private(const ir::Inst& inst) const {
+    if (!ir::info(inst.op).is(ir::kMemory)) return false;
+    return inst.mem.space == ir::Space::Scratch ||
+           (inst.mem.space == ir::Space::Flat && flat_may_be_private_);
+  }
+  /// What `i`, for which is_private() holds, may access.
+  [[nodiscard]] PrivateBytes bytes(ir::InstId i) const;
+
+private:
+  ir::Function& f_;
+  u32 private_bytes_;
+  bool flat_may_be_private_;
+  ValueLimits limits_;
+};
+
+} // namespace lanewise::passes

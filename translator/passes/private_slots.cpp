@@ -1,0 +1,353 @@
+// Private memory at constant addresses becomes values: what does not optimise keeps every variable there.
+//
+// A slot is a dword of private memory that some access names by a constant address. Its value is followed
+// like that of a variable, with block parameters where paths meet. Accesses at addresses that are not known
+// go to memory, which is kept true for them: a store to a slot that such a load may see remains, and behind a
+// store that may hit the slot its value is not known until it has been loaded again.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/private_access.hpp"
+#include "translator/passes/rewriter.hpp"
+
+#include <algorithm>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// A set of slots.
+class SlotSet {
+public:
+  SlotSet() = default;
+  SlotSet(std::size_t slots, bool all) : words_((slots + 63) / 64, all ? ~u64{0} : 0) {}
+  [[nodiscard]] bool operator[](u32 slot) const { return (words_[slot / 64] >> (slot % 64) & 1) != 0; }
+  void set(u32 slot, bool value) {
+    const u64 bit = u64{1} << (slot % 64);
+    words_[slot / 64] = value ? words_[slot / 64] | bit : words_[slot / 64] & ~bit;
+  }
+  void unite(const SlotSet& o) {
+    for (std::size_t n = 0; n < words_.size(); ++n) words_[n] |= o.words_[n];
+  }
+  void intersect(const SlotSet& o) {
+    for (std::size_t n = 0; n < words_.size(); ++n) words_[n] &= o.words_[n];
+  }
+  friend bool operator==(const SlotSet&, const SlotSet&) = default;
+
+private:
+  std::vector<u64> words_;
+};
+
+/// What an instruction does with the slots from `first` on.
+struct Touch {
+  InstId inst;
+  u32 first = 0, count = 0;
+  bool exact = false; ///< the address is constant: the slots, all of them, are what is accessed
+  bool reads = false, writes = false;
+};
+
+class Promotion {
+public:
+  Promotion(Function& f, u32 private_bytes)
+      : f_(f), private_bytes_(private_bytes), cfg_(f), dom_(f, cfg_), rewriter_(f) {}
+
+  /// False if no access is to a constant address.
+  bool run() {
+    if (!find_touches()) return false;
+    find_live();
+    find_available();
+    place_parameters();
+    rename();
+    std::vector<ValueId> map(f_.num_values());
+    for (const auto& [old, now] : replaced_) map[old.index] = now;
+    f_.replace_values(map);
+    return true;
+  }
+
+  /// Accesses at addresses that are not known.
+  [[nodiscard]] u32 others() const { return others_; }
+
+private:
+  static constexpr u64 kMaxSlotsTimesBlocks = 1 << 24; ///< keeps the sets small
+
+  Function& f_;
+  const u32 private_bytes_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  Rewriter rewriter_;
+  std::vector<u32> dwords_;                 ///< per slot, ascending: its place in private memory
+  std::vector<std::vector<Touch>> touches_; ///< per block, in order
+  u32 others_ = 0;                          ///< accesses at addresses that are not known
+  SlotSet in_memory_;                       ///< other accesses may go there: what is stored must remain
+  std::vector<SlotSet> live_in_, available_in_;
+  std::vector<std::vector<u32>> parameters_; ///< per block: the slots of the parameters that were added
+  std::vector<std::vector<ValueId>> at_end_; ///< per block and slot: its value, invalid if it is in memory
+  std::vector<std::pair<ValueId, ValueId>> replaced_;
+
+  // ---- which accesses there are
+
+  bool find_touches() {
+    const PrivateAccesses all(f_, private_bytes_);
+    std::vector<std::pair<InstId, PrivateBytes>> accesses;
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts)
+        if (all.is_private(f_[i])) accesses.emplace_back(i, all.bytes(i));
+    for (const auto& [i, range] : accesses)
+      for (u64 d = range.first / 4; range.exact && d < (range.end + 3) / 4; ++d)
+        dwords_.push_back(static_cast<u32>(d));
+    std::sort(dwords_.begin(), dwords_.end());
+    dwords_.erase(std::unique(dwords_.begin(), dwords_.end()), dwords_.end());
+    others_ = static_cast<u32>(
+        std::count_if(accesses.begin(), accesses.end(), [](const auto& a) { return !a.second.exact; }));
+    if (dwords_.empty() || dwords_.size() * f_.num_blocks() > kMaxSlotsTimesBlocks) return false;
+    touches_.resize(f_.num_blocks());
+    in_memory_ = SlotSet(dwords_.size(), false);
+    for (const auto& [i, range] : accesses) add_touch(i, range);
+    return true;
+  }
+
+  void add_touch(InstId i, const PrivateBytes& range) {
+    const auto slot = [&](u64 dword) {
+      return static_cast<u32>(std::lower_bound(dwords_.begin(), dwords_.end(), dword) - dwords_.begin());
+    };
+    Touch t;
+    t.inst = i;
+    t.exact = range.exact;
+    t.first = slot(range.first / 4);
+    t.count = slot((range.end + 3) / 4) - t.first;
+    t.reads = f_[i].op != Op::Store;
+    t.writes = f_[i].op != Op::Load;
+    touches_[f_[i].block.index].push_back(t);
+    for (u32 s = t.first; !t.exact && s < t.first + t.count; ++s) in_memory_.set(s, true);
+  }
+
+  // ---- where values are wanted, and where they are known
+
+  /// The store leaves nothing of what was in its slots.
+  [[nodiscard]] bool overwrites(const Touch& t) const {
+    return t.writes && (!t.exact || (f_[t.inst].mem.bytes >= 4 && f_.is_full(f_.operands(t.inst).back())));
+  }
+
+  void find_live() {
+    live_in_.assign(f_.num_blocks(), SlotSet(dwords_.size(), false));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) {
+        SlotSet live(dwords_.size(), false);
+        for (const Successor& s : f_[*b].successors) live.unite(live_in_[s.block.index]);
+        const auto& touches = touches_[b->index];
+        for (auto t = touches.rbegin(); t != touches.rend(); ++t)
+          for (u32 s = t->first; s < t->first + t->count; ++s)
+            if (t->exact || t->writes) live.set(s, !overwrites(*t));
+        if (live == live_in_[b->index]) continue;
+        live_in_[b->index] = std::move(live);
+        changed = true;
+      }
+    }
+  }
+
+  void find_available() {
+    available_in_.assign(f_.num_blocks(), SlotSet(dwords_.size(), true));
+    // Nobody has said what is in private memory at the start. Where all accesses are known it is 0.
+    for (u32 s = 0; s < dwords_.size(); ++s) available_in_[0].set(s, !in_memory_[s]);
+    std::vector<SlotSet> out = available_in_;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : cfg_.rpo) {
+        SlotSet& in = available_in_[b.index];
+        for (const BlockId p : cfg_.preds[b.index]) in.intersect(out[p.index]);
+        SlotSet now = in;
+        for (const Touch& t : touches_[b.index])
+          for (u32 s = t.first; s < t.first + t.count; ++s)
+            if (t.exact || t.writes) now.set(s, t.exact);
+        if (now == out[b.index]) continue;
+        out[b.index] = std::move(now);
+        changed = true;
+      }
+    }
+  }
+
+  /// Parameters for slots at the iterated dominance frontiers of what changes what is known of them.
+  void place_parameters() {
+    std::vector<std::vector<BlockId>> frontier(f_.num_blocks());
+    for (const BlockId b : cfg_.rpo) {
+      if (cfg_.preds[b.index].size() < 2) continue;
+      for (BlockId p : cfg_.preds[b.index])
+        for (; p.valid() && p != dom_.idom[b.index]; p = dom_.idom[p.index])
+          if (frontier[p.index].empty() || frontier[p.index].back() != b) frontier[p.index].push_back(b);
+    }
+    std::vector<std::vector<BlockId>> changes(dwords_.size());
+    for (const BlockId b : cfg_.rpo)
+      for (const Touch& t : touches_[b.index])
+        for (u32 s = t.first; s < t.first + t.count; ++s)
+          if ((t.writes || (t.exact && !available_in_[b.index][s])) &&
+              (changes[s].empty() || changes[s].back() != b))
+            changes[s].push_back(b);
+    parameters_.resize(f_.num_blocks());
+    for (u32 s = 0; s < dwords_.size(); ++s) {
+      std::vector<BlockId>& work = changes[s];
+      while (!work.empty()) {
+        const BlockId from = work.back();
+        work.pop_back();
+        for (const BlockId b : frontier[from.index]) {
+          auto& slots = parameters_[b.index];
+          if (!live_in_[b.index][s] || !available_in_[b.index][s]) continue;
+          if (!slots.empty() && slots.back() == s) continue;
+          slots.push_back(s);
+          work.push_back(b);
+        }
+      }
+    }
+  }
+
+  // ---- the change itself
+
+  std::vector<InstId>* out_ = nullptr;
+  std::vector<ValueId> now_; ///< per slot
+
+  void rename() {
+    at_end_.resize(f_.num_blocks());
+    std::vector<u32> first_parameter(f_.num_blocks());
+    for (const BlockId b : cfg_.rpo) {
+      first_parameter[b.index] = static_cast<u32>(f_[b].params.size());
+      for (std::size_t n = 0; n < parameters_[b.index].size(); ++n) f_.add_param(b, Type::V32);
+    }
+    for (const BlockId b : cfg_.rpo) { // Dominators come first.
+      enter(b, first_parameter[b.index]);
+      if (!touches_[b.index].empty()) rewrite(b);
+      for (Successor& successor : f_[b].successors)
+        for (const u32 s : parameters_[successor.block.index]) successor.args.push_back(now_[s]);
+      at_end_[b.index] = now_;
+    }
+  }
+
+  void enter(BlockId b, u32 first_parameter) {
+    if (b.index == 0) {
+      const ValueId zero = f_.entry_constant(Type::V32, 0);
+      now_.assign(dwords_.size(), zero);
+    } else {
+      now_ = at_end_[dom_.idom[b.index].index];
+    }
+    for (u32 s = 0; s < dwords_.size(); ++s)
+      if (!available_in_[b.index][s]) now_[s] = ValueId{};
+    for (const u32 s : parameters_[b.index]) now_[s] = f_[b].params[first_parameter++];
+  }
+
+  void rewrite(BlockId b) {
+    std::vector<InstId> old;
+    old.swap(f_[b].insts);
+    std::vector<InstId> now;
+    now.reserve(old.size());
+    auto touch = touches_[b.index].begin();
+    for (const InstId i : old) {
+      if (touch == touches_[b.index].end() || touch->inst != i) {
+        now.push_back(i);
+        continue;
+      }
+      const Touch& t = *touch++;
+      rewriter_.begin(i, now);
+      out_ = &now;
+      bool kept = true;
+      if (t.exact && t.reads) {
+        load(t);
+        kept = false;
+      } else if (t.exact) {
+        kept = store(t);
+      } else if (t.writes) {
+        for (u32 s = t.first; s < t.first + t.count; ++s) now_[s] = ValueId{};
+      }
+      if (kept)
+        now.push_back(i);
+      else
+        f_[i].block = BlockId{};
+    }
+    f_[b].insts = std::move(now);
+  }
+
+  /// The value of a slot in all lanes; loaded if it is not known.
+  ValueId value(InstId at, u32 slot) {
+    if (now_[slot].valid()) return now_[slot];
+    Inst proto;
+    proto.op = Op::Load;
+    proto.pc = f_[at].pc;
+    proto.mem.space = Space::Scratch;
+    const Type type = Type::V32;
+    const ValueId operands[] = {rewriter_.v32(4 * dwords_[slot]), rewriter_.constant(Type::Mask, ~u64{0})};
+    const InstId load = f_.make(proto, operands, {&type, 1});
+    f_[load].block = f_[at].block;
+    out_->push_back(load);
+    return now_[slot] = f_.result(load);
+  }
+
+  /// Where in its slot a byte or word begins.
+  [[nodiscard]] unsigned bit_offset(InstId i) const {
+    const u64 address = f_.def(f_.operands(i)[0])->imm; // a constant
+    return static_cast<unsigned>((address + f_[i].imm) % 4 * 8);
+  }
+
+  void load(const Touch& t) {
+    const MemAttr mem = f_[t.inst].mem;
+    const ValueId lanes = f_.operands(t.inst).back();
+    for (u32 n = 0; n < t.count; ++n) {
+      ValueId v = value(t.inst, t.first + n);
+      if (mem.bytes < 4) {
+        const unsigned bits = 8u * mem.bytes, offset = bit_offset(t.inst);
+        v = rewriter_.shl(v, 32 - bits - offset);
+        v = mem.sign_extend ? rewriter_.ashr(v, 32 - bits) : rewriter_.lshr(v, 32 - bits);
+      }
+      if (!f_.is_full(lanes)) v = rewriter_.select(lanes, v, rewriter_.v32(0));
+      replaced_.emplace_back(f_.result(t.inst, n), v);
+    }
+  }
+
+  /// Returns whether the store must remain.
+  bool store(const Touch& t) {
+    const MemAttr mem = f_[t.inst].mem;
+    const ValueId lanes = f_.operands(t.inst).back();
+    bool remains = false;
+    for (u32 n = 0; n < t.count; ++n) {
+      const u32 slot = t.first + n;
+      remains |= in_memory_[slot];
+      ValueId v = f_.operands(t.inst)[1 + n];
+      if (mem.bytes < 4) {
+        const unsigned bits = 8u * mem.bytes, offset = bit_offset(t.inst);
+        const u32 mask = ((1u << bits) - 1) << offset;
+        v = rewriter_.same(Op::Or, rewriter_.and_(value(t.inst, slot), ~mask),
+                           rewriter_.and_(rewriter_.shl(v, offset), mask));
+      }
+      now_[slot] = f_.is_full(lanes) ? v : rewriter_.select(lanes, v, value(t.inst, slot));
+    }
+    return remains;
+  }
+};
+
+} // namespace
+
+void promote_private_memory(Function& f, u32 private_bytes) {
+  // Where a function's frame lies, and where it returns to, is seen only once these have been followed
+  // through lanes of registers that were themselves in private memory meanwhile: hence in turns, call by
+  // call.
+  const auto reachable = [&] {
+    return std::count_if(f.blocks.begin(), f.blocks.end(), [](const Block& b) { return !b.insts.empty(); });
+  };
+  auto blocks = reachable();
+  for (u32 unknown = ~0u;;) {
+    Promotion promotion(f, private_bytes);
+    if (!promotion.run()) return;
+    fold(f);
+    merge_common(f);
+    eliminate_dead_code(f);
+    if (promotion.others() == 0) return;
+    scalarize_lanes(f);
+    fold(f);
+    merge_common(f);
+    eliminate_dead_code(f);
+    const auto left = reachable();
+    if (promotion.others() >= unknown && left >= blocks) return;
+    unknown = promotion.others();
+    blocks = left;
+  }
+}
+
+} // namespace lanewise::passes
