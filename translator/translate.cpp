@@ -114,6 +114,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)
       .run("legalize", passes::legalize)
+      .run("unscale_roots", passes::unscale_roots)
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

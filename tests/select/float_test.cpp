@@ -1,5 +1,6 @@
 #include "tests/select/float_reference.hpp"
 #include "tests/select/op_case.hpp"
+#include "translator/passes/passes.hpp"
 
 #include <cfenv>
 #include <cmath>
@@ -225,6 +226,51 @@ TEST(SelectFloat, RootOfScaled) {
           EXPECT_EQ(tables[1][l], std::bit_cast<u32>(std::sqrt(v)))
               << "lane " << l << ", " << std::hex << least;
         }
+      }
+    }
+}
+
+/// What passes::unscale_roots makes of scaled roots gives their bits.
+TEST(SelectFloat, UnscaledRoots) {
+  constexpr u32 kLeast = 0x0d80'0000, kScale = 0x7180'0000; // 2^-100, 2^100
+  std::vector<u64> pool = interesting(FloatKind::F32);
+  pool.insert(pool.end(), {kLeast - 1, kLeast, 0x8d80'0000, 0x8000'0001, 0x0000'0001, 0x0012'3456});
+  pool.resize((pool.size() + 63) / 64 * 64);
+  for (const bool reciprocal : {false, true})
+    for (std::size_t first = 0; first < pool.size(); first += 64) {
+      std::array<std::array<u64, 64>, 3> tables{}; // operands, results as they are and unscaled
+      std::copy_n(pool.begin() + static_cast<std::ptrdiff_t>(first), 64, tables[0].begin());
+      for (const translator::Simd simd : widths()) {
+        for (const u32 result : {1u, 2u}) {
+          LaneProgram p;
+          const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm, bool flush) {
+            const FpAttr fp{.flush_in = flush, .flush_out = flush};
+            return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = fp, .imm = imm},
+                                         {in.begin(), in.size()}, std::span(&t, 1)));
+          };
+          const auto product = [&](ir::ValueId v, u32 factor) {
+            return op(Op::FMul, Type::V32, {v, p.b.v32c(factor)}, 0, false);
+          };
+          const ir::ValueId x = p.operand(0, Type::V32);
+          const ir::ValueId small = op(Op::FCmp, Type::Mask, {x, p.b.v32c(kLeast)}, 1, false);
+          ir::ValueId r = op(Op::FSqrt, Type::V32, {p.b.select(small, product(x, kScale), x)}, 0, true);
+          if (reciprocal) r = op(Op::FDiv, Type::V32, {p.b.v32c(std::bit_cast<u32>(1.0F)), r}, 0, true);
+          p.store(p.b.select(small, product(r, reciprocal ? 0x5880'0000 : 0x2680'0000), r), result);
+          p.b.end_program();
+          if (result == 2) {
+            passes::unscale_roots(p.f);
+            passes::eliminate_dead_code(p.f);
+          }
+          RunInput input;
+          for (const auto& table : tables) {
+            const auto address = reinterpret_cast<u64>(table.data());
+            input.sgprs.push_back(static_cast<u32>(address));
+            input.sgprs.push_back(static_cast<u32>(address >> 32));
+          }
+          run(p.f, trivial_plan(p.f), simd, input);
+        }
+        for (unsigned l = 0; l < 64; ++l)
+          EXPECT_EQ(tables[1][l], tables[2][l]) << std::hex << tables[0][l] << " reciprocal " << reciprocal;
       }
     }
 }

@@ -61,6 +61,9 @@ void replace_divisions(ir::Function& f);
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);
 
+/// Square roots of operands that are scaled where they might be denormal become roots of the operands.
+void unscale_roots(ir::Function& f);
+
 /// Marks compare-and-swaps whose loops each gang may run alone (MemAttr::retry).
 void find_retry_loops(ir::Function& f);
 

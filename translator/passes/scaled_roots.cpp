@@ -1,0 +1,131 @@
+// Roots of scaled operands. v_sqrt_f32 and v_rsq_f32 flush denormals; where MODE keeps them, compilers scale
+// what is small before, and the result after:
+//   select(x < least, root(x * 2^2n) * 2^-n, root(x))     (2^n for reciprocals of roots)
+// which is one root that does not flush. Scaling is exact: x * 2^2n is not denormal, a root never is, and
+// what was scaled changes no significand on its way. Zeros, negative numbers and infinities give the same
+// with and without; a NaN is not less than anything.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr int kDenormalBits = 23;
+
+class RootUnscaler {
+public:
+  explicit RootUnscaler(Function& f) : f_(f), map_(f.num_values()) {}
+
+  void run() {
+    const Cfg cfg(f_);
+    for (const BlockId b : cfg.rpo) {
+      std::vector<InstId> insts;
+      insts.reserve(f_[b].insts.size());
+      for (const InstId i : f_[b].insts) {
+        replace(i, insts);
+        insts.push_back(i);
+      }
+      f_[b].insts = std::move(insts);
+    }
+    map_.resize(f_.num_values());
+    f_.replace_values(map_);
+  }
+
+private:
+  Function& f_;
+  std::vector<ValueId> map_;
+
+  InstId take(ValueId v, Op op) const {
+    const InstId i = f_.def_id(v);
+    return i.valid() && f_[i].op == op && f_[i].fp.kind == FloatKind::F32 ? i : InstId{};
+  }
+  std::optional<float> constant(ValueId v) const {
+    u64 bits = 0;
+    if (!f_.is_const(v, &bits) || f_.type(v) != Type::V32) return {};
+    return std::bit_cast<float>(static_cast<u32>(bits));
+  }
+  static bool keeps_denormals(const Inst& inst) { return !inst.fp.flush_in && !inst.fp.flush_out; }
+
+  /// n if `v` is x * 2^n.
+  std::optional<int> exponent_of_factor(ValueId v, ValueId x) const {
+    const InstId i = take(v, Op::FMul);
+    if (!i.valid() || !keeps_denormals(f_[i])) return {};
+    const auto y = f_.operands(i);
+    const auto factor = constant(y[0] == x ? y[1] : y[0]);
+    if ((y[0] != x && y[1] != x) || !factor) return {};
+    int exponent = 0;
+    if (std::frexp(*factor, &exponent) != 0.5F) return {};
+    return exponent - 1;
+  }
+
+  /// x if `v` is select(mask, x * 2^n, x).
+  std::optional<ValueId> choice(ValueId mask, ValueId v, int& n) const {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || f_[i].op != Op::Select || f_.operands(i)[0] != mask) return {};
+    const auto exponent = exponent_of_factor(f_.operands(i)[1], f_.operands(i)[2]);
+    if (!exponent) return {};
+    n = *exponent;
+    return f_.operands(i)[2];
+  }
+
+  /// `mask` is x < least, where all that is not denormal anyway may be left alone, and `scale` overflows
+  /// nothing.
+  bool is_small(ValueId mask, ValueId x, int scale) const {
+    const InstId i = take(mask, Op::FCmp);
+    if (!i.valid() || !keeps_denormals(f_[i])) return false;
+    const auto y = f_.operands(i);
+    constexpr u64 kLess = 1, kEqual = 2, kGreater = 4;
+    const bool less = (f_[i].imm | kEqual) == (kLess | kEqual) && y[0] == x,
+               greater = (f_[i].imm | kEqual) == (kGreater | kEqual) && y[1] == x;
+    if (!less && !greater) return false;
+    const auto least = constant(less ? y[1] : y[0]);
+    return least && *least >= std::numeric_limits<float>::min() && std::isfinite(std::ldexp(*least, scale));
+  }
+
+  void replace(InstId i, std::vector<InstId>& before) {
+    if (f_[i].op != Op::Select || f_.type(f_.result(i)) != Type::V32) return;
+    const ValueId mask = f_.operands(i)[0];
+    int after = 0, scale = 0;
+    const auto result = choice(mask, f_.result(i), after);
+    if (!result) return;
+    const InstId division = take(*result, Op::FDiv);
+    const bool reciprocal = division.valid();
+    if (reciprocal && constant(f_.operands(division)[0]) != 1.0F) return;
+    const InstId root = take(reciprocal ? f_.operands(division)[1] : *result, Op::FSqrt);
+    if (!root.valid()) return;
+    const auto x = choice(mask, f_.operands(root)[0], scale);
+    if (!x || scale < kDenormalBits || scale != (reciprocal ? 2 : -2) * after || !is_small(mask, *x, scale))
+      return;
+    ValueId now = unflushed(root, *x, f_[i].block, before);
+    if (reciprocal) now = unflushed(division, now, f_[i].block, before);
+    map_.resize(f_.num_values());
+    map_[f_.result(i).index] = now;
+  }
+
+  /// `i` with `x` as its last operand and without flushing.
+  ValueId unflushed(InstId i, ValueId x, BlockId b, std::vector<InstId>& before) {
+    Inst proto = f_[i];
+    proto.fp.flush_in = proto.fp.flush_out = false;
+    std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
+    operands.back() = x;
+    const Type t = Type::V32;
+    const InstId made = f_.make(proto, operands, {&t, 1});
+    f_[made].block = b;
+    before.push_back(made);
+    return f_.result(made);
+  }
+};
+
+} // namespace
+
+void unscale_roots(Function& f) { RootUnscaler(f).run(); }
+
+} // namespace lanewise::passes
