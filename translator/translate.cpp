@@ -96,6 +96,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("simplify_masks", passes::simplify_masks)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("thread_exits", passes::thread_exits)
+      .run("merge_blocks", passes::merge_blocks)
       .run("use_branches", passes::use_branches) // masks that are equal have become one
       .run("split_pairs", passes::split_pairs)
       .run("fold", passes::fold)

@@ -1,8 +1,10 @@
 // What a branch says holds in all blocks behind the way taken: there, branches on the same condition, or on
-// whether the same mask has any lanes, are decided. Compilers ask after each if whether there is a lane left.
-#include "translator/ir/cfg.hpp"
+// whether the same mask has any lanes, are decided. Compilers ask after each if whether there is a lane left,
+// and write scalar conditions as masks.
+#include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace lanewise::passes {
@@ -10,6 +12,8 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
+
+constexpr unsigned kMaxDepth = 6; ///< of the mask ops that a tested mask is looked for in
 
 class BranchUser {
 public:
@@ -35,6 +39,7 @@ private:
     bool value;
   };
   std::unordered_map<u32, std::vector<Fact>> facts_; ///< of scalars, and of masks whether they have lanes
+  std::optional<MaskFacts> mask_facts_;              ///< once they are asked for
 
   void note_way_into(BlockId b) {
     if (cfg_.preds[b.index].size() != 1) return;
@@ -65,20 +70,46 @@ private:
     return mask.valid() ? known(mask, at) : std::nullopt;
   }
 
-  /// any(m & splat c) is c, and any(m & ~splat c) is not c, where m has lanes.
+  /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on
+  /// which it has some, x is m.
   void leave_out_mask(BlockId b, InstId branch) {
-    const ValueId mask = f_.tested_mask(b);
-    if (!mask.valid()) return;
-    for (const Op op : {Op::And, Op::AndNot})
-      for (const unsigned n : {0u, 1u}) {
-        const ValueId lanes = operand_of(mask, op, n);
-        if (!lanes.valid() || (op == Op::AndNot && n == 1) || known(lanes, b) != true) continue;
-        const ValueId scalar = operand_of(operand_of(mask, op, 1 - n), Op::Splat, 0);
-        if (!scalar.valid()) continue;
-        f_.operands(branch)[0] = scalar;
-        if (op == Op::AndNot) std::swap(f_[b].successors[0], f_[b].successors[1]);
-        return;
-      }
+    const ValueId tested = f_.tested_mask(b);
+    if (!tested.valid()) return;
+    Parts parts;
+    collect(tested, b, kMaxDepth, parts);
+    for (const ValueId splat : parts.splats)
+      for (const ValueId lanes : parts.with_lanes)
+        for (const bool inverted : {false, true}) {
+          if (!is_restriction(tested, lanes, splat, inverted, b)) continue;
+          f_.operands(branch)[0] = f_.operands(f_.def_id(splat))[0];
+          if (inverted) std::swap(f_[b].successors[0], f_[b].successors[1]);
+          std::ranges::replace(f_[b].successors[inverted ? 1 : 0].args, tested, lanes);
+          return;
+        }
+  }
+
+  /// What a mask is made of: splats of scalars, and masks known to have lanes.
+  struct Parts {
+    std::vector<ValueId> splats, with_lanes;
+  };
+  void collect(ValueId v, BlockId at, unsigned depth, Parts& parts) const {
+    if (known(v, at) == true) parts.with_lanes.push_back(v);
+    const InstId def = f_.def_id(v);
+    if (!def.valid()) return;
+    const Op op = f_[def].op;
+    if (op == Op::Splat) parts.splats.push_back(v);
+    if (depth != 0 && (op == Op::And || op == Op::AndNot || op == Op::Or || op == Op::Not || op == Op::Xor))
+      for (const ValueId x : f_.operands(def)) collect(x, at, depth - 1, parts);
+  }
+
+  /// x is m & splat, or m & ~splat.
+  bool is_restriction(ValueId x, ValueId m, ValueId splat, bool inverted, BlockId at) {
+    if (!mask_facts_) mask_facts_.emplace(f_, cfg_, dom_);
+    Bdd& bdd = mask_facts_->bdd();
+    const auto lanes = [&](ValueId v) { return mask_facts_->lanes(v); };
+    const Bdd::Node restricted =
+        inverted ? bdd.andnot(lanes(m), lanes(splat)) : bdd.and_(lanes(m), lanes(splat));
+    return mask_facts_->is_empty(bdd.xor_(lanes(x), restricted), at) && !bdd.overflowed();
   }
 
   ValueId constant(BlockId b, bool value) {

@@ -1,0 +1,152 @@
+// Ways out of loops. Compilers gather the lanes that leave a loop in a mask, and ask at its end whether any
+// is left: also on ways round on which they have just seen that none is. Such a way gets the end of the loop
+// for itself, without the question, and goes straight out. What stays behind is often decided by a scalar
+// (use_branches.cpp): the masks then were only there to say what control says.
+#include "translator/passes/mask_facts.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::size_t kMaxInstructions = 12; ///< in the block that asks
+
+class ExitThreader {
+public:
+  explicit ExitThreader(Function& f)
+      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), known_(f.num_blocks()) {}
+
+  void run() {
+    if (loops_.irreducible) return;
+    std::vector<Way> ways;
+    for (const BlockId b : cfg_.rpo) find(b, ways);
+    if (ways.empty()) return;
+    const MaskFacts facts(f_, cfg_, dom_);
+    std::erase_if(ways, [&](const Way& w) { return !leads_out(w, facts); });
+    for (const Way& w : ways) thread(w);
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  const Loops loops_;
+  const u32 known_; ///< blocks that these know
+
+  /// An edge, by where it starts, to a block that asks.
+  struct Way {
+    BlockId from;
+    u32 successor;
+  };
+
+  /// Ways into `b` from its loop, if `b` asks whether to go on with it and others come here, too.
+  void find(BlockId b, std::vector<Way>& ways) const {
+    const i32 loop = loops_.innermost[b.index];
+    if (loop < 0 || !f_.tested_mask(b).valid() || cfg_.preds[b.index].size() < 2 ||
+        f_[b].insts.size() > kMaxInstructions || loops_.contains(loop, f_[b].successors[1].block) ||
+        b == loops_.loops[static_cast<u32>(loop)].header)
+      return;
+    for (const InstId i : f_[b].insts)
+      if (!info(f_[i].op).is(kPure) && i != f_.terminator(b)) return;
+    for (const BlockId from : cfg_.preds[b.index])
+      for (u32 n = 0; n < f_[from].successors.size(); ++n)
+        if (f_[from].successors[n].block == b && loops_.contains(loop, from)) ways.push_back({from, n});
+  }
+
+  /// No lane is left that way.
+  [[nodiscard]] bool leads_out(const Way& w, const MaskFacts& facts) const {
+    const Successor& edge = f_[w.from].successors[w.successor];
+    const MaskFacts::Node there = facts.before_edge(facts.lanes(f_.tested_mask(edge.block)), edge);
+    return facts.is_empty(facts.bdd().and_(there, facts.edge_condition(w.from, w.successor)), w.from) &&
+           !facts.bdd().overflowed();
+  }
+
+  void thread(const Way& w) {
+    const BlockId b = f_[w.from].successors[w.successor].block;
+    if (!pass_on_values(b)) return;
+    std::vector<ValueId> now(f_.num_values());
+    const auto rename = [&](ValueId& v) {
+      if (now[v.index].valid()) v = now[v.index];
+    };
+    const std::vector<ValueId> args = f_[w.from].successors[w.successor].args;
+    for (std::size_t a = 0; a < args.size(); ++a) now[f_[b].params[a].index] = args[a];
+    const BlockId own = f_.add_block(f_[b].pc);
+    for (const InstId i : std::vector<InstId>(f_[b].insts)) {
+      const Inst proto = f_[i];
+      if (i == f_.terminator(b)) break;
+      std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+      std::ranges::for_each(x, rename);
+      std::vector<Type> types;
+      for (unsigned r = 0; r < proto.num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
+      const InstId copy = f_.append(own, proto, x, types);
+      for (unsigned r = 0; r < proto.num_results; ++r) now[f_.result(i, r).index] = f_.result(copy, r);
+    }
+    Inst jump;
+    jump.op = Op::Jump;
+    jump.pc = f_[f_.terminator(b)].pc;
+    f_.append(own, jump, {}, {});
+    Successor out = f_[b].successors[1];
+    std::ranges::for_each(out.args, rename);
+    f_[own].successors = {std::move(out)};
+    f_[w.from].successors[w.successor] = {own, {}};
+  }
+
+  struct Use {
+    ValueId* value;
+    BlockId after;
+  };
+
+  /// Masks go out of the loop: coming from two places, they would be harder to see through.
+  [[nodiscard]] bool hands_on_masks(BlockId b, const std::vector<Use>& uses) const {
+    const Successor& out = f_[b].successors[1];
+    const auto is_mask = [&](ValueId v) { return f_.type(v) == Type::Mask && !f_.is_const(v); };
+    return std::ranges::any_of(out.args, is_mask) || std::ranges::any_of(uses, [&](const Use& use) {
+             return use.after == out.block && is_mask(*use.value);
+           });
+  }
+
+  /// Makes what `b` computes and others use parameters of the block after it. False, and nothing changed, if
+  /// it is used where that is not known to be the way.
+  bool pass_on_values(BlockId b) {
+    std::vector<Use> uses;
+    bool simple = true;
+    const auto note = [&](ValueId& v, BlockId at) {
+      if (f_.def_block(v) != b) return;
+      for (const Successor& s : f_[b].successors)
+        if (at.index < known_ && s.block.index < known_ && cfg_.preds[s.block.index].size() == 1 &&
+            dom_.dominates(s.block, at))
+          return uses.push_back({&v, s.block});
+      simple = false;
+    };
+    for (BlockId at{0}; at.index < f_.num_blocks(); ++at.index) {
+      if (at == b) continue;
+      for (const InstId i : f_[at].insts)
+        for (ValueId& v : f_.operands(i)) note(v, at);
+      for (Successor& s : f_[at].successors)
+        for (ValueId& v : s.args) note(v, at);
+    }
+    if (!simple || hands_on_masks(b, uses)) return false;
+    for (const Use& use : uses) {
+      const ValueId v = *use.value;
+      const auto way = std::ranges::find(f_[b].successors, use.after, &Successor::block);
+      const auto known = std::ranges::find(way->args, v);
+      const auto position = static_cast<std::size_t>(known - way->args.begin());
+      if (known == way->args.end()) {
+        f_.add_param(use.after, f_.type(v));
+        way->args.push_back(v);
+      }
+      *use.value = f_[use.after].params[position];
+    }
+    return true;
+  }
+};
+
+} // namespace
+
+void thread_exits(Function& f) { ExitThreader(f).run(); }
+
+} // namespace lanewise::passes
