@@ -115,9 +115,7 @@ bool keep_apart(const Function& f, InstId first, InstId second,
   if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || a.mem.stride != b.mem.stride)
     return false;
   const ValueId base = f.operands(first)[0];
-  if (base != f.operands(second)[0] || !is_fixed(base)) return false;
-  const i64 shift = static_cast<i32>(a.imm) - i64{static_cast<i32>(b.imm)};
-  return std::abs(shift) + std::max(a.mem.bytes, b.mem.bytes) <= std::abs(i64{a.mem.stride});
+  return base == f.operands(second)[0] && is_fixed(base) && each_lane_has_its_own(a, b);
 }
 
 /// Where in the LDS an access of all lanes can go: from the first byte to the one behind the last.
@@ -144,6 +142,12 @@ bool have_parts(const HazardFacts& facts, InstId first, InstId second) {
 }
 
 } // namespace
+
+bool each_lane_has_its_own(const Inst& a, const Inst& b) {
+  const i64 stride = std::abs(i64{a.mem.stride}),
+            shift = i64{static_cast<i32>(b.imm)} - static_cast<i32>(a.imm);
+  return stride + shift >= a.mem.bytes && stride - shift >= b.mem.bytes; // the lane before, the lane behind
+}
 
 bool is_access(const Function& f, InstId i) {
   const Inst& inst = f[i];
