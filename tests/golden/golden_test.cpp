@@ -10,6 +10,7 @@
 #include "translator/ir/verify.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/disjoint_rows.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
@@ -83,6 +84,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        [](ir::Function& g) {
          g.launch = launch_facts();
          phases::split_loops_by_full_masks(g);
+       }},
+      {"split_by_disjoint_rows",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         phases::split_by_disjoint_rows(g);
        }},
       {"use_launch_facts",
        [](ir::Function& g) {

@@ -102,6 +102,7 @@ struct MemAttr {
   bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
   bool wave_row = false;   ///< Row: the stride goes on from gang to gang, through the whole wave
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
+  bool apart = false;      ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
   u8 scale = 0;            ///< Wrapped, Indexed
   i16 stride = 0;          ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool coherent = false;   ///< a load that wants to see what other workgroups have stored (glc)

@@ -20,6 +20,10 @@ inline ir::BlockId join_of(const ir::Inst& branch) {
   return ir::BlockId{static_cast<u32>(branch.imm >> kJoinShift)};
 }
 
+/// Branch::imm of a branch whose second way is rare: it begins a phase there, which leaves the phase before
+/// to the first.
+inline constexpr u64 kSecondIsRare = 2;
+
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);
 

@@ -132,8 +132,16 @@ private:
         continue; // the rest of the loop was placed with its header
       }
       const bool header = innermost >= 0 && loops.loops[static_cast<unsigned>(innermost)].header == b;
-      place_block(b, cfg, innermost, header || loops.irreducible);
+      place_block(b, cfg, innermost, header || loops.irreducible || is_rare(b, cfg));
     }
+  }
+
+  bool is_rare(BlockId b, const Cfg& cfg) const {
+    const auto& preds = cfg.preds[b.index];
+    if (preds.size() != 1) return false;
+    const BlockId from = tail_[preds[0].index];
+    const Inst& end = f_[f_.terminator(from)];
+    return end.op == Op::Branch && (end.imm & kSecondIsRare) != 0 && f_[from].successors[1].block == b;
   }
 
   /// Every loop header gets a single outside predecessor that ends in a jump, so that a phase never starts at

@@ -4,6 +4,7 @@
 // full, and for the others.
 #include "translator/phases/full_masks.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -161,41 +162,7 @@ private:
 
   /// The loop once more, with all lanes for `mask`; its header.
   BlockId copy_loop(ValueId mask) {
-    std::unordered_map<u32, BlockId> block;
-    std::unordered_map<u32, ValueId> value;
-    for (const BlockId b : *blocks_) {
-      const BlockId to = f_.add_block(f_[b].pc);
-      block[b.index] = to;
-      for (const ValueId p : std::vector<ValueId>(f_[b].params))
-        value[p.index] = f_.add_param(to, f_.type(p));
-      for (const InstId i : std::vector<InstId>(f_[b].insts)) {
-        std::vector<Type> types;
-        for (unsigned r = 0; r < f_[i].num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
-        const auto x = f_.operands(i);
-        const Inst proto = f_[i];
-        const InstId c = f_.append(to, proto, std::vector<ValueId>(x.begin(), x.end()), types);
-        for (unsigned r = 0; r < types.size(); ++r) value[f_.result(i, r).index] = f_.result(c, r);
-      }
-      f_[to].successors = f_[b].successors;
-    }
-    value[mask.index] = f_.entry_constant(Type::Mask, ~u64{0});
-    const auto rename = [&](ValueId& v) {
-      if (const auto it = value.find(v.index); it != value.end()) v = it->second;
-    };
-    const auto renamed = [&](BlockId b) {
-      const auto it = block.find(b.index);
-      return it == block.end() ? b : it->second;
-    };
-    for (const auto& [from, to] : block) {
-      for (const InstId i : f_[to].insts) std::ranges::for_each(f_.operands(i), rename);
-      for (Successor& s : f_[to].successors) {
-        s.block = renamed(s.block);
-        std::ranges::for_each(s.args, rename);
-      }
-      if (Inst& end = f_[f_.terminator(to)]; end.op == Op::Branch && (end.imm & kGangDecided) != 0)
-        end.imm = gang_decided(renamed(join_of(end)));
-    }
-    return block[blocks_->front().index];
+    return copy_blocks(f_, *blocks_, mask, f_.entry_constant(Type::Mask, ~u64{0})).of(blocks_->front());
   }
 
   ValueId append(BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {

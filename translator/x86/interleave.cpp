@@ -4,6 +4,8 @@
 // branches inside a loop, gangs side by side do what any of them needs: there whole loops count, with what
 // they guard.
 #include "translator/x86/interleave.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/disjoint_rows.hpp"
 
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
@@ -427,13 +429,14 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
 
 constexpr std::size_t kMaxLockstepValues = 2000; ///< larger functions would not fit, and trying costs time
 
-} // namespace
+constexpr std::size_t kLeastSaved = 4; ///< one of so many phases is to be saved by code that is there twice
 
-phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
+/// The plan for `f` as it is, in lockstep or not.
+phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool avx512 = simd == translator::Simd::Avx512;
   const unsigned lanes = translator::gang_lanes(simd);
   const u32 fewest = f.launch.one_wave() ? f.launch.items() : kWaveSize; // lanes that may have to run
-  if (forced != 0 || all_gangs(fewest, avx512) > kMaxGangs || f.num_values() > kMaxLockstepValues)
+  if (all_gangs(fewest, avx512) > kMaxGangs || f.num_values() > kMaxLockstepValues)
     return phases::form_phases(f, lanes);
   ir::Function together = f;
   phases::Plan plan = phases::form_phases(f, lanes);
@@ -444,6 +447,38 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
     return plan;
   f = std::move(together);
   return lockstep;
+}
+
+/// Phases that waves may go through which take no rare way.
+std::size_t usual_phases(const ir::Function& f, const phases::Plan& plan) {
+  std::vector<bool> seen(f.num_blocks(), false), used(plan.phases.size(), false);
+  std::vector<ir::BlockId> work = {ir::BlockId{0}};
+  while (!work.empty()) {
+    const ir::BlockId b = work.back();
+    work.pop_back();
+    if (seen[b.index]) continue;
+    seen[b.index] = true;
+    used[plan.phase_of[b.index].index] = true;
+    const ir::Inst& end = f[f.terminator(b)];
+    const bool one_way = end.op == ir::Op::Branch && (end.imm & phases::kSecondIsRare) != 0;
+    for (std::size_t n = 0; n < f[b].successors.size() && !(one_way && n != 0); ++n)
+      work.push_back(f[b].successors[n].block);
+  }
+  return static_cast<std::size_t>(std::count(used.begin(), used.end(), true));
+}
+
+} // namespace
+
+phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
+  if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
+  ir::Function split = f;
+  phases::Plan plan = form_best(f, simd);
+  if (plan.phases.size() == 1 || !phases::split_by_disjoint_rows(split)) return plan;
+  phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
+  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint);
+  if (now + (before + kLeastSaved - 1) / kLeastSaved > before) return plan;
+  f = std::move(split);
+  return disjoint;
 }
 
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {

@@ -70,7 +70,8 @@ Regs Selector::materialize(ValueId v) {
         return {{r, r}};
       }
       case Type::Mask: return {{constant_mask(def->imm), VReg{}}};
-      case Type::U64: return {{b_->const64(def->imm), VReg{}}};
+      case Type::U64:
+      case Type::G64: return {{b_->const64(def->imm), VReg{}}};
       default: return {{b_->const32(static_cast<u32>(def->imm)), VReg{}}};
       }
     }

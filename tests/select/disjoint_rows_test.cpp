@@ -1,0 +1,73 @@
+// Rows that may overlap, wherever they lie: all lanes load before any stores.
+#include "tests/select/harness.hpp"
+#include "translator/ir/parser.hpp"
+#include "translator/phases/disjoint_rows.hpp"
+
+#include <fmt/format.h>
+
+namespace lanewise::x86::test {
+namespace {
+
+/// Loads dwords `stride` apart, adds 1 and stores them `stored` apart.
+std::string program(int stride, int stored) {
+  return fmt::format(R"(func "rows" gfx906 {{
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:u64 = join v3, v4
+  v6:mask = init_exec
+  v7:v32 = lane_id
+  v8:g32 = gang_first v7
+  v9:g64 = zext v8
+  v10:g64 = const #{:#x}
+  v11:g64 = mul v9, v10
+  v12:g64 = splat v2
+  v13:g64 = add v11, v12
+  v14:v32 = load v13, v6 #0x4 {{global 4 row {} wave}}
+  v15:v32 = const #0x1
+  v16:v32 = add v14, v15
+  v17:g64 = const #{:#x}
+  v18:g64 = mul v9, v17
+  v19:g64 = splat v5
+  v20:g64 = add v18, v19
+  store v20, v16, v6 #0x4 {{global 4 row {} wave}}
+  endpgm
+}}
+)",
+                     static_cast<u64>(i64{stride}), stride, static_cast<u64>(i64{stored}), stored);
+}
+
+TEST(DisjointRows, OverlappingOnes) {
+  constexpr int kMiddle = 512; // of the memory, in dwords
+  for (const auto& [stride, stored] : {std::pair{4, 4}, {-4, -4}, {4, -4}, {-4, 4}, {4, 8}, {8, 8}}) {
+    auto f = ir::parse(program(stride, stored));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    ASSERT_TRUE(phases::split_by_disjoint_rows(*f));
+    for (const translator::Simd simd : widths())
+      for (int shift = -259; shift <= 259; shift += 7) {
+        ir::Function g = *f;
+        const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+        std::vector<u32> memory(2 * kMiddle), expected;
+        for (u32 n = 0; n < memory.size(); ++n) memory[n] = n * 1000;
+        expected = memory;
+        const auto at = [&](int start, int step, int l) {
+          return static_cast<unsigned>(start + 1 + step / 4 * l);
+        };
+        for (int l = 0; l < 64; ++l)
+          expected[at(kMiddle + shift, stored, l)] = memory[at(kMiddle, stride, l)] + 1;
+        const u64 from = reinterpret_cast<u64>(memory.data() + kMiddle);
+        const u64 to = reinterpret_cast<u64>(memory.data() + kMiddle + shift);
+        RunInput input;
+        input.sgprs = {static_cast<u32>(from), static_cast<u32>(from >> 32), static_cast<u32>(to),
+                       static_cast<u32>(to >> 32)};
+        run(g, plan, simd, input);
+        EXPECT_EQ(memory, expected) << stride << " to " << stored << ", shifted by " << shift;
+      }
+  }
+}
+
+} // namespace
+} // namespace lanewise::x86::test

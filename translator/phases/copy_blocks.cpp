@@ -1,0 +1,43 @@
+#include "translator/phases/copy_blocks.hpp"
+#include "translator/phases/decide.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks, ValueId value, ValueId instead) {
+  CopiedBlocks copied;
+  for (const BlockId b : blocks) {
+    const BlockId to = f.add_block(f[b].pc);
+    copied.block[b.index] = to;
+    for (const ValueId p : std::vector<ValueId>(f[b].params))
+      copied.value[p.index] = f.add_param(to, f.type(p));
+    for (const InstId i : std::vector<InstId>(f[b].insts)) {
+      std::vector<Type> types;
+      for (unsigned r = 0; r < f[i].num_results; ++r) types.push_back(f.type(f.result(i, r)));
+      const auto x = f.operands(i);
+      const Inst proto = f[i];
+      const InstId c = f.append(to, proto, std::vector<ValueId>(x.begin(), x.end()), types);
+      for (unsigned r = 0; r < types.size(); ++r) copied.value[f.result(i, r).index] = f.result(c, r);
+    }
+    f[to].successors = f[b].successors;
+  }
+  if (value.valid()) copied.value[value.index] = instead;
+  const auto rename = [&](ValueId& v) {
+    if (const auto it = copied.value.find(v.index); it != copied.value.end()) v = it->second;
+  };
+  for (const auto& [from, to] : copied.block) {
+    for (const InstId i : f[to].insts) std::ranges::for_each(f.operands(i), rename);
+    for (Successor& s : f[to].successors) {
+      s.block = copied.of(s.block);
+      std::ranges::for_each(s.args, rename);
+    }
+    if (Inst& end = f[f.terminator(to)]; end.op == Op::Branch && (end.imm & kGangDecided) != 0)
+      end.imm = gang_decided(copied.of(join_of(end)));
+  }
+  return copied;
+}
+
+} // namespace lanewise::phases

@@ -1,0 +1,284 @@
+#include "translator/phases/disjoint_rows.hpp"
+#include "runtime/wave.hpp"
+#include "translator/ir/cfg.hpp"
+#include "translator/phases/copy_blocks.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/hazards.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::size_t kMaxInstructions = 1500; ///< of a function that is worth being there twice
+constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
+
+/// The accesses of one base: through the wave, bytes [first, end) from it on.
+struct Rows {
+  ValueId base;
+  std::vector<InstId> accesses;
+  i16 stride = 0;
+  bool writes = false;
+  i64 first = 0, end = 0;
+  ValueId start; ///< the base in lane 0 of the wave
+};
+
+class RowSplitter {
+public:
+  explicit RowSplitter(Function& f) : f_(f), cfg_(f) {}
+
+  bool run() {
+    std::size_t instructions = 0;
+    for (const BlockId b : cfg_.rpo) instructions += f_[b].insts.size();
+    if (instructions > kMaxInstructions) return false;
+    collect();
+    find_head();
+    std::erase_if(rows_, [&](Rows& r) {
+      r.start = meets_only_itself(r, r) ? first_lane(r.base, 0) : ValueId{};
+      return !r.start.valid();
+    });
+    const ValueId apart = test();
+    if (!apart.valid()) return false;
+    split(apart);
+    return true;
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  std::vector<Rows> rows_;
+  std::vector<bool> in_head_;  ///< per value: computed in what is there once
+  std::vector<InstId> loaded_; ///< the loads there
+  std::vector<InstId> test_;   ///< to be put there
+  struct Moved {
+    InstId load;
+    ValueId offset;
+  };
+  std::vector<Moved> moved_;    ///< loads that go there
+  std::vector<ValueId> scalar_; ///< per value: what first_lane() has made
+
+  void collect() {
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts) {
+        const Inst& inst = f_[i];
+        const MemAttr& mem = inst.mem;
+        if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != Space::Global ||
+            mem.form != AddressForm::Row || !mem.wave_row)
+          continue;
+        const ValueId base = f_.operands(i)[0];
+        auto it = std::ranges::find(rows_, base, &Rows::base);
+        if (it == rows_.end()) it = rows_.insert(it, Rows{base, {}, mem.stride, false, 0, 0, {}});
+        if (mem.stride != it->stride) continue;
+        const i64 offset = static_cast<i32>(inst.imm);
+        it->first = it->accesses.empty() ? offset : std::min(it->first, offset);
+        it->end = it->accesses.empty() ? offset + mem.bytes : std::max(it->end, offset + mem.bytes);
+        it->writes |= inst.op == Op::Store;
+        it->accesses.push_back(i);
+      }
+    for (Rows& r : rows_) (r.stride < 0 ? r.first : r.end) += i64{kWaveSize - 1} * r.stride;
+  }
+
+  /// If the bases are the same, no lane reaches what another accesses (unless both only load).
+  bool meets_only_itself(const Rows& a, const Rows& b) const {
+    if (a.stride != b.stride) return false;
+    for (const InstId i : a.accesses)
+      for (const InstId j : b.accesses) {
+        const bool both_load = f_[i].op == Op::Load && f_[j].op == Op::Load;
+        if (!both_load && !each_lane_has_its_own(f_[i], f_[j])) return false;
+      }
+    return true;
+  }
+
+  /// What stays at the start: initial registers, and scalars made of them and of what they point to.
+  void find_head() {
+    in_head_.assign(f_.num_values(), false);
+    for (const InstId i : f_[cfg_.rpo[0]].insts) {
+      if (!belongs_to_head(i)) continue;
+      for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
+      if (f_[i].op == Op::ScalarLoad) loaded_.push_back(i);
+    }
+  }
+  bool belongs_to_head(InstId i) const {
+    const Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    switch (inst.op) {
+    case Op::Const:
+    case Op::InitSgpr:
+    case Op::InitVgpr:
+    case Op::InitExec:
+    case Op::FrameField: return true;
+    case Op::ScalarLoad:
+      if (is_access(f_, i)) return false;
+      break;
+    default:
+      if (!info(inst.op).is(kPure) || inst.num_results != 1 || !is_uniform(f_.type(f_.result(i))))
+        return false;
+    }
+    return std::ranges::all_of(x, [&](ValueId v) { return in_head_[v.index] && is_uniform(f_.type(v)); });
+  }
+
+  /// A scalar at the start: `v` in lane 0 of the wave. Nothing if it is not made of initial registers and
+  /// what they point to.
+  ValueId first_lane(ValueId v, unsigned depth) {
+    scalar_.resize(f_.num_values());
+    if (scalar_[v.index].valid()) return scalar_[v.index];
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || depth > kMaxDepth || f_.type(v) == Type::Mask || f_.type(v) == Type::U1) return {};
+    const Type type = uniform_of(f_.type(v));
+    ValueId made;
+    switch (f_[i].op) {
+    case Op::InitSgpr: made = v; break;
+    case Op::Const: made = constant(type, f_[i].imm); break;
+    case Op::LaneId: made = constant(type, 0); break;
+    case Op::InitVgpr: {
+      const u64 at = offsetof(runtime::WaveFrame, vgpr) + sizeof(runtime::WaveFrame::vgpr[0]) * f_[i].imm;
+      made = make(Op::Lo, Type::U32, {make(Op::FrameField, Type::U64, {}, at)});
+      break;
+    }
+    case Op::ScalarLoad: made = loaded(v, i); break;
+    case Op::Splat:
+    case Op::GangFirst: made = first_lane(f_.operands(i)[0], depth + 1); break;
+    case Op::Join:
+    case Op::Lo:
+    case Op::Hi:
+    case Op::ZExt:
+    case Op::SExt:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::AndNot:
+    case Op::Not:
+    case Op::Shl:
+    case Op::LShr:
+    case Op::AShr: {
+      std::vector<ValueId> x;
+      for (unsigned n = 0; n < f_[i].num_operands; ++n) {
+        x.push_back(first_lane(f_.operands(i)[n], depth + 1));
+        if (!x.back().valid()) return {};
+      }
+      made = make(f_[i].op, type, x);
+      break;
+    }
+    default: break;
+    }
+    scalar_.resize(f_.num_values());
+    return scalar_[v.index] = made;
+  }
+
+  /// Result `v` of the scalar load `i`, which may only be done at the start if that is known not to fault.
+  ValueId loaded(ValueId v, InstId i) {
+    if (in_head_[v.index]) return v;
+    u64 offset = 0;
+    const ValueId base = f_.operands(i)[0], at = f_.operands(i)[1];
+    if (is_access(f_, i) || !in_head_[base.index] || !f_.is_const(at, &offset)) return {};
+    if (offset + 4u * f_[i].num_results > readable(base)) return {};
+    for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
+    moved_.push_back({i, constant(Type::U32, offset)});
+    test_.push_back(i);
+    return v;
+  }
+
+  /// That many bytes from an initial pointer on are there: up to something that is loaded at the start
+  /// anyway, or that is known of all launches.
+  u64 readable(ValueId base) const {
+    u64 end = 0, offset = 0;
+    for (const InstId load : loaded_)
+      if (f_.operands(load)[0] == base && f_.is_const(f_.operands(load)[1], &offset))
+        end = std::max(end, offset + 4u * f_[load].num_results);
+    const InstId join = f_.def_id(base);
+    if (f_[join].op != Op::Join) return end;
+    const Inst *lo = f_.def(f_.operands(join)[0]), *hi = f_.def(f_.operands(join)[1]);
+    if (lo->op != Op::InitSgpr || hi->op != Op::InitSgpr || hi->imm != lo->imm + 1) return end;
+    for (const translator::KnownDword& d : f_.launch.dwords)
+      if (d.pointer_sgpr == lo->imm) end = std::max<u64>(end, d.offset + 4u);
+    return end;
+  }
+
+  ValueId make(Op op, Type type, const std::vector<ValueId>& x, u64 imm = 0) {
+    Inst proto;
+    proto.op = op;
+    proto.imm = imm;
+    proto.pc = f_[cfg_.rpo[0]].pc;
+    test_.push_back(f_.make(proto, x, {&type, 1}));
+    return f_.result(test_.back());
+  }
+  ValueId constant(Type type, u64 bits) { return make(Op::Const, type, {}, bits); }
+  ValueId compare(IntPred p, ValueId a, ValueId b) {
+    return make(Op::ICmp, Type::U1, {a, b}, static_cast<u64>(p));
+  }
+
+  /// Whether all rows are apart that have to be; nothing if none have to be, or too many.
+  ValueId test() {
+    ValueId all;
+    unsigned tests = 0;
+    for (std::size_t n = 0; n < rows_.size(); ++n)
+      for (std::size_t k = 0; k < n; ++k) {
+        const Rows &a = rows_[k], &b = rows_[n];
+        if (!a.writes && !b.writes) continue;
+        if (++tests > kMaxTests) return {};
+        const ValueId one = are_apart(a, b);
+        all = all.valid() ? make(Op::And, Type::U1, {all, one}) : one;
+      }
+    return all;
+  }
+  /// Each begins behind the other's end, counted around the address space; or they are the same.
+  ValueId are_apart(const Rows& a, const Rows& b) {
+    const ValueId from_a = distance(a, b), from_b = distance(b, a);
+    const auto length = [&](const Rows& r) { return constant(Type::U64, static_cast<u64>(r.end - r.first)); };
+    const ValueId apart =
+        make(Op::And, Type::U1,
+             {compare(IntPred::UGe, from_a, length(a)), compare(IntPred::UGe, from_b, length(b))});
+    if (!meets_only_itself(a, b)) return apart;
+    return make(Op::Or, Type::U1, {apart, compare(IntPred::Eq, a.start, b.start)});
+  }
+  /// From the first byte of `a` to that of `b`.
+  ValueId distance(const Rows& a, const Rows& b) {
+    const ValueId between = make(Op::Sub, Type::U64, {b.start, a.start});
+    if (a.first == b.first) return between;
+    return make(Op::Add, Type::U64, {between, constant(Type::U64, static_cast<u64>(b.first - a.first))});
+  }
+
+  void split(ValueId apart) {
+    const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
+    for (const Moved& m : moved_) {
+      std::erase(f_[f_[m.load].block].insts, m.load);
+      f_.operands(m.load)[1] = m.offset;
+    }
+    const std::vector<InstId> all = std::move(f_[head].insts);
+    f_[head].insts.clear();
+    for (const InstId i : all) {
+      const bool stays = f_[i].num_results != 0 && in_head_[f_.result(i).index];
+      f_[stays ? head : rest].insts.push_back(i);
+      f_[i].block = stays ? head : rest;
+    }
+    f_[rest].successors = std::move(f_[head].successors);
+    for (const InstId i : test_) {
+      f_[head].insts.push_back(i);
+      f_[i].block = head;
+    }
+    std::vector<BlockId> blocks(cfg_.rpo.begin() + 1, cfg_.rpo.end());
+    blocks.push_back(rest);
+    const CopiedBlocks copied = copy_blocks(f_, blocks);
+    for (const Rows& r : rows_)
+      for (const InstId i : r.accesses) f_[i].mem.apart = true;
+    Inst branch;
+    branch.op = Op::Branch;
+    branch.pc = f_[rest].pc;
+    branch.imm = kSecondIsRare;
+    f_.append(head, branch, std::array{apart}, {});
+    f_[head].successors = {{rest, {}}, {copied.of(rest), {}}};
+  }
+};
+
+} // namespace
+
+bool split_by_disjoint_rows(Function& f) { return RowSplitter(f).run(); }
+
+} // namespace lanewise::phases
