@@ -202,6 +202,39 @@ TEST(AddressForms, OneRowForAllGangs) {
     }
 }
 
+/// Elements that are the same in every gang are loaded and shuffled once, in front of the loop over gangs,
+/// unless something is stored to the LDS.
+TEST(AddressForms, ElementsForAllGangs) {
+  std::vector<u8> lds(512);
+  for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
+  const std::string loads =
+      "  v20:mask = const #0xffffffffffffffff\n  v22:u32 = const #0x8\n"
+      "  v23:v32, v24:v32, v25:v32, v26:v32 = load v22, v20 #0x10 {lds 16 row 16 in_range}\n"
+      "  v27:v32 = load v18, v20 {global 4 row 4}\n  v28:v32 = add v23, v24\n  v29:v32 = xor v25, v26\n"
+      "  v30:v32 = add v28, v29\n  v31:v32 = add v30, v27\n  store v18, v31, v20 {global 4 row 4}\n";
+  for (const translator::Simd simd : widths())
+    for (int interleave = 0; interleave < 3; ++interleave) { // run() takes the next number each time.
+      alignas(64) u32 row[64] = {};
+      for (u32 l = 0; l < 64; ++l) row[l] = l * 1000;
+      run_program(loads, simd, ~u64{0}, 0, 0, row, lds);
+      const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8;
+      for (u32 l = 0; l < 64; ++l) {
+        const u8* element = lds.data() + 24 + l % lanes * 16;
+        const auto dword = [&](u32 n) { return load_le<u32>(element + 4 * n); };
+        EXPECT_EQ(row[l], l * 1000 + dword(0) + dword(1) + (dword(2) ^ dword(3))) << "lane " << l;
+      }
+    }
+  for (const bool stores : {false, true}) {
+    auto f = ir::parse(program(loads + (stores ? "  store v15, v8, v20 {lds 4 row 4 in_range}\n" : "")));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    auto code =
+        compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const std::string loop = code->listing.substr(code->listing.find("; block 2"));
+    EXPECT_EQ(loop.find("vpermt2d") != std::string::npos, stores) << code->listing;
+  }
+}
+
 /// Scalar sums whose terms are shifted, constant or needed again.
 TEST(AddressForms, ScaledSums) {
   for (const translator::Simd simd : widths()) {

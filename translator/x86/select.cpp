@@ -135,9 +135,27 @@ void Selector::select_block(IrBlockId b) {
   }
 }
 
+/// A load of the same elements, from one place, in all gangs that takes shuffles: done once, it is a load
+/// from the stack in each gang. It cannot fault, and nobody stores to the LDS meanwhile.
+bool Selector::is_shared_transpose(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  const ir::MemAttr& mem = inst.mem;
+  if (inst.op != Op::Load || mem.space != ir::Space::Lds || !mem.in_range || inst.num_results < 2 ||
+      mem.stride == 0 || !f_.is_const(f_.operands(i)[0]) || !is_same_for_all(f_, i) || interleave_ == gangs())
+    return false;
+  const auto stores = [&](InstId other) {
+    const ir::Inst& o = f_[other];
+    const bool elsewhere = o.mem.space == ir::Space::Global || o.mem.space == ir::Space::Scratch;
+    return ir::info(o.op).is(ir::kStores) && !elsewhere;
+  };
+  return std::ranges::none_of(plan_.phases[phase_].blocks,
+                              [&](IrBlockId b) { return std::ranges::any_of(f_[b].insts, stores); });
+}
+
 bool Selector::is_hoistable(InstId i) {
   const ir::Inst& inst = f_[i];
   const ir::OpInfo& op = ir::info(inst.op);
+  if (is_shared_transpose(i)) return true;
   const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
                              inst.op == Op::ScalarStore || inst.op == Op::Clock;
   if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry)) return false;

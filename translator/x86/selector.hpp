@@ -53,6 +53,7 @@ private:
   void make_blocks();
   void select_block(IrBlockId b);
   void select_inst(InstId i);
+  [[nodiscard]] bool is_shared_transpose(InstId i) const;
   bool is_hoistable(InstId i);
   void terminate(IrBlockId b);
   void take_edge(IrBlockId from, const ir::Successor& s);
