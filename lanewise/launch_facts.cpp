@@ -130,12 +130,37 @@ void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, 
                           false});
 }
 
+constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
+constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
+
+/// Where code before gfx900 finds the apertures: in the queue, or among the hidden arguments.
+void add_queue(const abi::Kernel& kernel, const abi::SgprLayout& layout, LaunchFacts& facts) {
+  // A pointer to the queue in memory would be another way to it.
+  facts.knows_apertures =
+      std::none_of(kernel.arguments.begin(), kernel.arguments.end(),
+                   [](const abi::Argument& a) { return a.kind == ValueKind::HiddenQueuePtr; });
+  const auto pointer = pointer_sgpr(layout, SgprRole::QueuePtrLo, SgprRole::QueuePtrHi);
+  if (!pointer) return;
+  facts.dwords.push_back({*pointer, offsetof(abi::AmdQueue, group_segment_aperture_base_hi), kSharedHigh});
+  facts.dwords.push_back({*pointer, offsetof(abi::AmdQueue, private_segment_aperture_base_hi), kPrivateHigh});
+}
+
+void add_hidden_apertures(const abi::Kernel& kernel, const abi::SgprLayout& layout, LaunchFacts& facts) {
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  for (const abi::Argument& argument : kernel.arguments) {
+    const bool is_private = argument.kind == ValueKind::HiddenPrivateBase;
+    if (pointer && (is_private || argument.kind == ValueKind::HiddenSharedBase) && argument.size == 4)
+      facts.dwords.push_back(
+          {*pointer, static_cast<u32>(argument.offset), is_private ? kPrivateHigh : kSharedHigh});
+  }
+}
+
 } // namespace
 
 abi::HiddenValues steady_hidden_values() {
   abi::HiddenValues hidden;
-  hidden.private_base = static_cast<u32>(runtime::kPrivateAperture >> 32);
-  hidden.shared_base = static_cast<u32>(runtime::kSharedAperture >> 32);
+  hidden.private_base = kPrivateHigh;
+  hidden.shared_base = kSharedHigh;
   return hidden;
 }
 
@@ -152,8 +177,11 @@ abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape) {
   return packet;
 }
 
-LaunchFacts general_facts(const abi::Kernel& kernel) {
+LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target target) {
   LaunchFacts facts;
+  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
+  add_hidden_apertures(kernel, layout, facts);
+  add_queue(kernel, layout, facts);
   facts.workgroup = kernel.resources.reqd_workgroup_size;
   if (facts.workgroup[0] == 0 || facts.workgroup[1] == 0 || facts.workgroup[2] == 0) facts.workgroup = {};
   facts.ragged.fill(!kernel.resources.uniform_work_group_size);
@@ -171,6 +199,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_packet(shape, layout, facts);
+  add_queue(kernel, layout, facts);
   return facts;
 }
 

@@ -8,7 +8,7 @@
 namespace lanewise {
 
 /// True of every launch of the kernel.
-translator::LaunchFacts general_facts(const abi::Kernel& kernel);
+translator::LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target target);
 
 /// The hidden arguments that are the same in every launch.
 abi::HiddenValues steady_hidden_values();

@@ -58,7 +58,7 @@ Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
 Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wanted) {
   // Programs launch a kernel with few shapes; one that uses many must not translate for ever.
   constexpr std::size_t kMaxSpecial = 8;
-  const auto general = general_facts(kernel);
+  const auto general = general_facts(kernel, module.object.target.isa);
   std::lock_guard lock(mutex_);
   const auto find = [&](const translator::LaunchFacts& facts) -> const Prepared* {
     for (const auto& version : versions_)
@@ -77,7 +77,7 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
 const KernelInfo& Kernel::info() const { return state_->info; }
 
 Result<Preparation> Kernel::prepare() const {
-  auto prepared = state_->prepare(general_facts(state_->kernel));
+  auto prepared = state_->prepare(general_facts(state_->kernel, state_->module.object.target.isa));
   if (!prepared) return std::move(prepared).error();
   return (*prepared)->how;
 }

@@ -35,7 +35,7 @@ std::optional<Recompiled> load(std::optional<translator::Translation> translatio
 /// other vector instructions than the best only if the device leaves the choice to us.
 std::optional<Recompiled> find_ahead_of_time(const Module::State& module, const abi::Kernel& kernel,
                                              translator::Simd simd, const translator::LaunchFacts& facts) {
-  const auto general = general_facts(kernel);
+  const auto general = general_facts(kernel, module.object.target.isa);
   for (const auto candidate : {simd, translator::Simd::Avx2}) {
     if (candidate != simd && !module.device->any_simd) continue;
     for (const auto* known : {&facts, &general}) {

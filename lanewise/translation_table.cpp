@@ -52,6 +52,7 @@ std::vector<u8> TranslationKey::bytes() const {
   }
   out.number(facts.min_items);
   for (const i32 sgpr : facts.group_id_sgpr) out.number(sgpr);
+  out.number(facts.knows_apertures ? 1 : 0);
   return out.bytes();
 }
 

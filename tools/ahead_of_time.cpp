@@ -20,7 +20,8 @@ public:
 
   /// Adds the versions of one kernel. What has to be interpreted is noted only.
   Result<void> add(const abi::Kernel& kernel) {
-    std::vector<std::pair<std::string, translator::LaunchFacts>> versions = {{"", general_facts(kernel)}};
+    std::vector<std::pair<std::string, translator::LaunchFacts>> versions = {
+        {"", general_facts(kernel, what_.object.target.isa)}};
     if (what_.shape)
       versions.emplace_back(
           fmt::format(".block{}", fmt::join(what_.shape->workgroup, "x")),

@@ -100,6 +100,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_blocks", passes::merge_blocks)
       .run("use_branches", passes::use_branches) // masks that are equal have become one
       .run("split_pairs", passes::split_pairs)
+      .run("merge_common", passes::merge_common) // parameters that are constants
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
@@ -176,7 +177,7 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   stats = Stats{};
   if (options.dump.gcn) dump(options, true, "gcn", disassemble(source));
   Clock clock;
-  auto lifted = lift::lift(source);
+  auto lifted = lift::lift(source, options.launch);
   if (!lifted) return std::move(lifted).error();
   stats.guest_instructions = lifted->guest_instructions;
   stats.untranslated_instructions = static_cast<u32>(lifted->untranslated.size());
@@ -189,7 +190,6 @@ Result<Translation> translate(const KernelSource& source, const Options& options
                              first.pc, first.text, stats.untranslated_instructions)};
   }
   ir::Function& f = lifted->function;
-  f.launch = options.launch;
   std::vector<phases::Reason> reasons;
   if (auto done = optimize(f, options, source, reasons, stats); !done) return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");

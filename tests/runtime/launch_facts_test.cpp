@@ -80,7 +80,7 @@ TEST(LaunchFacts, AreTrueOfEveryWave) {
                          group / shape.workgroups(0) / shape.workgroups(1)};
         for (u32 wave = 0; wave < shape.waves_of(id); ++wave) {
           expect_true_of(facts, states.of(id, wave, 0, 0));
-          expect_true_of(general_facts(kernel), states.of(id, wave, 0, 0));
+          expect_true_of(general_facts(kernel, kTarget), states.of(id, wave, 0, 0));
         }
       }
     }
@@ -139,12 +139,12 @@ TEST(LaunchFacts, SimilarLaunchesShareThem) {
 
 TEST(LaunchFacts, WhatTheCompilerWasToldHoldsForAllLaunches) {
   abi::Kernel kernel = kernel_with({});
-  EXPECT_FALSE(general_facts(kernel).knows_workgroup());
-  EXPECT_EQ(general_facts(kernel).max_sgpr(4), ~0u);
+  EXPECT_FALSE(general_facts(kernel, kTarget).knows_workgroup());
+  EXPECT_EQ(general_facts(kernel, kTarget).max_sgpr(4), ~0u);
   kernel.resources.reqd_workgroup_size = {64, 2, 1};
   kernel.resources.uniform_work_group_size = true;
-  EXPECT_TRUE(general_facts(kernel).full_waves());
-  EXPECT_FALSE(general_facts(kernel).one_wave());
+  EXPECT_TRUE(general_facts(kernel, kTarget).full_waves());
+  EXPECT_FALSE(general_facts(kernel, kTarget).one_wave());
 }
 
 } // namespace

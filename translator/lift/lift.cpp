@@ -100,7 +100,7 @@ void Lifter::untranslated(std::string why) {
   untranslated_.push_back({pc, std::move(text)});
 }
 
-Result<Lifted> lift(const translator::KernelSource& source) {
+Result<Lifted> lift(const translator::KernelSource& source, const translator::LaunchFacts& launch) {
   const u64 base = reinterpret_cast<u64>(source.code.data());
   if (source.entry < base || source.entry - base >= source.code.size() || (source.entry - base) % 4 != 0 ||
       source.code.size() > 0xffff'fff0u)
@@ -111,6 +111,7 @@ Result<Lifted> lift(const translator::KernelSource& source) {
     Lifted out;
     out.function.name = source.name;
     out.function.target = source.target;
+    out.function.launch = launch;
     Cfg cfg(source, out.function, plan);
     Lifter lifter(source, out.function, cfg, indices, out.untranslated);
     cfg.lift_all(lifter);

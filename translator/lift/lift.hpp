@@ -22,7 +22,8 @@ struct Lifted {
 /// Lifts the kernel at `source.entry` with every function it calls. Code that runs off the segment or into
 /// undecodable bytes ends in BadJump there; an Error comes only from a source that makes no sense or from
 /// code beyond all bounds.
-Result<Lifted> lift(const translator::KernelSource& source);
+/// `launch` helps to see where pointers come from, and travels with the function.
+Result<Lifted> lift(const translator::KernelSource& source, const translator::LaunchFacts& launch = {});
 
 /// Whether `op` has a rule. Some forms and modifiers of an instruction with a rule may still be untranslated.
 bool has_rule(isa::Op op);

@@ -82,7 +82,7 @@ private:
     for (const Block& block : f_.blocks) {
       for (const InstId i : block.insts) {
         rows |= is_row_access(f_[i]);
-        if (f_[i].op != Op::Store || !private_.is_private(f_[i])) continue;
+        if (f_[i].op != Op::Store || !private_.is_private(i)) continue;
         const PrivateBytes bytes = private_.bytes(i);
         for (u64 d = bytes.first / 4; bytes.exact && d < (bytes.end + 3) / 4; ++d)
           dwords_.push_back(static_cast<u32>(d));
@@ -108,7 +108,7 @@ private:
       a.count = row_count(inst);
       a.exact = a.count == 1;
       a.removable = !a.reads;
-    } else if (private_.is_private(inst)) {
+    } else if (private_.is_private(i)) {
       const PrivateBytes bytes = private_.bytes(i);
       a.first = place_of(bytes.first / 4);
       a.count = place_of((bytes.end + 3) / 4) - a.first;

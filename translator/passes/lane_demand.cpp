@@ -14,7 +14,8 @@ constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask 
 
 LaneDemand::LaneDemand(const Function& f)
     : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()),
-      demand_(f.num_values(), Bdd::kFalse), changes_(f.num_values(), 0), weight_(f.num_values(), 0) {}
+      demand_(f.num_values(), {Bdd::kFalse, Bdd::kFalse}), changes_(f.num_values(), 0),
+      weight_(f.num_values(), 0) {}
 
 bool LaneDemand::find() {
   weigh_masks();
@@ -48,8 +49,13 @@ void LaneDemand::weigh_masks() {
 }
 
 void LaneDemand::need(ValueId v, Node lanes) {
+  need_half(v, 0, lanes);
+  if (f_.type(v) == Type::V64) need_half(v, 1, lanes);
+}
+
+void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
   if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
-  Node& mine = demand_[v.index];
+  Node& mine = demand_[v.index][half];
   if (mine == Bdd::kTrue || mine == lanes) return;
   Node now = bdd_.or_(mine, lanes);
   if (now == mine) return;
@@ -114,15 +120,17 @@ void LaneDemand::visit(BlockId b) {
     // Who goes this way because a mask is empty looks at nothing in its lanes: those of an `if` skipped.
     const ValueId skipped = n == 1 && successors[0].block != s.block ? f_.tested_mask(b) : ValueId{};
     Node last = Bdd::kFalse, restated = Bdd::kFalse; // parameters often have the same demand
-    for (std::size_t a = 0; a < s.args.size(); ++a) {
-      const Node demand = demand_[params[a].index];
-      if (demand != last) {
-        last = demand;
-        restated = facts_.before_edge(demand, s);
-        if (skipped.valid()) restated = bdd_.andnot(restated, lanes(skipped));
+    for (std::size_t a = 0; a < s.args.size(); ++a)
+      for (unsigned half = 0; half < 2; ++half) {
+        const Node demand = demand_[params[a].index][half];
+        if (demand == Bdd::kFalse) continue;
+        if (demand != last) {
+          last = demand;
+          restated = facts_.before_edge(demand, s);
+          if (skipped.valid()) restated = bdd_.andnot(restated, lanes(skipped));
+        }
+        need_half(s.args[a], half, restated);
       }
-      need(s.args[a], restated);
-    }
   }
   const auto& insts = f_[b].insts;
   for (auto it = insts.rbegin(); it != insts.rend(); ++it) visit(*it);
@@ -131,8 +139,9 @@ void LaneDemand::visit(BlockId b) {
 void LaneDemand::visit(InstId i) {
   const Inst& inst = f_[i];
   const auto x = f_.operands(i);
+  if (visit_halves(inst, x)) return;
   Node demand = Bdd::kFalse;
-  for (unsigned r = 0; r < inst.num_results; ++r) demand = bdd_.or_(demand, demand_[f_.result(i, r).index]);
+  for (unsigned r = 0; r < inst.num_results; ++r) demand = bdd_.or_(demand, of(f_.result(i, r)));
   switch (inst.op) {
   case Op::Select:
     if (f_.type(x[0]) != Type::Mask) break;
@@ -162,6 +171,54 @@ void LaneDemand::visit(InstId i) {
   const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
   for (unsigned n = 0; n < x.size(); ++n)
     need(x[n], op.reads_whole(n) || !elementwise || is_scalar_result(inst) ? Bdd::kTrue : demand);
+}
+
+bool LaneDemand::visit_halves(const Inst& inst, std::span<const ValueId> x) {
+  if (inst.num_results != 1) return false;
+  const auto [low, high] = demand_[inst.first_result.index];
+  if (inst.op == Op::Lo || inst.op == Op::Hi) {
+    need_half(x[0], inst.op == Op::Lo ? 0 : 1, low);
+    return true;
+  }
+  if (f_.type(inst.first_result) != Type::V64 || low == high) return false;
+  const Node any = bdd_.or_(low, high);
+  switch (inst.op) {
+  case Op::Join:
+    need(x[0], low);
+    need(x[1], high);
+    return true;
+  case Op::ZExt: need(x[0], low); return true;
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::AndNot:
+  case Op::Not:
+    for (const ValueId v : x) {
+      need_half(v, 0, low);
+      need_half(v, 1, high);
+    }
+    return true;
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+    for (const ValueId v : x) {
+      need_half(v, 0, any);
+      need_half(v, 1, high);
+    }
+    return true;
+  case Op::Select: {
+    if (f_.type(x[0]) != Type::Mask) return false;
+    const Node m = lanes(x[0]);
+    need(x[0], any);
+    for (const unsigned half : {0u, 1u}) {
+      const Node demand = half == 0 ? low : high;
+      need_half(x[1], half, bdd_.and_(demand, m));
+      need_half(x[2], half, bdd_.andnot(demand, m));
+    }
+    return true;
+  }
+  default: return false;
+  }
 }
 
 bool LaneDemand::is_scalar_result(const Inst& inst) const {

@@ -11,6 +11,7 @@
 
 #include "translator/passes/mask_facts.hpp"
 
+#include <array>
 #include <optional>
 
 namespace lanewise::passes {
@@ -29,7 +30,7 @@ public:
   /// from them.
   [[nodiscard]] bool find();
   /// The lanes of `v` that anybody looks at.
-  [[nodiscard]] Node of(ir::ValueId v) const { return demand_[v.index]; }
+  [[nodiscard]] Node of(ir::ValueId v) const { return bdd_.or_(demand_[v.index][0], demand_[v.index][1]); }
 
   /// A mask op as `base` restricted or extended by `other`: of the two operands, the one that may be wrong in
   /// lanes that the other decides. `matters` are the lanes of `other` in which `base` decides. `inverts`:
@@ -55,7 +56,9 @@ private:
   const ir::Dominators dom_;
   const MaskFacts facts_;
   Bdd& bdd_;
-  std::vector<Node> demand_; ///< per value
+  /// Per value: for its low half, or all of it, and for the high half of a V64. Wide operations often have
+  /// half an operand that is left from other uses of its register.
+  std::vector<std::array<Node, 2>> demand_;
   std::vector<u8> changes_;
   std::vector<u32> weight_; ///< per mask: how much it decides
   std::vector<u8> stale_;   ///< per block: the demand for something it hands on or computes has grown
@@ -63,6 +66,10 @@ private:
 
   void weigh_masks();
   void need(ir::ValueId v, Node lanes);
+  void need_half(ir::ValueId v, unsigned half, Node lanes);
+  /// What is asked of the halves of a pure V64 operation, or of a half, asks for halves: false if not
+  /// handled.
+  bool visit_halves(const ir::Inst& inst, std::span<const ir::ValueId> x);
   [[nodiscard]] bool is_simple(Node n) const;
   [[nodiscard]] Node lanes(ir::ValueId m) const { return facts_.lanes(m); }
   [[nodiscard]] Node matters(const Logic& l, Node demand) const;

@@ -1,5 +1,6 @@
 // Everything here is a direct reading of Function::launch; what follows from it is left to the other passes.
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/initial_address.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -10,12 +11,6 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
-
-/// An address as an offset from the pointer in an initial SGPR pair.
-struct InitialAddress {
-  u32 pointer_sgpr = 0;
-  u64 offset = 0;
-};
 
 class LaunchFactsUser {
 public:
@@ -36,6 +31,8 @@ public:
   }
 
 private:
+  static constexpr u64 kMaxOffset = 1 << 20; ///< of a scalar load, which adds 32 bits
+
   Function& f_;
   std::vector<ValueId> map_;
 
@@ -55,6 +52,7 @@ private:
       if (const auto known = compare_with_grid(i)) replace(b, i, 0, *known);
       return;
     case Op::ScalarLoad: return load(b, i);
+    case Op::Load: return vector_load(b, i);
     case Op::Barrier:
       if (launch.one_wave()) f_[i].op = Op::Jump;
       return;
@@ -64,26 +62,67 @@ private:
 
   void replace(BlockId b, InstId i, u32 result, u64 bits) {
     const ValueId old = f_.result(i, result);
-    const Type type = f_.type(old);
+    map_[old.index] = make(b, i, Op::Const, f_.type(old), {}, bits);
+  }
+
+  /// Appends an instruction at the guest address of `i`.
+  ValueId make(BlockId b, InstId i, Op op, Type type, std::initializer_list<ValueId> operands, u64 imm = 0) {
     Inst proto;
-    proto.op = Op::Const;
-    proto.imm = bits;
+    proto.op = op;
+    proto.imm = imm;
     proto.pc = f_[i].pc;
-    map_[old.index] = f_.result(f_.append(b, proto, {}, {&type, 1}));
+    return f_.result(f_.append(b, proto, {operands.begin(), operands.size()}, {&type, 1}));
   }
 
   void load(BlockId b, InstId i) {
     const auto first = loaded(i);
     for (u32 n = 0; first && n < f_[i].num_results; ++n)
-      if (const auto value = known_dword(first->pointer_sgpr, first->offset + 4 * u64{n}))
+      if (const auto value = known_dword(f_, {first->pointer_sgpr, first->offset + 4 * u64{n}}))
         replace(b, i, n, *value);
+  }
+
+  /// What does not optimise loads the dispatch packet and the kernarg segment lane by lane.
+  void vector_load(BlockId b, InstId i) {
+    const MemAttr mem = f_[i].mem;
+    const Inst* splat = f_.def(f_.operands(i)[0]);
+    if ((mem.space != Space::Global && mem.space != Space::Flat) || mem.form != AddressForm::Lanes) return;
+    if (splat == nullptr || splat->op != Op::Splat) return;
+    const ValueId pointer = f_.operands(f_.def_id(f_.operands(i)[0]))[0], lanes = f_.operands(i).back();
+    const auto first = initial_address(f_, pointer);
+    if (!first) return;
+    const u64 offset = first->offset + f_[i].imm;
+    const unsigned shift = static_cast<unsigned>(offset % 4 * 8), bits = std::min(8u * mem.bytes, 32u);
+    if (shift + bits > 32) return;
+    const u32 results = f_[i].num_results;
+    for (u32 n = 0; n < results; ++n) {
+      ValueId v;
+      if (const auto dword = known_dword(f_, {first->pointer_sgpr, (offset & ~u64{3}) + 4 * u64{n}})) {
+        const u32 field = *dword << (32 - bits - shift) >> (32 - bits);
+        const bool negative = mem.sign_extend && bits < 32 && (field >> (bits - 1) & 1) != 0;
+        v = make(b, i, Op::Const, Type::V32, {}, negative ? field | ~u32{0} << bits : field);
+      } else if (bits == 32 && f_[i].imm < kMaxOffset && starts_with(lanes)) {
+        const ValueId at = make(b, i, Op::Const, Type::U32, {}, f_[i].imm + 4 * u64{n});
+        v = make(b, i, Op::Splat, Type::V32, {make(b, i, Op::ScalarLoad, Type::U32, {pointer, at})});
+      } else {
+        continue;
+      }
+      if (!f_.is_full(lanes))
+        v = make(b, i, Op::Select, Type::V32, {lanes, v, make(b, i, Op::Const, Type::V32, {})});
+      map_[f_.result(i, n).index] = v;
+    }
+  }
+
+  /// The lanes of `mask` are those of the start, of which there is at least one: what they load can be
+  /// loaded.
+  [[nodiscard]] bool starts_with(ValueId mask) const {
+    return f_.is_full(mask) || (f_.def(mask) != nullptr && f_.def(mask)->op == Op::InitExec);
   }
 
   /// Where the first dword of a scalar load comes from.
   [[nodiscard]] std::optional<InitialAddress> loaded(InstId i) const {
     const auto operands = f_.operands(i);
     u64 offset = 0;
-    auto base = address(operands[0]);
+    auto base = initial_address(f_, operands[0]);
     if (!base || !f_.is_const(operands[1], &offset)) return std::nullopt;
     base->offset += offset;
     return base;
@@ -156,37 +195,6 @@ private:
     const translator::GridDword dword{first->pointer_sgpr, offset, axis, workgroups};
     const auto& grid = f_.launch.grid;
     return std::find(grid.begin(), grid.end(), dword) != grid.end();
-  }
-
-  [[nodiscard]] std::optional<u32> known_dword(u32 pointer_sgpr, u64 offset) const {
-    for (const auto& known : f_.launch.dwords)
-      if (known.pointer_sgpr == pointer_sgpr && known.offset == offset) return known.value;
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<InitialAddress> address(ValueId v) const {
-    u64 offset = 0;
-    for (const Inst* inst = f_.def(v); inst != nullptr; inst = f_.def(v)) {
-      const auto x = f_.operands(f_.def_id(v));
-      u64 constant = 0;
-      if (inst->op == Op::Join) return pointer(x[0], x[1], offset);
-      if (inst->op != Op::Add) break;
-      if (f_.is_const(x[1], &constant))
-        v = x[0];
-      else if (f_.is_const(x[0], &constant))
-        v = x[1];
-      else
-        break;
-      offset += constant;
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::optional<InitialAddress> pointer(ValueId lo, ValueId hi, u64 offset) const {
-    const Inst *l = f_.def(lo), *h = f_.def(hi);
-    if (l == nullptr || h == nullptr || l->op != Op::InitSgpr || h->op != Op::InitSgpr) return std::nullopt;
-    if (h->imm != l->imm + 1) return std::nullopt;
-    return InitialAddress{static_cast<u32>(l->imm), offset};
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include "translator/passes/value_limits.hpp"
 
+#include <unordered_set>
+
 namespace lanewise::passes {
 
 /// Bytes of private memory.
@@ -18,11 +20,10 @@ public:
   /// `private_bytes` is the size of each lane's private memory.
   PrivateAccesses(ir::Function& f, u32 private_bytes);
 
-  /// `inst` may access private memory.
-  [[nodiscard]] bool is_private(const ir::Inst& inst) const {
-    if (!ir::info(inst.op).is(ir::kMemory)) return false;
-    return inst.mem.space == ir::Space::Scratch ||
-           (inst.mem.space == ir::Space::Flat && flat_may_be_private_);
+  /// `i` may access private memory.
+  [[nodiscard]] bool is_private(ir::InstId i) const {
+    if (!ir::info(f_[i].op).is(ir::kMemory)) return false;
+    return f_[i].mem.space == ir::Space::Scratch || flat_.contains(i.index);
   }
   /// What `i`, for which is_private() holds, may access.
   [[nodiscard]] PrivateBytes bytes(ir::InstId i) const;
@@ -30,7 +31,7 @@ public:
 private:
   ir::Function& f_;
   u32 private_bytes_;
-  bool flat_may_be_private_;
+  std::unordered_set<u32> flat_; ///< flat accesses that may be private
   ValueLimits limits_;
 };
 

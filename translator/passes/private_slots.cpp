@@ -92,7 +92,7 @@ private:
     std::vector<std::pair<InstId, PrivateBytes>> accesses;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (all.is_private(f_[i])) accesses.emplace_back(i, all.bytes(i));
+        if (all.is_private(i)) accesses.emplace_back(i, all.bytes(i));
     for (const auto& [i, range] : accesses)
       for (u64 d = range.first / 4; range.exact && d < (range.end + 3) / 4; ++d)
         dwords_.push_back(static_cast<u32>(d));
@@ -340,6 +340,7 @@ void promote_private_memory(Function& f, u32 private_bytes) {
     eliminate_dead_code(f);
     if (promotion.others() == 0) return;
     scalarize_lanes(f);
+    use_launch_facts(f);
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);

@@ -55,22 +55,31 @@ private:
     if (!facts.bdd().overflowed()) f_.replace_values(map);
   }
 
-  /// What is the same in all lanes that anybody looks at becomes a constant.
+  /// What nobody looks at becomes 0; masks that are the same in all lanes that anybody looks at become
+  /// constants.
   void drop() {
-    std::vector<ValueId> map(f_.num_values());
-    ValueId none;
+    std::vector<ValueId> unseen;
     for (const BlockId b : demand_.cfg().rpo) {
-      for (const ValueId p : f_[b].params) {
-        if (f_.type(p) != Type::Mask || demand_.of(p) != Bdd::kFalse) continue;
-        if (!none.valid()) none = f_.entry_constant(Type::Mask, 0);
-        map[p.index] = none;
-      }
+      for (const ValueId p : f_[b].params)
+        if (is_per_lane(f_.type(p)) && demand_.of(p) == Bdd::kFalse) unseen.push_back(p);
       for (const InstId i : f_[b].insts) {
-        if (f_[i].num_results != 1 || f_.type(f_[i].first_result) != Type::Mask || f_[i].op == Op::Const)
-          continue;
-        if (const auto lanes = demand_.constant(i)) f_.become_constant(i, *lanes);
+        if (f_[i].num_results != 1 || f_[i].op == Op::Const || !info(f_[i].op).is(kPure)) continue;
+        const ValueId v = f_.result(i);
+        if (f_.type(v) == Type::Mask) {
+          if (const auto lanes = demand_.constant(i)) f_.become_constant(i, *lanes);
+        } else if (is_vector(f_.type(v)) && demand_.of(v) == Bdd::kFalse) {
+          unseen.push_back(v);
+        }
       }
     }
+    std::vector<ValueId> map(f_.num_values()), zero(3);
+    for (const ValueId v : unseen) {
+      const Type t = f_.type(v);
+      ValueId& z = zero[t == Type::Mask ? 0 : t == Type::V32 ? 1 : 2];
+      if (!z.valid()) z = f_.entry_constant(t, 0);
+      map[v.index] = z;
+    }
+    map.resize(f_.num_values());
     f_.replace_values(map);
   }
 };

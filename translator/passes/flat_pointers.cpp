@@ -1,0 +1,208 @@
+#include "translator/passes/flat_pointers.hpp"
+
+#include "runtime/wave.hpp"
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/initial_address.hpp"
+
+#include <algorithm>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
+constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
+/// s_getreg of SH_MEM_BASES.
+constexpr u32 kBothBases = kPrivateHigh >> 16 | kSharedHigh;
+
+/// What a value may have in it, as bits: an aperture, or a pointer to memory where there is one.
+enum : u8 { kPrivate = 1, kShared = 2, kLeadsThere = 4 };
+
+/// What `v` is in `lanes`, as far as selects by these lanes or more are concerned.
+ValueId seen_in(const Function& f, ValueId v, ValueId lanes) {
+  const auto is_inside = [&](ValueId mask) {
+    for (ValueId m = lanes;;) {
+      if (m == mask) return true;
+      const Inst* inst = f.def(m);
+      if (inst == nullptr || (inst->op != Op::And && inst->op != Op::AndNot)) return false;
+      const auto x = f.operands(f.def_id(m));
+      if (inst->op == Op::And && x[1] == mask) return true;
+      m = x[0];
+    }
+  };
+  for (const Inst* inst = f.def(v); inst != nullptr && inst->op == Op::Select; inst = f.def(v)) {
+    const auto x = f.operands(f.def_id(v));
+    if (f.type(x[0]) != Type::Mask || !is_inside(x[0])) break;
+    v = x[1];
+  }
+  return v;
+}
+
+class FlatPointers {
+public:
+  explicit FlatPointers(Function& f) : f_(f) {}
+
+  std::vector<InstId> resolve() {
+    for (const Block& block : f_.blocks)
+      for (const InstId i : block.insts)
+        if (info(f_[i].op).is(kMemory) && f_[i].mem.space == Space::Flat) accesses_.push_back(i);
+    std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
+    if (accesses_.empty()) return {};
+    find_tainted();
+    std::vector<InstId> may_be_private;
+    for (const InstId i : accesses_) {
+      unsigned steps = kMaxSteps;
+      const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), steps);
+      if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
+      if ((taint & kPrivate) != 0) may_be_private.push_back(i);
+    }
+    return may_be_private;
+  }
+
+private:
+  static constexpr unsigned kMaxSteps = 64;
+
+  Function& f_;
+  std::vector<InstId> accesses_;
+  std::vector<u8> tainted_; ///< per value
+  u8 in_private_ = 0;       ///< what may be in private memory, and in all other
+  u8 in_memory_ = 0;
+
+  /// An address of which the high half is the private aperture.
+  bool make_private(InstId i) {
+    const ValueId address = f_.operands(i)[0], lanes = f_.operands(i).back();
+    ValueId low;
+    if (const auto bits = constant_in(f_, address, lanes); bits && *bits >> 32 == kPrivateHigh) {
+      low = f_.entry_constant(Type::V32, *bits & 0xffff'ffffu);
+    } else if (const Inst* def = f_.def(address); def != nullptr && def->op == Op::Join) {
+      const auto half = f_.operands(f_.def_id(address));
+      if (constant_in(f_, half[1], lanes) == kPrivateHigh) low = half[0];
+    }
+    if (!low.valid()) return false;
+    f_.operands(i)[0] = low;
+    f_[i].mem.space = Space::Scratch;
+    return true;
+  }
+
+  void find_tainted() {
+    tainted_.assign(f_.num_values(), 0);
+    const Cfg cfg(f_);
+    for (bool changed = true; changed;) {
+      changed = false;
+      const auto add = [&](u8& to, u8 taint) {
+        if ((to | taint) == to) return;
+        to |= taint;
+        changed = true;
+      };
+      for (const BlockId b : cfg.rpo) {
+        for (const InstId i : f_[b].insts) {
+          if (info(f_[i].op).is(kStores)) {
+            u8 data = 0;
+            for (const ValueId v : f_.operands(i).subspan(std::min<std::size_t>(1, f_[i].num_operands)))
+              data |= taint(v);
+            const Space space = f_[i].mem.space;
+            if (space == Space::Scratch || space == Space::Flat) add(in_private_, data);
+            if (space != Space::Scratch) add(in_memory_, data);
+          }
+          for (unsigned r = 0; r < f_[i].num_results; ++r) add(tainted_[f_.result(i, r).index], of_result(i));
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            add(tainted_[f_[s.block].params[a].index], taint(s.args[a]));
+      }
+    }
+  }
+
+  [[nodiscard]] u8 taint(ValueId v) const {
+    // Lanes and conditions are no pointers.
+    return f_.type(v) == Type::Mask || f_.type(v) == Type::U1 ? 0 : tainted_[v.index];
+  }
+
+  /// What `v` may have in it in `lanes`: less than in others, where registers hold what was there before.
+  [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, unsigned& steps) const {
+    v = seen_in(f_, v, lanes);
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || !info(inst->op).is(kPure) || inst->num_operands == 0 || steps == 0)
+      return taint(v);
+    if (taint(v) == 0) return 0;
+    --steps;
+    u8 all = 0;
+    for (unsigned n = 0; n < inst->num_operands; ++n) {
+      const ValueId x = f_.operands(f_.def_id(v))[n];
+      all |= info(inst->op).reads_whole(n) ? taint(x) : taint_in(x, lanes, steps);
+    }
+    return all;
+  }
+
+  [[nodiscard]] u8 of_result(InstId i) const {
+    const Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    switch (inst.op) {
+    case Op::Const: return of_bits(inst.imm & 0xffff'ffffu) | of_bits(inst.imm >> 32);
+    case Op::InitSgpr: return of_pointer(static_cast<u32>(inst.imm));
+    case Op::ScalarLoad:
+      if (const auto at = initial_address(f_, x[0]); at && f_.is_const(x[1]))
+        return of_dwords(at->pointer_sgpr, at->offset + f_.def(x[1])->imm, inst.num_results);
+      break;
+    default: break;
+    }
+    u8 all = 0;
+    for (const ValueId v : x) all |= taint(v);
+    if (!info(inst.op).is(kLoads)) return all;
+    const bool from_start = (all & kLeadsThere) != 0;
+    const bool private_only = inst.mem.space == Space::Scratch && info(inst.op).is(kMemory);
+    const bool anywhere = inst.mem.space == Space::Flat && info(inst.op).is(kMemory);
+    return (from_start ? kPrivate | kShared : 0) | (private_only || anywhere ? in_private_ : 0) |
+           (private_only ? 0 : in_memory_);
+  }
+
+  static u8 of_bits(u64 bits) {
+    if (bits == kBothBases) return kPrivate | kShared;
+    return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0;
+  }
+  /// Of an initial SGPR.
+  [[nodiscard]] u8 of_pointer(u32 sgpr) const { return of_dwords(sgpr, 0, ~u32{0}) != 0 ? kLeadsThere : 0; }
+  [[nodiscard]] u8 of_dwords(u32 sgpr, u64 first, u64 count) const {
+    // From gfx900 on, apertures are in registers.
+    if (f_.target < isa::Target::gfx900 && !f_.launch.knows_apertures) return kPrivate | kShared;
+    u8 all = 0;
+    for (const auto& known : f_.launch.dwords)
+      if (known.pointer_sgpr == sgpr && known.offset + 4 > first && known.offset < first + 4 * count)
+        all |= of_bits(known.value);
+    return all;
+  }
+};
+
+} // namespace
+
+std::optional<u64> constant_in(const Function& f, ValueId v, ValueId lanes, unsigned depth) {
+  v = seen_in(f, v, lanes);
+  const Inst* inst = f.def(v);
+  if (inst == nullptr || inst->num_operands > 2 || depth == 0) return std::nullopt;
+  const u64 all = constant_bits(f.type(v));
+  if (inst->op == Op::Const) return inst->imm & all;
+  if (!info(inst->op).is(kPure)) return std::nullopt;
+  std::array<u64, 2> x = {};
+  for (unsigned n = 0; n < inst->num_operands; ++n) {
+    const auto bits = constant_in(f, f.operands(f.def_id(v))[n], lanes, depth - 1);
+    if (!bits) return std::nullopt;
+    x[n] = *bits;
+  }
+  switch (inst->op) {
+  case Op::Splat:
+  case Op::ZExt: return x[0];
+  case Op::Lo: return x[0] & 0xffff'ffffu;
+  case Op::Hi: return x[0] >> 32;
+  case Op::Join: return x[0] | x[1] << 32;
+  case Op::Add: return (x[0] + x[1]) & all;
+  case Op::Or: return x[0] | x[1];
+  case Op::And: return x[0] & x[1];
+  default: return std::nullopt;
+  }
+}
+
+std::vector<InstId> resolve_flat_accesses(Function& f) { return FlatPointers(f).resolve(); }
+
+} // namespace lanewise::passes

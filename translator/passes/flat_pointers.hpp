@@ -1,0 +1,22 @@
+// Which memory a flat address means.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+#include <optional>
+
+namespace lanewise::passes {
+
+/// Makes flat accesses global or private ones where that is seen. Returns those that are left
+/// and may be private. Compilers that do not optimise have nothing but flat pointers in HIP programs.
+///
+/// A pointer to private memory or the LDS is made of the aperture, which is a constant, a dword that is known
+/// of the launch, or in the queue. An address that none of these can have got into is a global one: whoever
+/// makes up an address in an aperture without having been told where it is has a memory fault.
+std::vector<ir::InstId> resolve_flat_accesses(ir::Function& f);
+
+/// The bits of `v` if they are known in `lanes`: registers are written in active lanes only, and most are
+/// read in the same, so that what others hold does not count.
+std::optional<u64> constant_in(const ir::Function& f, ir::ValueId v, ir::ValueId lanes, unsigned depth = 12);
+
+} // namespace lanewise::passes
