@@ -6,7 +6,7 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxChanges = 8, kMaxRounds = 16;
+constexpr unsigned kMaxChanges = 32, kMaxRounds = 16;
 constexpr std::size_t kMaxDemand = 128, kMaxVariables = 20; ///< of a demand that is not rounded up
 constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask algebra
 

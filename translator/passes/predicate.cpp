@@ -4,6 +4,7 @@
 //   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
 // and other mask ops that are a constant or an operand there.
 #include "translator/passes/lane_demand.hpp"
+#include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace lanewise::passes {
@@ -18,8 +19,12 @@ class Predicator {
 public:
   explicit Predicator(Function& f) : f_(f), demand_(f) {}
 
-  void run() {
-    if (demand_.find()) rewrite();
+  /// False if parameters were merged, and what is left has other demands.
+  bool run() {
+    if (!demand_.find()) return true;
+    if (merge_parameters(f_, demand_)) return false;
+    rewrite();
+    return true;
   }
 
 private:
@@ -67,6 +72,8 @@ private:
 
 } // namespace
 
-void predicate(Function& f) { Predicator(f).run(); }
+void predicate(Function& f) {
+  while (!Predicator(f).run()) eliminate_dead_code(f);
+}
 
 } // namespace lanewise::passes
