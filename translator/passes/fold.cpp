@@ -143,6 +143,7 @@ private:
     case Op::AShr: return fold_shift(inst.op, t, x[0], x[1]);
     case Op::ICmp: return fold_icmp(static_cast<IntPred>(inst.imm), t, x[0], x[1]);
     case Op::Select: return fold_select(t, x[0], x[1], x[2]);
+    case Op::UMin: return fold_umin(t, x[0], x[1]);
     case Op::BitSelect: return fold_bitselect(t, x[0], x[1], x[2]);
     case Op::ReadLane: return fold_readlane(x[0], x[1]);
     case Op::ReadFirst: return fold_readfirst(x[0], x[1]);
@@ -661,6 +662,21 @@ private:
     if (is_zero(b)) return emit(Op::And, t, {c, a});
     if (is_zero(a)) return emit(Op::AndNot, t, {b, c});
     return {};
+  }
+
+  /// min(x == 0 ? ~0 : clz(x), 32) -> clz(x), and ctz: what counts zeros on the GPU has -1 for none.
+  ValueId fold_umin(Type t, ValueId a, ValueId b) {
+    u64 most = 0;
+    if (is_const(a)) std::swap(a, b);
+    const Match s = match(a, Op::Select);
+    if (s == nullptr || !is_const(b, &most) || most != bit_width(t) || !is_ones(operand(s, 1))) return {};
+    const ValueId count = operand(s, 2);
+    const Match is_none = match(operand(s, 0), Op::ICmp), leading = match(count, Op::CountLz);
+    const Match counts = leading != nullptr ? leading : match(count, Op::CountTz);
+    if (is_none == nullptr || counts == nullptr || static_cast<IntPred>(is_none->imm) != IntPred::Eq)
+      return {};
+    const ValueId x = operand(counts, 0), l = operand(is_none, 0), r = operand(is_none, 1);
+    return (l == x && is_zero(r)) || (r == x && is_zero(l)) ? count : ValueId{};
   }
 
   /// readlane(writelane(old, x, k), j), how compilers spill scalars: k == j -> x; both known and different ->
