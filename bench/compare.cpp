@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <unistd.h>
 
 namespace lanewise::bench {
 namespace {
@@ -15,8 +16,9 @@ constexpr const char* kAbout =
     R"(Compares the engines on the kernel cases of tests/kernels.
 
 Every case runs on every engine with every number of threads, each pair in a process of its own. The processes take
-turns round by round, so that a slow spell of the machine hits all of them; the minimum of the rounds counts. The
-first run of each is checked against the reference, and buffers that a kernel changes are restored between runs.
+turns round by round, so that a slow spell of the machine hits all of them; since such a spell may outlast a case, there
+are several passes over all cases. The minimum of all rounds counts. The first run of each is checked against the
+reference, and buffers that a kernel changes are restored between runs.
 
   interp   the reference interpreter            avx2, avx512   recompiled code
   pocl     the same source through PoCL         hand           AVX-512 intrinsics, for some kernels
@@ -71,15 +73,28 @@ void say(const std::string& text) {
 }
 
 void measure_all(Results& results, const Options& options) {
-  for (const kernels::CaseEntry& entry : kernels::all_cases()) {
-    if (!wanted(entry, options) || !entry.make(1).runs_on(options.target)) continue;
-    Row row = measure(entry, options);
-    raise_peaks(results, options, false);
+  std::vector<kernels::CaseEntry> cases = kernels::all_cases();
+  std::erase_if(cases, [&](const kernels::CaseEntry& entry) {
+    return !wanted(entry, options) || !entry.make(1).runs_on(options.target);
+  });
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  for (unsigned pass = 1; pass <= options.passes; ++pass) {
+    for (std::size_t n = 0; n < cases.size(); ++n) {
+      if (terminal && pass < options.passes)
+        std::fprintf(stderr, "\r\033[Kpass %u of %u: %s", pass, options.passes,
+                     std::string(cases[n].name).c_str());
+      if (pass == 1)
+        results.rows.push_back(measure(cases[n], options));
+      else
+        measure_again(cases[n], options, results.rows[n]);
+      raise_peaks(results, options, false);
+      if (terminal && pass + 1 == options.passes && n + 1 == cases.size()) std::fputs("\r\033[K", stderr);
+      if (pass == options.passes) say(table_row(results, results.rows[n]));
+    }
+  }
+  for (const Row& row : results.rows)
     for (const auto& [entrant, m] : row.entrants)
       if (entrant.engine == "pocl" && m.ok()) results.opencl = m.description;
-    say(table_row(results, row));
-    results.rows.push_back(std::move(row));
-  }
 }
 
 bool write(const std::string& path, const std::string& text) {
@@ -149,7 +164,11 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--memory", options.memory_mb, "MB for all copies of a case's data")->capture_default_str();
   app.add_option("--seconds", options.seconds,
-                 "time for the rounds of one case; at least three rounds are made")
+                 "time for the rounds of one case in all passes; at least three rounds are made")
+      ->capture_default_str();
+  app.add_option("--passes", options.passes,
+                 "passes over all cases: a slow spell of the machine may outlast a case, but not a pass")
+      ->check(CLI::Range(1u, 100u))
       ->capture_default_str();
   app.add_option("--relative-to", options.relative_to, "the engine that the chart's bars are multiples of")
       ->check(CLI::IsMember(engines))

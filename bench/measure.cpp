@@ -11,6 +11,7 @@ namespace lanewise::bench {
 namespace {
 
 constexpr unsigned kLeastRounds = 3, kMostRounds = 100;
+constexpr unsigned kLeastRoundsAgain = 1; ///< when it is not the first time
 /// An entrant this much slower than the fastest takes part in the first rounds only.
 constexpr double kMuchSlower = 10;
 /// For the threads of the one before to go to sleep.
@@ -44,7 +45,8 @@ std::vector<Runner> start_all(const kernels::KernelCase& test, const Options& op
       auto worker =
           Worker::start(test, {engine, threads, options.target, options.level, options.source}, &expected);
       if (worker) {
-        m.prepare_ms = worker->ready().prepare_ms;
+        const double ms = worker->ready().prepare_ms;
+        m.prepare_ms = m.runs == 0 ? ms : std::min(m.prepare_ms, ms);
         m.description = worker->ready().description;
         runners.push_back({{engine, threads}, std::move(*worker), m});
       } else {
@@ -75,6 +77,21 @@ double fastest(const std::vector<Runner>& runners) {
   return best;
 }
 
+void run_rounds(const kernels::KernelCase& test, const Options& options, unsigned least, Row& row) {
+  std::vector<Runner> runners = start_all(test, options, row);
+  const double start = wall_clock_ms(), limit_ms = options.seconds * 1e3 / options.passes;
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    if (round >= least && wall_clock_ms() - start > limit_ms) break;
+    const double much = fastest(runners) * kMuchSlower;
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      Runner& runner = runners[(i + round) % runners.size()]; // nobody always runs after the same one
+      if (!runner.measurement.error.empty()) continue;
+      if (round >= least && runner.measurement.cpu_ms > much) continue;
+      run_once(runner);
+    }
+  }
+}
+
 } // namespace
 
 Row measure(const kernels::CaseEntry& entry, const Options& options) {
@@ -82,19 +99,12 @@ Row measure(const kernels::CaseEntry& entry, const Options& options) {
   const unsigned scale = choose_scale(entry, options, copy_limit(options, contenders));
   const kernels::KernelCase test = entry.make(scale);
   Row row = describe(test, scale);
-  std::vector<Runner> runners = start_all(test, options, row);
-  const double start = wall_clock_ms();
-  for (unsigned round = 0; round < kMostRounds; ++round) {
-    if (round >= kLeastRounds && wall_clock_ms() - start > options.seconds * 1e3) break;
-    const double much = fastest(runners) * kMuchSlower;
-    for (std::size_t i = 0; i < runners.size(); ++i) {
-      Runner& runner = runners[(i + round) % runners.size()]; // nobody always runs after the same one
-      if (!runner.measurement.error.empty()) continue;
-      if (round >= kLeastRounds && runner.measurement.cpu_ms > much) continue;
-      run_once(runner);
-    }
-  }
+  run_rounds(test, options, kLeastRounds, row);
   return row;
+}
+
+void measure_again(const kernels::CaseEntry& entry, const Options& options, Row& row) {
+  run_rounds(entry.make(row.scale), options, kLeastRoundsAgain, row);
 }
 
 } // namespace lanewise::bench

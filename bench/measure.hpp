@@ -10,4 +10,7 @@ namespace lanewise::bench {
 /// so that a slow spell of the machine hits all, and the minimum of the rounds counts.
 Row measure(const kernels::CaseEntry& entry, const Options& options);
 
+/// The same again for a row that measure() has made: minima of all rounds, now and then.
+void measure_again(const kernels::CaseEntry& entry, const Options& options, Row& row);
+
 } // namespace lanewise::bench
