@@ -7,6 +7,7 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/evaluate.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/value_limits.hpp"
 
 #include <array>
 
@@ -18,7 +19,7 @@ namespace {
 
 class Folder {
 public:
-  explicit Folder(Function& f) : f_(f), map_(f.num_values()) {}
+  explicit Folder(Function& f) : f_(f), map_(f.num_values()), limits_(f) {}
 
   void run() {
     const Cfg cfg(f_);
@@ -35,6 +36,7 @@ private:
   static constexpr std::size_t kMaxOperands = 8; ///< of an op that is looked at
   Function& f_;
   std::vector<ValueId> map_;
+  const ValueLimits limits_; ///< what a value can be does not change when it is written differently
   std::vector<InstId> out_;
   BlockId block_;
   u32 pc_ = 0;
@@ -449,6 +451,9 @@ private:
       if (is_const(a) && !is_const(b)) return emit(op, t, {b, a});
       if (a == b) return op == Op::Xor ? constant(t, 0) : a;
       if (is_zero(b)) return op == Op::And ? b : a;
+      if (u64 kept = 0;
+          op == Op::And && is_const(b, &kept) && bit_width(t) > 1 && (limits_.ones(a) & ~kept) == 0)
+        return a; // as after the upper half of a shifted index
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
     // Logic on scalars that are masks is logic on masks.

@@ -78,6 +78,7 @@ void Selector::select_phase(u32 phase) {
   preamble_ = builder.add_block();
   head_ = builder.add_block();
   make_blocks();
+  find_team_row_scalars();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
   for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);
@@ -129,8 +130,11 @@ void Selector::select_block(IrBlockId b) {
       for_all_ = true;
       select_inst(i);
       for_all_ = false;
-    } else
+    } else if (f_[i].num_results != 0 && first_member_only_[f_.result(i).index]) {
+      select_inst(i);
+    } else {
       for_each_member([&] { select_inst(i); });
+    }
     if (!error_.empty()) return;
   }
 }

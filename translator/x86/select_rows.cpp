@@ -17,12 +17,64 @@ Selector::Access Selector::masked_access(InstId i) {
   return a;
 }
 
+/// The row goes on from gang to gang, at known distances: the first gang's address does for all side by side.
+bool Selector::is_team_row(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  if (interleave_ == 1 || (inst.op != Op::Load && inst.op != Op::Store)) return false;
+  if (inst.mem.form != ir::AddressForm::Row || !inst.mem.wave_row || inst.mem.stride == 0) return false;
+  return inst.mem.space == ir::Space::Global || (inst.mem.space == ir::Space::Lds && inst.mem.in_range);
+}
+
+void Selector::find_team_row_scalars() {
+  first_member_only_.assign(f_.num_values(), false);
+  if (interleave_ == 1) return;
+  const auto& blocks = plan_.phases[phase_].blocks;
+  for (const IrBlockId b : blocks)
+    for (const InstId i : f_[b].insts) {
+      const ir::Inst& inst = f_[i];
+      if (inst.num_results != 1 || !ir::info(inst.op).is(ir::kPure)) continue;
+      const ValueId v = f_.result(i);
+      first_member_only_[v.index] = ir::is_gang(type(v)) && !frame_.has_slot(v) && !is_gang_recomputed(v);
+    }
+  const auto need = [&](ValueId v) {
+    const bool is_new = first_member_only_[v.index];
+    first_member_only_[v.index] = false;
+    return is_new;
+  };
+  // Chains are short, and mostly in order: the last round finds nothing.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto b = blocks.rbegin(); b != blocks.rend(); ++b) {
+      for (const ir::Successor& s : f_[*b].successors)
+        for (const ValueId v : s.args) changed |= need(v);
+      for (auto i = f_[*b].insts.rbegin(); i != f_[*b].insts.rend(); ++i) {
+        if (f_[*i].num_results == 1 && first_member_only_[f_.result(*i).index]) continue;
+        const auto x = f_.operands(*i);
+        for (std::size_t n = is_team_row(*i) ? 1 : 0; n < x.size(); ++n) changed |= need(x[n]);
+      }
+    }
+  }
+}
+
+/// The register of `v` in the first of the gangs side by side, which has just used it.
+VReg Selector::of_first_member(ValueId v) {
+  const unsigned member = std::exchange(member_, 0);
+  const VReg r = reg1(v);
+  member_ = member;
+  return r;
+}
+
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  for (const ValueId v : f_.operands(i)) (void)regs(v); // All ways see them.
+  const bool team = is_team_row(i);
+  for (const ValueId v : f_.operands(i).subspan(team ? 1 : 0)) (void)regs(v); // All ways see them.
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {
-  case ir::AddressForm::Row: return row_access(i, reg1(f_.operands(i)[0]), 0, inst.mem.stride, out);
+  case ir::AddressForm::Row:
+    if (team)
+      return row_access(i, of_first_member(f_.operands(i)[0]), i64{member_} * lanes() * inst.mem.stride,
+                        inst.mem.stride, out);
+    return row_access(i, reg1(f_.operands(i)[0]), 0, inst.mem.stride, out);
   case ir::AddressForm::Wrapped: return wrapped_access(i, out);
   default: return perform(i, indexed_access(i), out);
   }
@@ -145,8 +197,11 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   if (u64 start = 0; inst.mem.in_range && f_.is_const(f_.operands(i)[0], &start))
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
-  const VReg start = reg1(f_.operands(i)[0]), address = lds_address(start);
-  const auto hot = [&] { row_access(i, address, 0, inst.mem.stride, out); };
+  const bool team = is_team_row(i);
+  const VReg start = team ? of_first_member(f_.operands(i)[0]) : reg1(f_.operands(i)[0]);
+  const VReg address = lds_address(start);
+  const i64 disp = team ? i64{member_} * lanes() * inst.mem.stride : 0;
+  const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
   if (inst.mem.in_range) return hot();
   const i64 end = static_cast<i64>(inst.imm) + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));

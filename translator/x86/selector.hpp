@@ -273,6 +273,9 @@ private:
   bool memory_inst(InstId i);
   // select_rows.cpp: accesses with scalar addresses
   void shaped_access(InstId i, std::span<VReg> out);
+  [[nodiscard]] bool is_team_row(InstId i) const;
+  void find_team_row_scalars();
+  VReg of_first_member(ValueId v);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, std::span<VReg> out);
   void lds_row(InstId i, std::span<VReg> out);
@@ -411,6 +414,9 @@ private:
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
   std::vector<bool> fused_; ///< per instruction: its only user emits it
+  /// Per value: a scalar of the gang that only addresses of rows are made of which go on through the gangs
+  /// side by side, so that the first gang's is enough.
+  std::vector<bool> first_member_only_;
   std::string error_;
 
   // Per value, of the phase in which `phase` says so.
