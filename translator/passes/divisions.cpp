@@ -15,6 +15,7 @@
 //    the Newton steps and the fix-up go.
 //  - Where MODE flushes f32 denormals, and in f64, operands must be in a range that is neither scaled nor
 //    flushed; in f32 n may also be zero.
+#include "translator/ir/copy.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 #include "translator/phases/decide.hpp"
@@ -267,16 +268,14 @@ private:
   InstId copy(InstId i, BlockId to) {
     for (const auto& [from, made] : copies_)
       if (from == i) return made;
-    const Inst proto = f_[i];
     std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
-    for (ValueId& v : x) {
+    for (ValueId& v : x) { // What it needs comes first.
       const InstId from = f_.def_id(v);
       if (std::find(chain_.insts.begin(), chain_.insts.end(), from) != chain_.insts.end())
         v = f_.result(copy(from, to), v.index - f_.result(from).index);
     }
-    std::vector<Type> types;
-    for (unsigned r = 0; r < proto.num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
-    const InstId made = f_.append(to, proto, x, types);
+    const InstId made = append_copy(f_, to, i);
+    f_.set_operands(made, x);
     copies_.emplace_back(i, made);
     return made;
   }

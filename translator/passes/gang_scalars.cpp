@@ -86,9 +86,8 @@ ValueId GangScalars::first(ValueId v) {
   return first_[v.index] = of_instruction(v);
 }
 
-/// Ops that have a scalar rule and whose per-lane operands are all strided.
-bool GangScalars::sinks_through(InstId i) const {
-  switch (f_[i].op) {
+bool is_address_arithmetic(Op op) {
+  switch (op) {
   case Op::Add:
   case Op::Sub:
   case Op::Mul:
@@ -96,19 +95,23 @@ bool GangScalars::sinks_through(InstId i) const {
   case Op::Or:
   case Op::Xor:
   case Op::AndNot:
+  case Op::Not:
   case Op::Shl:
   case Op::LShr:
   case Op::AShr:
   case Op::Join:
-  case Op::UMulWide:
-  case Op::SMulWide:
-  case Op::ZExt:
-  case Op::SExt:
   case Op::Lo:
   case Op::Hi:
-  case Op::Not: break;
+  case Op::ZExt:
+  case Op::SExt: return true;
   default: return false;
   }
+}
+
+/// Ops that have a scalar rule and whose per-lane operands are all strided.
+bool GangScalars::sinks_through(InstId i) const {
+  const Op op = f_[i].op;
+  if (!is_address_arithmetic(op) && op != Op::UMulWide && op != Op::SMulWide) return false;
   for (const ValueId x : f_.operands(i))
     if (!shapes_[x].strided()) return false;
   return true;

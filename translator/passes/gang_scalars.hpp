@@ -8,6 +8,9 @@
 
 namespace lanewise::passes {
 
+/// Integer work that addresses are made of, and that is done alike with scalars and lanes.
+bool is_address_arithmetic(ir::Op op);
+
 /// Makes the scalars that a pass asks for and, in finish(), puts them into the function: each right behind
 /// the vector that it is the first lane of, so that it is there wherever the vector is. What is not needed in
 /// the end is dead code.

@@ -193,19 +193,16 @@ bool LaneDemand::visit_halves(const Inst& inst, std::span<const ValueId> x) {
   case Op::Xor:
   case Op::AndNot:
   case Op::Not:
-    for (const ValueId v : x) {
-      need_half(v, 0, low);
-      need_half(v, 1, high);
-    }
-    return true;
   case Op::Add:
   case Op::Sub:
-  case Op::Mul:
+  case Op::Mul: {
+    const bool carries = inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Mul;
     for (const ValueId v : x) {
-      need_half(v, 0, any);
+      need_half(v, 0, carries ? any : low);
       need_half(v, 1, high);
     }
     return true;
+  }
   case Op::Select: {
     if (f_.type(x[0]) != Type::Mask) return false;
     const Node m = lanes(x[0]);

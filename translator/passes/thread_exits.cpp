@@ -2,6 +2,7 @@
 // is left: also on ways round on which they have just seen that none is. Such a way gets the end of the loop
 // for itself, without the question, and goes straight out. What stays behind is often decided by a scalar
 // (use_branches.cpp): the masks then were only there to say what control says.
+#include "translator/ir/copy.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -76,14 +77,10 @@ private:
     for (std::size_t a = 0; a < args.size(); ++a) now[f_[b].params[a].index] = args[a];
     const BlockId own = f_.add_block(f_[b].pc);
     for (const InstId i : std::vector<InstId>(f_[b].insts)) {
-      const Inst proto = f_[i];
       if (i == f_.terminator(b)) break;
-      std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
-      std::ranges::for_each(x, rename);
-      std::vector<Type> types;
-      for (unsigned r = 0; r < proto.num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
-      const InstId copy = f_.append(own, proto, x, types);
-      for (unsigned r = 0; r < proto.num_results; ++r) now[f_.result(i, r).index] = f_.result(copy, r);
+      const InstId copy = append_copy(f_, own, i);
+      std::ranges::for_each(f_.operands(copy), rename);
+      for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = f_.result(copy, r);
     }
     Inst jump;
     jump.op = Op::Jump;

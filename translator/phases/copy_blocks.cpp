@@ -1,4 +1,5 @@
 #include "translator/phases/copy_blocks.hpp"
+#include "translator/ir/copy.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -15,12 +16,8 @@ CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks, ValueI
     for (const ValueId p : std::vector<ValueId>(f[b].params))
       copied.value[p.index] = f.add_param(to, f.type(p));
     for (const InstId i : std::vector<InstId>(f[b].insts)) {
-      std::vector<Type> types;
-      for (unsigned r = 0; r < f[i].num_results; ++r) types.push_back(f.type(f.result(i, r)));
-      const auto x = f.operands(i);
-      const Inst proto = f[i];
-      const InstId c = f.append(to, proto, std::vector<ValueId>(x.begin(), x.end()), types);
-      for (unsigned r = 0; r < types.size(); ++r) copied.value[f.result(i, r).index] = f.result(c, r);
+      const InstId c = append_copy(f, to, i);
+      for (unsigned r = 0; r < f[i].num_results; ++r) copied.value[f.result(i, r).index] = f.result(c, r);
     }
     f[to].successors = f[b].successors;
   }

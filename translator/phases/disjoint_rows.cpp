@@ -1,6 +1,8 @@
 #include "translator/phases/disjoint_rows.hpp"
 #include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/gang_scalars.hpp"
+#include "translator/passes/initial_address.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
@@ -142,31 +144,14 @@ private:
     case Op::ScalarLoad: made = loaded(v, i); break;
     case Op::Splat:
     case Op::GangFirst: made = first_lane(f_.operands(i)[0], depth + 1); break;
-    case Op::Join:
-    case Op::Lo:
-    case Op::Hi:
-    case Op::ZExt:
-    case Op::SExt:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::AndNot:
-    case Op::Not:
-    case Op::Shl:
-    case Op::LShr:
-    case Op::AShr: {
+    default:
+      if (!passes::is_address_arithmetic(f_[i].op)) break;
       std::vector<ValueId> x;
       for (unsigned n = 0; n < f_[i].num_operands; ++n) {
         x.push_back(first_lane(f_.operands(i)[n], depth + 1));
         if (!x.back().valid()) return {};
       }
       made = make(f_[i].op, type, x);
-      break;
-    }
-    default: break;
     }
     scalar_.resize(f_.num_values());
     return scalar_[v.index] = made;
@@ -192,12 +177,10 @@ private:
     for (const InstId load : loaded_)
       if (f_.operands(load)[0] == base && f_.is_const(f_.operands(load)[1], &offset))
         end = std::max(end, offset + 4u * f_[load].num_results);
-    const InstId join = f_.def_id(base);
-    if (f_[join].op != Op::Join) return end;
-    const Inst *lo = f_.def(f_.operands(join)[0]), *hi = f_.def(f_.operands(join)[1]);
-    if (lo->op != Op::InitSgpr || hi->op != Op::InitSgpr || hi->imm != lo->imm + 1) return end;
+    const auto pointer = passes::initial_address(f_, base);
+    if (!pointer || pointer->offset != 0) return end;
     for (const translator::KnownDword& d : f_.launch.dwords)
-      if (d.pointer_sgpr == lo->imm) end = std::max<u64>(end, d.offset + 4u);
+      if (d.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, d.offset + 4u);
     return end;
   }
 
