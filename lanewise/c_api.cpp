@@ -60,7 +60,8 @@ std::string_view text_or_empty(const char* text) { return text ? text : ""; }
 
 DeviceOptions options_of(const lanewise_device_options& from) {
   DeviceOptions options;
-  options.engine = from.engine == LANEWISE_INTERP ? Engine::Interp : Engine::Jit;
+  if (from.engine == LANEWISE_JIT) options.engine = Engine::Jit;
+  if (from.engine == LANEWISE_INTERP) options.engine = Engine::Interp;
   if (from.simd == LANEWISE_AVX512) options.simd = Simd::Avx512;
   if (from.simd == LANEWISE_AVX2) options.simd = Simd::Avx2;
   options.threads = from.threads;

@@ -21,6 +21,19 @@ private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+Prepared prepared_for(const translator::LaunchFacts& facts, Recompiled&& recompiled, const Timer& timer) {
+  Prepared prepared;
+  prepared.facts = facts;
+  prepared.how.simd = recompiled.simd;
+  prepared.how.origin = recompiled.origin;
+  prepared.how.note = std::move(recompiled.note);
+  prepared.how.translate_ms = timer.ms();
+  prepared.engine = std::move(*recompiled.engine);
+  return prepared;
+}
+
+} // namespace
+
 Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel) {
   std::vector<runtime::InterpreterCode> code;
   for (const auto& text : module.image.texts()) code.push_back({text.address, text.bytes.size()});
@@ -35,23 +48,20 @@ Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kerne
   return prepared;
 }
 
-} // namespace
+std::optional<Prepared> find_engine(const Module::State& module, const abi::Kernel& kernel,
+                                    const translator::LaunchFacts& facts) {
+  const Timer timer;
+  auto stored = find_translation(module, kernel, facts);
+  if (!stored) return std::nullopt;
+  return prepared_for(facts, std::move(*stored), timer);
+}
 
 Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
                              const DeviceOptions& options, const translator::LaunchFacts& facts) {
   const Timer timer;
   if (options.engine == Engine::Interp) return interpret(module, kernel);
   Recompiled recompiled = recompile(module, kernel, facts);
-  if (recompiled.engine) {
-    Prepared prepared;
-    prepared.facts = facts;
-    prepared.how.simd = recompiled.simd;
-    prepared.how.origin = recompiled.origin;
-    prepared.how.note = std::move(recompiled.note);
-    prepared.how.translate_ms = timer.ms();
-    prepared.engine = std::move(*recompiled.engine);
-    return prepared;
-  }
+  if (recompiled.engine) return prepared_for(facts, std::move(recompiled), timer);
   // Only a missing lifting rule sends a kernel to the interpreter: any other failure is an error of its own.
   if (!recompiled.fallback_instructions) return std::move(recompiled.engine).error();
   if (options.no_fallback)

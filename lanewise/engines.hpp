@@ -11,6 +11,13 @@ namespace lanewise {
 Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
                              const DeviceOptions& options, const translator::LaunchFacts& facts);
 
+/// The same from a translation that the module's file or the disk cache holds, if there is one.
+std::optional<Prepared> find_engine(const Module::State& module, const abi::Kernel& kernel,
+                                    const translator::LaunchFacts& facts);
+
+/// The interpreter for `kernel`.
+Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kernel);
+
 /// The instruction at `pc` of the loaded image in LLVM's syntax; empty if there is none.
 std::string instruction_text(const Module::State& module, u64 pc);
 

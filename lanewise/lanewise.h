@@ -37,10 +37,14 @@ typedef enum lanewise_status {
   LANEWISE_INTERNAL = 6     /**< a bug in Lanewise, caught */
 } lanewise_status;
 
-typedef enum lanewise_engine { LANEWISE_JIT = 0, LANEWISE_INTERP = 1 } lanewise_engine;
+typedef enum lanewise_engine {
+  LANEWISE_ENGINE_AUTO = 0, /**< recompile, except for small launches that are over sooner if interpreted */
+  LANEWISE_JIT = 1,
+  LANEWISE_INTERP = 2
+} lanewise_engine;
 typedef enum lanewise_simd { LANEWISE_SIMD_AUTO = 0, LANEWISE_AVX512 = 1, LANEWISE_AVX2 = 2 } lanewise_simd;
 
-/** All zero is the default: recompile, the best vector instructions, all threads, interpret what cannot be
+/** All zero is the default: recompile what pays, the best vector instructions, all threads, interpret what cannot be
  * recompiled. */
 typedef struct lanewise_device_options {
   lanewise_engine engine;

@@ -32,6 +32,9 @@ namespace lanewise {
 
 /// Who executes the waves.
 enum class Engine : std::uint8_t {
+  /// Recompiled, but small launches of kernels without loops are interpreted, for which to translate them
+  /// would take longer. Once a kernel has had enough of those it is translated in the background.
+  Auto,
   Jit,    ///< recompiled to x86, at the kernel's first launch
   Interp, ///< the reference interpreter
 };
@@ -39,7 +42,7 @@ enum class Engine : std::uint8_t {
 /// Which vector instructions recompiled code uses.
 enum class Simd : std::uint8_t { Auto, Avx512, Avx2 };
 
-/// "jit", "interp"; "auto", "avx512", "avx2".
+/// "auto", "jit", "interp"; "auto", "avx512", "avx2".
 LANEWISE_API std::string_view to_string(Engine engine);
 LANEWISE_API std::string_view to_string(Simd simd);
 
@@ -58,10 +61,10 @@ LANEWISE_API std::string_view to_string(CodeOrigin origin);
 LANEWISE_API bool host_supports(Simd simd);
 
 struct DeviceOptions {
-  Engine engine = Engine::Jit;
+  Engine engine = Engine::Auto;
   Simd simd = Simd::Auto;
   unsigned threads = 0;     ///< 0: all that the process may use
-  bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error, not interpreted
+  bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error; none is interpreted
   /// Recompile for the shape of a launch (workgroup, size class), not once for all launches.
   bool specialize = true;
   bool disk_cache = false; ///< keep translations on disk, for other processes and later ones
@@ -138,10 +141,10 @@ struct KernelInfo {
 
 /// How a kernel was made ready.
 struct Preparation {
-  Engine engine = Engine::Jit; ///< the one that runs it: Interp after a fall-back
+  Engine engine = Engine::Jit; ///< the one that runs it: Interp after a fall-back or for a small launch
   Simd simd = Simd::Auto;      ///< of recompiled code; Auto for the interpreter
   CodeOrigin origin = CodeOrigin::None;
-  std::string note; ///< why translations that the file holds are not used, if so
+  std::string note; ///< why translations that the file holds are not used, or why there is none
   double translate_ms =
       0; ///< time taken to translate or to find a translation, at the first launch or prepare()
   std::uint32_t fallback_instructions = 0; ///< instructions of the kernel that cannot be recompiled
@@ -162,8 +165,9 @@ struct Fault {
 };
 
 struct LaunchTimes {
-  double wall_ms = 0; ///< of the run itself, without preparation
-  double cpu_ms = 0;  ///< CPU time the whole process spent meanwhile
+  double wall_ms = 0;                       ///< of the run itself, without preparation
+  double cpu_ms = 0;                        ///< CPU time the whole process spent meanwhile
+  const Preparation* preparation = nullptr; ///< of the version that ran; lives as long as the module
 };
 
 /// Zeroed memory whose ends lie at inaccessible pages, so that a kernel that runs off it faults. Any other
@@ -186,7 +190,8 @@ public:
   [[nodiscard]] const KernelInfo& info() const;
 
   /// Makes the kernel ready for launches like this one: translates it, once for all launches with the same
-  /// workgroup and of similar size. launch() does it by itself when needed. Errors: Usage (sizes that do not
+  /// workgroup and of similar size. launch() does it by itself when needed, which for small launches is not
+  /// at once (Engine::Auto). Errors: Usage (sizes that do not
   /// fit the kernel), Unsupported if it cannot be recompiled and the device does not fall back.
   [[nodiscard]] Result<Preparation> prepare(const LaunchConfig& config) const;
   /// Makes the kernel ready in the version that serves all launches.

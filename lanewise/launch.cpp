@@ -38,7 +38,7 @@ class Stopwatch {
 public:
   [[nodiscard]] LaunchTimes elapsed() const {
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - wall_;
-    return {wall.count(), cpu_now() - cpu_};
+    return {wall.count(), cpu_now() - cpu_, nullptr};
   }
 
 private:
@@ -160,7 +160,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   Kernel::State& state = *state_;
   auto checked = check_launch(state, config, arguments);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare(facts_of(state, config));
+  auto prepared = state.prepare(facts_of(state, config), &checked->shape);
   if (!prepared) return std::move(prepared).error();
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())
@@ -177,7 +177,8 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   const Stopwatch stopwatch;
   auto outcome = state.module.device->dispatcher.run(request);
   if (!outcome) return std::move(outcome).error();
-  const LaunchTimes times = stopwatch.elapsed();
+  LaunchTimes times = stopwatch.elapsed();
+  times.preparation = &(*prepared)->how;
   if (!*outcome) return times;
   Fault described = describe(state.module, **outcome);
   if (fault) *fault = described;

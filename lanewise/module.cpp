@@ -55,9 +55,16 @@ Result<Kernel> Module::kernel(std::string_view name) const {
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
     : module(owner), kernel(declared), info(describe(declared, owner.object.target)) {}
 
-Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wanted) {
+Result<const Prepared*> Kernel::State::add(Result<Prepared> made) {
+  if (!made) return std::move(made).error().in(info.name);
+  return versions_.emplace_back(std::make_unique<Prepared>(std::move(*made))).get();
+}
+
+Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wanted,
+                                               const abi::DispatchShape* launch) {
   // Programs launch a kernel with few shapes; one that uses many must not translate for ever.
   constexpr std::size_t kMaxSpecial = 8;
+  const DeviceOptions& options = module.device->options;
   const auto general = general_facts(kernel, module.object.target.isa);
   std::lock_guard lock(mutex_);
   const auto find = [&](const translator::LaunchFacts& facts) -> const Prepared* {
@@ -66,12 +73,36 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
     return nullptr;
   };
   if (const Prepared* version = find(wanted)) return version;
-  const bool special = module.device->options.specialize && versions_.size() < kMaxSpecial;
+  const bool special =
+      options.specialize && (versions_.size() + small_.size() < kMaxSpecial || small_.knows(wanted));
   if (!special)
     if (const Prepared* version = find(general)) return version;
-  auto made = make_engine(module, kernel, module.device->options, special ? wanted : general);
-  if (!made) return std::move(made).error().in(info.name);
-  return versions_.emplace_back(std::make_unique<Prepared>(std::move(*made))).get();
+  const translator::LaunchFacts& facts = special ? wanted : general;
+  if (launch && SmallLaunches::is_small(*launch) && options.engine == Engine::Auto && !options.no_fallback) {
+    auto small = prepare_small(facts, *launch);
+    if (!small || *small) return small;
+  }
+  if (auto begun = small_.take(facts, true)) return add(std::move(*begun));
+  return add(make_engine(module, kernel, options, facts));
+}
+
+Result<const Prepared*> Kernel::State::prepare_small(const translator::LaunchFacts& facts,
+                                                     const abi::DispatchShape& launch) {
+  if (!runs_straight_)
+    runs_straight_ = lanewise::runs_straight(module.image, kernel, module.object.target.isa);
+  if (!*runs_straight_) return nullptr;
+  if (auto translated = small_.take(facts, false)) return add(std::move(*translated));
+  if (!small_.knows(facts))
+    if (auto stored = find_engine(module, kernel, facts)) return add(std::move(*stored));
+  if (!interpreter_) {
+    auto made = interpret(module, kernel);
+    if (!made) return nullptr;
+    made->how.note = "a small launch, interpreted: to translate the kernel would take longer";
+    interpreter_ = std::make_unique<Prepared>(std::move(*made));
+  }
+  small_.count(facts, launch,
+               [this, facts] { return make_engine(module, kernel, module.device->options, facts); });
+  return interpreter_.get();
 }
 
 const KernelInfo& Kernel::info() const { return state_->info; }

@@ -2,7 +2,10 @@
 
 namespace lanewise {
 
-std::string_view to_string(Engine engine) { return engine == Engine::Jit ? "jit" : "interp"; }
+std::string_view to_string(Engine engine) {
+  if (engine == Engine::Auto) return "auto";
+  return engine == Engine::Jit ? "jit" : "interp";
+}
 
 std::string_view to_string(Simd simd) {
   switch (simd) {

@@ -49,8 +49,9 @@ std::optional<Recompiled> find_ahead_of_time(const Module::State& module, const 
   return std::nullopt;
 }
 
-/// Why find_ahead_of_time() found nothing.
-std::string why_not_stored(const Module::State& module, const abi::Kernel& kernel, translator::Simd simd) {
+/// Why find_ahead_of_time() found nothing, if there was reason to hope.
+std::string note_on(const Module::State& module, const abi::Kernel& kernel, translator::Simd simd) {
+  if (!module.stored) return module.stored_note;
   if (!module.image.at_preferred_address())
     return "translations not used: their address is taken, probably because the module is loaded twice";
   return fmt::format("holds no translation of {} for {}", kernel.name, to_string(public_simd(simd)));
@@ -79,6 +80,11 @@ Recompiled translate(const Module::State& module, const abi::Kernel& kernel,
   return recompiled;
 }
 
+translator::Options options_on(const Device::State& device, const translator::LaunchFacts& facts) {
+  const bool avx512 = device.options.simd == Simd::Avx512;
+  return translator_options(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2, facts);
+}
+
 } // namespace
 
 translator::Options translator_options(translator::Simd simd, const translator::LaunchFacts& facts) {
@@ -100,22 +106,25 @@ TranslationKey translation_key(const abi::LoadedImage& image, const abi::Kernel&
           .facts = options.launch};
 }
 
+std::optional<Recompiled> find_translation(const Module::State& module, const abi::Kernel& kernel,
+                                           const translator::LaunchFacts& facts) {
+  const translator::Options options = options_on(*module.device, facts);
+  if (module.stored)
+    if (auto found = find_ahead_of_time(module, kernel, options.simd, facts)) return found;
+  const DiskCache* cache = cache_for(module);
+  if (!cache) return std::nullopt;
+  auto found = load(cache->find(translation_key(module.image, kernel, options)), CodeOrigin::Cache);
+  if (found) found->note = note_on(module, kernel, options.simd);
+  return found;
+}
+
 Recompiled recompile(const Module::State& module, const abi::Kernel& kernel,
                      const translator::LaunchFacts& facts) {
-  const auto simd =
-      module.device->options.simd == Simd::Avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2;
-  std::string note = module.stored_note;
-  if (module.stored) {
-    if (auto found = find_ahead_of_time(module, kernel, simd, facts)) return std::move(*found);
-    note = why_not_stored(module, kernel, simd);
-  }
-  const translator::Options options = translator_options(simd, facts);
-  const TranslationKey key = translation_key(module.image, kernel, options);
-  std::optional<Recompiled> recompiled;
-  if (const DiskCache* cache = cache_for(module)) recompiled = load(cache->find(key), CodeOrigin::Cache);
-  if (!recompiled) recompiled = translate(module, kernel, options, key);
-  recompiled->note = std::move(note);
-  return std::move(*recompiled);
+  if (auto found = find_translation(module, kernel, facts)) return std::move(*found);
+  const translator::Options options = options_on(*module.device, facts);
+  Recompiled recompiled = translate(module, kernel, options, translation_key(module.image, kernel, options));
+  recompiled.note = note_on(module, kernel, options.simd);
+  return recompiled;
 }
 
 } // namespace lanewise

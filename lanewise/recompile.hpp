@@ -22,6 +22,10 @@ struct Recompiled {
   std::string first_fallback;    ///< the first of them
 };
 
+/// One kernel for launches with these facts as the module's file or the disk cache holds it.
+std::optional<Recompiled> find_translation(const Module::State& module, const abi::Kernel& kernel,
+                                           const translator::LaunchFacts& facts);
+
 /// One kernel for launches with these facts: as the module's file holds it translated, as the disk cache
 /// does, or translated now.
 Recompiled recompile(const Module::State& module, const abi::Kernel& kernel,

@@ -6,8 +6,8 @@
 #include "lanewise/disk_cache.hpp"
 #include "lanewise/lanewise.hpp"
 #include "lanewise/shared_object.hpp"
+#include "lanewise/small_launches.hpp"
 #include "runtime/dispatch.hpp"
-#include "translator/launch_facts.hpp"
 
 #include <deque>
 #include <mutex>
@@ -28,21 +28,14 @@ struct [[gnu::visibility("hidden")]] Device::State {
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
 };
 
-/// A kernel made ready for launches of which `facts` are true: used by any number of threads.
-struct Prepared {
-  translator::LaunchFacts facts;
-  Preparation how;
-  std::unique_ptr<runtime::WaveEngine> engine;
-  /// What the dispatcher learns: see DispatchRequest.
-  std::unique_ptr<std::atomic<u64>> group_ns = std::make_unique<std::atomic<u64>>(0);
-};
-
 struct [[gnu::visibility("hidden")]] Kernel::State {
   State(Module::State & owner, const abi::Kernel& declared);
 
   /// The version for launches with these facts, translated at the first call; one that knows less if there
-  /// are too many already, or if the engine has no use for facts.
-  Result<const Prepared*> prepare(const translator::LaunchFacts& facts);
+  /// are too many already, or if the engine has no use for facts. With `launch`, the interpreter if that is
+  /// what pays for a launch of this shape.
+  Result<const Prepared*> prepare(const translator::LaunchFacts& facts,
+                                  const abi::DispatchShape* launch = nullptr);
 
   Module::State& module;
   const abi::Kernel& kernel;
@@ -51,6 +44,15 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
 private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Prepared>> versions_;
+  std::optional<bool> runs_straight_;
+  std::unique_ptr<Prepared> interpreter_; ///< for small launches
+  SmallLaunches small_;
+
+  Result<const Prepared*> add(Result<Prepared> made);
+  /// The version for a small launch: stored, translated meanwhile, or the interpreter; null if it is to be
+  /// translated for.
+  Result<const Prepared*> prepare_small(const translator::LaunchFacts& facts,
+                                        const abi::DispatchShape& launch);
 };
 
 struct [[gnu::visibility("hidden")]] Module::State {

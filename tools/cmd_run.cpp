@@ -173,17 +173,16 @@ Result<RunReport> run_kernel(const RunOptions& options) {
 
   auto first = kernel->launch(plan->config, memory->arguments);
   if (!first) return std::move(first).error();
-  auto preparation = kernel->prepare(plan->config); // done already by the launch: tells how
-  if (!preparation) return std::move(preparation).error();
+  const Preparation& preparation = *first->preparation;
   RunReport report;
   report.kernel = kernel->info().name;
   report.target = module->target();
-  report.engine = to_string(preparation->engine);
-  report.simd = preparation->engine == Engine::Jit ? to_string(preparation->simd) : "none";
+  report.engine = to_string(preparation.engine);
+  report.simd = preparation.engine == Engine::Jit ? to_string(preparation.simd) : "none";
   report.threads = device->threads();
   report.repeats = options.repeat;
   report.config = plan->config;
-  report.preparation = *preparation;
+  report.preparation = preparation;
   report.first_ms = first->wall_ms;
   report.buffers = describe_buffers(*plan, *memory);
   auto dumped = write_dumps(*plan, *memory);
@@ -211,7 +210,9 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_option("--arg", options.args, "one kernel argument, see below")
       ->type_name("SPEC")
       ->allow_extra_args(false);
-  sub.add_option("--engine", options.engine, "jit (recompiled, the default) or interp")->type_name("ENGINE");
+  sub.add_option("--engine", options.engine,
+                 "auto (recompiled unless the launch is small, the default), jit or interp")
+      ->type_name("ENGINE");
   sub.add_flag("--no-fallback", options.no_fallback, "refuse to interpret what cannot be recompiled");
   sub.add_flag("--no-cache", options.no_cache, "neither use nor keep translations on disk");
   sub.add_flag("--no-specialize", options.no_specialize,

@@ -45,16 +45,21 @@ Result<PrintRequest> parse_print(std::string_view text, const std::vector<ArgSpe
   return request;
 }
 
+Result<Engine> parse_engine(std::string_view text) {
+  for (const Engine engine : {Engine::Auto, Engine::Jit, Engine::Interp})
+    if (text == to_string(engine)) return engine;
+  return usage(fmt::format("--engine {}: use auto, jit or interp", text));
+}
+
 Result<DeviceOptions> parse_device(const RunOptions& options) {
   DeviceOptions device;
   device.threads = options.threads;
   device.no_fallback = options.no_fallback;
   device.specialize = !options.no_specialize;
   device.disk_cache = !options.no_cache && std::getenv("LANEWISE_NO_CACHE") == nullptr;
-  if (options.engine == "interp")
-    device.engine = Engine::Interp;
-  else if (options.engine != "jit")
-    return usage(fmt::format("--engine {}: use jit or interp", options.engine));
+  auto engine = parse_engine(options.engine);
+  if (!engine) return std::move(engine).error();
+  device.engine = *engine;
   auto simd = parse_simd(options.simd);
   if (!simd) return std::move(simd).error();
   device.simd = *simd;

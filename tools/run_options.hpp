@@ -13,7 +13,7 @@ struct RunOptions {
   std::string file, kernel, target;
   std::string grid, block;
   std::vector<std::string> args, dumps, prints;
-  std::string engine = "jit", simd = "auto";
+  std::string engine = "auto", simd = "auto";
   unsigned threads = 0, repeat = 0;
   bool no_fallback = false, no_specialize = false, no_cache = false, json = false;
 };

@@ -139,9 +139,13 @@ TEST(Command, TranslatesAheadOfTime) {
   };
   const auto interpreted = run(kernel_file("saxpy"), "--engine interp");
   EXPECT_EQ(interpreted.at("translation"), "none");
-  const auto translated = run(kernel_file("saxpy"), "");
+  const auto translated = run(kernel_file("saxpy"), "--engine jit");
   EXPECT_EQ(translated.at("translation"), "new");
   EXPECT_FALSE(translated.contains("translation_note"));
+  const auto small = run(kernel_file("saxpy"), "");
+  EXPECT_EQ(small.at("translation"), "none") << "translating would take longer";
+  EXPECT_EQ(small.at("engine"), "interp");
+  EXPECT_NE(small.at("translation_note").get<std::string>().find("small"), std::string::npos);
   const auto stored = run(path, "");
   EXPECT_EQ(stored.at("translation"), "ahead-of-time");
   EXPECT_EQ(stored["buffers"], interpreted["buffers"]);
@@ -166,8 +170,8 @@ TEST(Command, TranslatesWhatMustBeInterpretedNot) {
 TEST(Command, KeepsTranslationsOnDisk) {
   const std::string folder = scratch("cache");
   const auto origin = [&](const std::string& environment, const std::string& options = "") {
-    const Output output =
-        lanewise("run " + kernel_file("saxpy") + kSaxpyLaunch + "--json " + options, environment);
+    const Output output = lanewise(
+        "run " + kernel_file("saxpy") + kSaxpyLaunch + "--engine jit --json " + options, environment);
     EXPECT_EQ(output.status, 0) << output.err;
     return nlohmann::json::parse(output.out).at("translation").get<std::string>();
   };

@@ -17,7 +17,7 @@ DeviceOptions options_for(Runner runner, bool specialize, const CacheUse& cache)
   options.specialize = specialize;
   options.threads = 1; // the cases run side by side
   options.no_fallback = true;
-  if (runner == Runner::Interp) options.engine = Engine::Interp;
+  options.engine = runner == Runner::Interp ? Engine::Interp : Engine::Jit;
   options.simd = runner == Runner::Avx512 ? Simd::Avx512 : Simd::Avx2;
   return options;
 }

@@ -19,6 +19,7 @@ std::vector<DeviceOptions> engines() {
   std::vector<DeviceOptions> all = {interp};
   for (Simd simd : {Simd::Avx2, Simd::Avx512}) {
     DeviceOptions jit;
+    jit.engine = Engine::Jit;
     jit.simd = simd;
     if (host_supports(simd)) all.push_back(jit);
   }
