@@ -134,7 +134,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
-      .run("stream_stores", passes::stream_stores);
+      .run("stream_stores", passes::stream_stores)
+      .run("sink_scalars", passes::sink_scalars);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
   return std::move(passes).result();

@@ -1,6 +1,7 @@
 // Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
 #include "translator/x86/select.hpp"
 
+#include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -46,7 +47,10 @@ Result<void> Selector::run() {
   unsigned most = 1;
   for (const phases::Phase& phase : plan_.phases) most = std::max(most, phase.interleave);
   for (unsigned m = 0; m < most; ++m) members_[m].resize(f_.num_values());
-  for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) select_phase(p);
+  for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) {
+    select_phase(p);
+    fold_addresses(*module_.parts[part_of_[p].index]);
+  }
   if (!error_.empty()) return Error{ErrorCode::Unsupported, fmt::format("{}: {}", f_.name, error_)};
   return {};
 }
