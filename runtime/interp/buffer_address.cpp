@@ -44,7 +44,9 @@ BufferAddressing addressing_of(Wave& w, const Code& c) {
   const u32* v = w.sgpr + c.src[1].index;
   BufferAddressing a;
   a.word3 = v[3];
-  a.base = (v[0] | u64{v[1] & 0xffff} << 32) + static_cast<u32>(scalar(w, c, 2));
+  const u16 base_high = static_cast<u16>(v[1]);
+  const i64 high = mods.addr64 ? static_cast<i16>(base_high) : i64{base_high};
+  a.base = (v[0] | static_cast<u64>(high) << 32) + static_cast<u32>(scalar(w, c, 2));
   a.stride = v[1] >> 16 & 0x3fff;
   a.num_records = v[2];
   a.swizzle = (v[1] >> 31) != 0;

@@ -145,6 +145,13 @@ const Case kCases[] = {
      .lines = {"v_dot2_f32_f16 v0, v1, v2, v3 op_sel:[1,1,0] op_sel_hi:[1,1,0]"},
      .after = {{0, 0}},
      .mode = 0x30},
+    {.name = "Addr64BasesCanBeNegative",
+     .target = Target::gfx600,
+     .before = {{1, 7}},
+     .lines = {"s_mov_b64 s[16:17], 0", "s_mov_b64 s[18:19], 0",
+               "buffer_store_dword v1, v[18:19], s[16:19], 0 addr64", "s_mov_b64 s[16:17], -4",
+               "buffer_load_dword v0, v[18:19], s[16:19], 0 addr64 offset:4", "s_waitcnt vmcnt(0)"},
+     .after = {{0, 7}}},
 };
 
 Program program_of(const Case& c) {

@@ -207,6 +207,18 @@ TEST(Memory, RawBuffersCheckBytes) {
   }
 }
 
+TEST(Memory, Addr64BasesCanBeNegative) {
+  const u32 data[] = {1, 2, 3};
+  Machine m(Target::gfx600);
+  m.set_s(8, ~u32{3}); // s_mov_b64 s[8:9], -4
+  m.set_s(9, ~u32{0});
+  m.set_v64(0, 0, address(data + 2));
+  m.exec = 1;
+  m.mubuf(Op::buffer_load_dword, 2, 0, 8, {.addr64 = true});
+  m.run();
+  EXPECT_EQ(m.v(2, 0), 2u);
+}
+
 TEST(Memory, StructuredBuffersCheckRecords) {
   u32 data[64];
   std::iota(std::begin(data), std::end(data), 0u);

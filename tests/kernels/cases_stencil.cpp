@@ -81,6 +81,31 @@ KernelCase median_filter(uint32_t scale) {
       });
 }
 
+KernelCase sobel(uint32_t scale) {
+  Random random(65);
+  int width = static_cast<int>(50 * scale), height = static_cast<int>(37 * scale);
+  size_t pixels = size_t{50} * 37 * scale * scale;
+  return Builder("sobel")
+      .grid({round_up(50 * scale, 16), round_up(37 * scale, 16), 1}, {16, 16, 1})
+      .buffer("in", random.bytes(pixels))
+      .output<uint8_t>("out", pixels)
+      .value("width", width)
+      .value("height", height)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[0].as<uint8_t>(), out = args[1].as<uint8_t>();
+        for (int y = 1; y < height - 1; ++y)
+          for (int x = 1; x < width - 1; ++x) {
+            auto at = [&](int dx, int dy) { return int{in[(y + dy) * width + x + dx]}; };
+            int across = 0, down = 0;
+            for (int d = -1; d <= 1; ++d) {
+              across += (2 - std::abs(d)) * (at(1, d) - at(-1, d));
+              down += (2 - std::abs(d)) * (at(d, 1) - at(d, -1));
+            }
+            out[y * width + x] = static_cast<uint8_t>(std::min(std::abs(across) + std::abs(down), 255));
+          }
+      });
+}
+
 KernelCase convolve1d(uint32_t scale) {
   Random random(63);
   uint32_t n = 3000 * scale, width = 128;
@@ -131,11 +156,9 @@ KernelCase heat3d(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"stencil5", stencil5},
-                                {"convolve3x3", convolve3x3},
-                                {"median_filter", median_filter},
-                                {"convolve1d", convolve1d},
-                                {"heat3d", heat3d}};
+constexpr CaseEntry kCases[] = {{"stencil5", stencil5},           {"convolve3x3", convolve3x3},
+                                {"median_filter", median_filter}, {"sobel", sobel},
+                                {"convolve1d", convolve1d},       {"heat3d", heat3d}};
 
 } // namespace
 
