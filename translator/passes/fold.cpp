@@ -276,12 +276,9 @@ private:
   ValueId join_add(Type t, ValueId lo, ValueId hi) {
     if (const Match l = match(lo, Op::Add)) {
       const ValueId a = operand(l, 0), b = operand(l, 1);
-      ValueId rest, carry;
-      if (!split_carry(hi, Op::Add, rest, carry)) return {};
-      const Match c = match(carry, Op::ICmp);
-      if (c == nullptr || !is_carry_of(c, lo, a, b)) return {};
-      ValueId c0 = rest, d0;
-      if (const Match sum = match(rest, Op::Add)) {
+      ValueId c0, d0;
+      if (!has_carry_of(hi, lo, &c0)) return {};
+      if (const Match sum = match(c0, Op::Add)) {
         c0 = operand(sum, 0);
         d0 = operand(sum, 1);
       } else {
@@ -328,11 +325,19 @@ private:
     }
     return false;
   }
-  bool is_carry_of(const Match& compare, ValueId sum, ValueId a, ValueId b) const {
+  /// high = rest + the carry of low = a + b
+  bool has_carry_of(ValueId high, ValueId low, ValueId* rest = nullptr) const {
+    ValueId others, carry;
+    const Match sum = match(low, Op::Add);
+    if (sum == nullptr || !split_carry(high, Op::Add, others, carry)) return false;
+    if (rest != nullptr) *rest = others;
+    const Match compare = match(carry, Op::ICmp);
+    if (compare == nullptr) return false;
+    const ValueId a = operand(sum, 0), b = operand(sum, 1);
     const auto p = static_cast<IntPred>(compare->imm);
     const ValueId x = operand(compare, 0), y = operand(compare, 1);
-    return (p == IntPred::ULt && x == sum && (y == a || y == b)) ||
-           (p == IntPred::UGt && y == sum && (x == a || x == b));
+    return (p == IntPred::ULt && x == low && (y == a || y == b)) ||
+           (p == IntPred::UGt && y == low && (x == a || x == b));
   }
   bool is_borrow_of(const Match& compare, ValueId a, ValueId b) const {
     const auto p = static_cast<IntPred>(compare->imm);
@@ -426,7 +431,21 @@ private:
         const ValueId x = operand(s, 0);
         return emit(Op::Add, t, {x, constant(t, c + d)});
       }
+    if (op == Op::Add && is_wide(t)) {
+      if (const ValueId v = add_low_to_high(t, a, b); v.valid()) return v;
+      return add_low_to_high(t, b, a);
+    }
     return {};
+  }
+  /// join(x, high) + zext(low) -> join(low, high) + zext(x), if these are halves of one value: a chain of two
+  /// additions to it may have come apart the other way.
+  ValueId add_low_to_high(Type t, ValueId a, ValueId b) {
+    const Match j = match(a, Op::Join), z = match(b, Op::ZExt);
+    if (j == nullptr || z == nullptr) return {};
+    const ValueId x = operand(j, 0), high = operand(j, 1), low = operand(z, 0);
+    if (joins(x, high) || !(joins(low, high) || has_carry_of(high, low))) return {};
+    const ValueId whole = emit(Op::Join, t, {low, high});
+    return emit(Op::Add, t, {whole, emit(Op::ZExt, t, {x})});
   }
   ValueId fold_mul(Type t, ValueId a, ValueId b) {
     if (is_const(a) && !is_const(b)) return emit(Op::Mul, t, {b, a});
@@ -542,6 +561,11 @@ private:
       if (const Match j = match(a, Op::Join); j != nullptr && is_zero(operand(j, 0)) && n != 0) {
         const ValueId x = emit(Op::SExt, t, {operand(j, 1)});
         return emit(Op::Shl, t, {x, constant(amount_type, 32 - n)});
+      }
+    if (op == Op::LShr && n < 32)
+      if (const Match z = match(a, Op::ZExt); z != nullptr && type(operand(z, 0)) == half) {
+        const ValueId x = operand(z, 0);
+        return emit(Op::ZExt, t, {emit(Op::LShr, half, {x, constant(half, n)})});
       }
     if (op == Op::LShr && n >= 32)
       if (const Match j = match(a, Op::Join)) {
