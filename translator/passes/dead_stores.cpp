@@ -20,13 +20,13 @@ using namespace ir;
 namespace {
 
 constexpr u32 kNone = 0xffff'fffeu, kAll = 0xffff'fffdu;
-constexpr u32 kRows = 256;
 
 /// Per place the lanes that are looked at. Rows of registers come first, then dwords of private memory.
 using Seen = std::vector<u32>;
 
 /// What an access does to places.
 struct Access {
+  InstId inst;
   u32 first = 0, count = 0;
   bool exact = false; ///< all of these places are accessed, wholly
   bool reads = false;
@@ -42,14 +42,14 @@ public:
     cfg_.emplace(f_);
     dom_.emplace(f_, *cfg_);
     loops_.emplace(f_, *cfg_, *dom_);
-    facts_.emplace(f_, *cfg_, *dom_);
+    find_accesses();
     live_in_.assign(f_.num_blocks(), Seen(places(), kNone));
     for (bool changed = true; changed;) {
       changed = false;
       for (auto b = cfg_->rpo.rbegin(); b != cfg_->rpo.rend(); ++b) {
         Seen seen = live_out(*b);
-        const auto& insts = f_[*b].insts;
-        for (auto i = insts.rbegin(); i != insts.rend(); ++i) step(*i, seen);
+        const auto& accesses = accesses_[b->index];
+        for (auto a = accesses.rbegin(); a != accesses.rend(); ++a) step(*a, seen);
         if (seen == live_in_[b->index]) continue;
         live_in_[b->index] = std::move(seen);
         changed = true;
@@ -66,11 +66,13 @@ private:
   std::optional<Cfg> cfg_; ///< and the others: made when there is something to remove
   std::optional<Dominators> dom_;
   std::optional<Loops> loops_;
-  std::optional<MaskFacts> facts_;
-  std::vector<u32> dwords_; ///< of private memory that stores go to, ascending
+  mutable std::optional<MaskFacts> facts_;    ///< made when first asked for
+  std::vector<u32> rows_;                     ///< of registers that are accessed, ascending
+  std::vector<u32> dwords_;                   ///< of private memory that stores go to, ascending
+  std::vector<std::vector<Access>> accesses_; ///< per block, in order
   std::vector<Seen> live_in_;
 
-  [[nodiscard]] std::size_t places() const { return kRows + dwords_.size(); }
+  [[nodiscard]] std::size_t places() const { return rows_.size() + dwords_.size(); }
 
   static bool is_row_access(const Inst& inst) {
     return (inst.op == Op::Load || inst.op == Op::Store) && inst.mem.space == Space::Registers;
@@ -78,33 +80,45 @@ private:
 
   /// False if there is no store that could be dead.
   bool find_places() {
-    bool rows = false;
     for (const Block& block : f_.blocks) {
       for (const InstId i : block.insts) {
-        rows |= is_row_access(f_[i]);
+        if (is_row_access(f_[i]))
+          for (u32 r = 0; r < row_count(f_[i]); ++r) rows_.push_back(row_first(f_[i]) + r);
         if (f_[i].op != Op::Store || !private_.is_private(i)) continue;
         const PrivateBytes bytes = private_.bytes(i);
         for (u64 d = bytes.first / 4; bytes.exact && d < (bytes.end + 3) / 4; ++d)
           dwords_.push_back(static_cast<u32>(d));
       }
     }
-    std::sort(dwords_.begin(), dwords_.end());
-    dwords_.erase(std::unique(dwords_.begin(), dwords_.end()), dwords_.end());
+    for (std::vector<u32>* list : {&rows_, &dwords_}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
     if (dwords_.size() * f_.num_blocks() > kMaxPlacesTimesBlocks) dwords_.clear();
-    return rows || !dwords_.empty();
+    return places() != 0;
   }
 
+  static u32 position(const std::vector<u32>& list, u64 n) {
+    return static_cast<u32>(std::lower_bound(list.begin(), list.end(), n) - list.begin());
+  }
   [[nodiscard]] u32 place_of(u64 dword) const {
-    return kRows +
-           static_cast<u32>(std::lower_bound(dwords_.begin(), dwords_.end(), dword) - dwords_.begin());
+    return static_cast<u32>(rows_.size()) + position(dwords_, dword);
+  }
+
+  void find_accesses() {
+    accesses_.resize(f_.num_blocks());
+    for (const BlockId b : cfg_->rpo)
+      for (const InstId i : f_[b].insts)
+        if (const Access a = access(i); a.count != 0) accesses_[b.index].push_back(a);
   }
 
   [[nodiscard]] Access access(InstId i) const {
     const Inst& inst = f_[i];
     Access a;
+    a.inst = i;
     a.reads = inst.op != Op::Store;
     if (is_row_access(inst)) {
-      a.first = row_first(inst);
+      a.first = position(rows_, row_first(inst));
       a.count = row_count(inst);
       a.exact = a.count == 1;
       a.removable = !a.reads;
@@ -127,8 +141,13 @@ private:
     if (a == b || b == kNone) return a;
     if (a == kNone) return b;
     if (a == kAll || b == kAll) return kAll;
-    if (facts_->implies(ValueId{a}, ValueId{b})) return b;
-    return facts_->implies(ValueId{b}, ValueId{a}) ? a : kAll;
+    if (implies(ValueId{a}, ValueId{b})) return b;
+    return implies(ValueId{b}, ValueId{a}) ? a : kAll;
+  }
+  bool implies(ValueId a, ValueId b) const {
+    if (a == b) return true;
+    if (!facts_) facts_.emplace(f_, *cfg_, *dom_);
+    return facts_->implies(a, b);
   }
 
   Seen live_out(BlockId b) const {
@@ -138,10 +157,8 @@ private:
     return seen;
   }
 
-  void step(InstId i, Seen& seen) const {
-    const Access a = access(i);
-    if (a.count == 0) return;
-    const ValueId mask = f_.operands(i).back();
+  void step(const Access& a, Seen& seen) const {
+    const ValueId mask = f_.operands(a.inst).back();
     const u32 lanes = a.reads ? named(mask) : kNone;
     for (u32 p = a.first; p < a.first + a.count; ++p) {
       if (a.reads)
@@ -152,24 +169,22 @@ private:
   }
   bool kills(ValueId mask, u32 lanes) const {
     if (f_.is_full(mask)) return true;
-    return lanes != kNone && lanes != kAll && facts_->implies(ValueId{lanes}, mask);
+    return lanes != kNone && lanes != kAll && implies(ValueId{lanes}, mask);
   }
 
   void sweep(BlockId b) {
     Seen seen = live_out(b);
-    auto& insts = f_[b].insts;
-    std::vector<InstId> kept;
-    for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
-      const Access a = access(*i);
-      bool dead = a.removable;
-      for (u32 p = a.first; dead && p < a.first + a.count; ++p) dead = seen[p] == kNone;
-      if (dead)
-        f_[*i].block = BlockId{};
-      else
-        kept.push_back(*i);
-      step(*i, seen);
+    bool removed = false;
+    const auto& accesses = accesses_[b.index];
+    for (auto a = accesses.rbegin(); a != accesses.rend(); ++a) {
+      bool dead = a->removable;
+      for (u32 p = a->first; dead && p < a->first + a->count; ++p) dead = seen[p] == kNone;
+      step(*a, seen);
+      if (!dead) continue;
+      f_[a->inst].block = BlockId{};
+      removed = true;
     }
-    insts.assign(kept.rbegin(), kept.rend());
+    if (removed) std::erase_if(f_[b].insts, [&](InstId i) { return !f_[i].block.valid(); });
   }
 };
 
