@@ -90,17 +90,32 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
   return {1, inst.op == ir::Op::Select ? 2u : 1u};
 }
 
+constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
+
+/// Tables as large as the function, which serve one region after the other.
+struct RegionTables {
+  std::vector<u32> place, index; ///< per block, per value: kOutside while there is no region
+  explicit RegionTables(const ir::Function& f)
+      : place(f.num_blocks(), kOutside), index(f.num_values(), kOutside) {}
+};
+
 /// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
 class Region {
 public:
   /// `shares_scalars`: what is the same for all gangs counts. `guarded`, per block if not empty: some gangs
   /// skip it.
-  Region(const ir::Function& f, std::span<const ir::BlockId> blocks, bool shares_scalars,
-         const std::vector<bool>& guarded = kNothing)
-      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded) {
-    place_.assign(f.num_blocks(), kOutside);
+  Region(const ir::Function& f, RegionTables& tables, std::span<const ir::BlockId> blocks,
+         bool shares_scalars, const std::vector<bool>& guarded = kNothing)
+      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded), place_(tables.place),
+        index_(tables.index) {
     for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
-    index_.assign(f.num_values(), kOutside);
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region() {
+    for (const ir::BlockId b : blocks_) place_[b.index] = kOutside;
+    for (const ValueId v : values_) index_[v.index] = kOutside;
+    for (const ValueId v : shared_) index_[v.index] = kOutside;
   }
 
   Demand measure() {
@@ -128,14 +143,13 @@ public:
 
 private:
   static inline const std::vector<bool> kNothing;
-  static constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
   static constexpr unsigned kMaxParams = 24;
   const ir::Function& f_;
   std::span<const ir::BlockId> blocks_;
   bool shares_scalars_;
   const std::vector<bool>& guarded_;
-  std::vector<u32> place_, index_; ///< per block, per value
-  std::vector<ValueId> values_;
+  std::vector<u32>&place_, &index_;
+  std::vector<ValueId> values_, shared_;
   std::size_t words_ = 0;              ///< of a set of values, a bit each
   std::vector<u64> live_in_, live_;    ///< sets, one per block; the set while a block is scanned
   std::vector<u32> scanned_, changed_; ///< per block, when it was scanned and when its live-in set grew
@@ -146,6 +160,7 @@ private:
     const ir::InstId def = f_.def_id(v);
     if (is_recomputed(f_, v) || (def.valid() && is_same_for_all(f_, def))) {
       index_[v.index] = kShared;
+      shared_.push_back(v);
       ++demand_.shared;
       return;
     }
@@ -301,7 +316,8 @@ unsigned all_gangs(unsigned lanes, bool avx512) {
 class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
-      : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_) {}
+      : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
+        tables_(f) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -311,7 +327,7 @@ public:
       if (!phase.per_lane) continue;
       if (demands_[p].empty() || is_mostly_outside_loops(p)) {
         const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
-        demands_[p].push_back(Region(f_, phase.blocks, false).measure());
+        demands_[p].push_back(Region(f_, tables_, phase.blocks, false).measure());
         demands_[p].back().times = times;
       }
       phase.interleave = best(demands_[p]);
@@ -326,6 +342,7 @@ private:
   ir::Dominators dom_;
   ir::Loops loops_;
   ir::PostDominators post_;
+  RegionTables tables_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
 
   [[nodiscard]] bool is_mostly_outside_loops(u32 p) const {
@@ -352,7 +369,8 @@ private:
     std::sort(blocks.begin(), blocks.end(), [&](ir::BlockId a, ir::BlockId b) {
       return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
     });
-    demands_[phase].push_back(Region(f_, blocks, !is_left_gang_by_gang(l, blocks), guarded).measure());
+    demands_[phase].push_back(
+        Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded).measure());
   }
   /// Gangs that go round together wait for the slowest: what they share is then no gain to count on.
   [[nodiscard]] bool is_left_gang_by_gang(i32 l, const std::vector<ir::BlockId>& blocks) const {
@@ -403,9 +421,10 @@ private:
 /// Whether the phases of a plan in lockstep make do with the registers, and with code of some size.
 bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
+  RegionTables tables(f);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane) continue;
-    const Demand d = Region(f, phase.blocks, false).measure();
+    const Demand d = Region(f, tables, phase.blocks, false).measure();
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
     if (gangs * (d.vectors + masks) > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
@@ -427,7 +446,7 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   return false;
 }
 
-constexpr std::size_t kMaxLockstepValues = 2000; ///< larger functions would not fit, and trying costs time
+constexpr std::size_t kMaxLockstepValues = 2000;///< larger functions would not fit, and trying costs time
 
 constexpr std::size_t kLeastSaved = 4; ///< one of so many phases is to be saved by code that is there twice
 
