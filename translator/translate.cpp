@@ -73,6 +73,7 @@ private:
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source,
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
+  const auto compact = [](ir::Function& g) { g.compact(); };
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
   };
@@ -80,11 +81,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact)                   // what lifting has left is a small part at -O0
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("promote_private_memory",
            [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
       .run("remove_dead_stores", remove_dead_stores)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact)
       .run("join_pairs", passes::join_pairs)
       .run("scalarize_lanes", passes::scalarize_lanes)
       .run("fold", passes::fold)
@@ -121,6 +124,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact)
       .run("find_retry_loops", passes::find_retry_loops)
       .run("shape_addresses",
            [&](ir::Function& g) {

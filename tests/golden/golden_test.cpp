@@ -162,6 +162,16 @@ TEST_P(Golden, Matches) {
     return;
   }
   EXPECT_EQ(expected, actual);
+
+  f.compact(); // is the same function without what the passes have dropped
+  u32 instructions = 0;
+  for (const ir::Block& block : f.blocks) instructions += static_cast<u32>(block.insts.size());
+  EXPECT_EQ(f.num_insts(), instructions);
+  valid = ir::verify(f);
+  ASSERT_TRUE(valid.ok()) << "after compact: " << valid.error().message << "\n" << ir::print(f);
+  const auto compacted = ir::parse(ir::print(f));
+  ASSERT_TRUE(compacted.ok()) << compacted.error().message;
+  EXPECT_EQ(ir::print(*again), ir::print(*compacted));
 }
 
 std::vector<fs::path> all_cases() {

@@ -6,19 +6,6 @@
 
 namespace lanewise::ir {
 
-namespace {
-// The single letters that opcodes.inc uses for flags.
-constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0, W1 = kWhole1,
-              W2 = kWhole2, F = kFloat, M = kMemory;
-constexpr OpInfo kOpInfo[] = {
-#define IR_OP(name, text, result, operands, flags) {text, operands, flags},
-#include "translator/ir/opcodes.inc"
-#undef IR_OP
-};
-} // namespace
-
-const OpInfo& info(Op op) { return kOpInfo[static_cast<unsigned>(op)]; }
-
 const char* name(Type t) {
   static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64", "g32", "g64"};
   return kNames[static_cast<unsigned>(t)];
@@ -147,6 +134,51 @@ void Function::replace_values(std::vector<ValueId>& map) {
       for (ValueId& v : operands(i)) v = resolve(v);
     for (Successor& s : block.successors)
       for (ValueId& v : s.args) v = resolve(v);
+  }
+}
+
+void Function::compact() {
+  std::vector<InstId> new_inst(insts_.size());
+  std::vector<ValueId> new_value(values_.size());
+  for (const Block& block : blocks) {
+    for (const ValueId v : block.params) new_value[v.index] = v; // Any valid id marks what is kept.
+    for (const InstId i : block.insts) {
+      new_inst[i.index] = i;
+      for (unsigned r = 0; r < insts_[i.index].num_results; ++r) new_value[result(i, r).index] = result(i, r);
+    }
+  }
+  const auto number = [](auto& ids) {
+    u32 next = 0;
+    for (auto& id : ids)
+      if (id.valid()) id.index = next++;
+    return next;
+  };
+  const u32 insts = number(new_inst), values = number(new_value);
+  std::vector<ValueId> pool;
+  pool.reserve(operand_pool_.size());
+  for (u32 old = 0; old < new_inst.size(); ++old) {
+    if (!new_inst[old].valid()) continue;
+    Inst inst = insts_[old];
+    const auto first = static_cast<u32>(pool.size());
+    for (const ValueId v : operands(InstId{old})) pool.push_back(new_value[v.index]);
+    inst.first_operand = first;
+    if (inst.num_results != 0) inst.first_result = new_value[inst.first_result.index];
+    insts_[new_inst[old].index] = inst;
+  }
+  for (u32 old = 0; old < new_value.size(); ++old) {
+    if (!new_value[old].valid()) continue;
+    Value value = values_[old];
+    if (value.inst.valid()) value.inst = new_inst[value.inst.index];
+    values_[new_value[old].index] = value;
+  }
+  insts_.resize(insts);
+  values_.resize(values);
+  operand_pool_ = std::move(pool);
+  for (Block& block : blocks) {
+    for (ValueId& v : block.params) v = new_value[v.index];
+    for (InstId& i : block.insts) i = new_inst[i.index];
+    for (Successor& s : block.successors)
+      for (ValueId& v : s.args) v = new_value[v.index];
   }
 }
 

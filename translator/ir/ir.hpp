@@ -2,7 +2,8 @@
 // invariants.
 //
 // A Function is one kernel with everything it calls. Ids index flat arrays, so they stay stable in dumps.
-// Passes that drop instructions unlink them from their block; the storage goes with the Function.
+// Passes that drop instructions unlink them from their block; the storage goes with the Function, or by
+// compact().
 #pragma once
 
 #include "isa/inst.hpp"
@@ -45,7 +46,18 @@ struct OpInfo {
   /// Operand i is looked at in lanes other than the reading one, so every gang must have computed it before.
   [[nodiscard]] bool reads_whole(unsigned i) const { return i < 3 && (flags & (kWhole0 << i)) != 0; }
 };
-const OpInfo& info(Op op);
+
+namespace detail {
+// The single letters that opcodes.inc uses for flags and operands.
+inline constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0,
+                     W1 = kWhole1, W2 = kWhole2, F = kFloat, M = kMemory;
+inline constexpr OpInfo kOpInfo[] = {
+#define IR_OP(name, text, result, operands, flags) {text, operands, flags},
+#include "translator/ir/opcodes.inc"
+#undef IR_OP
+};
+} // namespace detail
+constexpr const OpInfo& info(Op op) { return detail::kOpInfo[static_cast<unsigned>(op)]; }
 
 /// An edge to a block with the values for its parameters.
 struct Successor {
@@ -161,6 +173,9 @@ public:
   void become_constant(InstId i, u64 bits);
   /// Rewrites every operand and successor argument v to map[v] where that is valid (chains are followed).
   void replace_values(std::vector<ValueId>& map);
+  /// Renumbers instructions and values so that none are left but those in blocks, which keep their order.
+  /// Ids from before mean nothing any more.
+  void compact();
   /// How often each value is used, as operand or successor argument.
   [[nodiscard]] std::vector<u32> use_counts() const;
 

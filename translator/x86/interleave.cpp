@@ -446,7 +446,7 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   return false;
 }
 
-constexpr std::size_t kMaxLockstepValues = 2000;///< larger functions would not fit, and trying costs time
+constexpr std::size_t kMaxLockstepValues = 500; ///< larger functions would not fit, and trying costs time
 
 constexpr std::size_t kLeastSaved = 4; ///< one of so many phases is to be saved by code that is there twice
 
