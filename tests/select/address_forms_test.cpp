@@ -151,35 +151,82 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
         }
 }
 
-/// Bytes and half-words in steps of dwords, wherever they begin in their dwords.
-TEST(AddressForms, NarrowElementsInRowsOfDwords) {
-  alignas(64) std::array<u8, 2048> memory{};
-  for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 29 + n / 256 + 100);
+/// A page of numbers with nothing behind it.
+class LastPage {
+public:
+  LastPage() : memory_(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    mprotect(end(), kPage, PROT_NONE);
+    for (u32 n = 0; n < kPage; ++n) data()[n] = number(n);
+  }
+  ~LastPage() { munmap(memory_, 2 * kPage); }
+  LastPage(const LastPage&) = delete;
+  LastPage& operator=(const LastPage&) = delete;
+  static u8 number(u64 n) { return static_cast<u8>(n * 29 + n / 256 + 100); }
+  [[nodiscard]] u8* data() const { return static_cast<u8*>(memory_); }
+  [[nodiscard]] u8* end() const { return data() + kPage; }
+
+private:
+  void* memory_;
+};
+
+/// An address `stride` further on in each lane, from `start` on.
+std::string narrow_row(u32 stride) {
+  return fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n"
+                     "  v13:g32 = mul v9, v12\n  v19:g32 = add v13, v10\n  v20:g64 = zext v19\n"
+                     "  v21:g64 = splat v2\n  v22:g64 = add v20, v21\n",
+                     stride);
+}
+
+template <class Body>
+void for_narrow_rows(Body body) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
-      for (const u32 stride : {4u, 8u, 28u})
-        for (const u32 start : {0u, 1u, 2u, 3u, 65u})
-          for (const char* element : {"1", "1 sext", "2", "2 sext"}) {
-            SCOPED_TRACE(fmt::format("{} bytes, stride {} from {}, lanes {:#x}, AVX-512 {}", element, stride,
+      for (const u32 stride : {1u, 2u, 3u, 4u, 5u, 8u, 28u})
+        for (const u32 bytes : {1u, 2u})
+          for (const u32 from_end : {100u, 101u, 102u, 103u, 165u, 0u}) { // Or all of it fits just so.
+            const u32 length = 63 * stride + bytes, start = static_cast<u32>(kPage) - length - from_end;
+            SCOPED_TRACE(fmt::format("{} bytes, stride {} from {}, lanes {:#x}, AVX-512 {}", bytes, stride,
                                      start, exec, simd == translator::Simd::Avx512));
-            alignas(64) u32 row[64] = {};
-            run_program(
-                fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n"
-                            "  v13:g32 = mul v9, v12\n  v19:g32 = add v13, v10\n  v20:g64 = zext v19\n"
-                            "  v21:g64 = splat v2\n  v22:g64 = add v20, v21\n"
-                            "  v23:v32 = load v22, v7 #0x2 {{global {} row {}}}\n"
-                            "  store v18, v23, v7 {{global 4 row 4}}\n",
-                            stride, element, stride),
-                simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
-            for (u32 l = 0; l < 64; ++l) {
-              const u8* at = memory.data() + start + 2 + std::size_t{l} * stride;
-              const bool sign = element[1] != 0;
-              const u32 value = element[0] == '1' ? sign ? static_cast<u32>(static_cast<i8>(*at)) : *at
-                                : sign            ? static_cast<u32>(static_cast<i16>(load_le<u16>(at)))
-                                                  : load_le<u16>(at);
-              EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 0u) << "lane " << l;
-            }
+            body(simd, exec, stride, bytes, start);
           }
+}
+
+/// Bytes and half-words at any distance, wherever they begin in their dwords.
+TEST(AddressForms, NarrowElementsInRows) {
+  const LastPage memory;
+  for_narrow_rows([&](translator::Simd simd, u64 exec, u32 stride, u32 bytes, u32 start) {
+    for (const bool sign : {false, true}) {
+      alignas(64) u32 row[64] = {};
+      run_program(narrow_row(stride) + fmt::format("  v23:v32 = load v22, v7 #0x2 {{global {}{} row {}}}\n"
+                                                   "  store v18, v23, v7 {{global 4 row 4}}\n",
+                                                   bytes, sign ? " sext" : "", stride),
+                  simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
+      for (u32 l = 0; l < 64; ++l) {
+        const u8* at = memory.data() + start + std::size_t{l} * stride;
+        const u32 value = bytes == 1 ? *at : load_le<u16>(at);
+        const u32 extended = sign ? static_cast<u32>(sign_extend(value, 8 * bytes)) : value;
+        EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? extended : 0u) << "lane " << l;
+      }
+    }
+  });
+}
+
+TEST(AddressForms, StoresOfNarrowElementsInRows) {
+  for_narrow_rows([&](translator::Simd simd, u64 exec, u32 stride, u32 bytes, u32 start) {
+    const LastPage memory;
+    alignas(64) u32 row[64] = {};
+    for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 3;
+    run_program(narrow_row(stride) + fmt::format("  v23:v32 = load v18, v7 {{global 4 row 4}}\n"
+                                                 "  store v22, v23, v7 #0x2 {{global {} row {}}}\n",
+                                                 bytes, stride),
+                simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
+    std::vector<u8> expected(kPage);
+    for (u32 n = 0; n < kPage; ++n) expected[n] = LastPage::number(n);
+    for (u32 l = 0; l < 64; ++l)
+      for (u32 n = 0; n < bytes && (exec >> l & 1) != 0; ++n)
+        expected[start + std::size_t{l} * stride + n] = static_cast<u8>(row[l] >> (8 * n));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.data()));
+  });
 }
 
 /// What starts at a scalar of the wave is the same row in every gang, whichever gangs run side by side.

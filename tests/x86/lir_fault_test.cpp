@@ -138,6 +138,16 @@ TEST_P(FaultTest, MaskedOffLanesDoNotFault) {
   EXPECT_FALSE(faults(border_ - (GetParam() ? 24 : 8)));
 }
 
+TEST_P(FaultTest, MaskOfBytes) {
+  if (!GetParam()) GTEST_SKIP() << "AVX-512 only";
+  // Two of three bytes of lanes 1, 5 and 9.
+  VReg mask = b_.op_k(Inst::kIdKmovq, r64(b_.const64(u64{3} << 3 | u64{3} << 15 | u64{3} << 27)));
+  b_.faults({.kind = Kind::Contiguous, .bytes = 2, .distance = 3}).zero_masked(mask);
+  b_.store_vec(frame(1024), b_.op(Inst::kIdVmovdqu8, mem(base_)));
+  ASSERT_TRUE(faults(border_ - 16)); // in the middle of lane 5
+  expect(border_ - 1, 5, false);
+}
+
 TEST_P(FaultTest, GatherWith32BitIndices) {
   for (u32 i = 0; i < 16; ++i) frame_.slot<i32>(256 + 4 * i) = i == 5 ? 1024 : -static_cast<i32>(i);
   VReg index = b_.load_vec(frame(256)), old = b_.splat32(0), mask = odd_mask();

@@ -127,7 +127,8 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
       e.scale_log2 = o.scale_log2;
       e.disp = static_cast<i32>(o.value);
       if (e.site.kind == FaultSite::Kind::Contiguous)
-        e.lanes = static_cast<u8>(view_bytes(o.view, module.avx512) / e.site.bytes);
+        e.lanes =
+            e.site.distance != 0 ? 16 : static_cast<u8>(view_bytes(o.view, module.avx512) / e.site.bytes);
     } else if (o.kind == OperandKind::WriteMask) {
       e.mask = assigned[i].reg;
     } else if (o.kind == OperandKind::Hidden) {

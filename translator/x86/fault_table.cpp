@@ -55,7 +55,7 @@ private:
 
 bool active(const FaultEntry& e, const Registers& regs, unsigned lane) {
   if (e.mask == 0xff) return true;
-  if (!e.mask_is_vec) return regs.mask(e.mask) >> lane & 1;
+  if (!e.mask_is_vec) return regs.mask(e.mask) >> lane * std::max<unsigned>(e.site.distance, 1) & 1;
   return regs.vec(e.mask, lane * e.site.bytes, e.site.bytes) >> (8 * e.site.bytes - 1) & 1;
 }
 
@@ -72,9 +72,9 @@ struct LaneAddress {
 // in that page. Without an address, the first active lane.
 LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
   const u64 start = scalar_address(e, regs), page = host_address & ~u64{4095};
+  const u64 distance = e.site.distance != 0 ? e.site.distance : e.site.bytes;
   for (unsigned lane = 0; lane < e.lanes; ++lane)
-    if (u64 address = start + lane * u64{e.site.bytes};
-        active(e, regs, lane) && address + e.site.bytes > page)
+    if (u64 address = start + lane * distance; active(e, regs, lane) && address + e.site.bytes > page)
       return {static_cast<int>(lane), address};
   return {-1, host_address};
 }

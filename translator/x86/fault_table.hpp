@@ -13,13 +13,14 @@ namespace lanewise::x86 {
 struct FaultSite {
   enum class Kind : u8 {
     Scalar,     ///< one access; its lane is the Gpr in the Hidden operand, or none without one
-    Contiguous, ///< lane i at address + i * bytes
+    Contiguous, ///< lane i at address + i * bytes, or at a distance that is given
     Indexed,    ///< VSIB; AVX-512: lane = first bit left in the mask; AVX2: first sign bit left in the mask
                 ///< register
   };
   Kind kind = Kind::Scalar;
   u8 bytes = 4;         ///< per lane
   u8 lane_offset = 0;   ///< lane within the gang of the access's first element
+  u8 distance = 0;      ///< Contiguous: from lane to lane if not `bytes`; then the mask has a bit per byte
   bool index64 = false; ///< Indexed: 64-bit indices
   bool is_write = false;
 };

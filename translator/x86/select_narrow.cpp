@@ -1,9 +1,77 @@
-// Loads of one or two bytes per lane from anywhere: the aligned dwords that hold them are gathered - these
-// lie in the same page, so nothing is read that the guest could not read - and the bytes shifted out of them.
+// Accesses of one or two bytes per lane. Where a row's elements lie close together, as the components of
+// pixels do, one access with a mask of bytes has them all. Loads from anywhere: the aligned dwords that hold
+// the elements are gathered - these lie in the same page, so nothing is read that the guest could not read -
+// and the bytes shifted out of them.
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
+
+/// Whether the elements of a row lie in 64 bytes, and stores of them do not overlap.
+bool Selector::is_narrow_span(const ir::Inst& inst, i64 stride) const {
+  const i64 bytes = inst.mem.bytes;
+  if (!avx512() || bytes >= 4 || stride == bytes || inst.op == Op::Atomic) return false;
+  return stride >= (inst.op == Op::Store ? bytes : 1) && stride <= 4;
+}
+
+/// A bit for each byte of the elements.
+VReg Selector::span_mask(const Access& a, u32 bytes, i64 stride) {
+  u64 elements = 0;
+  for (unsigned l = 0; l < lanes(); ++l) elements |= u64{1} << (l * static_cast<u64>(stride));
+  if (a.full) return b_->mask_const(bytes == 1 ? elements : elements | elements << 1);
+  VReg bits = b_->op_r64(Inst::kIdPdep, r64(mask_to_bits(a.mask)), r64(b_->const64(elements)));
+  if (bytes == 2) {
+    const VReg second = b_->op_r64(Inst::kIdLea, mem_index(bits, bits, 0, 0, View::R64));
+    bits = b_->op_r64_tied(Inst::kIdOr, bits, r64(second));
+  }
+  return b_->op_k(Inst::kIdKmovq, r64(bits));
+}
+
+FaultSite Selector::span_site(u32 bytes, i64 stride, bool is_write) {
+  return {.kind = FaultSite::Kind::Contiguous,
+          .bytes = static_cast<u8>(bytes),
+          .distance = static_cast<u8>(stride),
+          .is_write = is_write};
+}
+
+// The elements of four lanes begin at a whole dword, `stride` dwords behind those of the four lanes before,
+// and are less than four dwords: a permutation of dwords brings them to the lanes' 16 bytes, one within these
+// to their lanes. Stores do the reverse.
+
+VReg Selector::load_narrow_span(InstId i, const Access& a, i64 stride) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const auto step = static_cast<u32>(stride);
+  std::array<u32, 16> dwords{};
+  std::array<u8, 16> bytes{};
+  bytes.fill(0x80); // Zero.
+  for (u32 d = 0; d < 16; ++d) dwords[d] = d / 4 * step + d % 4;
+  const u32 first = attr.sign_extend ? 4u - attr.bytes : 0;
+  for (u32 lane = 0; lane < 4; ++lane)
+    for (u32 n = 0; n < attr.bytes; ++n) bytes[4 * lane + first + n] = static_cast<u8>(lane * step + n);
+  const VReg mask = span_mask(a, attr.bytes, stride);
+  b_->faults(span_site(attr.bytes, stride, false)).zero_masked(mask);
+  VReg v = b_->op(Inst::kIdVmovdqu8, mem(a.base, a.disp));
+  if (stride != 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);
+  v = b_->op(Inst::kIdVpshufb, v, byte_table(bytes.data()));
+  return attr.sign_extend ? sar_imm32(v, 8 * first) : v;
+}
+
+void Selector::store_narrow_span(InstId i, const Access& a, i64 stride) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const auto step = static_cast<u32>(stride);
+  std::array<u32, 16> dwords{};
+  std::array<u8, 16> bytes{};
+  bytes.fill(0x80);
+  for (u32 d = 0; d < 4 * step; ++d) dwords[d] = d / step * 4 + d % step;
+  for (u32 lane = 0; lane < 4; ++lane)
+    for (u32 n = 0; n < attr.bytes; ++n) bytes[lane * step + n] = static_cast<u8>(4 * lane + n);
+  VReg v =
+      b_->op(Inst::kIdVpshufb, reg1(f_.operands(i)[ir::address_operands(attr)]), byte_table(bytes.data()));
+  if (stride != 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);
+  const VReg mask = span_mask(a, attr.bytes, stride);
+  b_->faults(span_site(attr.bytes, stride, true)).with_mask(mask);
+  b_->emit(Inst::kIdVmovdqu8, {mem(a.base, a.disp), vec(v)});
+}
 
 Regs Selector::exact_addresses(const Access& a) {
   Regs at;

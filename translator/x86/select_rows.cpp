@@ -120,6 +120,12 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     test_all(a.mask, partial);
     hot_or_cold(partial, out, hot, [&] { scattered(i, spread, out); });
   };
+  if (is_narrow_span(f_[i], stride)) {
+    if (f_[i].mem.streams) order_streams();
+    if (f_[i].op == Op::Store) return store_narrow_span(i, a, stride);
+    out[0] = load_narrow_span(i, a, stride);
+    return;
+  }
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
       out[0] = load_narrow_row(i, spread);

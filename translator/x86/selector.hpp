@@ -344,6 +344,11 @@ private:
   // select_narrow.cpp
   VReg load_narrow(InstId i, const Access& a);
   VReg load_narrow_lanes(InstId i, const Access& a);
+  [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
+  VReg span_mask(const Access& a, u32 bytes, i64 stride);
+  static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
+  VReg load_narrow_span(InstId i, const Access& a, i64 stride);
+  void store_narrow_span(InstId i, const Access& a, i64 stride);
   VReg load_narrow_row(InstId i, const Access& a);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
