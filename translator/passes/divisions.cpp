@@ -166,9 +166,10 @@ private:
 /// Puts a division in place of a chain and moves the chain out of the way.
 class Replacer {
 public:
-  /// What replaces the chain's result goes to `map`.
-  Replacer(Function& f, BlockId block, std::size_t position, const Chain& chain, std::vector<ValueId>& map)
-      : f_(f), r_(f), block_(block), position_(position), chain_(chain), map_(map) {}
+  /// What replaces the chain's result goes to `map`. Nobody looks at lanes outside of `lanes`, if given.
+  Replacer(Function& f, BlockId block, std::size_t position, const Chain& chain, ValueId lanes,
+           std::vector<ValueId>& map)
+      : f_(f), r_(f), block_(block), position_(position), chain_(chain), lanes_(lanes), map_(map) {}
 
   /// The block in which the rest of `block` continues.
   BlockId run() {
@@ -185,7 +186,8 @@ public:
       insts.insert(insts.end(), out.begin(), out.end());
       f_[block_].insts.insert(f_[block_].insts.end(), rest.begin(), rest.end());
     } else {
-      const ValueId any = r_.op(Op::AnyLane, Type::U1, {unusual});
+      const ValueId matters = lanes_.valid() ? r_.same(Op::And, unusual, lanes_) : unusual;
+      const ValueId any = r_.op(Op::AnyLane, Type::U1, {matters});
       insts.insert(insts.end(), out.begin(), out.end());
       next = split(any, quotient, std::move(rest));
       result = f_[next].params[0];
@@ -202,6 +204,7 @@ private:
   BlockId block_;
   std::size_t position_;
   const Chain& chain_;
+  ValueId lanes_;
   std::vector<ValueId>& map_;
   std::vector<std::pair<InstId, InstId>> copies_;
 
@@ -281,12 +284,29 @@ private:
   }
 };
 
+/// The mask of the lanes that waves start with, where some may start without and nobody looks at those: they
+/// divide whatever they hold, zeros mostly, and would enter the chain again and again. Else nothing.
+ValueId started_lanes(Function& f) {
+  if (f.launch.full_waves() || !phases::idle_gangs_are_unseen(f, kWaveSize)) return {};
+  for (const InstId i : f[BlockId{0}].insts)
+    if (f[i].op == Op::InitExec) return f.result(i);
+  const auto exec = f.launch.exec();
+  return exec ? f.entry_constant(Type::Mask, *exec) : ValueId{};
+}
+
 } // namespace
 
 void replace_divisions(Function& f) {
+  const auto divides = [&](BlockId b) {
+    return std::any_of(f[b].insts.begin(), f[b].insts.end(),
+                       [&](InstId i) { return f[i].op == Op::DivFixup; });
+  };
   std::vector<ValueId> map;
   std::vector<BlockId> work;
-  for (u32 b = f.num_blocks(); b-- > 0;) work.emplace_back(b);
+  for (u32 b = f.num_blocks(); b-- > 0;)
+    if (divides(BlockId{b})) work.emplace_back(b);
+  if (work.empty()) return;
+  const ValueId lanes = started_lanes(f);
   while (!work.empty()) {
     const BlockId b = work.back();
     work.pop_back();
@@ -295,7 +315,7 @@ void replace_divisions(Function& f) {
       if (f[i].op != Op::DivFixup) continue;
       const auto chain = Matcher(f, i).match();
       if (!chain) continue;
-      const BlockId next = Replacer(f, b, n, *chain, map).run();
+      const BlockId next = Replacer(f, b, n, *chain, lanes, map).run();
       if (next == b) continue;
       work.push_back(next);
       break;
