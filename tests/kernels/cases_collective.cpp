@@ -119,6 +119,33 @@ KernelCase cholesky(uint32_t scale) {
       });
 }
 
+/// L below the diagonal, U from it on, in place.
+void decompose(std::span<float> a) {
+  for (size_t k = 0; k < kOrder; ++k)
+    for (size_t r = k + 1; r < kOrder; ++r) {
+      const double factor = static_cast<double>(a[r * kOrder + k]) / a[k * kOrder + k];
+      a[r * kOrder + k] = static_cast<float>(factor);
+      for (size_t c = k + 1; c < kOrder; ++c)
+        a[r * kOrder + c] = static_cast<float>(a[r * kOrder + c] - factor * a[k * kOrder + c]);
+    }
+}
+
+KernelCase lu_tiles(uint32_t scale) {
+  Random random(154);
+  uint32_t count = 5 * scale;
+  constexpr size_t kSize = kOrder * kOrder;
+  auto matrices = definite_matrices(random, count);
+  return Builder("lu_tiles")
+      .grid({count * 16, 1, 1}, {16, 1, 1})
+      .buffer("in", std::vector<float>(matrices.begin(), matrices.end()))
+      .output<float>("out", count * kSize, {1e-4, 1e-5, 0, "rounded at other places; products may be fused"})
+      .reference([=](std::span<Arg> args) {
+        auto out = args[1].as<float>();
+        std::ranges::copy(args[0].as<float>(), out.begin());
+        for (size_t m = 0; m < count; ++m) decompose(out.subspan(m * kSize, kSize));
+      });
+}
+
 uint32_t count_hits(uint32_t s, uint32_t rounds) {
   uint32_t inside = 0;
   for (uint32_t r = 0; r < rounds; ++r) {
@@ -177,6 +204,7 @@ constexpr CaseEntry kCases[] = {
     {"edit_distance", [](uint32_t s) { return edit_distance("edit_distance", 64, 8 * s); }},
     {"edit_distance.block41", [](uint32_t s) { return edit_distance("edit_distance.block41", 40, 8 * s); }},
     {"cholesky", cholesky},
+    {"lu_tiles", lu_tiles},
     {"monte_carlo", monte_carlo},
     {"work_queue", work_queue},
 };

@@ -146,7 +146,33 @@ KernelCase ray_tracer(uint32_t scale) {
       .reference(render);
 }
 
-constexpr CaseEntry kCases[] = {{"mandelbrot", mandelbrot}, {"ray_tracer", ray_tracer}};
+KernelCase interleaved(uint32_t scale) {
+  Random random(73);
+  uint32_t n = 1100 * scale;
+  return Builder("interleaved")
+      .grid({round_up(n, 256), 1, 1}, {256, 1, 1})
+      .buffer("rgb", random.bytes(size_t{3} * n))
+      .output<uint8_t>("yuv", size_t{3} * n)
+      .buffer("stereo",
+              random.fill(size_t{2} * n, [](Random& r) { return static_cast<int16_t>(r.u32() >> 16); }))
+      .output<int16_t>("side", size_t{2} * n)
+      .value("n", n)
+      .reference([=](std::span<Arg> args) {
+        auto rgb = args[0].as<uint8_t>(), yuv = args[1].as<uint8_t>();
+        auto stereo = args[2].as<int16_t>(), side = args[3].as<int16_t>();
+        for (size_t i = 0; i < n; ++i) {
+          const int r = rgb[3 * i], g = rgb[3 * i + 1], b = rgb[3 * i + 2];
+          yuv[3 * i] = static_cast<uint8_t>((77 * r + 150 * g + 29 * b) >> 8);
+          yuv[3 * i + 1] = static_cast<uint8_t>(((-43 * r - 85 * g + 128 * b) >> 8) + 128);
+          yuv[3 * i + 2] = static_cast<uint8_t>(((128 * r - 107 * g - 21 * b) >> 8) + 128);
+          const int pair = rgb[i] | rgb[i + 1] << 8;
+          side[2 * i + 1] = static_cast<int16_t>(stereo[2 * i] - stereo[2 * i + 1] + pair);
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"mandelbrot", mandelbrot}, {"ray_tracer", ray_tracer}, {"interleaved", interleaved}};
 
 } // namespace
 
