@@ -1,9 +1,11 @@
+#include "runtime/math/gcn_math.hpp"
 #include "tests/select/float_reference.hpp"
 #include "tests/select/op_case.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <cfenv>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace lanewise::x86::test {
 
@@ -510,6 +512,61 @@ TEST(SelectFloat, ToIntegers) {
                                                     : std::bit_cast<u32>(static_cast<float>(v)));
         check(c);
       }
+}
+
+/// Class masks that are known become ranges of bits.
+TEST(SelectFloat, KnownClasses) {
+  for (const FloatKind kind : kKinds) {
+    const Format f = format_of(kind);
+    const auto class_of = [f](u64 v) -> unsigned { // bit of the class mask
+      const u64 m = v & ~f.sign();
+      if (f.is_nan(v)) return (v & f.quiet()) != 0 ? 1 : 0;
+      const unsigned size = m == f.infinity() ? 3 : m == 0 ? 0 : f.is_denormal(v) ? 1 : 2;
+      return (v & f.sign()) != 0 ? 5 - size : 6 + size;
+    };
+    std::vector<u64> masks = {0x3ff, 0x90,  0x207, 0x198, 0x264, 0x0fc,
+                              0x3fc, 0x003, 0x1f8, 0x10f, 0x2aa, 0x155};
+    for (unsigned bit = 0; bit <= 10; ++bit) masks.push_back(u64{1} << bit);
+    for (const u64 mask : masks) {
+      OpCase c{
+          fmt::format("class {:#x}", mask), {.op = Op::FClass, .fp = {.kind = kind}}, Type::Mask, {}, {}};
+      c.operands = {type_of(kind), Type::V32};
+      c.constants = {{1, mask}};
+      c.legalize = true;
+      c.pool = interesting(kind);
+      for (const u64 edge : {u64{1} << f.mantissa_bits, f.infinity(), f.infinity() | f.quiet(), f.sign()})
+        for (const u64 sign : {u64{0}, f.sign()})
+          for (const u64 v : {edge - 1, edge, edge + 1}) c.pool.push_back(v ^ sign);
+      c.expected = [=](const u64* in) -> u64 {
+        const u64 bits = kind == FloatKind::F64   ? in[0]
+                         : kind == FloatKind::F32 ? in[0] & 0xffff'ffff
+                                                  : in[0] & 0xffff;
+        return mask >> class_of(bits) & 1;
+      };
+      check(c);
+    }
+  }
+}
+
+/// exp2 and log2 flush denormals; what is around them may not.
+TEST(SelectFloat, ExponentialAmongOthers) {
+  for (const Op op : {Op::FExp2, Op::FLog2})
+    for (const bool flush : {false, true}) {
+      OpCase c{
+          "exponential", {.op = op, .fp = {.flush_in = true, .flush_out = true}}, Type::V32, {Type::V32}, {}};
+      c.before = ir::Inst{.op = Op::FCanonical, .fp = {.flush_in = flush, .flush_out = flush}};
+      c.legalize = true;
+      c.pool = interesting(FloatKind::F32);
+      for (const u64 bits :
+           {0x0000'0001u, 0x007f'ffffu, 0x0040'0000u, 0x0080'0000u, 0x3f00'0000u, 0x42fe'0000u, 0x42ff'0001u,
+            0x4300'0000u, 0x42fc'0000u, 0x42fc'0001u, 0x3f35'04f3u, 0x3f35'04f2u, 0x3f7f'ffffu})
+        for (const u64 sign : {0u, 0x8000'0000u}) c.pool.push_back(bits | sign);
+      c.expected = [=](const u64* in) -> u64 {
+        const float x = std::bit_cast<float>(static_cast<u32>(in[0]));
+        return std::bit_cast<u32>(op == Op::FExp2 ? math::exp2_f32(x) : math::log2_f32(x));
+      };
+      check(c);
+    }
 }
 
 } // namespace lanewise::x86::test

@@ -1,5 +1,7 @@
 #include "tests/select/op_case.hpp"
 
+#include "translator/passes/passes.hpp"
+
 #include <random>
 
 namespace lanewise::x86::test {
@@ -74,6 +76,7 @@ void check(const OpCase& c) {
   const ir::InstId inst = p.f.append(p.b.block(), c.proto, operands, std::span(&c.result, 1));
   p.store(p.f.result(inst), 5);
   p.b.end_program();
+  if (c.legalize) passes::legalize(p.f);
   const phases::Plan plan = trivial_plan(p.f);
 
   const auto draw = [&](Type t) {

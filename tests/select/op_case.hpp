@@ -23,6 +23,7 @@ struct OpCase {
   std::vector<u64> pool = {};
   /// Applied to each operand that is no constant before the op, a unary op of the operand's type.
   std::optional<ir::Inst> before = {};
+  bool legalize = false; ///< by the pass, first: there is no rule for the op itself
 };
 
 /// Runs the case per lane (vector types) or per wave (uniform types) on edge values and random ones, on every

@@ -82,7 +82,7 @@ ValueId lower_sqrt(Rewriter& r, ValueId x) { return r.same(Op::FSqrt, flushed_f3
 
 class Legalizer {
 public:
-  explicit Legalizer(Function& f) : f_(f), r_(f) {}
+  explicit Legalizer(Function& f) : f_(f), r_(f), flushes_(most_flush()) {}
 
   void run() {
     for (u32 b = 0; b < f_.num_blocks(); ++b) {
@@ -115,6 +115,29 @@ private:
   Rewriter r_;
   std::vector<InstId> out_;
   std::vector<ValueId> map_;
+  bool flushes_; ///< so does most of the kernel's f32 arithmetic
+
+  static bool approximates(Op op) {
+    return op == Op::FExp2 || op == Op::FLog2 || op == Op::FRcp || op == Op::FRsq || op == Op::FSqrt ||
+           op == Op::FSin || op == Op::FCos;
+  }
+  bool most_flush() const {
+    int votes = 0;
+    for (const Block& b : f_.blocks)
+      for (const InstId i : b.insts) {
+        const Inst& inst = f_[i];
+        if (!info(inst.op).is(kFloat) || inst.fp.kind != FloatKind::F32 || approximates(inst.op)) continue;
+        votes += inst.fp.flush_in && inst.fp.flush_out ? 1 : -1;
+      }
+    return votes > 0;
+  }
+
+  /// For sequences in which a denormal can be no more than an operand, and then makes no difference: as what
+  /// surrounds them, since to change MXCSR takes as long as several operations.
+  void flush_as_most() {
+    if (r_.fp.kind == FloatKind::F32 && r_.fp.round == Round::NearestEven)
+      r_.fp.flush_in = r_.fp.flush_out = flushes_;
+  }
 
   void replace(ValueId from, ValueId to) {
     map_.resize(f_.num_values());
@@ -128,8 +151,8 @@ private:
     case Op::FFract: return lower_fract(r_, x[0]);
     case Op::FRcp: return lower_rcp(r_, x[0]);
     case Op::FRsq: return lower_rsq(r_, x[0]);
-    case Op::FExp2: return lower_exp2(r_, x[0]);
-    case Op::FLog2: return lower_log2(r_, x[0]);
+    case Op::FExp2: return flush_as_most(), lower_exp2(r_, x[0]);
+    case Op::FLog2: return flush_as_most(), lower_log2(r_, x[0]);
     case Op::FSin: return lower_sine(r_, x[0], 0);
     case Op::FCos: return lower_sine(r_, x[0], 1);
     case Op::FrexpExp: return lower_frexp_exp(r_, x[0]);

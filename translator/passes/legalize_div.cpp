@@ -2,6 +2,9 @@
 // docs/SEMANTICS.md).
 #include "translator/passes/rewriter.hpp"
 
+#include <array>
+#include <vector>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -292,9 +295,68 @@ ValueId lower_frexp_mant(Rewriter& r, ValueId x) {
   return narrow;
 }
 
+namespace {
+
+/// Numbers as bits, from `first` to `last`.
+struct Range {
+  u64 first, last;
+};
+
+/// The magnitudes of one class, in ascending order: zero, denormal, normal, infinity, signalling and quiet
+/// NaN.
+std::array<Range, 6> magnitude_classes(const Format& f) {
+  const u64 normal = u64{1} << f.mantissa_bits, infinity = f.infinity(), quiet = infinity | f.quiet_bit();
+  return {{{0, 0},
+           {1, normal - 1},
+           {normal, infinity - 1},
+           {infinity, infinity},
+           {infinity + 1, quiet - 1},
+           {quiet, f.sign() - 1}}};
+}
+
+/// What a class mask names, as few ranges of `x` or, if signs do not matter, of its magnitude.
+ValueId test_classes(Rewriter& r, const Format& f, ValueId x, u32 classes) {
+  const auto has = [&](unsigned bit) { return (classes >> bit & 1) != 0; };
+  std::array<bool, 6> positive{}, negative{};
+  for (unsigned n = 0; n < 4; ++n) positive[n] = has(6 + n), negative[n] = has(5 - n);
+  positive[4] = negative[4] = has(0);
+  positive[5] = negative[5] = has(1);
+  const bool by_magnitude = positive == negative;
+  const auto all = magnitude_classes(f);
+  std::vector<Range> ranges;
+  const auto add = [&](const std::array<bool, 6>& wanted, u64 sign) {
+    for (unsigned n = 0; n < all.size(); ++n) {
+      if (!wanted[n]) continue;
+      const Range range{all[n].first | sign, all[n].last | sign};
+      if (!ranges.empty() && ranges.back().last + 1 == range.first)
+        ranges.back().last = range.last;
+      else
+        ranges.push_back(range);
+    }
+  };
+  add(positive, 0);
+  if (!by_magnitude) add(negative, f.sign());
+  const u64 most = by_magnitude ? f.sign() - 1 : f.sign() * 2 - 1;
+  const ValueId of = by_magnitude ? magnitude(r, f, x) : x;
+  const auto lies_in = [&](const Range& range) {
+    const auto bits = [&](u64 value) { return r.constant(f.type, value); };
+    if (range.first == range.last) return r.icmp(IntPred::Eq, of, bits(range.first));
+    if (range.first == 0) return r.icmp(IntPred::ULe, of, bits(range.last));
+    if (range.last == most) return r.icmp(IntPred::UGe, of, bits(range.first));
+    return r.icmp(IntPred::ULe, r.sub(of, bits(range.first)), bits(range.last - range.first));
+  };
+  ValueId any;
+  for (const Range& range : ranges) any = any.valid() ? r.mask_or(any, lies_in(range)) : lies_in(range);
+  return any.valid() ? any : r.constant(Type::Mask, 0);
+}
+
+} // namespace
+
 ValueId lower_class(Rewriter& r, ValueId x, ValueId classes) {
   const Format f = format(r.fp.kind);
   if (r.fp.kind == FloatKind::F16) x = r.and_(x, 0xffff);
+  if (u64 known = 0; r.function().is_const(classes, &known))
+    return test_classes(r, f, x, static_cast<u32>(known));
   const ValueId m = magnitude(r, f, x);
   const auto below = [&](u64 bits) { return r.icmp(IntPred::ULt, m, r.constant(f.type, bits)); };
   // Bits of the class mask: 0 signalling NaN, 1 quiet NaN, 2..5 negative infinity, normal, denormal,

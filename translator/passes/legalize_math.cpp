@@ -41,6 +41,10 @@ ValueId flushed_f32(Rewriter& r, ValueId x, bool mode_does_it) {
   return r.select(tiny, r.and_(x, 0x8000'0000u), x);
 }
 
+// In the sequences of exp2 and log2 only operands can be denormal: 2^denormal is 1 for either value of f, and
+// log2 looks at the exponent's bits. So that r.fp may flush or not; but where rounding is directed, 1 + f
+// tells.
+
 ValueId lower_exp2(Rewriter& r, ValueId x) {
   if (r.fp.kind == FloatKind::F16) return through_f32(r, x, [&](ValueId w) { return lower_exp2(r, w); });
   static constexpr float kExp[6] = {0x1.62e430p-1f, 0x1.ebfbe0p-3f,  0x1.c6af6cp-5f,
