@@ -170,7 +170,7 @@ private:
 };
 
 /// An address `stride` further on in each lane, from `start` on.
-std::string narrow_row(u32 stride) {
+std::string row_of(u32 stride) {
   return fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n"
                      "  v13:g32 = mul v9, v12\n  v19:g32 = add v13, v10\n  v20:g64 = zext v19\n"
                      "  v21:g64 = splat v2\n  v22:g64 = add v20, v21\n",
@@ -197,9 +197,9 @@ TEST(AddressForms, NarrowElementsInRows) {
   for_narrow_rows([&](translator::Simd simd, u64 exec, u32 stride, u32 bytes, u32 start) {
     for (const bool sign : {false, true}) {
       alignas(64) u32 row[64] = {};
-      run_program(narrow_row(stride) + fmt::format("  v23:v32 = load v22, v7 #0x2 {{global {}{} row {}}}\n"
-                                                   "  store v18, v23, v7 {{global 4 row 4}}\n",
-                                                   bytes, sign ? " sext" : "", stride),
+      run_program(row_of(stride) + fmt::format("  v23:v32 = load v22, v7 #0x2 {{global {}{} row {}}}\n"
+                                               "  store v18, v23, v7 {{global 4 row 4}}\n",
+                                               bytes, sign ? " sext" : "", stride),
                   simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
       for (u32 l = 0; l < 64; ++l) {
         const u8* at = memory.data() + start + std::size_t{l} * stride;
@@ -216,9 +216,9 @@ TEST(AddressForms, StoresOfNarrowElementsInRows) {
     const LastPage memory;
     alignas(64) u32 row[64] = {};
     for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 3;
-    run_program(narrow_row(stride) + fmt::format("  v23:v32 = load v18, v7 {{global 4 row 4}}\n"
-                                                 "  store v22, v23, v7 #0x2 {{global {} row {}}}\n",
-                                                 bytes, stride),
+    run_program(row_of(stride) + fmt::format("  v23:v32 = load v18, v7 {{global 4 row 4}}\n"
+                                             "  store v22, v23, v7 #0x2 {{global {} row {}}}\n",
+                                             bytes, stride),
                 simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
     std::vector<u8> expected(kPage);
     for (u32 n = 0; n < kPage; ++n) expected[n] = LastPage::number(n);
@@ -227,6 +227,63 @@ TEST(AddressForms, StoresOfNarrowElementsInRows) {
         expected[start + std::size_t{l} * stride + n] = static_cast<u8>(row[l] >> (8 * n));
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.data()));
   });
+}
+
+/// Elements of several dwords, apart or reaching into each other, up to the end of the memory.
+TEST(AddressForms, ElementsOfDwordsInRows) {
+  const LastPage memory;
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 dwords : {2u, 3u, 4u})
+        for (const u32 stride : {4u, 8u, 12u, 16u, 20u}) {
+          SCOPED_TRACE(fmt::format("{} dwords, stride {}, lanes {:#x}, AVX-512 {}", dwords, stride, exec,
+                                   simd == translator::Simd::Avx512));
+          const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
+          for (u32 d = 0; d < dwords; ++d) {
+            std::string results = "v23:v32";
+            for (u32 n = 1; n < dwords; ++n) results += fmt::format(", v{}:v32", 23 + n);
+            alignas(64) u32 row[64] = {};
+            run_program(row_of(stride) + fmt::format("  {} = load v22, v7 #0x8 {{global {} row {}}}\n"
+                                                     "  store v18, v{}, v7 {{global 4 row 4}}\n",
+                                                     results, 4 * dwords, stride, 23 + d),
+                        simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
+            for (u32 l = 0; l < 64; ++l) {
+              const u32 value = load_le<u32>(memory.data() + start + std::size_t{l} * stride + 4 * d);
+              EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 0u) << "dword " << d << ", lane " << l;
+            }
+          }
+        }
+}
+
+TEST(AddressForms, StoresOfElementsOfDwordsInRows) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 dwords : {2u, 3u, 4u})
+        for (const u32 stride : {8u, 12u, 16u, 20u}) {
+          if (stride < 4 * dwords) continue;
+          SCOPED_TRACE(fmt::format("{} dwords, stride {}, lanes {:#x}, AVX-512 {}", dwords, stride, exec,
+                                   simd == translator::Simd::Avx512));
+          const LastPage memory;
+          const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
+          std::string body = row_of(stride) + "  v23:v32 = load v18, v7 {global 4 row 4}\n", data = "v23";
+          for (u32 d = 1; d < dwords; ++d) {
+            body += fmt::format("  v{}:v32 = add v{}, v8\n", 23 + d, 22 + d);
+            data += fmt::format(", v{}", 23 + d);
+          }
+          alignas(64) u32 row[64] = {};
+          for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 3;
+          run_program(
+              body + fmt::format("  store v22, {}, v7 #0x8 {{global {} row {}}}\n", data, 4 * dwords, stride),
+              simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
+          for (u32 l = 0; l < 64; ++l)
+            for (u32 d = 0; d < dwords; ++d) {
+              const u32 at = start + l * stride + 4 * d;
+              u32 before = 0;
+              for (u32 n = 0; n < 4; ++n) before |= u32{LastPage::number(at + n)} << (8 * n);
+              EXPECT_EQ(load_le<u32>(memory.data() + at), (exec >> l & 1) != 0 ? row[l] + d * l : before)
+                  << "dword " << d << ", lane " << l;
+            }
+        }
 }
 
 /// What starts at a scalar of the wave is the same row in every gang, whichever gangs run side by side.

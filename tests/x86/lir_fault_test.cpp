@@ -148,6 +148,13 @@ TEST_P(FaultTest, MaskOfBytes) {
   expect(border_ - 1, 5, false);
 }
 
+TEST_P(FaultTest, AccessFromWithinAnElement) {
+  b_.faults({.kind = Kind::Contiguous, .bytes = 12, .lane_offset = 1, .early = 4});
+  b_.store_vec(frame(1024), b_.load_vec(mem(base_)));
+  ASSERT_TRUE(faults(border_ - 12)); // Lane 1 begins 4 bytes before, lane 2 then 4 before the border.
+  expect(border_ - 4, 2, false);
+}
+
 TEST_P(FaultTest, GatherWith32BitIndices) {
   for (u32 i = 0; i < 16; ++i) frame_.slot<i32>(256 + 4 * i) = i == 5 ? 1024 : -static_cast<i32>(i);
   VReg index = b_.load_vec(frame(256)), old = b_.splat32(0), mask = odd_mask();

@@ -130,7 +130,8 @@ LaneShape LaneShapes::evaluate(InstId i) const {
                 std::min(in(0).zero_bits, in(1).zero_bits));
   }
   case Op::Mul:
-  case Op::UMulWide: return multiply(i);
+  case Op::UMulWide:
+  case Op::SMulWide: return multiply(i);
   case Op::And:
   case Op::Or:
   case Op::Xor: return logic(i);
@@ -172,7 +173,7 @@ LaneShape LaneShapes::multiply(InstId i) const {
     u64 factor = 0;
     if (!constant(x[n], factor) || factor > 1 << 20) continue;
     const LaneShape& s = (*this)[x[1 - n]];
-    if (f_[i].op == Op::UMulWide && !is_exact(x[1 - n], false)) continue;
+    if (f_[i].op != Op::Mul && !is_exact(x[1 - n], f_[i].op == Op::SMulWide)) continue;
     if (s.stride > 1 << 20 || s.stride < -(1 << 20)) continue;
     return made(v, s.stride * static_cast<i64>(factor),
                 s.zero_bits + (factor == 0 ? 64 : static_cast<unsigned>(std::countr_zero(factor))));

@@ -73,6 +73,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Add: return sum(in(0), in(1), all);
   case Op::Mul:
   case Op::UMulWide: return product(in(0), in(1), all);
+  case Op::SMulWide: return std::max(in(0).max, in(1).max) >> 31 == 0 ? product(in(0), in(1), all) : anything;
   case Op::And: return {std::min(in(0).max, in(1).max), in(0).ones & in(1).ones};
   case Op::Or:
   case Op::Xor: return {all, in(0).ones | in(1).ones};

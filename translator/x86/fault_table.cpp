@@ -71,7 +71,7 @@ struct LaneAddress {
 // The first active lane with a byte in the faulting page: of masked accesses the CPU may report any address
 // in that page. Without an address, the first active lane.
 LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
-  const u64 start = scalar_address(e, regs), page = host_address & ~u64{4095};
+  const u64 start = scalar_address(e, regs) - e.site.early, page = host_address & ~u64{4095};
   const u64 distance = e.site.distance != 0 ? e.site.distance : e.site.bytes;
   for (unsigned lane = 0; lane < e.lanes; ++lane)
     if (u64 address = start + lane * distance; active(e, regs, lane) && address + e.site.bytes > page)

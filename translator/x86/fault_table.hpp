@@ -21,6 +21,7 @@ struct FaultSite {
   u8 bytes = 4;         ///< per lane
   u8 lane_offset = 0;   ///< lane within the gang of the access's first element
   u8 distance = 0;      ///< Contiguous: from lane to lane if not `bytes`; then the mask has a bit per byte
+  u8 early = 0;         ///< Contiguous: bytes of that element in front of the access
   bool index64 = false; ///< Indexed: 64-bit indices
   bool is_write = false;
 };

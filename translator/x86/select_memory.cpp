@@ -261,31 +261,30 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     return;
   }
   if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(address, a.disp, out);
-  if (inst.mem.bytes == 8 && a.dword_stride == 4) {
-    Regs wide;
-    for (unsigned p = 0; p < 2; ++p) {
-      const Operand at = mem(address, a.disp + static_cast<i64>(p) * module_.vec_bytes());
-      const VReg mask = wide_mask(a.mask, p);
-      b_->faults(site(8, p * lanes() / 2));
-      if (avx512())
-        wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
-      else
-        wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
-    }
-    out[0] = narrow(wide, false);
-    out[1] = narrow(wide, true);
-    return;
-  }
-  for (unsigned d = 0; d < out.size(); ++d) {
-    const Operand at = mem(address, a.disp + d * a.dword_stride);
-    b_->faults(site(4, 0));
-    if (a.full)
-      out[d] = b_->load_vec(at);
-    else if (avx512())
-      out[d] = b_->zero_masked(a.mask).op(Inst::kIdVmovdqu32, at);
+  if (inst.mem.bytes == 8 && a.dword_stride == 4) return load_pairs(a, address, a.disp, out);
+  for (unsigned d = 0; d < out.size(); ++d) out[d] = load_dwords(a, address, a.disp + d * a.dword_stride);
+}
+
+/// Consecutive elements of two dwords.
+void Selector::load_pairs(const Access& a, VReg address, i64 disp, std::span<VReg> out) {
+  Regs wide;
+  for (unsigned p = 0; p < 2; ++p) {
+    const Operand at = mem(address, disp + static_cast<i64>(p) * module_.vec_bytes());
+    const VReg mask = wide_mask(a.mask, p);
+    b_->faults(
+        {.kind = FaultSite::Kind::Contiguous, .bytes = 8, .lane_offset = static_cast<u8>(p * lanes() / 2)});
+    if (avx512())
+      wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
     else
-      out[d] = b_->op(Inst::kIdVpmaskmovd, a.mask, at);
+      wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
   }
+  out[0] = narrow(wide, false);
+  out[1] = narrow(wide, true);
+}
+
+VReg Selector::load_dwords(const Access& a, VReg address, i64 disp) {
+  b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
+  return a.full ? b_->load_vec(mem(address, disp)) : masked_load(a.mask, mem(address, disp));
 }
 
 /// One or two bytes of each lane's dword.

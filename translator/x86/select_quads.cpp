@@ -85,6 +85,52 @@ void Selector::store_quads(VReg address, i64 disp, std::span<const VReg> data) {
   }
 }
 
+// Elements of three dwords: dword d of lane l is the one with number 3 l + d in three registers, of which a
+// permutation takes two.
+
+FaultSite Selector::triple_site(unsigned r, bool is_write) {
+  return {.kind = FaultSite::Kind::Contiguous,
+          .bytes = 12,
+          .lane_offset = static_cast<u8>(16 * r / 3),
+          .early = static_cast<u8>(16 * r % 3 * 4),
+          .is_write = is_write};
+}
+
+/// All lanes take part; AVX-512.
+void Selector::load_triples(VReg address, i64 disp, std::span<VReg> out) {
+  std::array<VReg, 3> rows{};
+  for (unsigned r = 0; r < 3; ++r) {
+    b_->faults(triple_site(r, false));
+    rows[r] = b_->load_vec(mem(address, disp + 64 * i64{r}));
+  }
+  for (u32 d = 0; d < 3; ++d) {
+    std::array<u32, 16> first{}, second{};
+    for (u32 l = 0; l < 16; ++l) {
+      const u32 n = 3 * l + d;
+      first[l] = n % 32;
+      second[l] = n < 32 ? l : n - 16;
+    }
+    const VReg two = b_->op_tied(Inst::kIdVpermt2d, rows[0], table(first.data()), rows[1]);
+    out[d] = b_->op_tied(Inst::kIdVpermt2d, two, table(second.data()), rows[2]);
+  }
+}
+
+/// Likewise.
+void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data) {
+  for (u32 r = 0; r < 3; ++r) {
+    std::array<u32, 16> first{}, second{};
+    for (u32 n = 0; n < 16; ++n) {
+      const u32 l = (16 * r + n) / 3, d = (16 * r + n) % 3;
+      first[n] = 16 * (d % 2) + l;
+      second[n] = d < 2 ? n : 16 + l;
+    }
+    const VReg two = b_->op_tied(Inst::kIdVpermt2d, data[0], table(first.data()), data[1]);
+    const VReg row = b_->op_tied(Inst::kIdVpermt2d, two, table(second.data()), data[2]);
+    b_->faults(triple_site(r, true));
+    store_row(mem(address, disp + 64 * i64{r}), row);
+  }
+}
+
 void Selector::store_pairs(const Access& a, VReg address, std::span<const VReg> data) {
   const Regs wide = join_parts(data[0], data[1]);
   for (unsigned p = 0; p < 2; ++p) {

@@ -126,6 +126,15 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     out[0] = load_narrow_span(i, a, stride);
     return;
   }
+  const bool overlaps = stride < static_cast<i64>(bytes) && (stride == 4 || (stride == 8 && bytes == 16));
+  if (overlaps && f_[i].op == Op::Load) return load_overlapping(a, stride, out);
+  if (bytes == 12 && stride == 12 && avx512() && f_[i].op != Op::Atomic)
+    return whole_gang([&] {
+      if (f_[i].op == Op::Load) return load_triples(a.base, a.disp, out);
+      const auto data = f_.operands(i).subspan(ir::address_operands(f_[i].mem), 3);
+      const std::array<VReg, 3> values = {reg1(data[0]), reg1(data[1]), reg1(data[2])};
+      store_triples(a.base, a.disp, values);
+    });
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
       out[0] = load_narrow_row(i, spread);

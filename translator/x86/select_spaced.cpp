@@ -1,6 +1,6 @@
 // Elements of 8 or 16 bytes at a fixed distance that is not their size, as in arrays of structures: each
 // lane's element by one scalar-addressed access, and shuffles to and from one register per dword. A gather or
-// scatter would take as many accesses for each dword.
+// scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones.
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
@@ -44,6 +44,18 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
     }
   out[0] = b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(0x88));
   out[1] = b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(0xdd));
+}
+
+/// Elements that reach into those of the next lanes, as a cell and its neighbours do when they are loaded at
+/// once: one row for each place in them.
+void Selector::load_overlapping(const Access& a, i64 stride, std::span<VReg> out) {
+  for (unsigned d = 0; d < out.size(); d += static_cast<unsigned>(stride) / 4) {
+    const i64 disp = a.disp + 4 * i64{d};
+    if (stride == 4)
+      out[d] = load_dwords(a, a.base, disp);
+    else
+      load_pairs(a, a.base, disp, out.subspan(d, 2));
+  }
 }
 
 /// All lanes take part; they write in ascending order.

@@ -338,6 +338,9 @@ private:
   void split_quads(std::array<VReg, 4>& r);
   void join_quads(std::array<VReg, 4>& d);
   void interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg, 4>& out);
+  static FaultSite triple_site(unsigned r, bool is_write);
+  void load_triples(VReg address, i64 disp, std::span<VReg> out);
+  void store_triples(VReg address, i64 disp, std::span<const VReg> data);
   void load_quads(VReg address, i64 disp, std::span<VReg> out);
   void store_quads(VReg address, i64 disp, std::span<const VReg> data);
   void store_pairs(const Access& a, VReg address, std::span<const VReg> data);
@@ -359,6 +362,7 @@ private:
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes);
   void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
+  void load_overlapping(const Access& a, i64 stride, std::span<VReg> out);
   void store_spaced(InstId i, const Access& a, i64 stride);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
@@ -366,6 +370,8 @@ private:
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
+  void load_pairs(const Access& a, VReg address, i64 disp, std::span<VReg> out);
+  VReg load_dwords(const Access& a, VReg address, i64 disp);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
   void store_streaming(InstId i, const Access& a, VReg address, std::span<const VReg> data);
