@@ -63,29 +63,27 @@ Bdd::Shape Bdd::measure(Node f) const {
   constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
   mark_.resize(nodes_.size());
   ++walk_;
+  mark_[f] = walk_;
   work_.assign(1, f);
   Shape shape{static_cast<u32>(support_.size()), 0, 0};
-  const auto mine = [&] { return support_.begin() + shape.first_var; };
   const auto too_large = [&] {
     support_.resize(shape.first_var);
     return kTooLarge;
   };
   while (!work_.empty()) {
-    const Node n = work_.back();
+    const Inner& inner = nodes_[work_.back()];
     work_.pop_back();
-    if (n <= kTrue || mark_[n] == walk_) continue;
-    mark_[n] = walk_;
     if (++shape.num_nodes > kMaxSize) return too_large();
-    const Inner& inner = nodes_[n];
-    if (std::find(mine(), support_.end(), inner.var) == support_.end()) {
+    if (inner.var >= var_mark_.size()) var_mark_.resize(inner.var + 1);
+    if (std::exchange(var_mark_[inner.var], walk_) != walk_) {
       if (support_.size() - shape.first_var == kMaxSupport) return too_large();
       support_.push_back(inner.var);
     }
-    work_.push_back(inner.lo);
-    work_.push_back(inner.hi);
+    for (const Node n : {inner.lo, inner.hi})
+      if (n > kTrue && std::exchange(mark_[n], walk_) != walk_) work_.push_back(n);
   }
   shape.num_vars = static_cast<u16>(support_.size() - shape.first_var);
-  std::sort(mine(), support_.end());
+  std::sort(support_.begin() + shape.first_var, support_.end());
   return shape;
 }
 

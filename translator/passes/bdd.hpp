@@ -81,6 +81,7 @@ private:
   mutable std::vector<Shape> shapes_; ///< per node
   mutable std::vector<u32> support_;  ///< variables of functions whose shape is known
   mutable std::vector<u32> mark_;     ///< per node: the last walk that saw it
+  mutable std::vector<u32> var_mark_; ///< per variable, likewise
   mutable std::vector<Node> work_;
   mutable u32 walk_ = 0;
   bool overflowed_ = false;

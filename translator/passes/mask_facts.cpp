@@ -17,20 +17,34 @@ bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
 } // namespace
 
 MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
-    : f_(f), cfg_(cfg), dom_(dom), node_of_(f.num_values(), Bdd::kTrue), way_in_(f.num_blocks(), Bdd::kTrue),
-      way_in_vars_(f.num_blocks()) {
+    : f_(f), cfg_(cfg), dom_(dom), node_of_(f.num_values(), Bdd::kTrue) {
   number_variables();
-  for (const BlockId b : cfg_.rpo) {
-    if (cfg_.preds[b.index].size() != 1) continue;
-    const BlockId p = cfg_.preds[b.index][0];
-    const Node way = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
-    if (way == Bdd::kTrue || !bdd_.support(way, way_in_vars_[b.index], kMaxVariables)) continue;
-    way_in_[b.index] = way;
-  }
+  find_ways_in();
   clauses_.resize(variables_.size());
   asked_by_.resize(variables_.size());
   among_.resize(variables_.size(), 0);
   find_invariants();
+}
+
+void MaskFacts::find_ways_in() {
+  nearest_way_.assign(f_.num_blocks(), kNoWay);
+  for (const BlockId b : cfg_.rpo) { // what dominates a block comes before it
+    u32& nearest = nearest_way_[b.index];
+    if (dom_.idom[b.index].valid()) nearest = nearest_way_[dom_.idom[b.index].index];
+    if (cfg_.preds[b.index].size() != 1) continue;
+    const BlockId p = cfg_.preds[b.index][0];
+    const Node condition = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
+    if (condition == Bdd::kTrue || !bdd_.support(condition, vars_, kMaxVariables)) continue;
+    ways_in_.push_back({condition, vars_, var_set(vars_), nearest});
+    nearest = static_cast<u32>(ways_in_.size()) - 1;
+  }
+}
+
+/// A bit per variable, which may share it: sets that have no bit in common have no variable in common.
+u64 MaskFacts::var_set(const std::vector<u32>& vars) {
+  u64 set = 0;
+  for (const u32 v : vars) set |= u64{1} << v % 64;
+  return set;
 }
 
 // --- values as functions
@@ -98,10 +112,10 @@ Bdd::Node MaskFacts::compute(InstId i) {
 
 u32 MaskFacts::pair_variable(ValueId a, ValueId b, u64 kind, unsigned count) {
   const u64 key = (u64{a.index} << 32 | b.index) * 64 + kind; // unique enough: ids stay far below 2^26
-  const auto [it, is_new] = compared_.try_emplace(key, static_cast<u32>(variables_.size()));
+  const auto [first, is_new] = compared_.try_emplace(key, static_cast<u32>(variables_.size()));
   if (is_new)
     for (unsigned k = 0; k < count; ++k) variables_.push_back({a, b});
-  return it->second;
+  return first;
 }
 
 /// Three variables per pair: equal, and below as unsigned and as signed numbers where not equal.
@@ -161,60 +175,75 @@ bool MaskFacts::implies(ValueId a, ValueId b) const {
 bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (n == Bdd::kFalse) return !bdd_.overflowed();
   if (n == Bdd::kTrue) return false;
-  const auto [it, is_new] = answers_.try_emplace(u64{n} << 32 | at.index);
-  Answer& answer = it->second;
+  auto [answer, is_new] = answers_.try_emplace(u64{n} << 32 | at.index);
   if (!is_new && (!answer.is_empty || (answer.drops == drops_ && answer.asker == asking_)))
     return answer.is_empty;
   std::vector<u32>& vars = vars_;
-  const bool fits = bdd_.support(n, vars);
-  answer.is_empty = fits && possible_samples(bdd_.samples(n), vars, at) == 0 &&
-                    bdd_.and_(n, known_about(vars, at)) == Bdd::kFalse && !bdd_.overflowed();
+  answer.is_empty = bdd_.support(n, vars) && possible_samples(bdd_.samples(n), vars, at) == 0 &&
+                    with_known(n, vars, at) == Bdd::kFalse && !bdd_.overflowed();
   answer.drops = drops_;
   answer.asker = asking_;
   return answer.is_empty;
 }
 
-/// Calls f(x, y, signs) for the clauses that hold between these variables.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
   ++question_;
   for (const u32 v : vars) among_[v] = question_;
   for (const u32 x : vars)
     for (const Partner& p : clauses_[x])
-      if (among_[p.y] == question_) f(x, p.y, p.signs);
+      if (among_[p.y] == question_ && !f(x, p)) return;
 }
 
 /// Calls f(condition) for what blocks around `at` with one way in say about these variables.
 template <class F>
 void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) const {
   unsigned used = 0;
-  for (BlockId b = at; b.valid() && used < kMaxWaysIn; b = dom_.idom[b.index]) {
-    const std::vector<u32>& mine = way_in_vars_[b.index];
-    const bool related = std::any_of(mine.begin(), mine.end(),
+  const u64 set = var_set(vars);
+  for (u32 w = nearest_way_[at.index]; w != kNoWay && used < kMaxWaysIn; w = ways_in_[w].above) {
+    const Way& way = ways_in_[w];
+    if ((way.var_set & set) == 0) continue;
+    const bool related = std::any_of(way.vars.begin(), way.vars.end(),
                                      [&](u32 v) { return std::binary_search(vars.begin(), vars.end(), v); });
     if (!related) continue;
-    f(way_in_[b.index]);
+    f(way.condition);
     ++used;
   }
 }
 
-/// What always holds between these variables in block `at`.
-Bdd::Node MaskFacts::known_about(const std::vector<u32>& vars, BlockId at) const {
-  Node known = Bdd::kTrue;
+/// The samples at which these clauses of x and y hold.
+u64 MaskFacts::samples_of(u32 x, u32 y, u8 combinations) {
+  const u64 a = Bdd::samples_of(x), b = Bdd::samples_of(y);
+  u64 all = ~u64{0};
+  for (u8 signs = 0; signs < 4; ++signs)
+    if ((combinations >> signs & 1) != 0) all &= ((signs & 1) != 0 ? a : ~a) | ((signs & 2) != 0 ? b : ~b);
+  return all;
+}
+
+Bdd::Node MaskFacts::function_of(u32 x, const Partner& p) const {
+  if (p.holds != Bdd::kFalse) return p.holds;
+  p.holds = Bdd::kTrue;
+  const Node a = bdd_.var(x), b = bdd_.var(p.y);
+  for (u8 signs = 0; signs < 4; ++signs)
+    if ((p.signs >> signs & 1) != 0)
+      p.holds = bdd_.and_(p.holds,
+                          bdd_.or_((signs & 1) != 0 ? a : bdd_.not_(a), (signs & 2) != 0 ? b : bdd_.not_(b)));
+  return p.holds;
+}
+
+Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at) const {
   if (asking_.valid())
     for (const u32 x : vars)
       if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
         asked_by_[x].push_back(asking_);
-  for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
-    for (u8 signs = 0; signs < 4; ++signs) {
-      if ((combinations >> signs & 1) == 0) continue;
-      const Node x = bdd_.var(a), y = bdd_.var(b);
-      known = bdd_.and_(known,
-                        bdd_.or_((signs & 1) != 0 ? x : bdd_.not_(x), (signs & 2) != 0 ? y : bdd_.not_(y)));
-    }
+  for_each_clause(vars, [&](u32 x, const Partner& p) {
+    n = bdd_.and_(n, function_of(x, p));
+    return n != Bdd::kFalse;
   });
-  for_each_way_in(vars, at, [&](Node way) { known = bdd_.and_(known, way); });
-  return known;
+  for_each_way_in(vars, at, [&](Node way) {
+    if (n != Bdd::kFalse) n = bdd_.and_(n, way);
+  });
+  return n;
 }
 
 /// Those of the samples `left` that contradict nothing that is known about these variables. Most questions
@@ -223,10 +252,9 @@ u64 MaskFacts::possible_samples(u64 left, const std::vector<u32>& vars, BlockId 
   if (left == 0) return 0;
   for_each_way_in(vars, at, [&](Node way) { left &= bdd_.samples(way); });
   if (left == 0) return 0;
-  for_each_clause(vars, [&](u32 a, u32 b, u8 combinations) {
-    const u64 x = Bdd::samples_of(a), y = Bdd::samples_of(b);
-    for (u8 signs = 0; signs < 4; ++signs)
-      if ((combinations >> signs & 1) != 0) left &= ((signs & 1) != 0 ? x : ~x) | ((signs & 2) != 0 ? y : ~y);
+  for_each_clause(vars, [&](u32, const Partner& p) {
+    left &= p.samples;
+    return left != 0;
   });
   return left;
 }
@@ -278,7 +306,7 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
         vars.push_back(x);
   }
   std::sort(vars.begin(), vars.end());
-  n = bdd_.and_(n, known_about(vars, to));
+  n = with_known(n, vars, to);
   return bdd_.substitute(n, [&](u32 v) {
     if (is_argument(v)) return lanes(edge.args[f_[variables_[v].a].index]);
     return is_from_above(v, to) ? bdd_.var(v) : Bdd::kDropped;
@@ -332,8 +360,9 @@ void MaskFacts::add_clause(const Clause& c) {
   auto& partners = clauses_[c.x];
   const auto it =
       std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  Partner& partner = it != partners.end() ? *it : partners.emplace_back(Partner{c.y, 0});
+  Partner& partner = it != partners.end() ? *it : partners.emplace_back(Partner{c.y, 0, 0, Bdd::kFalse});
   partner.signs |= static_cast<u8>(1u << c.signs);
+  partner.samples = samples_of(c.x, c.y, partner.signs);
 }
 
 void MaskFacts::drop_clause(const Clause& c) {
@@ -342,6 +371,8 @@ void MaskFacts::drop_clause(const Clause& c) {
   const auto it =
       std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
   it->signs &= static_cast<u8>(~(1u << c.signs));
+  it->samples = samples_of(c.x, c.y, it->signs);
+  it->holds = Bdd::kFalse;
   if (it->signs == 0) partners.erase(it);
 }
 

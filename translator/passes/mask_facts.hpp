@@ -3,10 +3,11 @@
 // holds between the parameters of a block, whichever way it was entered, is found by induction.
 #pragma once
 
+#include "support/flat_map.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/bdd.hpp"
 
-#include <unordered_map>
+#include <vector>
 
 namespace lanewise::passes {
 
@@ -53,16 +54,26 @@ private:
   mutable Bdd bdd_;
   std::vector<Node> node_of_; ///< per value
   std::vector<Variable> variables_;
-  std::unordered_map<u64, u32> compared_; ///< (kind, a, b) -> first variable of the pair
+  FlatMap<u32> compared_; ///< (kind, a, b) -> first variable of the pair
   struct Partner {
     u32 y;
-    u8 signs; ///< which of the four sign combinations of a clause hold, a bit each
+    u8 signs;           ///< which of the four sign combinations of a clause hold, a bit each
+    u64 samples;        ///< those of Bdd::samples() that do not contradict them
+    mutable Node holds; ///< all of them as a function, once asked for; else kFalse
   };
   std::vector<std::vector<Partner>> clauses_;      ///< per variable x: the clauses it is the first of
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
-  std::vector<Node> way_in_;                       ///< per block: what its only way in says, or true
-  std::vector<std::vector<u32>> way_in_vars_;      ///< what it depends on
-  mutable std::vector<u32> vars_, more_vars_;      ///< of a question
+  /// What the only way into a block says.
+  struct Way {
+    Node condition;
+    std::vector<u32> vars; ///< what it depends on
+    u64 var_set;           ///< likewise, by var_set()
+    u32 above;             ///< the next such way, into a block that dominates this one's; kNoWay: none
+  };
+  static constexpr u32 kNoWay = ~0u;
+  std::vector<Way> ways_in_;
+  std::vector<u32> nearest_way_; ///< per block: the way into it or into the nearest block that dominates it
+  mutable std::vector<u32> vars_, more_vars_; ///< of a question
   /// Answers of is_empty(). Clauses only ever get fewer: a "no" stays, a "yes" holds while no clause is
   /// dropped.
   struct Answer {
@@ -70,7 +81,7 @@ private:
     u32 drops;         ///< when it was given
     ir::BlockId asker; ///< who has been noted in asked_by_
   };
-  mutable std::unordered_map<u64, Answer> answers_;
+  mutable FlatMap<Answer> answers_;
   u32 drops_ = 0;                  ///< clauses dropped so far
   mutable std::vector<u32> among_; ///< per variable: the question it is among the variables of
   mutable u32 question_ = 0;
@@ -80,6 +91,8 @@ private:
   mutable std::vector<std::vector<ir::BlockId>> asked_by_;
 
   void number_variables();
+  void find_ways_in();
+  static u64 var_set(const std::vector<u32>& vars);
   [[nodiscard]] Node same_on_all_ways(ir::ValueId p, ir::BlockId b) const;
   Node compute(ir::InstId i);
   Node new_variable(ir::ValueId a, ir::ValueId b = {});
@@ -90,9 +103,13 @@ private:
   [[nodiscard]] bool has_variable(ir::ValueId p) const;
   [[nodiscard]] bool is_plain_parameter(u32 variable) const;
   [[nodiscard]] bool is_from_above(u32 variable, ir::BlockId b) const;
-  [[nodiscard]] Node known_about(const std::vector<u32>& vars, ir::BlockId at) const;
+  /// `n`, where that is true what always holds between these variables in block `at`.
+  [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
+  [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
+  /// Calls f(x, partner of x) for the clauses that hold between these variables, as long as it returns true.
   template <class F>
   void for_each_clause(const std::vector<u32>& vars, F f) const;
+  static u64 samples_of(u32 x, u32 y, u8 combinations);
   template <class F>
   void for_each_way_in(const std::vector<u32>& vars, ir::BlockId at, F f) const;
   [[nodiscard]] u64 possible_samples(u64 left, const std::vector<u32>& vars, ir::BlockId at) const;
@@ -112,6 +129,16 @@ private:
   [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
   [[nodiscard]] bool holds_on(WayIn& way, const Clause& c) const;
   [[nodiscard]] u64 possible_samples(const WayIn& way, Node x, Node y) const;
+};
+
+/// The facts with what they rest on.
+struct MaskAnalysis {
+  ir::Cfg cfg;
+  ir::Dominators dom;
+  MaskFacts facts;
+  explicit MaskAnalysis(const ir::Function& f) : cfg(f), dom(f, cfg), facts(f, cfg, dom) {}
+  MaskAnalysis(const MaskAnalysis&) = delete;
+  MaskAnalysis& operator=(const MaskAnalysis&) = delete;
 };
 
 } // namespace lanewise::passes
