@@ -74,6 +74,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
+  std::shared_ptr<const passes::MaskAnalysis> masks; // of the function as it is from one pass to the next
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
   };
@@ -107,11 +108,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
-      .run("decide_branches", [&](ir::Function& g) { phases::decide_branches(g, &reasons); })
+      .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons); })
       .run("predicate",
            [&](ir::Function& g) {
              stats.selects_before = count(g, ir::Op::Select);
-             passes::predicate(g);
+             passes::predicate(g, std::move(masks));
            })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

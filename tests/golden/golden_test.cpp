@@ -60,7 +60,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"scalarize_lanes", passes::scalarize_lanes},
       {"promote_private_memory", [](ir::Function& g) { passes::promote_private_memory(g, 1024); }},
       {"remove_dead_stores", [](ir::Function& g) { passes::remove_dead_stores(g, 1024); }},
-      {"predicate", passes::predicate},
+      {"predicate", [](ir::Function& g) { passes::predicate(g); }},
       {"merge_selects", passes::merge_selects},
       {"simplify_masks", passes::simplify_masks},
       {"use_branches", passes::use_branches},

@@ -12,10 +12,10 @@ constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask 
 
 } // namespace
 
-LaneDemand::LaneDemand(const Function& f)
-    : f_(f), cfg_(f), dom_(f, cfg_), facts_(f, cfg_, dom_), bdd_(facts_.bdd()),
+LaneDemand::LaneDemand(const Function& f, std::shared_ptr<const MaskAnalysis> known)
+    : f_(f), known_(std::move(known)), cfg_(known_->cfg), facts_(known_->facts), bdd_(facts_.bdd()),
       demand_(f.num_values(), {Bdd::kFalse, Bdd::kFalse}), changes_(f.num_values(), 0),
-      weight_(f.num_values(), 0) {}
+      weight_(f.num_values(), 0), logic_(f.num_values()) {}
 
 bool LaneDemand::find() {
   weigh_masks();
@@ -76,6 +76,12 @@ void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
 bool LaneDemand::is_simple(Node n) const { return bdd_.is_simple(n, kMaxDemand, kMaxVariables); }
 
 LaneDemand::Logic LaneDemand::logic(InstId i) const {
+  std::optional<Logic>& known = logic_[f_[i].first_result.index];
+  if (!known) known = find_logic(i);
+  return *known;
+}
+
+LaneDemand::Logic LaneDemand::find_logic(InstId i) const {
   const auto x = f_.operands(i);
   const unsigned data = data_side(x);
   if (f_[i].op == Op::AndNot) return data == 0 ? Logic{x[0], x[1], false} : Logic{x[1], x[0], true, true};

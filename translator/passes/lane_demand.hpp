@@ -12,6 +12,7 @@
 #include "translator/passes/mask_facts.hpp"
 
 #include <array>
+#include <memory>
 #include <optional>
 
 namespace lanewise::passes {
@@ -20,11 +21,13 @@ class LaneDemand {
 public:
   using Node = Bdd::Node;
 
-  explicit LaneDemand(const ir::Function& f);
+  explicit LaneDemand(const ir::Function& f) : LaneDemand(f, std::make_shared<const MaskAnalysis>(f)) {}
+  /// With what is known of `f` already.
+  LaneDemand(const ir::Function& f, std::shared_ptr<const MaskAnalysis> known);
 
-  [[nodiscard]] const ir::Cfg& cfg() const { return cfg_; }
-  [[nodiscard]] const ir::Dominators& dominators() const { return dom_; }
-  [[nodiscard]] const MaskFacts& facts() const { return facts_; }
+  [[nodiscard]] const ir::Cfg& cfg() const { return known_->cfg; }
+  [[nodiscard]] const ir::Dominators& dominators() const { return known_->dom; }
+  [[nodiscard]] const MaskFacts& facts() const { return known_->facts; }
 
   /// Finds the demands. False if they have not settled: they are then too small, and nothing may be concluded
   /// from them.
@@ -52,19 +55,22 @@ public:
 
 private:
   const ir::Function& f_;
-  const ir::Cfg cfg_;
-  const ir::Dominators dom_;
-  const MaskFacts facts_;
+  const std::shared_ptr<const MaskAnalysis> known_;
+  const ir::Cfg& cfg_;
+  const MaskFacts& facts_;
   Bdd& bdd_;
   /// Per value: for its low half, or all of it, and for the high half of a V64. Wide operations often have
   /// half an operand that is left from other uses of its register.
   std::vector<std::array<Node, 2>> demand_;
   std::vector<u8> changes_;
   std::vector<u32> weight_; ///< per mask: how much it decides
-  std::vector<u8> stale_;   ///< per block: the demand for something it hands on or computes has grown
-  ir::BlockId here_;        ///< the block being visited
+  /// Per result of a mask op: what logic() has said, once asked for.
+  mutable std::vector<std::optional<Logic>> logic_;
+  std::vector<u8> stale_; ///< per block: the demand for something it hands on or computes has grown
+  ir::BlockId here_;      ///< the block being visited
 
   void weigh_masks();
+  [[nodiscard]] Logic find_logic(ir::InstId i) const;
   void need(ir::ValueId v, Node lanes);
   void need_half(ir::ValueId v, unsigned half, Node lanes);
   /// What is asked of the halves of a pure V64 operation, or of a half, asks for halves: false if not

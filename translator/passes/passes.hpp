@@ -4,7 +4,11 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <memory>
+
 namespace lanewise::passes {
+
+struct MaskAnalysis;
 
 /// Folds constants, applies algebraic identities, turns per-lane work on splats into uniform work, resolves
 /// branches on constants. Runs to a fixed point in one sweep over the dominator order.
@@ -51,8 +55,9 @@ void thread_exits(ir::Function& f);
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
 
-/// Drops `select(mask, new, old)` where no lane outside the mask is looked at.
-void predicate(ir::Function& f);
+/// Drops `select(mask, new, old)` where no lane outside the mask is looked at. `known`, if not null, is what
+/// has been found out about the masks of `f` as it is.
+void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);

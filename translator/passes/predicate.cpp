@@ -17,7 +17,7 @@ class Predicator {
   using Node = Bdd::Node;
 
 public:
-  explicit Predicator(Function& f) : f_(f), demand_(f) {}
+  Predicator(Function& f, std::shared_ptr<const MaskAnalysis> known) : f_(f), demand_(f, std::move(known)) {}
 
   /// False if parameters were merged, and what is left has other demands.
   bool run() {
@@ -72,8 +72,12 @@ private:
 
 } // namespace
 
-void predicate(Function& f) {
-  while (!Predicator(f).run()) eliminate_dead_code(f);
+void predicate(Function& f, std::shared_ptr<const MaskAnalysis> known) {
+  const auto find = [&] { return std::make_shared<const MaskAnalysis>(f); };
+  while (!Predicator(f, known ? std::move(known) : find()).run()) {
+    eliminate_dead_code(f);
+    known = nullptr;
+  }
 }
 
 } // namespace lanewise::passes

@@ -47,15 +47,23 @@ class Decider {
 public:
   Decider(Function& f, std::vector<Reason>* reasons) : f_(f), reasons_(reasons) {}
 
-  void run() {
+  /// What is known of the masks, if that was asked.
+  std::shared_ptr<const passes::MaskAnalysis> run() {
     merge_ends();
     own_any_lanes(f_);
-    const Cfg cfg(f_);
-    const Dominators dom(f_, cfg);
+    if (!has_candidates()) return nullptr;
+    auto known = std::make_shared<const passes::MaskAnalysis>(f_);
+    decide(*known);
+    return known;
+  }
+
+private:
+  void decide(const passes::MaskAnalysis& known) {
+    const Cfg& cfg = known.cfg;
+    const Dominators& dom = known.dom;
     const Loops loops(f_, cfg, dom);
     if (loops.irreducible) return;
     const PostDominators post(f_, cfg);
-    const passes::MaskFacts masks(f_, cfg, dom);
     decided_.assign(f_.num_blocks(), false);
     std::vector<BlockId> candidates, joins(f_.num_blocks());
     for (const BlockId b : cfg.rpo)
@@ -63,8 +71,7 @@ public:
         decided_[b.index] = true;
         candidates.push_back(b);
       }
-    if (candidates.empty()) return;
-    const SideFacts facts(f_, cfg, dom, loops, masks, decided_);
+    const SideFacts facts(f_, cfg, dom, loops, known.facts, decided_);
     Workplace workplace(facts);
     workplace_ = &workplace;
     find_whole_wave_operations();
@@ -91,7 +98,6 @@ public:
       if (decided_[b.index]) f_[f_.terminator(b)].imm = gang_decided(joins[b.index]);
   }
 
-private:
   /// What proofs are made with.
   struct Workplace {
     explicit Workplace(const SideFacts& k)
@@ -126,6 +132,11 @@ private:
     }
   }
 
+  bool has_candidates() const {
+    for (u32 b = 0; b < f_.num_blocks(); ++b)
+      if (!f_.blocks[b].insts.empty() && is_candidate(BlockId{b})) return true;
+    return false;
+  }
   bool is_candidate(BlockId b) const {
     return f_.tested_mask(b).valid() && f_[b].successors[0].block != f_[b].successors[1].block;
   }
@@ -305,6 +316,8 @@ void own_any_lanes(Function& f) {
   }
 }
 
-void decide_branches(Function& f, std::vector<Reason>* reasons) { Decider(f, reasons).run(); }
+std::shared_ptr<const passes::MaskAnalysis> decide_branches(Function& f, std::vector<Reason>* reasons) {
+  return Decider(f, reasons).run();
+}
 
 } // namespace lanewise::phases

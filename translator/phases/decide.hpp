@@ -3,13 +3,20 @@
 
 #include "translator/phases/phases.hpp"
 
+#include <memory>
+
+namespace lanewise::passes {
+struct MaskAnalysis;
+}
+
 namespace lanewise::phases {
 
 /// A branch on AnyLane(m) is gang-decidable if a gang whose slice of m is empty ends up in the same state
 /// whether it follows the wave (some other gang's lane is set) or goes its own way. Such Branch instructions
 /// get an imm with kGangDecided; `reasons`, if given, receives why the others stay at wave level. Merges all
 /// EndPgm into one block. Must run while EXEC's selects are still explicit, that is before passes::predicate.
-void decide_branches(ir::Function& f, std::vector<Reason>* reasons);
+/// Returns what it has found out about masks, or null: that holds until the function changes again.
+std::shared_ptr<const passes::MaskAnalysis> decide_branches(ir::Function& f, std::vector<Reason>* reasons);
 
 /// Branch::imm of a branch that each gang may decide on its own slice of the mask: this bit, and from
 /// kJoinShift on the block where gangs that went different ways agree again.
