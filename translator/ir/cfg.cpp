@@ -5,11 +5,14 @@
 namespace lanewise::ir {
 
 Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
+  constexpr u32 kSeen = ~0u - 1;
   std::vector<std::pair<u32, BlockId>> edges;
   std::vector<std::pair<BlockId, u32>> stack;
-  std::vector<bool> seen(f.num_blocks(), false);
+  edges.reserve(2 * std::size_t{f.num_blocks()});
+  stack.reserve(f.num_blocks());
+  rpo.reserve(f.num_blocks());
   stack.emplace_back(BlockId{0}, 0);
-  seen[0] = true;
+  rpo_index[0] = kSeen;
   while (!stack.empty()) {
     auto& [block, next] = stack.back();
     const auto& successors = f[block].successors;
@@ -20,8 +23,8 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
     }
     const BlockId to = successors[next++].block;
     edges.emplace_back(to.index, block);
-    if (!seen[to.index]) {
-      seen[to.index] = true;
+    if (rpo_index[to.index] != kSeen) {
+      rpo_index[to.index] = kSeen;
       stack.emplace_back(to, 0);
     }
   }

@@ -24,7 +24,7 @@ ValueId Function::add_param(BlockId block, Type type) {
   return v;
 }
 
-void Function::keep_params(BlockId block, const std::vector<bool>& live) {
+void Function::keep_params(BlockId block, const std::vector<u8>& live) {
   auto& params = blocks[block.index].params;
   std::erase_if(params, [&](ValueId v) { return !live[v.index]; });
   for (u32 i = 0; i < params.size(); ++i) values_[params[i].index].index = i;
@@ -115,26 +115,44 @@ ValueId Function::tested_mask(BlockId b) const {
   return any.valid() && insts_[any.index].op == Op::AnyLane ? operands(any)[0] : ValueId{};
 }
 
-void Function::replace_values(std::vector<ValueId>& map) {
-  if (std::none_of(map.begin(), map.end(), [](ValueId v) { return v.valid(); })) return;
-  const auto resolve = [&](ValueId v) {
-    if (v.index >= map.size() || !map[v.index].valid()) return v;
-    ValueId root = v;
-    while (root.index < map.size() && map[root.index].valid() && map[root.index] != root)
-      root = map[root.index];
-    while (v != root) { // Path compression keeps long chains linear.
-      const ValueId next = map[v.index];
-      map[v.index] = root;
-      v = next;
-    }
-    return root;
-  };
-  for (Block& block : blocks) {
-    for (const InstId i : block.insts)
-      for (ValueId& v : operands(i)) v = resolve(v);
-    for (Successor& s : block.successors)
-      for (ValueId& v : s.args) v = resolve(v);
+namespace {
+
+bool is_empty(const std::vector<ValueId>& map) {
+  return std::none_of(map.begin(), map.end(), [](ValueId v) { return v.valid(); });
+}
+
+/// What `v` is in the end. Path compression keeps long chains linear.
+ValueId resolve(std::vector<ValueId>& map, ValueId v) {
+  ValueId root = v;
+  while (root.index < map.size() && map[root.index].valid() && map[root.index] != root)
+    root = map[root.index];
+  while (v != root) {
+    const ValueId next = map[v.index];
+    map[v.index] = root;
+    v = next;
   }
+  return root;
+}
+
+void replace(std::vector<ValueId>& map, std::span<ValueId> values) {
+  for (ValueId& v : values)
+    if (v.index < map.size() && map[v.index].valid()) v = resolve(map, v);
+}
+
+} // namespace
+
+void Function::replace_values(std::vector<ValueId>& map) {
+  if (is_empty(map)) return;
+  for (Block& block : blocks) {
+    for (const InstId i : block.insts) replace(map, operands(i));
+    for (Successor& s : block.successors) replace(map, s.args);
+  }
+}
+
+void Function::replace_arguments(std::vector<ValueId>& map) {
+  if (is_empty(map)) return;
+  for (Block& block : blocks)
+    for (Successor& s : block.successors) replace(map, s.args);
 }
 
 void Function::compact() {

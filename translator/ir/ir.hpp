@@ -154,7 +154,7 @@ public:
   ValueId add_param(BlockId block, Type type);
   /// Keeps the parameters of `block` that are set in `live` (by value); the caller drops the others'
   /// arguments.
-  void keep_params(BlockId block, const std::vector<bool>& live);
+  void keep_params(BlockId block, const std::vector<u8>& live);
   /// Makes an instruction that is in no block yet.
   InstId make(const Inst& proto, std::span<const ValueId> operands, std::span<const Type> results);
   /// make() and append to `block`.
@@ -173,6 +173,8 @@ public:
   void become_constant(InstId i, u64 bits);
   /// Rewrites every operand and successor argument v to map[v] where that is valid (chains are followed).
   void replace_values(std::vector<ValueId>& map);
+  /// Likewise in successor arguments alone: for who has seen to the operands on the way.
+  void replace_arguments(std::vector<ValueId>& map);
   /// Renumbers instructions and values so that none are left but those in blocks, which keep their order.
   /// Ids from before mean nothing any more.
   void compact();

@@ -126,8 +126,8 @@ void Ssa::pass_arguments() {
   std::vector<std::vector<u32>> kept(f_->num_blocks());
   for (u32 i = 0; i < phis_.size(); ++i)
     if (!is_copy(phis_[i].value)) kept[phis_[i].block.index].push_back(i);
-  std::vector<bool> live(f_->num_values(), true);
-  for (const Phi& phi : phis_) live[phi.value.index] = !is_copy(phi.value);
+  std::vector<u8> live(f_->num_values(), 1);
+  for (const Phi& phi : phis_) live[phi.value.index] = is_copy(phi.value) ? 0 : 1;
   for (u32 b = 0; b < f_->num_blocks(); ++b) {
     f_->keep_params(BlockId{b}, live);
     assert(f_->blocks[b].params.size() == kept[b].size());

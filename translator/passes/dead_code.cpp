@@ -13,12 +13,14 @@ namespace {
 class DeadCode {
 public:
   explicit DeadCode(Function& f)
-      : f_(f), cfg_(f), live_inst_(f.num_insts(), false), live_value_(f.num_values(), false) {}
+      : f_(f), cfg_(f), live_inst_(f.num_insts(), 0), live_value_(f.num_values(), 0) {}
 
   void run() {
+    // Users come before what they use, but for what a loop hands on to its next round.
+    for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) scan(*b);
     for (const BlockId b : cfg_.rpo)
-      for (const InstId i : f_[b].insts)
-        if (info(f_[i].op).is(kStores) || info(f_[i].op).is(kEndsBlock)) need(i);
+      for (const Successor& s : f_[b].successors)
+        if (cfg_.rpo_index[s.block.index] <= cfg_.rpo_index[b.index]) need_arguments(s);
     while (!work_.empty()) {
       const ValueId v = work_.back();
       work_.pop_back();
@@ -34,18 +36,40 @@ public:
 private:
   Function& f_;
   Cfg cfg_;
-  std::vector<bool> live_inst_, live_value_;
-  std::vector<ValueId> work_;
+  std::vector<u8> live_inst_, live_value_;
+  std::vector<ValueId> work_; ///< live values that the scan has found to be dead
+
+  void scan(BlockId b) {
+    for (const Successor& s : f_[b].successors) {
+      const auto& params = f_[s.block].params;
+      for (std::size_t a = 0; a < s.args.size(); ++a)
+        live_value_[s.args[a].index] |= live_value_[params[a].index];
+    }
+    const auto& insts = f_[b].insts;
+    for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
+      const Inst& inst = f_[*i];
+      bool live = (info(inst.op).flags & (kStores | kEndsBlock)) != 0;
+      for (u32 r = 0; r < inst.num_results; ++r) live |= live_value_[inst.first_result.index + r] != 0;
+      if (!live) continue;
+      live_inst_[i->index] = 1;
+      for (const ValueId v : f_.operands(*i)) live_value_[v.index] = 1;
+    }
+  }
 
   void need(ValueId v) {
-    if (live_value_[v.index]) return;
-    live_value_[v.index] = true;
+    if (live_value_[v.index] != 0) return;
+    live_value_[v.index] = 1;
     work_.push_back(v);
   }
   void need(InstId i) {
-    if (live_inst_[i.index]) return;
-    live_inst_[i.index] = true;
+    if (live_inst_[i.index] != 0) return;
+    live_inst_[i.index] = 1;
     for (const ValueId v : f_.operands(i)) need(v);
+  }
+  void need_arguments(const Successor& s) {
+    const auto& params = f_[s.block].params;
+    for (std::size_t a = 0; a < s.args.size(); ++a)
+      if (live_value_[params[a].index] != 0) need(s.args[a]);
   }
   void need_arguments(BlockId block, u32 index) {
     for (const BlockId p : cfg_.preds[block.index])
@@ -65,14 +89,15 @@ private:
         continue;
       }
       std::erase_if(block.insts, [&](InstId i) {
-        if (!live_inst_[i.index]) f_[i].block = BlockId{};
-        return !live_inst_[i.index];
+        if (live_inst_[i.index] != 0) return false;
+        f_[i].block = BlockId{};
+        return true;
       });
       for (Successor& s : block.successors) {
         const auto& params = f_[s.block].params;
         std::size_t kept = 0;
         for (std::size_t a = 0; a < s.args.size(); ++a)
-          if (live_value_[params[a].index]) s.args[kept++] = s.args[a];
+          if (live_value_[params[a].index] != 0) s.args[kept++] = s.args[a];
         s.args.resize(kept);
       }
     }

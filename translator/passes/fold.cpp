@@ -29,7 +29,7 @@ public:
       for (const InstId i : f_[b].insts) visit(i);
       f_[b].insts.assign(out_.begin(), out_.end());
     }
-    f_.replace_values(map_);
+    f_.replace_arguments(map_); // what is used is defined, and so has been visited, before its user
   }
 
 private:

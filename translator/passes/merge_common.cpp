@@ -16,8 +16,7 @@ namespace {
 class MergeCommon {
 public:
   explicit MergeCommon(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), map_(f.num_values()), children_(f.num_blocks()),
-        chain_(f.num_insts()) {
+      : f_(f), cfg_(f), dom_(f, cfg_), map_(f.num_values()), chain_(f.num_insts()) {
     std::size_t pure = 1;
     for (const BlockId b : cfg_.rpo) pure += f_[b].insts.size();
     table_.resize(std::bit_ceil(pure));
@@ -25,8 +24,10 @@ public:
 
   void run() {
     merge_parameters();
+    std::vector<std::pair<u32, BlockId>> parents;
     for (const BlockId b : cfg_.rpo)
-      if (dom_.idom[b.index].valid()) children_[dom_.idom[b.index].index].push_back(b);
+      if (dom_.idom[b.index].valid()) parents.emplace_back(dom_.idom[b.index].index, b);
+    const Lists<BlockId> all_children(f_.num_blocks(), parents);
     // Explicit stack: dominator trees of long kernels are deep. A frame's scope ends when its children are
     // done.
     struct Frame {
@@ -37,7 +38,7 @@ public:
     visit(BlockId{0});
     while (!stack.empty()) {
       Frame& frame = stack.back();
-      const auto& children = children_[frame.block.index];
+      const auto children = all_children[frame.block.index];
       if (frame.next_child == children.size()) {
         leave(frame.scope);
         stack.pop_back();
@@ -48,7 +49,7 @@ public:
       visit(child);
       stack.push_back({child, 0, scope});
     }
-    f_.replace_values(map_);
+    f_.replace_arguments(map_); // visit() sees to operands
   }
 
 private:
@@ -56,7 +57,6 @@ private:
   Cfg cfg_;
   Dominators dom_;
   std::vector<ValueId> map_;
-  std::vector<std::vector<BlockId>> children_;
   /// Instructions that dominate the current place, by hash: chains of which the last inserted comes first.
   std::vector<InstId> table_;
   std::vector<InstId> chain_; ///< per instruction: the next
