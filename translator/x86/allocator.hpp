@@ -43,6 +43,8 @@ private:
 
   // Borders of blocks.
   void enter_block(u32 b);
+  [[nodiscard]] bool goes_on(u32 b) const;
+  void go_on(u32 b);
   void merge_predecessors(u32 b);
   void collect_candidates(u32 b, bool loop_entry);
   [[nodiscard]] bool comes_in_register(u32 b, u32 param);

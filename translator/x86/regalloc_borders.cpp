@@ -19,6 +19,7 @@ void Allocator::enter_block(u32 b) {
       error_ = "value " + std::to_string(v.index) + " is used before its definition";
     return;
   }
+  if (goes_on(b)) return go_on(b);
   merge_predecessors(b);
   bool loop_entry = false;
   for (Pred p : live_.preds(b)) loop_entry |= live_.rank[p.from] >= live_.rank[b];
@@ -28,6 +29,27 @@ void Allocator::enter_block(u32 b) {
     place_entry_values(b, c);
   }
   settle_unplaced(b);
+}
+
+// With one way in and no parameters, a block starts with what that way ends with.
+bool Allocator::goes_on(u32 b) const {
+  const auto preds = live_.preds(b);
+  return preds.size() == 1 && part_.blocks[b].params.empty() && live_.rank[preds[0].from] < live_.rank[b] &&
+         options_.random_seed == 0;
+}
+
+void Allocator::go_on(u32 b) {
+  const u32 from = live_.preds(b)[0].from;
+  const u32 first = static_cast<u32>(entries_.size());
+  for (const ValueAt& at : at_exit(from)) {
+    if (!live_.is_live_in(at.value, b)) continue;
+    bind(cls(at.value), at.reg, at.value);
+    next_[at.value.index] = kAsk;
+    stored_[at.value.index] = at.stored || stored_around(at.value, from);
+    entries_.push_back({at.value, at.reg, stored_[at.value.index] != 0});
+  }
+  entry_[b] = {first, static_cast<u32>(entries_.size()) - first};
+  entry_through_[b] = entry_[b].count;
 }
 
 // Sums up, per value, what the predecessors already allocated end with in registers. The heaviest one names
@@ -255,6 +277,10 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   const Terminator& t = part_.blocks[from].term;
   const u32 to = t.target[n].index;
   const u32 edge = 2 * from + n;
+  if (goes_on(to)) {
+    raw_edges_[n][from] = {static_cast<u32>(raw_.size()), 0};
+    return;
+  }
   for (const ValueAt& at : at_exit(from)) {
     reg_[at.value.index] = at.reg;
     stored_[at.value.index] = at.stored;

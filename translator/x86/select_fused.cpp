@@ -32,15 +32,13 @@ bool Selector::is_narrowable(InstId i) const {
 /// Marks what is emitted together with its user, in the same block and not far behind.
 void Selector::find_fused(IrBlockId b) {
   const auto& insts = f_[b].insts;
-  std::unordered_map<u32, u32> position;
   const auto near = [&](ValueId v, u32 at) -> InstId {
     const InstId def = f_.def_id(v);
     if (!def.valid() || use_counts_[v.index] != 1) return {};
-    const auto it = position.find(def.index);
-    return it == position.end() || at - it->second > kMaxDistance ? InstId{} : def;
+    return f_[def].block != b || at - position_[def.index] > kMaxDistance ? InstId{} : def;
   };
   for (u32 n = 0; n < insts.size(); ++n) {
-    position[insts[n].index] = n;
+    position_[insts[n].index] = n;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
     if (inst.op == Op::Add && ir::is_scalar(type(operands[0]))) {

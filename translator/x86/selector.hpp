@@ -424,7 +424,8 @@ private:
   Module& module_;
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
-  std::vector<bool> fused_; ///< per instruction: its only user emits it
+  std::vector<bool> fused_;   ///< per instruction: its only user emits it
+  std::vector<u32> position_; ///< per instruction that find_fused() has seen: its place in its block
   /// Per value: a scalar of the gang that only addresses of rows are made of which go on through the gangs
   /// side by side, so that the first gang's is enough.
   std::vector<bool> first_member_only_;
