@@ -12,8 +12,8 @@ Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& pl
 // ---- before lifting: where blocks begin
 
 Cfg::Decoded& Cfg::decoded(u32 offset) {
-  const auto [it, inserted] = decoded_.try_emplace(offset);
-  Decoded& s = it->second;
+  const auto [at, inserted] = decoded_at_.try_emplace(offset, static_cast<u32>(decoded_.size()));
+  Decoded& s = inserted ? decoded_.emplace_back() : decoded_[at];
   if (inserted) {
     u32 dwords[3] = {};
     const std::size_t available = std::min<std::size_t>(sizeof dwords, source_.code.size() - offset);

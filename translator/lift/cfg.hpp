@@ -11,9 +11,11 @@
 #pragma once
 
 #include "isa/decoder.hpp"
+#include "support/flat_map.hpp"
 #include "translator/lift/lifter.hpp"
 
 #include <bitset>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -163,7 +165,8 @@ private:
   const translator::KernelSource& source_;
   ir::Function& f_;
   Lifter* l_ = nullptr;
-  std::unordered_map<u32, Decoded> decoded_;
+  std::deque<Decoded> decoded_;
+  FlatMap<u32> decoded_at_; ///< by offset: place in decoded_
   std::vector<Context> contexts_ = {Context{}};
   std::map<std::pair<u64, u64>, ContextId> context_ids_; ///< by caller and return address, or by 0 and callee
   std::vector<Dispatch> dispatches_;

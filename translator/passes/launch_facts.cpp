@@ -18,9 +18,10 @@ public:
 
   void run() {
     const Cfg cfg(f_);
+    std::vector<InstId> old;
     for (const BlockId b : cfg.rpo) {
-      std::vector<InstId> old;
-      old.swap(f_[b].insts);
+      old.assign(f_[b].insts.begin(), f_[b].insts.end());
+      f_[b].insts.clear();
       for (const InstId i : old) {
         visit(b, i);
         f_[b].insts.push_back(i);

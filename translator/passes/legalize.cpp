@@ -85,15 +85,15 @@ public:
   explicit Legalizer(Function& f) : f_(f), r_(f), flushes_(most_flush()) {}
 
   void run() {
+    std::vector<ValueId> x;
     for (u32 b = 0; b < f_.num_blocks(); ++b) {
-      std::vector<InstId> old;
-      old.swap(f_.blocks[b].insts);
+      const std::vector<InstId>& old = f_.blocks[b].insts;
       out_.clear();
       for (const InstId i : old) {
         r_.begin(i, out_);
         const Inst inst = f_[i];
         const auto operands = f_.operands(i);
-        const std::vector<ValueId> x(operands.begin(), operands.end());
+        x.assign(operands.begin(), operands.end());
         ValueId second;
         const ValueId v = lower(inst, x, second);
         if (!v.valid()) {

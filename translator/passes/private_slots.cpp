@@ -131,17 +131,19 @@ private:
 
   void find_live() {
     live_in_.assign(f_.num_blocks(), SlotSet(dwords_.size(), false));
+    const SlotSet none(dwords_.size(), false);
+    SlotSet live;
     for (bool changed = true; changed;) {
       changed = false;
       for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) {
-        SlotSet live(dwords_.size(), false);
+        live = none;
         for (const Successor& s : f_[*b].successors) live.unite(live_in_[s.block.index]);
         const auto& touches = touches_[b->index];
         for (auto t = touches.rbegin(); t != touches.rend(); ++t)
           for (u32 s = t->first; s < t->first + t->count; ++s)
             if (t->exact || t->writes) live.set(s, !overwrites(*t));
         if (live == live_in_[b->index]) continue;
-        live_in_[b->index] = std::move(live);
+        live_in_[b->index] = live;
         changed = true;
       }
     }
@@ -152,17 +154,18 @@ private:
     // Nobody has said what is in private memory at the start. Where all accesses are known it is 0.
     for (u32 s = 0; s < dwords_.size(); ++s) available_in_[0].set(s, !in_memory_[s]);
     std::vector<SlotSet> out = available_in_;
+    SlotSet now;
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : cfg_.rpo) {
         SlotSet& in = available_in_[b.index];
         for (const BlockId p : cfg_.preds[b.index]) in.intersect(out[p.index]);
-        SlotSet now = in;
+        now = in;
         for (const Touch& t : touches_[b.index])
           for (u32 s = t.first; s < t.first + t.count; ++s)
             if (t.exact || t.writes) now.set(s, t.exact);
         if (now == out[b.index]) continue;
-        out[b.index] = std::move(now);
+        out[b.index] = now;
         changed = true;
       }
     }

@@ -1,10 +1,9 @@
 // Compilers spill scalar registers into the lanes of a VGPR (v_writelane, v_readlane with constant lanes).
 // Each such lane is a scalar variable: readlane(x, j) is traced back through writelanes and block parameters
 // to the scalars written, with new scalar parameters where paths meet.
+#include "support/flat_map.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
-
-#include <unordered_map>
 
 namespace lanewise::passes {
 
@@ -42,8 +41,8 @@ private:
   static constexpr unsigned kMaxSteps = 4096;
   Function& f_;
   Cfg cfg_;
-  std::unordered_map<u64, ValueId> memo_; ///< (value, lane) -> scalar
-  std::unordered_map<u64, bool> visited_;
+  FlatMap<ValueId> memo_; ///< (value, lane) -> scalar
+  FlatMap<bool> visited_;
   unsigned steps_ = 0;
 
   static u64 key(ValueId v, u64 lane) { return u64{v.index} << 6 | lane; }
@@ -70,7 +69,7 @@ private:
   bool traceable(ValueId v, u64 lane) {
     v = skip_other_lanes(v, lane);
     if (++steps_ > kMaxSteps) return false;
-    if (auto [it, fresh] = visited_.emplace(key(v, lane), true); !fresh) return it->second;
+    if (const auto [known, fresh] = visited_.try_emplace(key(v, lane), true); !fresh) return known;
     const Inst* inst = f_.def(v);
     bool ok = true;
     if (inst == nullptr)
@@ -79,13 +78,13 @@ private:
       ok = f_.is_const(f_.operands(f_.def_id(v))[2]);
     else
       ok = inst->op == Op::Const || inst->op == Op::Splat;
-    visited_[key(v, lane)] = ok;
+    visited_.try_emplace(key(v, lane)).first = ok;
     return ok;
   }
 
   ValueId trace(ValueId v, u64 lane) {
     v = skip_other_lanes(v, lane);
-    if (const auto it = memo_.find(key(v, lane)); it != memo_.end()) return it->second;
+    if (const ValueId* known = memo_.find(key(v, lane))) return *known;
     const InstId id = f_.def_id(v);
     if (!id.valid()) return trace_parameter(v, lane);
     ValueId scalar;
@@ -93,13 +92,13 @@ private:
       scalar = constant(v);
     else
       scalar = f_.operands(id)[f_[id].op == Op::WriteLane ? 1 : 0];
-    memo_[key(v, lane)] = scalar;
+    memo_.try_emplace(key(v, lane), scalar);
     return scalar;
   }
   ValueId trace_parameter(ValueId v, u64 lane) {
     const BlockId b = f_.def_block(v);
     const ValueId scalar = f_.add_param(b, Type::U32);
-    memo_[key(v, lane)] = scalar;
+    memo_.try_emplace(key(v, lane), scalar);
     const u32 index = f_[v].index;
     // Arguments are pushed only after all parameters of this trace exist, edge by edge in parameter order:
     // the recursion below may add further parameters to `b`, whose arguments must follow this one's.
