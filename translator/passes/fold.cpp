@@ -254,6 +254,7 @@ private:
       if (is_const(operand(s, 1), &amount) && (amount & 31) == 31) return emit(Op::SExt, t, {lo});
     }
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
+    if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
     const Match sl = match(lo, Op::Select), sh = match(hi, Op::Select);
     if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
@@ -262,6 +263,21 @@ private:
                     e = operand(sh, 2);
       const ValueId first = emit(Op::Join, t, {a, d});
       return emit(Op::Select, t, {c, first, emit(Op::Join, t, {b, e})});
+    }
+    return {};
+  }
+  /// join(lo(x) | bits, hi(x)) -> x | bits, and the same of & and ^
+  ValueId join_logic(Type t, ValueId lo, ValueId hi) {
+    const Match h = match(hi, Op::Hi);
+    if (h == nullptr) return {};
+    for (const Op op : {Op::Or, Op::And, Op::Xor}) {
+      const Match logic = match(lo, op);
+      u64 bits = 0;
+      if (logic == nullptr || !is_const(operand(logic, 1), &bits)) continue;
+      const Match l = match(operand(logic, 0), Op::Lo);
+      if (l == nullptr || operand(l, 0) != operand(h, 0)) continue;
+      const ValueId x = operand(l, 0);
+      return emit(op, t, {x, constant(t, op == Op::And ? bits | ~u64{0} << 32 : bits)});
     }
     return {};
   }
@@ -441,11 +457,24 @@ private:
   /// additions to it may have come apart the other way.
   ValueId add_low_to_high(Type t, ValueId a, ValueId b) {
     const Match j = match(a, Op::Join), z = match(b, Op::ZExt);
-    if (j == nullptr || z == nullptr) return {};
+    if (j == nullptr) return {};
+    if (z == nullptr) return add_splat_to_high(t, j, b);
     const ValueId x = operand(j, 0), high = operand(j, 1), low = operand(z, 0);
     if (joins(x, high) || !(joins(low, high) || has_carry_of(high, low))) return {};
     const ValueId whole = emit(Op::Join, t, {low, high});
     return emit(Op::Add, t, {whole, emit(Op::ZExt, t, {x})});
+  }
+  /// join(x, splat(high)) + splat(zext(low)) -> zext(x) + splat(join(low, high)): an offset from a scalar
+  /// pointer.
+  ValueId add_splat_to_high(Type t, Match join, ValueId b) {
+    const Match high = match(operand(join, 1), Op::Splat), low = match(b, Op::Splat);
+    if (high == nullptr || low == nullptr) return {};
+    const Match z = match(operand(low, 0), Op::ZExt);
+    if (z == nullptr || type(operand(z, 0)) != Type::U32 || type(operand(high, 0)) != Type::U32) return {};
+    const ValueId x = operand(join, 0);
+    const ValueId pointer = emit(Op::Join, Type::U64, {operand(z, 0), operand(high, 0)});
+    const ValueId base = emit(Op::Splat, t, {pointer});
+    return emit(Op::Add, t, {base, emit(Op::ZExt, t, {x})});
   }
   ValueId fold_mul(Type t, ValueId a, ValueId b) {
     if (is_const(a) && !is_const(b)) return emit(Op::Mul, t, {b, a});

@@ -14,8 +14,8 @@ using namespace ir;
 
 namespace {
 
-/// An address as a sum: strided 64-bit terms and what loops add, each shifted, and at most one 32-bit index
-/// that is extended first.
+/// An address as a sum: strided 64-bit terms and what loops add, each shifted, a constant, and at most one
+/// 32-bit index that is extended first.
 struct Sum {
   struct Term {
     ValueId value; ///< strided V64, or a scalar
@@ -23,7 +23,8 @@ struct Sum {
   };
   std::vector<Term> terms;
   i64 stride = 0; ///< of all terms together
-  ValueId index;  ///< V32, or invalid
+  u64 constant = 0;
+  ValueId index; ///< V32, or invalid
   bool index_sign = false;
   unsigned scale = 0;
 };
@@ -133,10 +134,26 @@ private:
     return scalars_.first(address);
   }
 
+  /// In the lanes of `mask`, `v` = rest + constant, where the rest is returned; `v` itself if it is no such
+  /// sum.
+  ValueId without_constant(ValueId v, ValueId mask, u64& constant) {
+    const InstId sum = f_.def_id(v);
+    if (!sum.valid() || (f_[sum].op != Op::Add && f_[sum].op != Op::Or)) return v;
+    const auto x = f_.operands(sum);
+    const unsigned which = f_.is_const(x[0]) ? 0 : 1;
+    if (!f_.is_const(x[which], &constant)) return v;
+    const ValueId rest = behind_selects(x[1 - which], mask);
+    return f_[sum].op == Op::Add || (shapes_.limits().ones(rest) & constant) == 0 ? rest : v;
+  }
+
   void global(InstId i) {
     const ValueId address = f_.operands(i)[0];
     Sum sum;
     if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
+    constexpr i64 kMaxOffset = 1 << 30; // room for what rows and wide elements add
+    const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
+    if (offset < -kMaxOffset || offset > kMaxOffset) return;
+    f_[i].imm = static_cast<u64>(offset);
     if (!sum.index.valid()) {
       f_[i].mem.wave_row = std::all_of(sum.terms.begin(), sum.terms.end(),
                                        [&](const Sum::Term& t) { return goes_on(t.value); });
@@ -155,8 +172,36 @@ private:
     f_[i].mem.scale = static_cast<u8>(sum.scale);
   }
 
+  /// What `v` is in the lanes of `mask`, if selects take the same for all of them.
+  ValueId behind_selects(ValueId v, ValueId mask) {
+    for (;;) {
+      const Inst* select = f_.def(v);
+      if (select == nullptr || select->op != Op::Select) return v;
+      const auto x = f_.operands(f_.def_id(v));
+      if (f_.type(x[0]) != Type::Mask) return v;
+      if (!masks_) masks_.emplace(f_, cfg_, dom_);
+      if (!masks_->implies(mask, x[0])) return v;
+      v = x[1];
+    }
+  }
+
   /// Adds (v << shift) as it is in the lanes of `mask` to the sum; false if that has no such form.
   bool add(Sum& sum, ValueId v, unsigned shift, ValueId mask) {
+    if (shapes_[v].strided() && is_wide(f_.type(v))) {
+      // Constants go to the access's offset: those from one base are then known as such, and need no address
+      // of their own.
+      u64 constant = 0;
+      if (const ValueId rest = without_constant(v, mask, constant); rest != v) {
+        sum.constant += constant << shift;
+        return add(sum, rest, shift, mask);
+      }
+      const Inst* def = f_.def(v);
+      if (def != nullptr && def->op == Op::Add)
+        for (const ValueId x : f_.operands(f_.def_id(v)))
+          if (without_constant(x, mask, constant) != x)
+            return add(sum, f_.operands(f_.def_id(v))[0], shift, mask) &&
+                   add(sum, f_.operands(f_.def_id(v))[1], shift, mask);
+    }
     if (shapes_[v].strided()) {
       sum.terms.push_back({v, shift});
       sum.stride += static_cast<i64>(static_cast<u64>(shapes_[v].stride) << shift);
@@ -177,13 +222,18 @@ private:
       return f_.is_const(x[1], &n) && n + shift < 32 &&
              add(sum, x[0], shift + static_cast<unsigned>(n), mask);
     case Op::Select:
-      if (f_.type(x[0]) != Type::Mask) return false;
-      if (!masks_) masks_.emplace(f_, cfg_, dom_);
-      return masks_->implies(mask, x[0]) && add(sum, x[1], shift, mask);
+      if (const ValueId taken = behind_selects(v, mask); taken != v) return add(sum, taken, shift, mask);
+      return false;
     case Op::ZExt:
     case Op::SExt:
       if (sum.index.valid()) return false;
-      sum.index = x[0];
+      sum.index = behind_selects(x[0], mask);
+      for (u64 constant = 0; f_[i].op == Op::ZExt;) {
+        const ValueId rest = without_constant(sum.index, mask, constant);
+        if (rest == sum.index || shapes_.limits().max(rest) + constant > 0xffff'ffff) break;
+        sum.constant += constant << shift;
+        sum.index = rest;
+      }
       sum.index_sign = f_[i].op == Op::SExt;
       sum.scale = shift;
       return true;

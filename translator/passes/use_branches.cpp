@@ -22,6 +22,8 @@ public:
   void run() {
     for (const BlockId b : cfg_.rpo) { // What dominates a block comes before it.
       note_way_into(b);
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::ReadFirst) look_behind_select(i);
       const InstId branch = f_.terminator(b);
       if (f_[branch].op != Op::Branch) continue;
       leave_out_mask(b, branch);
@@ -68,6 +70,14 @@ private:
     if (const auto value = known(condition, at)) return value;
     const ValueId mask = operand_of(condition, Op::AnyLane, 0);
     return mask.valid() ? known(mask, at) : std::nullopt;
+  }
+
+  /// The first lane of m, if m has lanes, sees what select m takes.
+  void look_behind_select(InstId i) {
+    const ValueId mask = f_.operands(i)[1];
+    const InstId select = f_.def_id(f_.operands(i)[0]);
+    if (!select.valid() || f_[select].op != Op::Select || f_.operands(select)[0] != mask) return;
+    if (known(mask, f_[i].block) == true) f_.operands(i)[0] = f_.operands(select)[1];
   }
 
   /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on
