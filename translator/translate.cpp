@@ -74,6 +74,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
                       std::vector<phases::Reason>& reasons, Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
+  const auto compact_if_sparse = [](ir::Function& g) {
+    if (count_instructions(g) < g.num_insts() / 2) g.compact();
+  };
   std::shared_ptr<const passes::MaskAnalysis> masks; // of the function as it is from one pass to the next
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
@@ -82,13 +85,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("compact", compact)                   // what lifting has left is a small part at -O0
+      .run("compact", compact_if_sparse)         // what lifting has left is a small part at -O0
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("promote_private_memory",
            [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
       .run("remove_dead_stores", remove_dead_stores)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("compact", compact)
+      .run("compact", compact_if_sparse)
       .run("join_pairs", passes::join_pairs)
       .run("scalarize_lanes", passes::scalarize_lanes)
       .run("fold", passes::fold)

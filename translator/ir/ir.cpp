@@ -6,6 +6,10 @@
 
 namespace lanewise::ir {
 
+namespace {
+constexpr std::size_t kUsualInsts = 16; ///< of a block
+}
+
 const char* name(Type t) {
   static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64", "g32", "g64"};
   return kNames[static_cast<unsigned>(t)];
@@ -63,7 +67,9 @@ InstId Function::append(BlockId block, const Inst& proto, std::span<const ValueI
                         std::span<const Type> results) {
   const InstId id = make(proto, operands, results);
   insts_[id.index].block = block;
-  blocks[block.index].insts.push_back(id);
+  auto& insts = blocks[block.index].insts;
+  if (insts.empty()) insts.reserve(kUsualInsts);
+  insts.push_back(id);
   return id;
 }
 

@@ -229,7 +229,7 @@ bool LaneDemand::is_scalar_result(const Inst& inst) const {
 }
 
 bool LaneDemand::is_inside(Node demand, ValueId m, BlockId at) const {
-  return facts_.is_empty(bdd_.andnot(demand, lanes(m)), at);
+  return facts_.is_subset(demand, lanes(m), at);
 }
 
 bool LaneDemand::is_outside(Node demand, ValueId m, BlockId at) const {

@@ -172,6 +172,19 @@ bool MaskFacts::implies(ValueId a, ValueId b) const {
   return is_empty(bdd_.andnot(lanes(a), lanes(b)), dom_.dominates(at_a, at_b) ? at_b : at_a);
 }
 
+bool MaskFacts::is_subset(Node a, Node b, BlockId at) const {
+  // Most often the samples know a lane that is in `a` only.
+  if (const u64 left = bdd_.samples(a) & ~bdd_.samples(b); left != 0 && bdd_.support(a, vars_)) {
+    if (b > Bdd::kTrue && bdd_.support(b, more_vars_)) {
+      vars_.insert(vars_.end(), more_vars_.begin(), more_vars_.end());
+      std::sort(vars_.begin(), vars_.end());
+      vars_.erase(std::unique(vars_.begin(), vars_.end()), vars_.end());
+    }
+    if (possible_samples(left, vars_, at) != 0) return false;
+  }
+  return is_empty(bdd_.andnot(a, b), at);
+}
+
 bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (n == Bdd::kFalse) return !bdd_.overflowed();
   if (n == Bdd::kTrue) return false;

@@ -26,6 +26,9 @@ public:
   [[nodiscard]] Node lanes(ir::ValueId v) const { return node_of_[v.index]; }
   /// No lane is in `n` while control is in block `at` (all variables of `n` being current there).
   [[nodiscard]] bool is_empty(Node n, ir::BlockId at) const;
+  /// Every lane in `a` is in `b` while control is in block `at`: is_empty() of what is in `a` only, but most
+  /// often without making that.
+  [[nodiscard]] bool is_subset(Node a, Node b, ir::BlockId at) const;
   /// `n`, a set of lanes in the block that `edge` leads to or in what that dominates, restated for the edge's
   /// start: the least set of lanes that contains it, whatever those blocks compute.
   [[nodiscard]] Node before_edge(Node n, const ir::Successor& edge) const;

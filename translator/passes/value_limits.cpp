@@ -36,19 +36,13 @@ Limits either(const Limits& a, const Limits& b) { return {std::max(a.max, b.max)
 } // namespace
 
 Limits ValueLimits::of(ValueId v, unsigned depth) const {
-  if (is_known_.size() < f_.num_values()) {
-    is_known_.resize(f_.num_values(), false);
-    known_.resize(f_.num_values());
-  }
-  if (is_known_[v.index]) return known_[v.index];
+  if (const Limits* known = known_.find(v.index)) return *known;
   const u64 all = constant_bits(f_.type(v));
   if (depth > kMaxDepth) return {all, all};
   Limits x = compute(v, depth);
   x.ones &= fill(x.max) & all;
   x.max = std::min(x.max, x.ones);
-  is_known_[v.index] = true;
-  known_[v.index] = x;
-  return x;
+  return known_.try_emplace(v.index, x).first;
 }
 
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {

@@ -1,6 +1,7 @@
 // Upper bounds of integer values and the bits that can be set in them, from their definitions.
 #pragma once
 
+#include "support/flat_map.hpp"
 #include "translator/ir/ir.hpp"
 
 namespace lanewise::passes {
@@ -24,8 +25,7 @@ public:
 
 private:
   const ir::Function& f_;
-  mutable std::vector<Limits> known_;
-  mutable std::vector<bool> is_known_;
+  mutable FlatMap<Limits> known_; ///< by value
 
   [[nodiscard]] Limits of(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] Limits compute(ir::ValueId v, unsigned depth) const;

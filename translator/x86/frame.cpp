@@ -5,9 +5,12 @@
 #include "translator/x86/frame.hpp"
 
 #include "runtime/wave.hpp"
+#include "support/lists.hpp"
 #include "translator/x86/slow_access.hpp"
 
 #include <bit>
+#include <span>
+#include <utility>
 
 namespace lanewise::x86 {
 
@@ -123,6 +126,7 @@ private:
   std::vector<std::vector<ValueId>> hints_;
   std::vector<u32> colour_;
   std::vector<std::vector<ValueId>> extra_cliques_;
+  std::vector<u32> work_; ///< of walk_back()
 
   u32 phase_of(ir::BlockId b) const { return plan_.phase_of[b.index].index; }
 
@@ -162,11 +166,12 @@ private:
   }
 
   void find_live() {
-    std::vector<std::vector<u32>> used_in(f_.num_values()); // phases other than the defining one, in order
+    std::vector<std::pair<u32, u32>> uses;           // (value, phase other than the defining one)
+    std::vector<u32> last_use(f_.num_values(), ~0u); // the last of these, per value
     const auto use = [&](u32 p, ValueId operand) {
       const ValueId v = stored_source(operand);
       if (!v.valid() || phase_of(f_.def_block(v)) == p) return;
-      if (used_in[v.index].empty() || used_in[v.index].back() != p) used_in[v.index].push_back(p);
+      if (std::exchange(last_use[v.index], p) != p) uses.emplace_back(v.index, p);
     };
     for_each_block([&](u32 p, ir::BlockId b) {
       for (const ir::InstId i : f_[b].insts)
@@ -176,6 +181,7 @@ private:
     });
     for (u32 p = 0; p < plan_.phases.size(); ++p)
       for (const ValueId param : f_[plan_.phases[p].entry].params) add_live(p, param);
+    const Lists<u32> used_in(f_.num_values(), uses);
     for (u32 v = 0; v < f_.num_values(); ++v)
       if (!used_in[v].empty()) walk_back(ValueId{v}, used_in[v]);
   }
@@ -185,9 +191,10 @@ private:
     points_[v.index].push_back(phase);
   }
 
-  void walk_back(ValueId v, const std::vector<u32>& uses) {
+  void walk_back(ValueId v, std::span<const u32> uses) {
     const u32 home = phase_of(f_.def_block(v));
-    std::vector<u32> work = uses;
+    std::vector<u32>& work = work_;
+    work.assign(uses.begin(), uses.end());
     stamp_[home] = v.index; // The definition ends the walk.
     while (!work.empty()) {
       const u32 p = work.back();

@@ -75,6 +75,10 @@ void Builder::set_pc(u64 pc) {
   next_.origin = static_cast<u32>(module_.origins.size() - 1);
 }
 
+namespace {
+constexpr std::size_t kUsualInsts = 16; ///< of a block
+}
+
 LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {
   assert(!terminated() || next_.remat);
   LInst inst = next_;
@@ -99,7 +103,9 @@ LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operan
   next_.origin = inst.origin;
   next_mask_ = next_old_ = VReg{};
   next_early_ = false;
-  return part_.blocks[block_.index].insts.emplace_back(inst);
+  auto& insts = part_.blocks[block_.index].insts;
+  if (insts.empty()) insts.reserve(kUsualInsts);
+  return insts.emplace_back(inst);
 }
 
 VReg Builder::def(u32 id, View view, std::initializer_list<Operand> ops) {
