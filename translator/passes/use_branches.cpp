@@ -22,8 +22,7 @@ public:
   void run() {
     for (const BlockId b : cfg_.rpo) { // What dominates a block comes before it.
       note_way_into(b);
-      for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::ReadFirst) look_behind_select(i);
+      look_behind_selects(b);
       const InstId branch = f_.terminator(b);
       if (f_[branch].op != Op::Branch) continue;
       leave_out_mask(b, branch);
@@ -72,12 +71,45 @@ private:
     return mask.valid() ? known(mask, at) : std::nullopt;
   }
 
-  /// The first lane of m, if m has lanes, sees what select m takes.
-  void look_behind_select(InstId i) {
-    const ValueId mask = f_.operands(i)[1];
-    const InstId select = f_.def_id(f_.operands(i)[0]);
-    if (!select.valid() || f_[select].op != Op::Select || f_.operands(select)[0] != mask) return;
-    if (known(mask, f_[i].block) == true) f_.operands(i)[0] = f_.operands(select)[1];
+  /// The first lane of m, if m has lanes, sees what `select m` takes.
+  void look_behind_selects(BlockId b) {
+    std::vector<InstId> insts;
+    for (const InstId i : f_[b].insts) {
+      if (f_[i].op == Op::ReadFirst && known(f_.operands(i)[1], b) == true) {
+        const ValueId seen = behind_selects(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, i, insts);
+        f_.operands(i)[0] = seen;
+      }
+      insts.push_back(i);
+    }
+    f_[b].insts = std::move(insts);
+  }
+
+  /// A value that is the same as `v` in the lanes of `mask`, without selects by the mask; what has to be
+  /// computed for it, for `user`, goes to `out`.
+  ValueId behind_selects(ValueId v, ValueId mask, unsigned depth, InstId user, std::vector<InstId>& out) {
+    const InstId def = f_.def_id(v);
+    if (!def.valid() || depth == 0) return v;
+    const auto x = f_.operands(def);
+    std::vector<ValueId> operands(x.begin(), x.end());
+    const Inst inst = f_[def];
+    if (inst.op == Op::Select && operands[0] == mask)
+      return behind_selects(operands[1], mask, depth - 1, user, out);
+    const OpInfo& op = info(inst.op);
+    if (!op.is(kPure) || inst.num_results != 1 || !is_vector(f_.type(v))) return v;
+    bool changed = false;
+    for (unsigned n = 0; n < operands.size(); ++n) {
+      if (op.reads_whole(n)) return v;
+      const ValueId seen = behind_selects(operands[n], mask, depth - 1, user, out);
+      changed |= seen != operands[n];
+      operands[n] = seen;
+    }
+    if (!changed) return v;
+    const Type t = f_.type(v);
+    const InstId again = f_.make(inst, operands, {&t, 1});
+    f_[again].block = f_[user].block;
+    f_[again].pc = inst.pc;
+    out.push_back(again);
+    return f_.result(again);
   }
 
   /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on
