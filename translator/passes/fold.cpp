@@ -34,6 +34,7 @@ public:
 
 private:
   static constexpr std::size_t kMaxOperands = 8; ///< of an op that is looked at
+  static constexpr unsigned kMaxHalfDepth = 3;   ///< of sums whose low halves are looked for
   Function& f_;
   std::vector<ValueId> map_;
   const ValueLimits limits_; ///< what a value can be does not change when it is written differently
@@ -247,6 +248,7 @@ private:
   ValueId fold_join(Type t, ValueId lo, ValueId hi) {
     const Match l = match(lo, Op::Lo), h = match(hi, Op::Hi);
     if (l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0)) return operand(l, 0);
+    if (h != nullptr && is_low_half(lo, operand(h, 0))) return operand(h, 0);
     if (is_zero(hi)) return emit(Op::ZExt, t, {lo});
     // join(a, ashr(a, 31)) is the sign extension
     if (const Match s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
@@ -382,6 +384,13 @@ private:
         const ValueId low = emit(Op::Lo, t, {first});
         return emit(o, t, {low, emit(Op::Lo, t, {second})});
       }
+    if (op == Op::Lo)
+      if (const Match s = match(x, Op::Select);
+          s != nullptr && is_cheap_half(operand(s, 1)) && is_cheap_half(operand(s, 2))) {
+        const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
+        const ValueId low = emit(Op::Lo, t, {a});
+        return emit(Op::Select, t, {c, low, emit(Op::Lo, t, {b})});
+      }
     return {};
   }
   static bool is_bitwise_from_below(Op op) {
@@ -391,9 +400,28 @@ private:
     const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
   }
-  bool is_cheap_half(ValueId v) const {
-    return wide_product(v) != nullptr || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
-           match(v, Op::SExt) != nullptr || is_const(v);
+  bool is_cheap_half(ValueId v, unsigned depth = 0) const {
+    if (wide_product(v) != nullptr || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
+        match(v, Op::SExt) != nullptr || match(v, Op::Splat) != nullptr || is_const(v))
+      return true;
+    const Match w = definition(v);
+    return w != nullptr && is_bitwise_from_below(w->op) && w->num_operands == 2 && depth < kMaxHalfDepth &&
+           is_cheap_half(operand(w, 0), depth + 1) && is_cheap_half(operand(w, 1), depth + 1);
+  }
+  /// Whether `low` is what became of the low half of `wide`.
+  bool is_low_half(ValueId low, ValueId wide, unsigned depth = 0) const {
+    u64 bits = 0, all = 0;
+    if (is_const(low, &bits) && is_const(wide, &all)) return bits == static_cast<u32>(all);
+    const Match l = definition(low), w = definition(wide);
+    if (l != nullptr && l->op == Op::Lo && operand(l, 0) == wide) return true;
+    if (w == nullptr) return false;
+    if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return operand(w, 0) == low;
+    if (l == nullptr || depth == kMaxHalfDepth) return false;
+    const auto halves = [&](unsigned n) { return is_low_half(operand(l, n), operand(w, n), depth + 1); };
+    if (w->op == Op::Splat) return l->op == Op::Splat && halves(0);
+    if (w->op == Op::Select)
+      return l->op == Op::Select && operand(l, 0) == operand(w, 0) && halves(1) && halves(2);
+    return l->op == w->op && is_bitwise_from_below(w->op) && w->num_operands == 2 && halves(0) && halves(1);
   }
 
   // --- masks and scalars
@@ -447,28 +475,46 @@ private:
         const ValueId x = operand(s, 0);
         return emit(Op::Add, t, {x, constant(t, c + d)});
       }
-    if (op == Op::Add && is_wide(t)) {
-      if (const ValueId v = add_low_to_high(t, a, b); v.valid()) return v;
-      return add_low_to_high(t, b, a);
-    }
-    return {};
+    if (op != Op::Add || !is_wide(t)) return {};
+    if (const ValueId v = add_crossed(t, a, b); v.valid()) return v;
+    if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
+    return add_splat_to_high(t, b, a);
   }
-  /// join(x, high) + zext(low) -> join(low, high) + zext(x), if these are halves of one value: a chain of two
-  /// additions to it may have come apart the other way.
-  ValueId add_low_to_high(Type t, ValueId a, ValueId b) {
-    const Match j = match(a, Op::Join), z = match(b, Op::ZExt);
-    if (j == nullptr) return {};
-    if (z == nullptr) return add_splat_to_high(t, j, b);
-    const ValueId x = operand(j, 0), high = operand(j, 1), low = operand(z, 0);
-    if (joins(x, high) || !(joins(low, high) || has_carry_of(high, low))) return {};
-    const ValueId whole = emit(Op::Join, t, {low, high});
-    return emit(Op::Add, t, {whole, emit(Op::ZExt, t, {x})});
+  /// join(x, high) + join(low, y) -> join(low, high) + join(x, y), if low and high are halves of one value: a
+  /// chain of additions may have come apart that way.
+  ValueId add_crossed(Type t, ValueId a, ValueId b) {
+    ValueId a_low, a_high, b_low, b_high;
+    if (!split(a, a_low, a_high) || !split(b, b_low, b_high)) return {};
+    const auto belong = [&](ValueId low, ValueId high) {
+      return high.valid() && (joins(low, high) || has_carry_of(high, low));
+    };
+    if (belong(a_low, a_high) || belong(b_low, b_high)) return {};
+    if (!belong(a_low, b_high) && !belong(b_low, a_high)) return {};
+    const auto pair = [&](ValueId low, ValueId high) {
+      return high.valid() ? emit(Op::Join, t, {low, high}) : emit(Op::ZExt, t, {low});
+    };
+    const ValueId first = pair(a_low, b_high);
+    return emit(Op::Add, t, {first, pair(b_low, a_high)});
+  }
+  /// The halves of a pair, of an extended value the lower alone.
+  bool split(ValueId v, ValueId& low, ValueId& high) const {
+    if (const Match j = match(v, Op::Join)) {
+      low = operand(j, 0);
+      high = operand(j, 1);
+      return true;
+    }
+    const Match z = match(v, Op::ZExt);
+    if (z == nullptr || bit_width(type(operand(z, 0))) != 32) return false;
+    low = operand(z, 0);
+    return true;
   }
   /// join(x, splat(high)) + splat(zext(low)) -> zext(x) + splat(join(low, high)): an offset from a scalar
   /// pointer.
-  ValueId add_splat_to_high(Type t, Match join, ValueId b) {
-    const Match high = match(operand(join, 1), Op::Splat), low = match(b, Op::Splat);
-    if (high == nullptr || low == nullptr) return {};
+  ValueId add_splat_to_high(Type t, ValueId a, ValueId b) {
+    const Match join = match(a, Op::Join), low = match(b, Op::Splat);
+    if (join == nullptr || low == nullptr) return {};
+    const Match high = match(operand(join, 1), Op::Splat);
+    if (high == nullptr) return {};
     const Match z = match(operand(low, 0), Op::ZExt);
     if (z == nullptr || type(operand(z, 0)) != Type::U32 || type(operand(high, 0)) != Type::U32) return {};
     const ValueId x = operand(join, 0);
