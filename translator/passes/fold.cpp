@@ -19,10 +19,11 @@ namespace {
 
 class Folder {
 public:
-  explicit Folder(Function& f) : f_(f), map_(f.num_values()), limits_(f) {}
+  explicit Folder(Function& f) : f_(f), map_(f.num_values()), limits_(f), looked_at_(f.num_values()) {}
 
   void run() {
     const Cfg cfg(f_);
+    find_looked_at(cfg);
     for (const BlockId b : cfg.rpo) {
       block_ = b;
       out_.clear();
@@ -37,10 +38,27 @@ private:
   static constexpr unsigned kMaxHalfDepth = 3;   ///< of sums whose low halves are looked for
   Function& f_;
   std::vector<ValueId> map_;
-  const ValueLimits limits_; ///< what a value can be does not change when it is written differently
+  const ValueLimits limits_;    ///< what a value can be does not change when it is written differently
+  std::vector<bool> looked_at_; ///< per value: by more than Lo
   std::vector<InstId> out_;
   BlockId block_;
   u32 pc_ = 0;
+
+  /// Which values are looked at by more than Lo, if only through ops whose low halves need no more.
+  void find_looked_at(const Cfg& cfg) {
+    for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
+      for (const Successor& s : f_[*b].successors)
+        for (const ValueId v : s.args) looked_at_[v.index] = true;
+      const auto& insts = f_[*b].insts;
+      for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
+        const Op op = f_[*i].op;
+        const bool by_low = op == Op::Lo || ((is_bitwise_from_below(op) || op == Op::Select) &&
+                                             !looked_at_[f_.result(*i).index]);
+        if (!by_low)
+          for (const ValueId v : f_.operands(*i)) looked_at_[v.index] = true;
+      }
+    }
+  }
 
   ValueId resolve(ValueId v) const {
     while (v.index < map_.size() && map_[v.index].valid()) v = map_[v.index];
@@ -377,16 +395,17 @@ private:
       if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
       if (const Match a = definition(x); a != nullptr && is_bitwise_from_below(a->op) &&
-                                         a->num_operands == 2 && is_cheap_half(operand(a, 0)) &&
-                                         is_cheap_half(operand(a, 1))) {
+                                         a->num_operands == 2 && is_cheap_half(x, operand(a, 0)) &&
+                                         is_cheap_half(x, operand(a, 1))) {
         const Op o = a->op;
         const ValueId first = operand(a, 0), second = operand(a, 1);
         const ValueId low = emit(Op::Lo, t, {first});
         return emit(o, t, {low, emit(Op::Lo, t, {second})});
       }
     if (op == Op::Lo)
-      if (const Match s = match(x, Op::Select);
-          s != nullptr && is_cheap_half(operand(s, 1)) && is_cheap_half(operand(s, 2))) {
+      if (const Match s = match(x, Op::Select); s != nullptr && is_low_only(x) &&
+                                                is_cheap_half(x, operand(s, 1)) &&
+                                                is_cheap_half(x, operand(s, 2))) {
         const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
         const ValueId low = emit(Op::Lo, t, {a});
         return emit(Op::Select, t, {c, low, emit(Op::Lo, t, {b})});
@@ -400,13 +419,18 @@ private:
     const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
   }
-  bool is_cheap_half(ValueId v, unsigned depth = 0) const {
+  bool is_low_only(ValueId v) const { return v.index < looked_at_.size() && !looked_at_[v.index]; }
+  /// The low half of `v`, an operand of `of`, is there or costs next to nothing. Of what is looked at as a
+  /// whole, too, halves must not go ways of their own: it would be hard to see that they belong together.
+  bool is_cheap_half(ValueId of, ValueId v, unsigned depth = 0) const {
     if (wide_product(v) != nullptr || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
-        match(v, Op::SExt) != nullptr || match(v, Op::Splat) != nullptr || is_const(v))
+        match(v, Op::SExt) != nullptr || is_const(v))
       return true;
+    if (!is_low_only(of)) return false;
+    if (match(v, Op::Splat) != nullptr) return true;
     const Match w = definition(v);
     return w != nullptr && is_bitwise_from_below(w->op) && w->num_operands == 2 && depth < kMaxHalfDepth &&
-           is_cheap_half(operand(w, 0), depth + 1) && is_cheap_half(operand(w, 1), depth + 1);
+           is_cheap_half(of, operand(w, 0), depth + 1) && is_cheap_half(of, operand(w, 1), depth + 1);
   }
   /// Whether `low` is what became of the low half of `wide`.
   bool is_low_half(ValueId low, ValueId wide, unsigned depth = 0) const {

@@ -71,39 +71,39 @@ private:
     return mask.valid() ? known(mask, at) : std::nullopt;
   }
 
-  /// The first lane of m, if m has lanes, sees what `select m` takes.
+  /// The first lane of m, if m has lanes, sees what `select m` takes. Of use where that is a scalar; else the
+  /// select may stay, which asks for nothing outside m.
   void look_behind_selects(BlockId b) {
     std::vector<InstId> insts;
     for (const InstId i : f_[b].insts) {
       if (f_[i].op == Op::ReadFirst && known(f_.operands(i)[1], b) == true) {
-        const ValueId seen = behind_selects(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, i, insts);
-        f_.operands(i)[0] = seen;
+        const ValueId seen = same_in_all(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, i, insts);
+        if (seen.valid()) f_.operands(i)[0] = seen;
       }
       insts.push_back(i);
     }
     f_[b].insts = std::move(insts);
   }
 
-  /// A value that is the same as `v` in the lanes of `mask`, without selects by the mask; what has to be
-  /// computed for it, for `user`, goes to `out`.
-  ValueId behind_selects(ValueId v, ValueId mask, unsigned depth, InstId user, std::vector<InstId>& out) {
+  /// A value that is computed from scalars and is what `v` is in the lanes of `mask`, or nothing; what has to
+  /// be computed for it, for `user`, goes to `out`.
+  ValueId same_in_all(ValueId v, ValueId mask, unsigned depth, InstId user, std::vector<InstId>& out) {
     const InstId def = f_.def_id(v);
-    if (!def.valid() || depth == 0) return v;
+    if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
+    if (!def.valid() || depth == 0 || !is_vector(f_.type(v))) return {};
+    const Inst inst = f_[def];
+    if (inst.op == Op::Splat) return v;
     const auto x = f_.operands(def);
     std::vector<ValueId> operands(x.begin(), x.end());
-    const Inst inst = f_[def];
     if (inst.op == Op::Select && operands[0] == mask)
-      return behind_selects(operands[1], mask, depth - 1, user, out);
+      return same_in_all(operands[1], mask, depth - 1, user, out);
     const OpInfo& op = info(inst.op);
-    if (!op.is(kPure) || inst.num_results != 1 || !is_vector(f_.type(v))) return v;
-    bool changed = false;
+    if (!op.is(kPure) || inst.num_results != 1 || operands.empty()) return {};
     for (unsigned n = 0; n < operands.size(); ++n) {
-      if (op.reads_whole(n)) return v;
-      const ValueId seen = behind_selects(operands[n], mask, depth - 1, user, out);
-      changed |= seen != operands[n];
-      operands[n] = seen;
+      if (op.reads_whole(n)) return {};
+      operands[n] = same_in_all(operands[n], mask, depth - 1, user, out);
+      if (!operands[n].valid()) return {};
     }
-    if (!changed) return v;
     const Type t = f_.type(v);
     const InstId again = f_.make(inst, operands, {&t, 1});
     f_[again].block = f_[user].block;

@@ -448,7 +448,9 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
 
 constexpr std::size_t kMaxLockstepValues = 500; ///< larger functions would not fit, and trying costs time
 
-constexpr std::size_t kLeastSaved = 4; ///< one of so many phases is to be saved by code that is there twice
+/// One of so many phases is to be saved by code that is there twice, or by gangs in lockstep, which spill
+/// more.
+constexpr std::size_t kLeastSaved = 4;
 
 /// The plan for `f` as it is, in lockstep or not.
 phases::Plan form_best(ir::Function& f, translator::Simd simd) {
@@ -462,8 +464,8 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxGangs || has_gang_loops(f, plan))
     return plan;
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
-  if (lockstep.phases.size() >= plan.phases.size() || !fits_in_registers(together, lockstep, avx512))
-    return plan;
+  const std::size_t enough = plan.phases.size() - std::max<std::size_t>(1, plan.phases.size() / kLeastSaved);
+  if (lockstep.phases.size() > enough || !fits_in_registers(together, lockstep, avx512)) return plan;
   f = std::move(together);
   return lockstep;
 }
