@@ -153,8 +153,8 @@ private:
     constexpr i64 kMaxOffset = 1 << 30; // room for what rows and wide elements add
     const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
     if (offset < -kMaxOffset || offset > kMaxOffset) return;
-    f_[i].imm = static_cast<u64>(offset);
     if (!sum.index.valid()) {
+      f_[i].imm = static_cast<u64>(offset);
       f_[i].mem.wave_row = std::all_of(sum.terms.begin(), sum.terms.end(),
                                        [&](const Sum::Term& t) { return goes_on(t.value); });
       return make_row(i, base(i, sum), sum.stride);
@@ -164,6 +164,7 @@ private:
     const bool strided = index.strided() && fits_stride(index.stride);
     if (sum.scale > (strided ? 8u : 3u)) return; // Offsets fit into 32 bits, gathers can shift.
     if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
+    f_[i].imm = static_cast<u64>(offset);
     const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
     set_address(i, {base(i, sum), index_operand});
     f_[i].mem.form = strided ? AddressForm::Wrapped : AddressForm::Indexed;
