@@ -31,28 +31,28 @@ bool runs_straight(const abi::LoadedImage& image, const abi::Kernel& kernel, isa
   return false;
 }
 
-bool SmallLaunches::knows(const translator::LaunchFacts& facts) const {
-  return std::any_of(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.facts == facts; });
+SmallLaunches::Kind* SmallLaunches::find(const translator::LaunchFacts& facts) {
+  const auto kind =
+      std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& known) { return known.facts == facts; });
+  return kind == kinds_.end() ? nullptr : &*kind;
 }
 
 void SmallLaunches::count(const translator::LaunchFacts& facts, const abi::DispatchShape& shape,
                           const Make& make) {
-  auto kind =
-      std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& known) { return known.facts == facts; });
-  if (kind == kinds_.end()) kind = kinds_.insert(kind, {facts, 0, {}});
+  Kind* kind = find(facts);
+  if (!kind) kind = &kinds_.emplace_back(Kind{facts, 0, {}});
   kind->waves += shape.workgroup_count() * shape.max_waves();
   if (kind->waves >= kMaxWaves && !kind->translation.valid())
     kind->translation = std::async(std::launch::async, make);
 }
 
 std::optional<Result<Prepared>> SmallLaunches::take(const translator::LaunchFacts& facts, bool wait) {
-  const auto kind =
-      std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& known) { return known.facts == facts; });
-  if (kind == kinds_.end() || !kind->translation.valid()) return std::nullopt;
+  Kind* const kind = find(facts);
+  if (!kind || !kind->translation.valid()) return std::nullopt;
   if (!wait && kind->translation.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return std::nullopt;
   Result<Prepared> made = kind->translation.get();
-  kinds_.erase(kind);
+  kinds_.erase(kinds_.begin() + (kind - kinds_.data()));
   return made;
 }
 

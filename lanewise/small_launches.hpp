@@ -33,7 +33,7 @@ public:
   using Make = std::function<Result<Prepared>()>;
 
   /// Launches with these facts have been counted, and the translation for them has not been taken.
-  [[nodiscard]] bool knows(const translator::LaunchFacts& facts) const;
+  [[nodiscard]] bool knows(const translator::LaunchFacts& facts) { return find(facts) != nullptr; }
   /// How many such facts there are.
   [[nodiscard]] std::size_t size() const { return kinds_.size(); }
   /// Takes note that a small launch is interpreted. Begins to `make` the translation if it is time.
@@ -49,6 +49,8 @@ private:
     std::future<Result<Prepared>> translation; ///< valid once begun
   };
   std::vector<Kind> kinds_;
+
+  Kind* find(const translator::LaunchFacts& facts);
 };
 
 } // namespace lanewise

@@ -119,15 +119,9 @@ private:
         f_[i].imm += bits;
         return scalars_.constant(i, Type::U32, 0);
       }
-      const InstId sum = f_.def_id(address);
-      if (!sum.valid() || (f_[sum].op != Op::Add && f_[sum].op != Op::Or)) break;
-      const unsigned constant = f_.is_const(f_.operands(sum)[0]) ? 0 : 1;
-      if (!f_.is_const(f_.operands(sum)[constant], &bits)) break;
-      const ValueId rest = f_.operands(sum)[1 - constant];
-      const ValueLimits& limits = shapes_.limits();
-      const bool adds = f_[sum].op == Op::Add ? limits.max(rest) + bits <= 0xffff'ffff
-                                              : f_[sum].op == Op::Or && (limits.ones(rest) & bits) == 0;
-      if (!adds || !shapes_[rest].strided() || shapes_[rest].stride != shapes_[address].stride) break;
+      const ValueId rest = without_index_constant(address, f_.operands(i).back(), bits);
+      if (rest == address || !shapes_[rest].strided() || shapes_[rest].stride != shapes_[address].stride)
+        break;
       f_[i].imm += bits;
       address = rest;
     }
@@ -144,6 +138,12 @@ private:
     if (!f_.is_const(x[which], &constant)) return v;
     const ValueId rest = behind_selects(x[1 - which], mask);
     return f_[sum].op == Op::Add || (shapes_.limits().ones(rest) & constant) == 0 ? rest : v;
+  }
+
+  /// Likewise of 32 bits, if the sum does not wrap: it may be extended, or the LDS end behind it.
+  ValueId without_index_constant(ValueId v, ValueId mask, u64& constant) {
+    const ValueId rest = without_constant(v, mask, constant);
+    return rest != v && shapes_.limits().max(rest) + constant <= 0xffff'ffff ? rest : v;
   }
 
   void global(InstId i) {
@@ -230,8 +230,8 @@ private:
       if (sum.index.valid()) return false;
       sum.index = behind_selects(x[0], mask);
       for (u64 constant = 0; f_[i].op == Op::ZExt;) {
-        const ValueId rest = without_constant(sum.index, mask, constant);
-        if (rest == sum.index || shapes_.limits().max(rest) + constant > 0xffff'ffff) break;
+        const ValueId rest = without_index_constant(sum.index, mask, constant);
+        if (rest == sum.index) break;
         sum.constant += constant << shift;
         sum.index = rest;
       }

@@ -74,20 +74,22 @@ private:
   /// The first lane of m, if m has lanes, sees what `select m` takes. Of use where that is a scalar; else the
   /// select may stay, which asks for nothing outside m.
   void look_behind_selects(BlockId b) {
-    std::vector<InstId> insts;
-    for (const InstId i : f_[b].insts) {
-      if (f_[i].op == Op::ReadFirst && known(f_.operands(i)[1], b) == true) {
-        const ValueId seen = same_in_all(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, i, insts);
-        if (seen.valid()) f_.operands(i)[0] = seen;
-      }
-      insts.push_back(i);
+    for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
+      const InstId i = f_[b].insts[n];
+      if (f_[i].op != Op::ReadFirst || known(f_.operands(i)[1], b) != true) continue;
+      std::vector<InstId> made;
+      const ValueId seen = same_in_all(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, made);
+      if (!seen.valid()) continue;
+      f_.operands(i)[0] = seen;
+      for (const InstId m : made) f_[m].block = b;
+      f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n), made.begin(), made.end());
+      n += made.size();
     }
-    f_[b].insts = std::move(insts);
   }
 
   /// A value that is computed from scalars and is what `v` is in the lanes of `mask`, or nothing; what has to
-  /// be computed for it, for `user`, goes to `out`.
-  ValueId same_in_all(ValueId v, ValueId mask, unsigned depth, InstId user, std::vector<InstId>& out) {
+  /// be computed for it goes to `made`, and is in no block yet.
+  ValueId same_in_all(ValueId v, ValueId mask, unsigned depth, std::vector<InstId>& made) {
     const InstId def = f_.def_id(v);
     if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
     if (!def.valid() || depth == 0 || !is_vector(f_.type(v))) return {};
@@ -95,21 +97,17 @@ private:
     if (inst.op == Op::Splat) return v;
     const auto x = f_.operands(def);
     std::vector<ValueId> operands(x.begin(), x.end());
-    if (inst.op == Op::Select && operands[0] == mask)
-      return same_in_all(operands[1], mask, depth - 1, user, out);
+    if (inst.op == Op::Select && operands[0] == mask) return same_in_all(operands[1], mask, depth - 1, made);
     const OpInfo& op = info(inst.op);
     if (!op.is(kPure) || inst.num_results != 1 || operands.empty()) return {};
     for (unsigned n = 0; n < operands.size(); ++n) {
       if (op.reads_whole(n)) return {};
-      operands[n] = same_in_all(operands[n], mask, depth - 1, user, out);
+      operands[n] = same_in_all(operands[n], mask, depth - 1, made);
       if (!operands[n].valid()) return {};
     }
     const Type t = f_.type(v);
-    const InstId again = f_.make(inst, operands, {&t, 1});
-    f_[again].block = f_[user].block;
-    f_[again].pc = inst.pc;
-    out.push_back(again);
-    return f_.result(again);
+    made.push_back(f_.make(inst, operands, {&t, 1}));
+    return f_.result(made.back());
   }
 
   /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on
