@@ -13,13 +13,19 @@ using abi::SgprRole;
 using abi::ValueKind;
 using translator::LaunchFacts;
 
+/// What a grid counts as along an axis. What matters is where ids times sizes overflow: at 2^28 work-items,
+/// offsets of 8-byte elements do as signed numbers, at 2^31 the ids.
+constexpr std::array<u64, 2> kGridLimits = {u64{1} << 28, u64{1} << 31};
+
+/// The largest workgroup id in a grid of `items` work-items along an axis, in workgroups of `size`.
+u32 last_group_id(u64 items, u32 size) { return static_cast<u32>(items / size - 1); }
+
 /// The largest workgroup id of the launches that share a translation with one of `count` workgroups of `size`
-/// work-items along an axis. What matters is where ids times sizes overflow: at 2^28, offsets of 8-byte
-/// elements do as signed numbers, at 2^31 the ids.
+/// work-items along an axis.
 u32 max_group_id(u64 count, u32 size) {
   if (count == 1) return 0;
-  for (const unsigned limit : {28, 31})
-    if (count * size <= u64{1} << limit) return static_cast<u32>((u64{1} << limit) / size - 1);
+  for (const u64 limit : kGridLimits)
+    if (count * size <= limit) return last_group_id(limit, size);
   return ~0u;
 }
 
@@ -200,6 +206,16 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_packet(shape, layout, facts);
   add_queue(kernel, layout, facts);
+  return facts;
+}
+
+translator::LaunchFacts for_any_grid(translator::LaunchFacts facts) {
+  facts.min_items = 0;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (const i32 sgpr = facts.group_id_sgpr[axis]; sgpr >= 0) {
+      u32& max = facts.sgpr_max[static_cast<u32>(sgpr)];
+      max = std::max(max, last_group_id(kGridLimits.front(), facts.workgroup[axis]));
+    }
   return facts;
 }
 

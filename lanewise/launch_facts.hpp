@@ -18,6 +18,10 @@ abi::HiddenValues steady_hidden_values();
 translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target,
                                      const abi::DispatchShape& shape, const abi::HiddenValues& hidden);
 
+/// Weaker than the facts of one launch: true also of launches with smaller and larger grids of as many
+/// dimensions.
+translator::LaunchFacts for_any_grid(translator::LaunchFacts facts);
+
 /// The part of the dispatch packet that the shape determines.
 abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape);
 

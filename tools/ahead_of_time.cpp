@@ -20,12 +20,7 @@ public:
 
   /// Adds the versions of one kernel. What has to be interpreted is noted only.
   Result<void> add(const abi::Kernel& kernel) {
-    std::vector<std::pair<std::string, translator::LaunchFacts>> versions = {
-        {"", general_facts(kernel, what_.object.target.isa)}};
-    if (what_.shape)
-      versions.emplace_back(
-          fmt::format(".block{}", fmt::join(what_.shape->workgroup, "x")),
-          launch_facts(kernel, what_.object.target.isa, *what_.shape, steady_hidden_values()));
+    const std::vector<Version> versions = versions_for(kernel, what_.object.target.isa, what_.launches);
     for (const translator::Simd simd : what_.simds)
       for (const auto& [suffix, facts] : versions) {
         const bool best = simd == what_.simds.front();
@@ -68,6 +63,25 @@ private:
 };
 
 } // namespace
+
+std::vector<Version> versions_for(const abi::Kernel& kernel, isa::Target target, WantedLaunches launches) {
+  std::vector<Version> versions;
+  const std::array<u32, 3> required = kernel.resources.reqd_workgroup_size;
+  const bool fits = required[0] == 0 || required == launches.block;
+  const std::array<u32, 3>& block = fits ? launches.block : required;
+  if (block[0] != 0) {
+    const bool any_grid = launches.grid[0] == 0 || !fits;
+    const abi::DispatchShape shape{.grid = any_grid ? block : launches.grid, .workgroup = block};
+    const auto facts = launch_facts(kernel, target, shape, steady_hidden_values());
+    const std::string suffix = fmt::format(".block{}", fmt::join(block, "x"));
+    const auto weaker = for_any_grid(facts);
+    if (!any_grid && facts != weaker)
+      versions.push_back({fmt::format("{}.grid{}", suffix, fmt::join(shape.grid, "x")), facts});
+    versions.push_back({suffix, weaker});
+  }
+  versions.push_back({"", general_facts(kernel, target)});
+  return versions;
+}
 
 Result<std::string> write_ahead_of_time(const AheadOfTime& what, const std::string& path) {
   if (!what.image.at_preferred_address())

@@ -1,20 +1,37 @@
 // Kernels translated ahead of time into a shared object: `lanewise translate -o`.
 #pragma once
 
-#include "abi/initial_state.hpp"
 #include "abi/loaded_image.hpp"
 #include "translator/translator.hpp"
 
-#include <optional>
+#include <array>
+#include <string>
+#include <vector>
 
 namespace lanewise::tools {
+
+/// Launches that translations are wanted for; zeros where nothing is said.
+struct WantedLaunches {
+  std::array<u32, 3> block = {};
+  std::array<u32, 3> grid = {}; ///< only with a block
+};
+
+/// What one version of a kernel takes for granted.
+struct Version {
+  std::string suffix; ///< of the kernel's name
+  translator::LaunchFacts facts;
+};
+
+/// The versions of a kernel that serve such launches, best first: for about this grid, for other grids of
+/// such workgroups (the kernel's own if it asks for a size), for any launch.
+std::vector<Version> versions_for(const abi::Kernel& kernel, isa::Target target, WantedLaunches launches);
 
 struct AheadOfTime {
   const abi::CodeObject& object;
   const abi::LoadedImage& image;
   std::vector<const abi::Kernel*> kernels;
-  std::vector<translator::Simd> simds;     ///< best first
-  std::optional<abi::DispatchShape> shape; ///< to translate for, besides the version for any launch
+  std::vector<translator::Simd> simds; ///< best first
+  WantedLaunches launches;
 };
 
 /// Translates and writes the file. Returns what there is to tell: numbers, and which kernels have to be

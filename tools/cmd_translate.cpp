@@ -6,11 +6,10 @@
 
 #include "lanewise/kernel_source.hpp"
 #include "lanewise/lanewise.hpp"
-#include "lanewise/launch_facts.hpp"
 #include "translator/translation.hpp"
 
 #include <fmt/format.h>
-#include <optional>
+#include <tuple>
 
 namespace lanewise::tools {
 namespace {
@@ -20,9 +19,10 @@ constexpr const char* kName = "translate";
 constexpr const char* kFooter = R"(
 With -o, all kernels of the file (or the one named) go into a shared object that `lanewise run` and the library take in place
 of the code object, and then need not translate anything. It is an ordinary ELF file for x86-64 with a function for each
-translation, and has the code object inside. Each kernel's version for any launch is in it; with --block and --grid also
-one for such launches, which is usually faster. Another version of Lanewise does not use the translations, but makes new
-ones from the code object inside.
+translation, and has the code object inside. Each kernel's version for any launch is in it; with --block also one for
+launches with this workgroup, and with --grid one for about this grid, which are usually much faster. A kernel that asks
+for a workgroup size has a version for it in any case. Another version of Lanewise does not use the translations, but
+makes new ones from the code object inside.
 
 Otherwise the stages of one kernel are shown. Stages, comma-separated (all of gcn,ir,x86 by default):
   gcn      the kernel's machine code
@@ -75,17 +75,18 @@ std::string summary(const translator::Stats& stats) {
                      stats.code_bytes, stats.lift_ms, stats.passes_ms, stats.emit_ms);
 }
 
-/// The launches to translate for, if --block says.
-Result<std::optional<abi::DispatchShape>> parse_shape(const Options& options) {
-  if (options.block.empty()) {
-    if (!options.grid.empty()) return Error{ErrorCode::Usage, "--grid goes with --block"};
-    return std::optional<abi::DispatchShape>();
+Result<WantedLaunches> parse_launches(const Options& options) {
+  WantedLaunches launches;
+  if (options.block.empty() && !options.grid.empty())
+    return Error{ErrorCode::Usage, "--grid goes with --block"};
+  for (const auto& [option, text, sizes] : {std::tuple("--block", &options.block, &launches.block),
+                                            std::tuple("--grid", &options.grid, &launches.grid)}) {
+    if (text->empty()) continue;
+    auto parsed = parse_dimensions(option, *text);
+    if (!parsed) return std::move(parsed).error();
+    *sizes = *parsed;
   }
-  auto block = parse_dimensions("--block", options.block);
-  if (!block) return std::move(block).error();
-  auto grid = parse_dimensions("--grid", options.grid.empty() ? options.block : options.grid);
-  if (!grid) return std::move(grid).error();
-  return std::optional(abi::DispatchShape{.grid = *grid, .workgroup = *block});
+  return launches;
 }
 
 /// The vector instructions to translate for, best first.
@@ -103,13 +104,13 @@ Result<std::vector<translator::Simd>> parse_simds(const Options& options) {
 struct Input {
   abi::CodeObject object;
   abi::LoadedImage image;
-  std::optional<abi::DispatchShape> shape;
+  WantedLaunches launches;
   translator::Options settings;
   std::vector<translator::Simd> simds; ///< all that are wanted; settings have the first
 
   [[nodiscard]] auto translate(const abi::Kernel& kernel, translator::Stats& stats) const {
     translator::Options options = settings;
-    if (shape) options.launch = launch_facts(kernel, object.target.isa, *shape, steady_hidden_values());
+    options.launch = versions_for(kernel, object.target.isa, launches).front().facts;
     return translator::translate(kernel_source(object, image, kernel), options, &stats);
   }
 };
@@ -121,11 +122,11 @@ Result<Input> load(const Options& options) {
   if (!object) return std::move(object).error();
   auto image = abi::LoadedImage::create(*object);
   if (!image) return std::move(image).error().in(options.file);
-  auto shape = parse_shape(options);
-  if (!shape) return std::move(shape).error();
+  auto launches = parse_launches(options);
+  if (!launches) return std::move(launches).error();
   translator::Options settings;
   settings.simd = simds->front();
-  return Input{*std::move(object), *std::move(image), *shape, std::move(settings), *std::move(simds)};
+  return Input{*std::move(object), *std::move(image), *launches, std::move(settings), *std::move(simds)};
 }
 
 /// All kernels, or the one named.
@@ -182,7 +183,7 @@ Result<void> write_translations(const Options& options) {
   auto kernels = chosen_kernels(options, input->object);
   if (!kernels) return std::move(kernels).error();
   auto summary = write_ahead_of_time(
-      {input->object, input->image, *std::move(kernels), input->simds, input->shape}, options.output);
+      {input->object, input->image, *std::move(kernels), input->simds, input->launches}, options.output);
   if (!summary) return std::move(summary).error();
   fmt::print("{}", *summary);
   return {};
@@ -211,7 +212,8 @@ const Subcommand registration = {
       sub->add_option("--simd", options->simd, "auto (the default), avx512 or avx2; with -o also both")
           ->type_name("SIMD");
       sub->add_option("--grid", options->grid, "for launches of about so many work-items per dimension");
-      sub->add_option("--block", options->block, "for launches with this workgroup; any launch without it");
+      sub->add_option("--block", options->block,
+                      "for launches with this workgroup; without it, the kernel's own, if any");
       sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named")
           ->excludes(output);
       sub->add_flag("--json", options->json, "the numbers as JSON");

@@ -131,9 +131,9 @@ TEST(Command, TranslationStatisticsAreOfTheLaunchAskedFor) {
 TEST(Command, TranslatesAheadOfTime) {
   const std::string path = scratch("kernels.so");
   const Output made =
-      lanewise("translate " + kernel_file("saxpy") + " -o " + path + " --block 256 --grid 1024");
+      lanewise("translate " + kernel_file("saxpy") + " -o " + path + " --block 256 --grid 4194304");
   ASSERT_EQ(made.status, 0) << made.err;
-  EXPECT_NE(made.out.find("2 translations"), std::string::npos) << made.out;
+  EXPECT_NE(made.out.find("3 translations"), std::string::npos) << made.out;
   const auto run = [](const std::string& file, const std::string& options) {
     return nlohmann::json::parse(lanewise("run " + file + kSaxpyLaunch + "--json " + options).out);
   };
@@ -156,6 +156,14 @@ TEST(Command, TranslatesAheadOfTime) {
   expect_refusal("translate " + kernel_file("saxpy") + " -o /nowhere/x.so", 2, "/nowhere/x.so");
   expect_refusal("translate " + kernel_file("saxpy") + " -o " + path + " --stats", 2, "--stats");
   expect_refusal("translate " + kernel_file("saxpy") + " --simd both", 2, "--simd both");
+  std::remove(path.c_str());
+}
+
+TEST(Command, TranslatesForTheWorkgroupThatAKernelAsksFor) {
+  const std::string path = scratch("tiled.so");
+  const Output made = lanewise("translate " + kernel_file("sgemm_tiled") + " -o " + path);
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(made.out.find("2 translations"), std::string::npos) << made.out;
   std::remove(path.c_str());
 }
 

@@ -147,5 +147,19 @@ TEST(LaunchFacts, WhatTheCompilerWasToldHoldsForAllLaunches) {
   EXPECT_FALSE(general_facts(kernel, kTarget).one_wave());
 }
 
+TEST(LaunchFacts, AreWeakerForAnyGrid) {
+  const abi::Kernel kernel = kernel_with({ValueKind::HiddenBlockCountX});
+  const auto facts = [&](const Size& grid) {
+    return launch_facts(kernel, kTarget, shape_of(grid, {64, 4, 1}), steady_hidden_values());
+  };
+  const auto weaker = for_any_grid(facts({64, 4, 1}));
+  EXPECT_NE(weaker, facts({64, 4, 1})) << "one workgroup has the id 0";
+  for (const Size& grid : {Size{4096, 4, 1}, Size{4096, 4096, 1}})
+    EXPECT_EQ(for_any_grid(facts(grid)), weaker);
+  EXPECT_NE(for_any_grid(facts({65, 4, 1})), weaker) << "ragged";
+  EXPECT_NE(for_any_grid(facts({64, 4, 2})), weaker) << "three dimensions";
+  EXPECT_NE(for_any_grid(facts({1 << 30, 4, 1})), weaker) << "larger ids";
+}
+
 } // namespace
 } // namespace lanewise
