@@ -36,10 +36,11 @@ public:
 private:
   /// Address, mask and stride.
   using Rows = std::tuple<u32, u32, i16>;
-  struct Dwords {
-    std::size_t position;          ///< of the first load in the block
-    std::map<u64, ValueId> values; ///< by offset
+  struct Dword {
+    std::size_t position; ///< of its load in the block
+    ValueId value;
   };
+  using Dwords = std::map<u64, Dword>; ///< by offset
   Function& f_;
   std::vector<ValueId> map_;
   std::map<Rows, Dwords> open_;
@@ -54,23 +55,21 @@ private:
 
   void collect(InstId i, std::size_t position) {
     const auto x = f_.operands(i);
-    Dwords& dwords =
-        open_.try_emplace({x[0].index, x[1].index, f_[i].mem.stride}, Dwords{position, {}}).first->second;
+    Dwords& dwords = open_[{x[0].index, x[1].index, f_[i].mem.stride}];
     for (unsigned r = 0; r < f_[i].num_results; ++r)
-      dwords.values.try_emplace(f_[i].imm + 4 * r, f_.result(i, r));
+      dwords.try_emplace(f_[i].imm + 4 * r, Dword{position, f_.result(i, r)});
   }
 
   void merge(BlockId b) {
     std::vector<std::pair<std::size_t, InstId>> loads;
     for (auto& [rows, dwords] : open_) {
       const auto [address, mask, stride] = rows;
-      while (!dwords.values.empty()) {
-        const u64 start = dwords.values.begin()->first;
+      while (!dwords.empty()) {
+        const u64 start = dwords.begin()->first;
         if (!whole_element(dwords, start, stride))
-          dwords.values.erase(start);
+          dwords.erase(start);
         else
-          loads.emplace_back(dwords.position,
-                             load(b, {ValueId{address}, ValueId{mask}}, stride, start, dwords));
+          loads.push_back(load(b, {ValueId{address}, ValueId{mask}}, stride, start, dwords));
       }
     }
     open_.clear();
@@ -81,23 +80,27 @@ private:
 
   static bool whole_element(const Dwords& dwords, u64 start, i16 stride) {
     for (i16 at = 0; at < stride; at = static_cast<i16>(at + 4))
-      if (!dwords.values.contains(start + static_cast<u64>(at))) return false;
+      if (!dwords.contains(start + static_cast<u64>(at))) return false;
     return true;
   }
 
-  InstId load(BlockId b, std::initializer_list<ValueId> operands, i16 stride, u64 start, Dwords& dwords) {
-    Inst proto = f_[f_.def_id(dwords.values[start])];
+  /// And where it goes: to the first of the loads that it replaces.
+  std::pair<std::size_t, InstId> load(BlockId b, std::initializer_list<ValueId> operands, i16 stride,
+                                      u64 start, Dwords& dwords) {
+    std::size_t position = dwords[start].position;
+    Inst proto = f_[f_.def_id(dwords[start].value)];
     proto.mem.bytes = static_cast<u8>(stride);
     proto.imm = start;
     const std::vector<Type> types(static_cast<std::size_t>(stride / 4), Type::V32);
     const InstId i = f_.make(proto, {operands.begin(), operands.size()}, types);
     f_[i].block = b;
     for (u32 r = 0; r < types.size(); ++r) {
-      const auto at = dwords.values.find(start + u64{4} * r);
-      map_[at->second.index] = f_.result(i, r);
-      dwords.values.erase(at);
+      const auto at = dwords.find(start + u64{4} * r);
+      position = std::min(position, at->second.position);
+      map_[at->second.value.index] = f_.result(i, r);
+      dwords.erase(at);
     }
-    return i;
+    return {position, i};
   }
 };
 

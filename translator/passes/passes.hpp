@@ -87,8 +87,9 @@ void unmask_accesses(ir::Function& f);
 /// Moves what does not change in a loop in front of it, where that takes no more registers.
 void hoist(ir::Function& f);
 
-/// Moves address arithmetic on scalars down to its first use, where that takes no more registers.
-void sink_scalars(ir::Function& f);
+/// Moves address arithmetic on scalars, and loads from the LDS and private memory, down to their first use,
+/// where that takes no more registers.
+void sink(ir::Function& f);
 
 /// Moves work in front of a barrier if fewer vectors then live across it.
 void finish_before_barriers(ir::Function& f);

@@ -306,11 +306,13 @@ constexpr unsigned kMaxGangs = 4;
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
 
-/// All gangs of waves with `lanes` lanes, side by side: a power of two.
-unsigned all_gangs(unsigned lanes, bool avx512) {
+unsigned gangs_of(unsigned lanes, bool avx512) {
   const unsigned gang = translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2);
-  return std::bit_ceil((lanes + gang - 1) / gang);
+  return (lanes + gang - 1) / gang;
 }
+
+/// All gangs of waves with `lanes` lanes, side by side: a power of two.
+unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(lanes, avx512)); }
 
 /// What there is to gain in each phase: its innermost loops, or all of it.
 class Chooser {
@@ -457,7 +459,9 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool avx512 = simd == translator::Simd::Avx512;
   const unsigned lanes = translator::gang_lanes(simd);
   const u32 fewest = f.launch.one_wave() ? f.launch.items() : kWaveSize; // lanes that may have to run
-  if (all_gangs(fewest, avx512) > kMaxGangs || f.num_values() > kMaxLockstepValues)
+  const unsigned gangs = gangs_of(fewest, avx512);
+  // Of other numbers than powers of two, gangs without work-items would run along.
+  if (gangs > kMaxGangs || !std::has_single_bit(gangs) || f.num_values() > kMaxLockstepValues)
     return phases::form_phases(f, lanes);
   ir::Function together = f;
   phases::Plan plan = phases::form_phases(f, lanes);

@@ -1,6 +1,7 @@
-// Scalar address arithmetic right before its first use: the kernel's compiler computes the addresses of many
-// accesses before the first of them, where it has registers to spare. With gangs side by side each would take
-// as many of the 15 that x86 has.
+// Scalar address arithmetic, and loads that hit the first-level cache, right before their first use. The
+// kernel's compiler computes the addresses of many accesses before the first of them, and loads early to hide
+// the latency of the LDS, where it has registers to spare; x86 finds later loads by itself. With gangs side
+// by side each value would take as many of its registers.
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -25,6 +26,7 @@ private:
   struct Uses {
     u32 first = 0, count = 0;
   };
+  static constexpr u32 kNone = ~0u;
   Function& f_;
   std::vector<u32> place_; ///< per instruction: the one of its block before which it goes, or its own
   std::vector<Uses> uses_;
@@ -42,21 +44,41 @@ private:
                          [&](ValueId v) { return use_counts_[v.index] == 1 && !f_.is_const(v); }) <= 1;
   }
 
+  /// From the LDS or private memory: it cannot fault, and nobody but this wave's waves writes there.
+  bool can_move_load(InstId i) const {
+    const Inst& inst = f_[i];
+    return inst.op == Op::Load && (inst.mem.space == Space::Lds || inst.mem.space == Space::Scratch);
+  }
+
+  /// Of a result of the instruction that is used in its block; kNone if there is none.
+  u32 first_use(InstId i) const {
+    u32 first = kNone;
+    for (unsigned r = 0; r < f_[i].num_results; ++r)
+      if (const Uses& uses = uses_[f_.result(i, r).index]; uses.count != 0)
+        first = std::min(first, uses.first);
+    return first;
+  }
+
   void sink(BlockId b) {
     std::vector<InstId>& insts = f_[b].insts;
     bool moved = false;
+    u32 store = static_cast<u32>(insts.size()) - 1; // the next one, or the block's end
     for (auto n = static_cast<u32>(insts.size()); n-- > 0;) {
       const InstId i = insts[n];
-      place_[i.index] = n;
+      u32& place = place_[i.index];
+      place = n;
       if (can_move(i)) {
         const Uses& uses = uses_[f_.result(i).index];
-        if (uses.count != 0 && uses.count == use_counts_[f_.result(i).index]) place_[i.index] = uses.first;
-        moved |= place_[i.index] != n;
+        if (uses.count != 0 && uses.count == use_counts_[f_.result(i).index]) place = uses.first;
+      } else if (const u32 first = can_move_load(i) ? first_use(i) : kNone; first != kNone) {
+        place = std::min(first, store);
       }
+      moved |= place != n;
+      if (info(f_[i].op).is(kStores) || f_[i].op == Op::Barrier) store = n;
       for (const ValueId v : f_.operands(i)) {
         if (f_.def_block(v) != b) continue;
         Uses& uses = uses_[v.index];
-        uses.first = uses.count++ == 0 ? place_[i.index] : std::min(uses.first, place_[i.index]);
+        uses.first = uses.count++ == 0 ? place : std::min(uses.first, place);
       }
     }
     if (moved)
@@ -67,6 +89,6 @@ private:
 
 } // namespace
 
-void sink_scalars(Function& f) { Sinker(f).run(); }
+void sink(Function& f) { Sinker(f).run(); }
 
 } // namespace lanewise::passes
