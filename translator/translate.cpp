@@ -137,6 +137,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
+      .run("widen_accesses", passes::widen_accesses)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("unmask_accesses", passes::unmask_accesses)
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)

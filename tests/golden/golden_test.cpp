@@ -69,6 +69,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},
       {"merge_rows", passes::merge_rows},
+      {"widen_accesses", passes::widen_accesses},
       {"thread_exits", passes::thread_exits},
       {"unscale_roots", passes::unscale_roots},
       {"unmask_accesses", passes::unmask_accesses},

@@ -229,61 +229,106 @@ TEST(AddressForms, StoresOfNarrowElementsInRows) {
   });
 }
 
-/// Elements of several dwords, apart or reaching into each other, up to the end of the memory.
-TEST(AddressForms, ElementsOfDwordsInRows) {
-  const LastPage memory;
+/// Elements of several dwords, also as 64-bit values.
+template <class Body>
+void for_rows_of_dwords(std::initializer_list<u32> strides, Body body) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
       for (const u32 dwords : {2u, 3u, 4u})
-        for (const u32 stride : {4u, 8u, 12u, 16u, 20u}) {
-          SCOPED_TRACE(fmt::format("{} dwords, stride {}, lanes {:#x}, AVX-512 {}", dwords, stride, exec,
-                                   simd == translator::Simd::Avx512));
-          const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
-          for (u32 d = 0; d < dwords; ++d) {
-            std::string results = "v23:v32";
-            for (u32 n = 1; n < dwords; ++n) results += fmt::format(", v{}:v32", 23 + n);
-            alignas(64) u32 row[64] = {};
-            run_program(row_of(stride) + fmt::format("  {} = load v22, v7 #0x8 {{global {} row {}}}\n"
-                                                     "  store v18, v{}, v7 {{global 4 row 4}}\n",
-                                                     results, 4 * dwords, stride, 23 + d),
-                        simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
-            for (u32 l = 0; l < 64; ++l) {
-              const u32 value = load_le<u32>(memory.data() + start + std::size_t{l} * stride + 4 * d);
-              EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 0u) << "dword " << d << ", lane " << l;
-            }
+        for (const bool wide : {false, true})
+          for (const u32 stride : strides) {
+            if (wide && dwords == 3) continue;
+            SCOPED_TRACE(fmt::format("{} dwords, wide {}, stride {}, lanes {:#x}, AVX-512 {}", dwords, wide,
+                                     stride, exec, simd == translator::Simd::Avx512));
+            body(simd, exec, dwords, wide, stride);
+          }
+}
+
+/// Apart or reaching into each other, up to the end of the memory.
+TEST(AddressForms, ElementsOfDwordsInRows) {
+  const LastPage memory;
+  for_rows_of_dwords(
+      {4, 8, 12, 16, 20}, [&](translator::Simd simd, u64 exec, u32 dwords, bool wide, u32 stride) {
+        const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
+        for (u32 d = 0; d < dwords; ++d) {
+          std::string results = wide ? "v23:v64" : "v23:v32";
+          for (u32 n = 1; n < (wide ? dwords / 2 : dwords); ++n)
+            results += fmt::format(", v{}:{}", 23 + n, wide ? "v64" : "v32");
+          const std::string half =
+              wide ? fmt::format("  v27:v32 = {} v{}\n", d % 2 == 0 ? "lo" : "hi", 23 + d / 2) : "";
+          alignas(64) u32 row[64] = {};
+          run_program(row_of(stride) + fmt::format("  {} = load v22, v7 #0x8 {{global {} row {}}}\n"
+                                                   "{}  store v18, v{}, v7 {{global 4 row 4}}\n",
+                                                   results, 4 * dwords, stride, half, wide ? 27 : 23 + d),
+                      simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
+          for (u32 l = 0; l < 64; ++l) {
+            const u32 value = load_le<u32>(memory.data() + start + std::size_t{l} * stride + 4 * d);
+            EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 0u) << "dword " << d << ", lane " << l;
           }
         }
+      });
 }
 
 TEST(AddressForms, StoresOfElementsOfDwordsInRows) {
-  for (const translator::Simd simd : widths())
-    for (const u64 exec : {~u64{0}, kSomeLanes})
-      for (const u32 dwords : {2u, 3u, 4u})
-        for (const u32 stride : {8u, 12u, 16u, 20u}) {
-          if (stride < 4 * dwords) continue;
-          SCOPED_TRACE(fmt::format("{} dwords, stride {}, lanes {:#x}, AVX-512 {}", dwords, stride, exec,
-                                   simd == translator::Simd::Avx512));
-          const LastPage memory;
-          const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
-          std::string body = row_of(stride) + "  v23:v32 = load v18, v7 {global 4 row 4}\n", data = "v23";
-          for (u32 d = 1; d < dwords; ++d) {
-            body += fmt::format("  v{}:v32 = add v{}, v8\n", 23 + d, 22 + d);
-            data += fmt::format(", v{}", 23 + d);
-          }
-          alignas(64) u32 row[64] = {};
-          for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 3;
-          run_program(
-              body + fmt::format("  store v22, {}, v7 #0x8 {{global {} row {}}}\n", data, 4 * dwords, stride),
-              simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
-          for (u32 l = 0; l < 64; ++l)
-            for (u32 d = 0; d < dwords; ++d) {
-              const u32 at = start + l * stride + 4 * d;
-              u32 before = 0;
-              for (u32 n = 0; n < 4; ++n) before |= u32{LastPage::number(at + n)} << (8 * n);
-              EXPECT_EQ(load_le<u32>(memory.data() + at), (exec >> l & 1) != 0 ? row[l] + d * l : before)
-                  << "dword " << d << ", lane " << l;
-            }
-        }
+  for_rows_of_dwords({8, 12, 16, 20}, [&](translator::Simd simd, u64 exec, u32 dwords, bool wide,
+                                          u32 stride) {
+    if (stride < 4 * dwords) return;
+    const LastPage memory;
+    const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
+    std::string body = row_of(stride) + "  v23:v32 = load v18, v7 {global 4 row 4}\n", data = "v23";
+    for (u32 d = 1; d < dwords; ++d) {
+      body += fmt::format("  v{}:v32 = add v{}, v8\n", 23 + d, 22 + d);
+      data += fmt::format(", v{}", 23 + d);
+    }
+    if (wide) {
+      data = dwords == 2 ? "v27" : "v27, v28";
+      body += "  v27:v64 = join v23, v24\n";
+      if (dwords == 4) body += "  v28:v64 = join v25, v26\n";
+    }
+    alignas(64) u32 row[64] = {};
+    for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 3;
+    run_program(body +
+                    fmt::format("  store v22, {}, v7 #0x8 {{global {} row {}}}\n", data, 4 * dwords, stride),
+                simd, exec, reinterpret_cast<u64>(memory.data()) - 8, start, row);
+    for (u32 l = 0; l < 64; ++l)
+      for (u32 d = 0; d < dwords; ++d) {
+        const u32 at = start + l * stride + 4 * d;
+        u32 before = 0;
+        for (u32 n = 0; n < 4; ++n) before |= u32{LastPage::number(at + n)} << (8 * n);
+        EXPECT_EQ(load_le<u32>(memory.data() + at), (exec >> l & 1) != 0 ? row[l] + d * l : before)
+            << "dword " << d << ", lane " << l;
+      }
+  });
+}
+
+std::string listing(const std::string& body) {
+  auto f = ir::parse(program(body));
+  EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << body;
+  auto code =
+      compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  EXPECT_TRUE(code.ok()) << code.error().message;
+  return code.ok() ? code->listing : "";
+}
+
+/// 64-bit values lie in memory as they do in registers.
+TEST(AddressForms, WideRowsTakeNoShuffles) {
+  for (const char* mask : {"const #0xffffffffffffffff", "and v7, v7"}) {
+    const std::string code =
+        listing(row_of(8) + fmt::format("  v23:mask = {}\n  v24:v64 = load v22, v23 {{global 8 row 8}}\n"
+                                        "  v25:v64 = add v24, v24\n"
+                                        "  store v22, v25, v23 {{global 8 row 8}}\n",
+                                        mask));
+    EXPECT_EQ(code.find("vperm"), std::string::npos) << code;
+  }
+}
+
+/// Two dwords from anywhere by one gather, and to anywhere by one scatter.
+TEST(AddressForms, PairsOfDwordsAreGatheredAsQwords) {
+  const std::string code = listing("  v23:v32, v24:v32 = load v2, v8, v7 {global 8 indexed 3}\n"
+                                   "  v25:v32 = add v23, v24\n"
+                                   "  store v2, v8, v25, v24, v7 {global 8 indexed 3}\n");
+  for (const char* id : {"vpgatherdq", "vpscatterdq"}) EXPECT_NE(code.find(id), std::string::npos) << code;
+  EXPECT_EQ(code.find("vpgatherdd"), std::string::npos) << code;
 }
 
 /// What starts at a scalar of the wave is the same row in every gang, whichever gangs run side by side.

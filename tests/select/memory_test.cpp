@@ -27,29 +27,35 @@ struct AccessRun {
   unsigned data = 0, results = 0;
   bool uniform_address = false, constant_address = false;
   bool uniform_data = false; ///< what lane 0 has, in all lanes
+  bool wide = false;         ///< dwords are loaded and stored as the halves of 64-bit values
   std::array<Row, 6> in{};   ///< address, data.., mask
   std::array<Row, 4> out{};
   RunInput input;
 
   void run(translator::Simd simd) {
     LaneProgram p;
-    const bool wide = attr.space == Space::Global || attr.space == Space::Flat;
+    const bool wide_address = attr.space == Space::Global || attr.space == Space::Flat;
     std::vector<ValueId> operands;
     if (constant_address)
       operands.push_back(p.b.u32c(static_cast<u32>(in[0][0])));
     else if (uniform_address && attr.form == ir::AddressForm::Row)
-      operands.push_back(p.uniform_operand(0, wide ? Type::U64 : Type::U32));
+      operands.push_back(p.uniform_operand(0, wide_address ? Type::U64 : Type::U32));
     else if (uniform_address)
-      operands.push_back(p.b.splat(p.uniform_operand(0, wide ? Type::U64 : Type::U32)));
+      operands.push_back(p.b.splat(p.uniform_operand(0, wide_address ? Type::U64 : Type::U32)));
     else
-      operands.push_back(p.operand(0, wide ? Type::V64 : Type::V32));
-    for (unsigned n = 0; n < data; ++n)
-      operands.push_back(uniform_data ? p.b.splat(p.uniform_operand(1 + n, Type::U32))
-                                      : p.operand(1 + n, Type::V32));
+      operands.push_back(p.operand(0, wide_address ? Type::V64 : Type::V32));
+    const auto datum = [&](unsigned n) {
+      return uniform_data ? p.b.splat(p.uniform_operand(1 + n, Type::U32)) : p.operand(1 + n, Type::V32);
+    };
+    for (unsigned n = 0; n < data; n += wide ? 2 : 1)
+      operands.push_back(wide ? p.b.join(datum(n), datum(n + 1)) : datum(n));
     operands.push_back(p.operand(5, Type::Mask));
-    const std::vector<Type> types(results, Type::V32);
+    const std::vector<Type> types(wide ? results / 2 : results, wide ? Type::V64 : Type::V32);
     const ir::InstId i = p.f.append(p.b.block(), {.op = op, .mem = attr, .imm = offset}, operands, types);
-    for (unsigned n = 0; n < results; ++n) p.store(p.f.result(i, n), 6 + n);
+    for (unsigned n = 0; n < results; ++n) {
+      const ValueId result = p.f.result(i, wide ? n / 2 : n);
+      p.store(!wide ? result : n % 2 == 0 ? p.b.lo(result) : p.b.hi(result), 6 + n);
+    }
     p.b.end_program();
     const phases::Plan plan = trivial_plan(p.f);
     input.sgprs.clear();
@@ -86,7 +92,12 @@ void fill_mask(Row& row, int kind) {
   for (u64 l = 0; l < 64; ++l) row[l] = kind == 0 ? 1 : kind == 1 ? l < 37 : kind == 2 ? random() & 1 : 0;
 }
 
-constexpr u32 kSizes[] = {1, 2, 4, 8, 12, 16};
+struct Size {
+  u32 bytes;
+  bool wide;
+};
+constexpr Size kSizes[] = {{1, false}, {2, false},  {4, false},  {8, false},
+                           {8, true},  {12, false}, {16, false}, {16, true}};
 
 /// Byte by byte in a copy of the memory. `place` maps lane and byte offset to the byte, or null.
 template <class Place>
@@ -112,12 +123,14 @@ void reference(const AccessRun& r, Place place, std::array<Row, 4>& out) {
 template <class Body>
 void for_all_accesses(Space space, Body body) {
   for (const translator::Simd simd : widths())
-    for (const u32 bytes : kSizes)
+    for (const auto& [bytes, is_wide] : kSizes)
       for (const Op op : {Op::Load, Op::Store})
         for (const Pattern pattern : {Pattern::Random, Pattern::Unit, Pattern::UnitUnaligned, Pattern::Same})
           for (int mask = 0; mask < 4; ++mask) {
+            if (is_wide && space == Space::Scratch) continue;
             AccessRun r;
             r.op = op;
+            r.wide = is_wide;
             r.attr.space = space;
             r.attr.bytes = static_cast<u8>(bytes);
             r.attr.sign_extend = mask % 2 == 1 && bytes < 4;
@@ -128,9 +141,10 @@ void for_all_accesses(Space space, Body body) {
               for (u64& v : r.in[n]) v = generator()();
             fill_mask(r.in[5], mask);
             r.uniform_address = pattern == Pattern::Same && mask != 1;
-            SCOPED_TRACE(testing::Message() << (simd == translator::Simd::Avx2 ? "AVX2 " : "AVX-512 ")
-                                            << ir::info(op).text << " bytes " << bytes << " pattern "
-                                            << static_cast<int>(pattern) << " mask " << mask);
+            SCOPED_TRACE(testing::Message()
+                         << (simd == translator::Simd::Avx2 ? "AVX2 " : "AVX-512 ") << ir::info(op).text
+                         << " bytes " << bytes << (is_wide ? " wide" : "") << " pattern "
+                         << static_cast<int>(pattern) << " mask " << mask);
             body(r, pattern, simd);
             if (testing::Test::HasFailure()) return;
           }

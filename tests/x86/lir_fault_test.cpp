@@ -177,6 +177,17 @@ TEST_P(FaultTest, GatherWith64BitIndicesInTheUpperHalf) {
   expect(border_ + 64, static_cast<int>(width() / 8) + 1, false);
 }
 
+TEST_P(FaultTest, GatherOfQwords) {
+  for (u32 i = 0; i < 8; ++i) frame_.slot<i32>(256 + 4 * i) = i == 1 ? 512 : -static_cast<i32>(i);
+  VReg index = b_.load_vec(frame(256)), old = b_.splat32(0), mask = odd_mask();
+  if (!GetParam()) mask = b_.op(Inst::kIdVpmovsxdq, half(mask));
+  b_.faults({.kind = Kind::Indexed, .bytes = 8, .lane_offset = 8});
+  b_.store_vec(frame(1024), b_.gather(Inst::kIdVpgatherdq, View::Full, old,
+                                      mem_vector(base_, index, View::Half, 3, 0, View::R64), mask));
+  ASSERT_TRUE(faults(border_ - 64));
+  expect(border_ - 64 + 4096, 8 + 1, false);
+}
+
 TEST_P(FaultTest, Scatter) {
   if (!GetParam()) GTEST_SKIP() << "AVX2 has no scatter";
   for (u32 i = 0; i < 16; ++i) frame_.slot<i32>(256 + 4 * i) = i >= 9 ? 1024 : static_cast<i32>(i);

@@ -9,6 +9,7 @@
 #include "translator/ir/verify.hpp"
 
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/wide_access.hpp"
 
 #include <fmt/format.h>
 
@@ -142,27 +143,33 @@ private:
   const char* check_memory(InstId id) const {
     const Inst& inst = f_[id];
     const auto operands = f_.operands(id);
-    const unsigned dwords = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
+    if (operands.size() < address_operands(inst.mem) + (inst.op == Op::Store ? 2u : 1u))
+      return "wrong number of operands for this access";
+    const bool wide = is_wide_access(f_, id);
+    const Type element = wide ? Type::V64 : Type::V32;
+    const unsigned elements = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / (wide ? 8u : 4u);
     const bool buffer = inst.mem.space == Space::Buffer;
     const bool rows = inst.mem.space == Space::Registers;
     if (rows && (inst.op == Op::Atomic || inst.mem.bytes != 4)) return "rows are loaded and stored whole";
     const bool wide_address = inst.mem.space == Space::Global || inst.mem.space == Space::Flat;
     const unsigned address = address_operands(inst.mem);
     unsigned data = 0;
-    if (inst.op == Op::Store) data = dwords;
+    if (inst.op == Op::Store) data = elements;
     if (inst.op == Op::Atomic) {
       const bool two = inst.mem.atomic == AtomicOp::Cmpswap || inst.mem.atomic == AtomicOp::FCmpswap ||
                        inst.mem.atomic == AtomicOp::Mskor;
-      data = two ? 2 * dwords : dwords;
+      data = two ? 2 * elements : elements;
     }
     if (operands.size() != address + data + 1) return "wrong number of operands for this access";
     if (f_.type(operands.back()) != Type::Mask) return "the last operand is the mask";
     if (!buffer)
       if (const char* what = check_address(inst.mem, operands, wide_address)) return what;
     for (unsigned i = 0; i < data; ++i)
-      if (f_.type(operands[address + i]) != Type::V32) return "data is v32";
-    const unsigned results = inst.op == Op::Load                         ? dwords
-                             : inst.op == Op::Atomic && inst.mem.returns ? dwords
+      if (f_.type(operands[address + i]) != element) return "data is v32, or all of it v64";
+    for (unsigned r = 0; r < inst.num_results; ++r)
+      if (f_.type(f_.result(id, r)) != element) return "results are v32, or all of them v64";
+    const unsigned results = inst.op == Op::Load                         ? elements
+                             : inst.op == Op::Atomic && inst.mem.returns ? elements
                                                                          : 0;
     return inst.num_results == results ? nullptr : "wrong number of results for this access";
   }

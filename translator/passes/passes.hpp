@@ -100,4 +100,7 @@ void stream_stores(ir::Function& f);
 /// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
 void merge_rows(ir::Function& f);
 
+/// Loads and stores of dwords that are the halves of 64-bit values become those of 64-bit values.
+void widen_accesses(ir::Function& f);
+
 } // namespace lanewise::passes

@@ -90,6 +90,7 @@ private:
       const auto x = f_.operands(def);
       switch (f_[def].op) {
       case Op::Join:
+      case Op::Load:
         if (std::find(pointers.begin(), pointers.end(), at) == pointers.end()) pointers.push_back(at);
         break;
       case Op::Add:

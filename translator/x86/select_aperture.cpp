@@ -1,6 +1,8 @@
 // Private and flat memory: the fast way in emitted code, the rest by slow_access.hpp.
 #include "translator/x86/lane_loop.hpp"
 
+#include <algorithm>
+
 namespace lanewise::x86 {
 
 /// Ends the block: to `slow` if the flags say `cond`. Goes on in a new block.
@@ -164,12 +166,16 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   const bool scratch = inst.mem.space == ir::Space::Scratch;
+  const unsigned per_operand = is_wide(i) ? 2 : 1; // of dwords
   const Regs address = lane_addresses(i);
   const VReg bits = mask_to_bits(reg1(operands.back()));
   for (unsigned p = 0; p < (scratch ? 1u : 2u); ++p)
     b_->store_vec(temp(kTempAddress + p * module_.vec_bytes(), View::Full), address.r[p]);
-  for (unsigned d = 0; d + 2 < operands.size(); ++d)
-    b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[d + 1]));
+  const auto data = operands.subspan(1, operands.size() - 2);
+  for (unsigned d = 0; d < data.size() * per_operand; ++d) {
+    const ValueId v = data[d / per_operand];
+    b_->store_vec(temp(kTempData + 64 * d, View::Full), is_wide(i) ? narrow(regs(v), d % 2 != 0) : reg1(v));
+  }
   const VReg zero = b_->splat32(0);
   for (unsigned d = 0; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
   SlowRequest request;
@@ -194,6 +200,10 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   b_->store64(field(offsetof(SlowRequest, mask)), bits);
   b_->call_stub(offsetof(runtime::WaveFrame, slow_access));
   for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
+  for (unsigned d = 0; is_wide(i) && d < out.size(); d += 2) {
+    const Regs qwords = join_parts(out[d], out[d + 1]);
+    std::copy_n(qwords.r, 2, &out[d]);
+  }
 }
 
 } // namespace lanewise::x86

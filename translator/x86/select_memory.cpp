@@ -11,7 +11,8 @@ bool Selector::memory_inst(InstId i) {
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   std::array<VReg, 4> out{};
-  const std::span<VReg> results(out.data(), inst.num_results);
+  const unsigned per_result = is_wide(i) ? 2 : 1;
+  const std::span<VReg> results(out.data(), inst.num_results * per_result);
   if (inst.mem.form != ir::AddressForm::Lanes && inst.mem.space != ir::Space::Scratch)
     shaped_access(i, results);
   else if (inst.mem.space == ir::Space::Scratch && inst.mem.in_range)
@@ -26,8 +27,26 @@ bool Selector::memory_inst(InstId i) {
     case ir::Space::Registers: register_access(i, results); break;
     default: unsupported(i, "no rule for this memory space");
     }
-  for (unsigned d = 0; d < inst.num_results; ++d) set(f_.result(i, d), out[d]);
+  for (unsigned r = 0; r < inst.num_results; ++r)
+    set(f_.result(i, r), per_result == 2 ? Regs{{out[2 * r], out[2 * r + 1]}} : Regs{{out[r], VReg{}}});
   return true;
+}
+
+bool Selector::is_wide(InstId i) const { return ir::is_wide_access(f_, i); }
+
+/// The registers of what a store stores: one per dword, or two per 64-bit value.
+std::span<const VReg> Selector::stored_data(InstId i, std::array<VReg, 4>& data) {
+  const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
+  unsigned count = 0;
+  for (const ValueId v : values.first(values.size() - 1))
+    for (unsigned p = 0; p < parts(type(v)); ++p) data[count++] = part(v, p);
+  return {data.data(), count};
+}
+
+/// Hands on qwords: as they are to a 64-bit value, else dword by dword.
+void Selector::set_qwords(InstId i, Regs qwords, std::span<VReg> out) {
+  out[0] = is_wide(i) ? qwords.r[0] : narrow(qwords, false);
+  out[1] = is_wide(i) ? qwords.r[1] : narrow(qwords, true);
 }
 
 /// The fast way, and the slow one behind a test.
@@ -198,6 +217,7 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
 }
 
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
+  if (is_wide(i)) return load_uniform_qwords(a, out);
   const ir::Inst& inst = f_[i];
   const FaultSite site{.kind = FaultSite::Kind::Scalar,
                        .bytes = static_cast<u8>(std::min<unsigned>(inst.mem.bytes, 4))};
@@ -222,20 +242,45 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
     for (unsigned d = 0; d < out.size(); ++d) out[d] = read(d);
     return;
   }
+  read_if_any(a, out, [&] {
+    for (unsigned d = 0; d < out.size(); ++d) out[d] = zero_outside(a.mask, read(d));
+  });
+}
+
+/// Does without `read` if no lane takes part.
+template <class F>
+void Selector::read_if_any(const Access& a, std::span<VReg> out, F read) {
   const BlockId some = b_->add_block(), join = b_->add_block();
-  std::array<VReg, 4> params{}, none{}, values{};
+  std::array<VReg, 4> params{}, none{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
   for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
-  if (avx512())
-    b_->emit(Inst::kIdKortestw, {k(a.mask), k(a.mask)});
-  else
-    b_->emit(Inst::kIdVptest, {vec(a.mask), vec(a.mask)});
+  test_mask(a.mask);
   b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
   b_->at(some);
-  for (unsigned d = 0; d < out.size(); ++d) values[d] = zero_outside(a.mask, read(d));
-  b_->jump(join, {values.data(), out.size()});
+  read();
+  b_->jump(join, out);
   b_->at(join);
   std::copy_n(params.begin(), out.size(), out.begin());
+}
+
+void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
+  const auto read = [&](unsigned n) {
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 8});
+    return b_->op(Inst::kIdVpbroadcastq, mem(a.base, a.disp + 8 * i64{n}, View::R64));
+  };
+  const auto read_all = [&] {
+    for (unsigned n = 0; n < out.size() / 2; ++n) out[2 * n] = out[2 * n + 1] = read(n);
+  };
+  if (a.full) return read_all();
+  if (!avx512())
+    return read_if_any(a, out, [&] {
+      read_all();
+      for (unsigned r = 0; r < out.size(); ++r) out[r] = vand(wide_mask(a.mask, r % 2), out[r]);
+    });
+  for (unsigned r = 0; r < out.size(); ++r) {
+    b_->zero_masked(wide_mask(a.mask, r % 2));
+    out[r] = read(r / 2);
+  }
 }
 
 void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
@@ -260,26 +305,27 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     out[0] = b_->op(id, mem(address, a.disp, narrow_view));
     return;
   }
-  if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(address, a.disp, out);
-  if (inst.mem.bytes == 8 && a.dword_stride == 4) return load_pairs(a, address, a.disp, out);
+  if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(i, address, a.disp, out);
+  if (inst.mem.bytes == 8 && a.dword_stride == 4) return set_qwords(i, load_qwords(a, address, a.disp), out);
   for (unsigned d = 0; d < out.size(); ++d) out[d] = load_dwords(a, address, a.disp + d * a.dword_stride);
 }
 
-/// Consecutive elements of two dwords.
-void Selector::load_pairs(const Access& a, VReg address, i64 disp, std::span<VReg> out) {
-  Regs wide;
+/// Consecutive elements of 8 bytes.
+Regs Selector::load_qwords(const Access& a, VReg address, i64 disp) {
+  Regs qwords;
   for (unsigned p = 0; p < 2; ++p) {
     const Operand at = mem(address, disp + static_cast<i64>(p) * module_.vec_bytes());
-    const VReg mask = wide_mask(a.mask, p);
+    const VReg mask = a.full ? VReg{} : wide_mask(a.mask, p);
     b_->faults(
         {.kind = FaultSite::Kind::Contiguous, .bytes = 8, .lane_offset = static_cast<u8>(p * lanes() / 2)});
-    if (avx512())
-      wide.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
+    if (a.full)
+      qwords.r[p] = b_->load_vec(at);
+    else if (avx512())
+      qwords.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
     else
-      wide.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
+      qwords.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
   }
-  out[0] = narrow(wide, false);
-  out[1] = narrow(wide, true);
+  return qwords;
 }
 
 VReg Selector::load_dwords(const Access& a, VReg address, i64 disp) {
@@ -355,13 +401,34 @@ VReg Selector::gather_dwords(const Access& a, unsigned d) {
   return b_->op(avx512() ? Inst::kIdVinserti64x4 : Inst::kIdVinserti128, halves[0], half(halves[1]), imm(1));
 }
 
+/// Dwords `d` and the next.
+Regs Selector::gather_qwords(const Access& a, unsigned d) {
+  const i64 disp = a.disp + 4 * i64{d};
+  const VReg zero = b_->splat32(0);
+  Regs qwords;
+  for (unsigned p = 0; p < 2; ++p) {
+    const VReg mask = wide_mask(a.mask, p), index = a.wide ? a.index.r[p] : half_of(a.index.r[0], p);
+    const View index_view = a.wide ? View::Full : View::Half;
+    b_->faults({.kind = FaultSite::Kind::Indexed,
+                .bytes = 8,
+                .lane_offset = static_cast<u8>(p * lanes() / 2),
+                .index64 = a.wide});
+    qwords.r[p] = b_->gather(a.wide ? Inst::kIdVpgatherqq : Inst::kIdVpgatherdq, View::Full, zero,
+                             mem_vector(a.base, index, index_view, a.scale_log2, disp, View::R64), mask);
+  }
+  return qwords;
+}
+
 void Selector::load_scattered(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  if (inst.mem.bytes >= 4) {
-    for (unsigned d = 0; d < out.size(); ++d) out[d] = gather_dwords(a, d);
+  if (inst.mem.bytes < 4) {
+    out[0] = load_narrow(i, a);
     return;
   }
-  out[0] = load_narrow(i, a);
+  unsigned d = 0;
+  if (a.dword_stride == 4)
+    for (; d + 2 <= out.size(); d += 2) set_qwords(i, gather_qwords(a, d), out.subspan(d, 2));
+  for (; d < out.size(); ++d) out[d] = gather_dwords(a, d);
 }
 
 void Selector::spill_addresses(const Access& a) {
@@ -379,11 +446,8 @@ VReg Selector::lane_address(const Access& a, VReg lane) {
 
 void Selector::store(InstId i, const Access& a) {
   const ir::Inst& inst = f_[i];
-  const auto operands = f_.operands(i);
-  const unsigned count = inst.mem.bytes <= 4 ? 1 : inst.mem.bytes / 4u;
   std::array<VReg, 4> values{};
-  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[ir::address_operands(inst.mem) + d]);
-  const std::span<const VReg> data(values.data(), count);
+  const std::span<const VReg> data = stored_data(i, values);
   if (a.contiguous) return store_contiguous(i, a, data);
   const bool rows = a.dword_stride != 4;
   const bool whole_steps = inst.mem.bytes >> a.scale_log2 << a.scale_log2 == inst.mem.bytes;
@@ -462,8 +526,9 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
         {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
     return;
   }
-  if (inst.mem.bytes == 8 && a.dword_stride == 4) return store_pairs(a, address, data);
-  if (inst.mem.bytes == 16 && a.dword_stride == 4) return store_quads(address, a.disp, data);
+  if (inst.mem.bytes == 8 && a.dword_stride == 4)
+    return store_qwords(a, address, is_wide(i) ? Regs{{data[0], data[1]}} : join_parts(data[0], data[1]));
+  if (inst.mem.bytes == 16 && a.dword_stride == 4) return store_quads(i, address, a.disp, data);
   for (unsigned d = 0; d < data.size(); ++d) {
     const Operand at = mem(address, a.disp + d * a.dword_stride);
     b_->faults(site);
@@ -474,21 +539,39 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
   }
 }
 
-/// Dword `d` of an access of `bytes`, or all of a narrower one, by itself; `lane` is for fault reports.
-void Selector::store_lane(u32 bytes, const Access& a, unsigned d, VReg address, VReg value, VReg lane) {
-  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
-  b_->faults(
-      {.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(std::min<u32>(4, bytes)), .is_write = true});
-  b_->emit(Inst::kIdMov, {mem(address, a.disp + d * a.dword_stride, view), reg(value, view), hidden(lane)});
+/// What lane by lane stores keep in the frame: one row per dword, or per 64-bit value.
+void Selector::spill_data(bool wide, std::span<const VReg> data) {
+  for (unsigned r = 0; r < data.size(); ++r)
+    b_->store_vec(temp(kTempData + (wide ? r / 2 * 128 + r % 2 * module_.vec_bytes() : 64 * r), View::Full),
+                  data[r]);
+}
+
+/// `lane`'s part of what spill_data() has stored, to `address`. A fault is `fault_lane`'s.
+void Selector::store_lane(const Access& a, u32 bytes, bool wide, VReg lane, VReg address, VReg fault_lane) {
+  for (unsigned n = 0; n * (wide ? 8 : 4) < bytes; ++n) {
+    const VReg value = wide ? b_->load64(temp_lane(kTempData + 128 * n, lane, 3, View::R64))
+                            : b_->load32(temp_lane(kTempData + 64 * n, lane, 2, View::R32));
+    store_element(a, wide ? 8 : std::min<u32>(4, bytes), n, address, value, fault_lane);
+  }
+}
+
+/// Element `n` of `bytes` each; `lane` is for fault reports.
+void Selector::store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, VReg lane) {
+  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : bytes == 4 ? View::R32 : View::R64;
+  const i64 disp = a.disp + n * i64{bytes == 8 ? 8 : a.dword_stride};
+  b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(bytes), .is_write = true});
+  b_->emit(Inst::kIdMov, {mem(address, disp, view), reg(value, view), hidden(lane)});
 }
 
 /// Of lanes that store to one address, the last counts; a fault is the first's.
 void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
+  const bool wide = is_wide(i);
   if (a.alone) {
     const VReg first = b_->const32(0);
-    for (unsigned d = 0; d < data.size(); ++d)
-      store_lane(bytes, a, d, a.base, b_->op_r32(Inst::kIdVmovd, xmm(data[d])), first);
+    for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1)
+      store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base, to_gpr(data[r], wide),
+                    first);
     return;
   }
   const BlockId some = b_->add_block(), done = b_->add_block();
@@ -497,44 +580,54 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
   b_->branch(CondCode::kNotZero, some, done);
   b_->at(some);
   const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits)), last = b_->op_r32(Inst::kIdBsr, r32(bits));
-  for (unsigned d = 0; d < data.size(); ++d) {
-    b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
-    store_lane(bytes, a, d, a.base, b_->load32(temp_lane(kTempData + 64 * d, last, 2, View::R32)), first);
-  }
+  spill_data(wide, data);
+  store_lane(a, bytes, wide, last, a.base, first);
   b_->jump(done);
   b_->at(done);
 }
 
+/// The lanes write in ascending order, each all of its element.
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {
-  const ir::Inst& inst = f_[i];
-  if (avx512() && inst.mem.bytes >= 4 && !a.uniform() && data.size() == 1) {
-    const auto site = [&](unsigned lane) {
-      return FaultSite{.kind = FaultSite::Kind::Indexed,
-                       .bytes = 4,
-                       .lane_offset = static_cast<u8>(lane),
-                       .index64 = a.wide,
-                       .is_write = true};
-    };
-    if (!a.wide) {
-      const Operand at = mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, a.disp, View::R32);
-      b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], View::Full, a.mask);
-      return;
+  const u32 bytes = f_[i].mem.bytes;
+  bool wide = is_wide(i);
+  std::array<VReg, 4> qwords{};
+  if (!wide && bytes % 8 == 0 && a.dword_stride == 4) {
+    for (unsigned d = 0; d < data.size(); d += 2) {
+      const Regs joined = join_parts(data[d], data[d + 1]);
+      std::copy_n(joined.r, 2, &qwords[d]);
     }
-    for (unsigned p = 0; p < 2; ++p) {
-      const VReg mask = wide_mask(a.mask, p), value = half_of(data[0], p);
-      const Operand at = mem_vector(a.base, a.index.r[p], View::Full, 0, a.disp, View::R32);
-      b_->faults(site(p * 8)).scatter(Inst::kIdVpscatterqd, at, value, View::Half, mask);
-    }
+    data = {qwords.data(), data.size()};
+    wide = true;
+  }
+  if (avx512() && !a.uniform() && (bytes == 4 || (bytes == 8 && wide))) return scatter(a, bytes, data);
+  spill_addresses(a);
+  spill_data(wide, data);
+  for_each_lane(a.mask, [&](VReg lane) { store_lane(a, bytes, wide, lane, lane_address(a, lane), lane); });
+}
+
+/// Elements of 4 or 8 bytes; AVX-512.
+void Selector::scatter(const Access& a, u32 bytes, std::span<const VReg> data) {
+  const auto site = [&](unsigned lane) {
+    return FaultSite{.kind = FaultSite::Kind::Indexed,
+                     .bytes = static_cast<u8>(bytes),
+                     .lane_offset = static_cast<u8>(lane),
+                     .index64 = a.wide,
+                     .is_write = true};
+  };
+  if (bytes == 4 && !a.wide) {
+    const Operand at = mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, a.disp, View::R32);
+    b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], View::Full, a.mask);
     return;
   }
-  spill_addresses(a);
-  for (unsigned d = 0; d < data.size(); ++d) b_->store_vec(temp(kTempData + 64 * d, View::Full), data[d]);
-  for_each_lane(a.mask, [&](VReg lane) {
-    const VReg address = lane_address(a, lane);
-    for (unsigned d = 0; d < data.size(); ++d)
-      store_lane(inst.mem.bytes, a, d, address, b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32)),
-                 lane);
-  });
+  const bool wide = bytes == 8;
+  const u32 id = !wide ? Inst::kIdVpscatterqd : a.wide ? Inst::kIdVpscatterqq : Inst::kIdVpscatterdq;
+  for (unsigned p = 0; p < 2; ++p) {
+    const VReg mask = wide_mask(a.mask, p), value = wide ? data[p] : half_of(data[0], p);
+    const VReg index = a.wide ? a.index.r[p] : half_of(a.index.r[0], p);
+    const Operand at = mem_vector(a.base, index, a.wide ? View::Full : View::Half, a.scale_log2, a.disp,
+                                  wide ? View::R64 : View::R32);
+    b_->faults(site(p * 8)).scatter(id, at, value, wide ? View::Full : View::Half, mask);
+  }
 }
 
 } // namespace lanewise::x86

@@ -61,21 +61,68 @@ void Selector::join_quads(std::array<VReg, 4>& d) {
        halves(m[2], m[3], 0x31)};
 }
 
+/// Four registers of consecutive 16-byte elements to the two 64-bit values of each.
+void Selector::split_quads_to_qwords(std::array<VReg, 4>& r) {
+  std::array<VReg, 4> qwords{};
+  for (unsigned p = 0; p < 2; ++p) {
+    const VReg first = r[2 * p], second = r[2 * p + 1];
+    if (avx512()) {
+      for (u64 n = 0; n < 2; ++n) {
+        std::array<u64, 8> index{};
+        for (u64 l = 0; l < 8; ++l) index[l] = 2 * l + n;
+        qwords[2 * n + p] = b_->op_tied(Inst::kIdVpermt2q, first, table(index.data()), second);
+      }
+      continue;
+    }
+    const VReg even = b_->op(Inst::kIdVperm2i128, first, second, imm(0x20)),
+               odd = b_->op(Inst::kIdVperm2i128, first, second, imm(0x31));
+    qwords[p] = b_->op(Inst::kIdVpunpcklqdq, even, odd);
+    qwords[2 + p] = b_->op(Inst::kIdVpunpckhqdq, even, odd);
+  }
+  r = qwords;
+}
+
+/// The inverse.
+void Selector::join_quads_of_qwords(std::array<VReg, 4>& d) {
+  std::array<VReg, 4> rows{};
+  for (unsigned p = 0; p < 2; ++p) {
+    const VReg low = d[p], high = d[2 + p];
+    if (avx512()) {
+      for (u64 n = 0; n < 2; ++n) {
+        std::array<u64, 8> index{};
+        for (u64 e = 0; e < 8; ++e) index[e] = e % 2 * 8 + 4 * n + e / 2;
+        rows[2 * p + n] = b_->op_tied(Inst::kIdVpermt2q, low, table(index.data()), high);
+      }
+      continue;
+    }
+    const VReg even = b_->op(Inst::kIdVpunpcklqdq, low, high), odd = b_->op(Inst::kIdVpunpckhqdq, low, high);
+    rows[2 * p] = b_->op(Inst::kIdVperm2i128, even, odd, imm(0x20));
+    rows[2 * p + 1] = b_->op(Inst::kIdVperm2i128, even, odd, imm(0x31));
+  }
+  d = rows;
+}
+
 /// All lanes take part.
-void Selector::load_quads(VReg address, i64 disp, std::span<VReg> out) {
+void Selector::load_quads(InstId i, VReg address, i64 disp, std::span<VReg> out) {
   std::array<VReg, 4> rows{};
   for (unsigned n = 0; n < 4; ++n) {
     b_->faults(
         {.kind = FaultSite::Kind::Contiguous, .bytes = 16, .lane_offset = static_cast<u8>(n * lanes() / 4)});
     rows[n] = b_->load_vec(mem(address, disp + n * module_.vec_bytes()));
   }
-  split_quads(rows);
+  if (is_wide(i))
+    split_quads_to_qwords(rows);
+  else
+    split_quads(rows);
   std::copy_n(rows.begin(), 4, out.begin());
 }
 
-void Selector::store_quads(VReg address, i64 disp, std::span<const VReg> data) {
+void Selector::store_quads(InstId i, VReg address, i64 disp, std::span<const VReg> data) {
   std::array<VReg, 4> rows{data[0], data[1], data[2], data[3]};
-  join_quads(rows);
+  if (is_wide(i))
+    join_quads_of_qwords(rows);
+  else
+    join_quads(rows);
   for (unsigned n = 0; n < 4; ++n) {
     b_->faults({.kind = FaultSite::Kind::Contiguous,
                 .bytes = 16,
@@ -131,8 +178,7 @@ void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data)
   }
 }
 
-void Selector::store_pairs(const Access& a, VReg address, std::span<const VReg> data) {
-  const Regs wide = join_parts(data[0], data[1]);
+void Selector::store_qwords(const Access& a, VReg address, Regs qwords) {
   for (unsigned p = 0; p < 2; ++p) {
     const Operand at = mem(address, a.disp + p * module_.vec_bytes());
     const VReg mask = a.full ? VReg{} : wide_mask(a.mask, p);
@@ -141,11 +187,11 @@ void Selector::store_pairs(const Access& a, VReg address, std::span<const VReg> 
                 .lane_offset = static_cast<u8>(p * lanes() / 2),
                 .is_write = true});
     if (a.full)
-      store_row(at, wide.r[p]);
+      store_row(at, qwords.r[p]);
     else if (avx512())
-      b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(wide.r[p])});
+      b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(qwords.r[p])});
     else
-      b_->emit(Inst::kIdVpmaskmovq, {at, vec(mask), vec(wide.r[p])});
+      b_->emit(Inst::kIdVpmaskmovq, {at, vec(mask), vec(qwords.r[p])});
   }
 }
 

@@ -84,12 +84,8 @@ void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
   if (f_[i].op == Op::Load) return load_scattered(i, a, out);
   if (f_[i].op == Op::Atomic) return atomic(i, a, out);
   if (f_[i].mem.streams) order_streams();
-  const auto operands = f_.operands(i);
   std::array<VReg, 4> values{};
-  const unsigned first = ir::address_operands(f_[i].mem),
-                 count = static_cast<unsigned>(operands.size()) - first - 1;
-  for (unsigned d = 0; d < count; ++d) values[d] = reg1(operands[first + d]);
-  store_scattered(i, a, {values.data(), count});
+  store_scattered(i, a, stored_data(i, values));
 }
 
 /// lane * stride in each lane.
@@ -127,13 +123,12 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     return;
   }
   const bool overlaps = stride < static_cast<i64>(bytes) && (stride == 4 || (stride == 8 && bytes == 16));
-  if (overlaps && f_[i].op == Op::Load) return load_overlapping(a, stride, out);
+  if (overlaps && f_[i].op == Op::Load) return load_overlapping(i, a, stride, out);
   if (bytes == 12 && stride == 12 && avx512() && f_[i].op != Op::Atomic)
     return whole_gang([&] {
       if (f_[i].op == Op::Load) return load_triples(a.base, a.disp, out);
-      const auto data = f_.operands(i).subspan(ir::address_operands(f_[i].mem), 3);
-      const std::array<VReg, 3> values = {reg1(data[0]), reg1(data[1]), reg1(data[2])};
-      store_triples(a.base, a.disp, values);
+      std::array<VReg, 4> values{};
+      store_triples(a.base, a.disp, stored_data(i, values));
     });
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {

@@ -13,74 +13,104 @@ Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lan
   return mem(a.base, a.disp + static_cast<i64>(lane) * s.stride, bytes == 16 ? View::Xmm : View::R64);
 }
 
+// On the way elements lie in rows of 128-bit slots, from which an interleaving makes registers of dwords or,
+// for 64-bit values, of qwords.
+
+/// Where the 16 bytes of a lane are.
+Selector::RowSlot Selector::slot_of_quad(bool wide, unsigned lane) const {
+  const unsigned slots = lanes() / 4;
+  if (wide) return {lane / (2 * slots) * 2 + lane % 2, lane / 2 % slots};
+  return {lane % 4, lane / 4};
+}
+
+/// Where the 8 bytes each of two lanes are, `pair` times two and the next.
+Selector::RowSlot Selector::slot_of_pair(bool wide, unsigned pair) const {
+  const unsigned slots = lanes() / 4;
+  if (wide) return {pair / slots, pair % slots};
+  return {pair % 2, pair / 2};
+}
+
 /// All lanes take part.
 void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out) {
   const Spacing s = {stride, false};
-  const unsigned slots = lanes() / 4; // of 128 bits in a register
+  const bool wide = is_wide(i);
   const u32 insert = avx512() ? Inst::kIdVinserti32x4 : Inst::kIdVinserti128;
+  std::array<VReg, 4> rows{}, result{};
   if (f_[i].mem.bytes == 16) {
-    std::array<VReg, 4> rows{}, dwords{};
-    for (unsigned j = 0; j < 4; ++j) { // Row j: lanes j, j + 4, ..
-      const Operand first = spaced_element(a, s, j, 16);
-      rows[j] = b_->op(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, first);
-      for (unsigned slot = 1; slot < slots; ++slot) {
-        const Operand element = spaced_element(a, s, 4 * slot + j, 16);
-        rows[j] = b_->op(insert, rows[j], element, imm(static_cast<int>(slot)));
-      }
+    for (unsigned lane = 0; lane < lanes(); ++lane) {
+      const auto [row, slot] = slot_of_quad(wide, lane);
+      const Operand element = spaced_element(a, s, lane, 16);
+      rows[row] = slot == 0 ? b_->op(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, element)
+                            : b_->op(insert, rows[row], element, imm(static_cast<int>(slot)));
     }
-    interleave_dwords(rows, dwords);
-    std::copy_n(dwords.begin(), 4, out.begin());
+    if (wide)
+      for (unsigned r = 0; r < 4; ++r)
+        result[r] =
+            b_->op(r < 2 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, rows[r % 2 * 2], rows[r % 2 * 2 + 1]);
+    else
+      interleave_dwords(rows, result);
+    std::copy_n(result.begin(), 4, out.begin());
     return;
   }
-  std::array<VReg, 2> rows{}; // Slot n of row j: lanes 4n + 2j and the next.
-  for (unsigned j = 0; j < 2; ++j)
-    for (unsigned slot = 0; slot < slots; ++slot) {
-      const unsigned lane = 4 * slot + 2 * j;
-      const Operand low = spaced_element(a, s, lane, 8);
-      VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
-      const Operand high = spaced_element(a, s, lane + 1, 8);
-      two = b_->def(Inst::kIdVmovhps, View::Xmm, {xmm(two), high});
-      rows[j] = slot == 0 ? two : b_->op(insert, rows[j], xmm(two), imm(static_cast<int>(slot)));
-    }
-  out[0] = b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(0x88));
-  out[1] = b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(0xdd));
+  for (unsigned pair = 0; pair < lanes() / 2; ++pair) {
+    const auto [row, slot] = slot_of_pair(wide, pair);
+    const Operand low = spaced_element(a, s, 2 * pair, 8);
+    VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
+    const Operand high = spaced_element(a, s, 2 * pair + 1, 8);
+    two = b_->def(Inst::kIdVmovhps, View::Xmm, {xmm(two), high});
+    rows[row] = slot == 0 ? two : b_->op(insert, rows[row], xmm(two), imm(static_cast<int>(slot)));
+  }
+  for (unsigned r = 0; r < 2; ++r)
+    out[r] = wide ? rows[r] : b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(r == 0 ? 0x88 : 0xdd));
 }
 
 /// Elements that reach into those of the next lanes, as a cell and its neighbours do when they are loaded at
 /// once: one row for each place in them.
-void Selector::load_overlapping(const Access& a, i64 stride, std::span<VReg> out) {
-  for (unsigned d = 0; d < out.size(); d += static_cast<unsigned>(stride) / 4) {
-    const i64 disp = a.disp + 4 * i64{d};
-    if (stride == 4)
-      out[d] = load_dwords(a, a.base, disp);
-    else
-      load_pairs(a, a.base, disp, out.subspan(d, 2));
+void Selector::load_overlapping(InstId i, const Access& a, i64 stride, std::span<VReg> out) {
+  for (unsigned d = 0; d < out.size(); d += 2) {
+    const auto disp = [&](unsigned n) { return a.disp + 4 * (i64{d} + n); };
+    if (stride == 8) {
+      set_qwords(i, load_qwords(a, a.base, disp(0)), out.subspan(d, 2));
+      continue;
+    }
+    const VReg low = load_dwords(a, a.base, disp(0));
+    if (d + 1 == out.size()) {
+      out[d] = low;
+      break;
+    }
+    const VReg high = load_dwords(a, a.base, disp(1));
+    const Regs pair = is_wide(i) ? join_parts(low, high) : Regs{{low, high}};
+    std::copy_n(pair.r, 2, &out[d]);
   }
 }
 
 /// All lanes take part; they write in ascending order.
 void Selector::store_spaced(InstId i, const Access& a, i64 stride) {
   const Spacing s = {stride, true};
-  const auto operands = f_.operands(i);
-  const unsigned first = ir::address_operands(f_[i].mem);
+  const bool wide = is_wide(i);
   const u32 extract = avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128;
+  std::array<VReg, 4> data{}, rows{};
+  stored_data(i, data);
   if (f_[i].mem.bytes == 16) {
-    std::array<VReg, 4> dwords{}, rows{};
-    for (unsigned d = 0; d < 4; ++d) dwords[d] = reg1(operands[first + d]);
-    interleave_dwords(dwords, rows); // As load_spaced() reads them.
+    if (wide)
+      for (unsigned r = 0; r < 4; ++r)
+        rows[r] =
+            b_->op(r % 2 == 0 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, data[r / 2], data[2 + r / 2]);
+    else
+      interleave_dwords(data, rows);
     for (unsigned lane = 0; lane < lanes(); ++lane) {
+      const auto [row, slot] = slot_of_quad(wide, lane);
       const Operand to = spaced_element(a, s, lane, 16);
-      b_->emit(extract, {to, vec(rows[lane % 4]), imm(static_cast<int>(lane / 4))});
+      b_->emit(extract, {to, vec(rows[row]), imm(static_cast<int>(slot))});
     }
     return;
   }
-  const VReg low = reg1(operands[first]), high = reg1(operands[first + 1]);
-  const std::array<VReg, 2> rows = {b_->op(Inst::kIdVpunpckldq, low, high),
-                                    b_->op(Inst::kIdVpunpckhdq, low, high)};
+  rows[0] = wide ? data[0] : b_->op(Inst::kIdVpunpckldq, data[0], data[1]);
+  rows[1] = wide ? data[1] : b_->op(Inst::kIdVpunpckhdq, data[0], data[1]);
   for (unsigned pair = 0; pair < lanes() / 2; ++pair) {
-    const VReg row = rows[pair % 2];
-    const unsigned slot = pair / 2;
-    const VReg two = slot == 0 ? row : b_->def(extract, View::Xmm, {vec(row), imm(static_cast<int>(slot))});
+    const auto [row, slot] = slot_of_pair(wide, pair);
+    const VReg two =
+        slot == 0 ? rows[row] : b_->def(extract, View::Xmm, {vec(rows[row]), imm(static_cast<int>(slot))});
     const Operand to = spaced_element(a, s, 2 * pair, 8);
     b_->emit(Inst::kIdVmovq, {to, xmm(two)});
     const Operand next = spaced_element(a, s, 2 * pair + 1, 8);

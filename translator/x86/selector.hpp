@@ -19,6 +19,7 @@
 // zero dwords (AVX2).
 #pragma once
 
+#include "translator/ir/wide_access.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
@@ -271,6 +272,9 @@ private:
     [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
+  [[nodiscard]] bool
+  is_wide(InstId i) const; ///< a load or store of 64-bit values, which go to two registers each
+  std::span<const VReg> stored_data(InstId i, std::array<VReg, 4>& data);
   // select_rows.cpp: accesses with scalar addresses
   void shaped_access(InstId i, std::span<VReg> out);
   [[nodiscard]] bool is_team_row(InstId i) const;
@@ -341,9 +345,11 @@ private:
   static FaultSite triple_site(unsigned r, bool is_write);
   void load_triples(VReg address, i64 disp, std::span<VReg> out);
   void store_triples(VReg address, i64 disp, std::span<const VReg> data);
-  void load_quads(VReg address, i64 disp, std::span<VReg> out);
-  void store_quads(VReg address, i64 disp, std::span<const VReg> data);
-  void store_pairs(const Access& a, VReg address, std::span<const VReg> data);
+  void split_quads_to_qwords(std::array<VReg, 4>& r);
+  void join_quads_of_qwords(std::array<VReg, 4>& d);
+  void load_quads(InstId i, VReg address, i64 disp, std::span<VReg> out);
+  void store_quads(InstId i, VReg address, i64 disp, std::span<const VReg> data);
+  void store_qwords(const Access& a, VReg address, Regs qwords);
   // select_narrow.cpp
   VReg load_narrow(InstId i, const Access& a);
   VReg load_narrow_lanes(InstId i, const Access& a);
@@ -362,7 +368,12 @@ private:
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes);
   void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
-  void load_overlapping(const Access& a, i64 stride, std::span<VReg> out);
+  struct RowSlot {
+    unsigned row, slot;
+  };
+  [[nodiscard]] RowSlot slot_of_quad(bool wide, unsigned lane) const;
+  [[nodiscard]] RowSlot slot_of_pair(bool wide, unsigned pair) const;
+  void load_overlapping(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void store_spaced(InstId i, const Access& a, i64 stride);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
@@ -370,7 +381,11 @@ private:
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
-  void load_pairs(const Access& a, VReg address, i64 disp, std::span<VReg> out);
+  void load_uniform_qwords(const Access& a, std::span<VReg> out);
+  template <class F>
+  void read_if_any(const Access& a, std::span<VReg> out, F read);
+  Regs load_qwords(const Access& a, VReg address, i64 disp);
+  void set_qwords(InstId i, Regs qwords, std::span<VReg> out);
   VReg load_dwords(const Access& a, VReg address, i64 disp);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
@@ -378,10 +393,14 @@ private:
   void store_at(InstId i, const Access& a, VReg address, std::span<const VReg> data);
   void store_row(const Operand& at, VReg value);
   void order_streams();
-  void store_lane(u32 bytes, const Access& a, unsigned d, VReg address, VReg value, VReg lane);
+  void spill_data(bool wide, std::span<const VReg> data);
+  void store_lane(const Access& a, u32 bytes, bool wide, VReg lane, VReg address, VReg fault_lane);
+  void store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, VReg lane);
   void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
+  void scatter(const Access& a, u32 bytes, std::span<const VReg> data);
   VReg gather_dwords(const Access& a, unsigned d);
+  Regs gather_qwords(const Access& a, unsigned d);
   void spill_addresses(const Access& a);
   VReg lane_address(const Access& a, VReg lane); ///< in a lane loop, from what spill_addresses() wrote
   /// Runs `body(lane)` for each set lane in ascending order; the lane is in a Gpr, counted within the gang.

@@ -1,0 +1,138 @@
+// 64-bit values whole between memory and arithmetic. GCN loads and stores dwords, so that a load of a 64-bit
+// value is followed by a join, and the halves of one are what a store is given. Such accesses become those of
+// 64-bit values: in vectors, memory has them as arithmetic wants them, and dwords take shuffles there and
+// back.
+#include "translator/ir/wide_access.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <array>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+class Widener {
+public:
+  explicit Widener(Function& f) : f_(f), wanted_(f.num_insts(), false) {}
+
+  void run() {
+    find_loads();
+    change([&](InstId i, std::vector<InstId>& to) {
+      if (wanted_[i.index])
+        load(i, to);
+      else
+        to.push_back(i);
+    });
+    change([&](InstId i, std::vector<InstId>& to) {
+      const auto x = f_.operands(i);
+      if (f_[i].op == Op::Join)
+        if (const ValueId whole = whole_of(x[0], x[1]); whole.valid()) map_[f_.result(i).index] = whole;
+      to.push_back(f_[i].op == Op::Store ? store(i, to) : i);
+    });
+  }
+
+private:
+  Function& f_;
+  std::vector<ValueId> map_;
+  std::vector<bool> wanted_; ///< per instruction: a load of 64-bit values
+
+  /// Marks the loads of which something looks at two dwords together.
+  void find_loads() {
+    const auto look_at = [&](ValueId low, ValueId high) {
+      const InstId i = f_.def_id(low);
+      if (!i.valid() || i != f_.def_id(high) || f_[i].op != Op::Load || !can_be_wide(f_[i])) return;
+      const u32 n = f_[low].index;
+      if (n % 2 == 0 && f_[high].index == n + 1) wanted_[i.index] = true;
+    };
+    for (const Block& block : f_.blocks)
+      for (const InstId i : block.insts) {
+        const auto x = f_.operands(i);
+        if (f_[i].op == Op::Join) look_at(x[0], x[1]);
+        if (f_[i].op != Op::Store || !can_be_wide(f_[i])) continue;
+        for (std::size_t n = address_operands(f_[i].mem); n + 2 < x.size(); n += 2) look_at(x[n], x[n + 1]);
+      }
+  }
+
+  /// Appends what becomes of each instruction to its block, then puts `map_` into effect.
+  template <class Rule>
+  void change(Rule rule) {
+    map_.assign(f_.num_values(), ValueId{});
+    for (Block& block : f_.blocks) {
+      std::vector<InstId> old;
+      old.swap(block.insts);
+      for (const InstId i : old) rule(i, block.insts);
+    }
+    map_.resize(f_.num_values());
+    f_.replace_values(map_);
+  }
+
+  ValueId add(InstId like, std::vector<InstId>& to, Op op, Type type, std::initializer_list<ValueId> x,
+              u64 imm = 0) {
+    Inst proto;
+    proto.op = op;
+    proto.pc = f_[like].pc;
+    proto.imm = imm;
+    const InstId made = f_.make(proto, {x.begin(), x.size()}, {&type, 1});
+    f_[made].block = f_[like].block;
+    to.push_back(made);
+    return f_.result(made);
+  }
+
+  void load(InstId i, std::vector<InstId>& to) {
+    const Inst proto = f_[i];
+    const std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
+    constexpr std::array kTypes = {Type::V64, Type::V64};
+    const InstId wide = f_.make(proto, operands, {kTypes.data(), proto.num_results / 2u});
+    f_[wide].block = proto.block;
+    to.push_back(wide);
+    for (unsigned n = 0; n < proto.num_results; ++n)
+      map_[f_.result(i, n).index] =
+          add(i, to, n % 2 == 0 ? Op::Lo : Op::Hi, Type::V32, {f_.result(wide, n / 2)});
+  }
+
+  /// The value that has these halves, or nothing.
+  [[nodiscard]] ValueId whole_of(ValueId low, ValueId high) const {
+    const Inst *l = f_.def(low), *h = f_.def(high);
+    if (l == nullptr || h == nullptr || l->op != Op::Lo || h->op != Op::Hi) return {};
+    const ValueId whole = f_.operands(f_.def_id(low))[0];
+    return whole == f_.operands(f_.def_id(high))[0] && f_.type(whole) == Type::V64 ? whole : ValueId{};
+  }
+
+  /// The store of the 64-bit values, if some of the dwords are halves of one or constants.
+  InstId store(InstId i, std::vector<InstId>& to) {
+    const Inst proto = f_[i];
+    if (!can_be_wide(proto)) return i;
+    const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+    const unsigned first = address_operands(proto.mem);
+    std::vector<ValueId> operands(x.begin(), x.begin() + first);
+    std::array<std::array<u64, 2>, 2> bits{};
+    std::array<bool, 2> known{};
+    bool pays = false;
+    for (unsigned p = 0; p < proto.mem.bytes / 8u; ++p) {
+      const ValueId low = x[first + 2 * p], high = x[first + 2 * p + 1];
+      known[p] = f_.is_const(low, &bits[p][0]) && f_.is_const(high, &bits[p][1]);
+      operands.push_back(whole_of(low, high));
+      pays |= known[p] || operands.back().valid();
+    }
+    if (!pays) return i;
+    for (unsigned p = 0; p < proto.mem.bytes / 8u; ++p) {
+      ValueId& whole = operands[first + p];
+      if (known[p])
+        whole = add(i, to, Op::Const, Type::V64, {}, bits[p][0] | bits[p][1] << 32);
+      else if (!whole.valid())
+        whole = add(i, to, Op::Join, Type::V64, {x[first + 2 * p], x[first + 2 * p + 1]});
+    }
+    operands.push_back(x.back());
+    const InstId wide = f_.make(proto, operands, {});
+    f_[wide].block = proto.block;
+    return wide;
+  }
+};
+
+} // namespace
+
+void widen_accesses(Function& f) { Widener(f).run(); }
+
+} // namespace lanewise::passes
