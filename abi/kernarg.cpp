@@ -88,8 +88,7 @@ Result<void> place_explicit(const Argument& argument, const ArgumentValue& value
   return {};
 }
 
-Result<KernargSegment> build_without_metadata(const Kernel& kernel, std::span<const ArgumentValue> values,
-                                              u32 extra_lds) {
+Result<KernargSegment> build_without_metadata(const Kernel& kernel, std::span<const ArgumentValue> values) {
   KernargSegment segment;
   LocalMemory local(kernel);
   for (const auto& value : values) {
@@ -108,9 +107,16 @@ Result<KernargSegment> build_without_metadata(const Kernel& kernel, std::span<co
     return usage(fmt::format("kernel '{}' takes {} bytes of arguments, not {}", kernel.name, declared,
                              segment.bytes.size()));
   segment.bytes.resize(std::max<std::size_t>(declared, segment.bytes.size()));
-  if (auto extra = local.allocate(extra_lds, 1); !extra) return std::move(extra).error();
   segment.dynamic_lds_bytes = local.dynamic_bytes();
   return segment;
+}
+
+/// Whether `values` are one for each of `wanted`, and behind them at most local memory that no argument
+/// stands for.
+bool counts_fit(std::span<const ArgumentValue> values, std::size_t wanted) {
+  if (values.size() < wanted) return false;
+  const auto unclaimed = values.subspan(wanted);
+  return std::all_of(unclaimed.begin(), unclaimed.end(), [](const auto& v) { return v.local_bytes; });
 }
 
 } // namespace
@@ -133,9 +139,9 @@ void place_hidden(const Kernel& kernel, const DispatchShape& shape, const Hidden
 
 Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const ArgumentValue> values,
                                      const DispatchShape& shape, const HiddenValues& hidden) {
-  if (!kernel.has_metadata) return build_without_metadata(kernel, values, hidden.extra_lds_bytes);
+  if (!kernel.has_metadata) return build_without_metadata(kernel, values);
   const auto wanted = kernel.explicit_arguments();
-  if (values.size() != wanted.size())
+  if (!counts_fit(values, wanted.size()))
     return usage(fmt::format("kernel '{}' takes {} arguments, {} are given", kernel.name, wanted.size(),
                              values.size()));
   KernargSegment segment;
@@ -148,7 +154,8 @@ Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const Argum
     if (auto placed = place_explicit(*wanted[i], values[i], what, local, segment.bytes); !placed)
       return std::move(placed).error();
   }
-  if (auto extra = local.allocate(hidden.extra_lds_bytes, 1); !extra) return std::move(extra).error();
+  for (const ArgumentValue& unclaimed : values.subspan(wanted.size()))
+    if (auto placed = local.allocate(*unclaimed.local_bytes, 1); !placed) return std::move(placed).error();
   segment.dynamic_lds_bytes = local.dynamic_bytes();
   place_hidden(kernel, shape, hidden, segment.dynamic_lds_bytes, segment.bytes);
   return segment;

@@ -28,19 +28,19 @@ struct HiddenValues {
       multigrid_sync_arg = 0, heap_v1 = 0;
   u64 queue_ptr = 0;                     ///< of an AmdQueue
   u32 private_base = 0, shared_base = 0; ///< high halves of the flat apertures
-  u32 extra_lds_bytes = 0;               ///< dynamic local memory that no argument stands for
 };
 
 struct KernargSegment {
   std::vector<std::byte> bytes; ///< to be copied to memory aligned to 16 bytes at least
   u32 alignment = 16;           ///< that the kernel asks for, at least 16
-  u32 dynamic_lds_bytes = 0; ///< for local arguments and extra_lds_bytes, on top of the kernel's fixed size
+  u32 dynamic_lds_bytes = 0;    ///< of all local values, on top of the kernel's fixed size
 };
 
 /// Builds the segment. Usage: wrong number or size of arguments, a local size where a value belongs or the
-/// reverse; the message names the argument. A kernel without metadata takes its values one after the other,
-/// each aligned to its size. `shape` must have passed check_dispatch() but for the dynamic LDS size, which is
-/// only known afterwards.
+/// reverse; the message names the argument. Local values behind the kernel's arguments are memory that no
+/// argument stands for, as HIP's `extern __shared__` arrays have it. A kernel without metadata takes its
+/// values one after the other, each aligned to its size. `shape` must have passed check_dispatch() but for
+/// the dynamic LDS size, which is only known afterwards.
 Result<KernargSegment> build_kernarg(const Kernel& kernel, std::span<const ArgumentValue> values,
                                      const DispatchShape& shape, const HiddenValues& hidden);
 

@@ -132,6 +132,14 @@ lanewise_kernel* lanewise_module_kernel(lanewise_module* module, const char* nam
                  [](Kernel kernel) { return new lanewise_kernel{std::move(kernel)}; });
 }
 
+void* lanewise_module_variable(lanewise_module* module, const char* name, size_t* size) {
+  return guarded([&] { return module->module.variable(text_or_empty(name)); },
+                 [&](std::span<std::byte> variable) -> void* {
+                   if (size) *size = variable.size();
+                   return variable.data();
+                 });
+}
+
 void lanewise_kernel_free(lanewise_kernel* kernel) { delete kernel; }
 
 lanewise_status lanewise_kernel_prepare(lanewise_kernel* kernel, const uint32_t grid[3],

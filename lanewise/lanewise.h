@@ -44,8 +44,8 @@ typedef enum lanewise_engine {
 } lanewise_engine;
 typedef enum lanewise_simd { LANEWISE_SIMD_AUTO = 0, LANEWISE_AVX512 = 1, LANEWISE_AVX2 = 2 } lanewise_simd;
 
-/** All zero is the default: recompile what pays, the best vector instructions, all threads, interpret what cannot be
- * recompiled. */
+/** All zero is the default: recompile what pays, the best vector instructions, all threads, interpret what
+ * cannot be recompiled. */
 typedef struct lanewise_device_options {
   lanewise_engine engine;
   lanewise_simd simd;
@@ -59,7 +59,8 @@ typedef struct lanewise_device_options {
 typedef enum lanewise_argument_kind {
   LANEWISE_VALUE = 0,   /**< `size` bytes at `data`, passed by copy */
   LANEWISE_POINTER = 1, /**< the host pointer `data` itself */
-  LANEWISE_LDS = 2      /**< a local pointer to `size` bytes of LDS */
+  LANEWISE_LDS =
+      2 /**< a local pointer to `size` bytes of LDS; behind the kernel's own arguments dynamic LDS */
 } lanewise_argument_kind;
 
 typedef struct lanewise_argument {
@@ -95,6 +96,9 @@ LANEWISE_C_API size_t lanewise_module_kernel_count(const lanewise_module* module
 LANEWISE_C_API const char* lanewise_module_kernel_name(const lanewise_module* module, size_t index);
 
 LANEWISE_C_API lanewise_kernel* lanewise_module_kernel(lanewise_module* module, const char* name);
+/** The memory of a variable, to be read and written between launches; it lives as long as the module. */
+LANEWISE_C_API void* lanewise_module_variable(lanewise_module* module, const char* name, size_t* size);
+
 LANEWISE_C_API void lanewise_kernel_free(lanewise_kernel* kernel);
 
 /** Translates the kernel now rather than at its first launch: for launches with this block and a grid of

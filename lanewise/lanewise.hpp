@@ -101,7 +101,8 @@ public:
     argument.bytes_.assign(bytes.begin(), bytes.end());
     return argument;
   }
-  /// A `local` pointer argument: `bytes` of LDS per workgroup.
+  /// A `local` pointer argument: `bytes` of LDS per workgroup. Behind the kernel's own arguments: dynamic LDS
+  /// that no argument stands for, as HIP's `extern __shared__` arrays have it.
   static Argument lds(std::uint32_t bytes) {
     Argument argument;
     argument.kind_ = Kind::Lds;
@@ -224,6 +225,10 @@ public:
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   /// Error: NotFound, with the names there are.
   [[nodiscard]] Result<Kernel> kernel(std::string_view name) const;
+  /// The memory of a variable: HIP's `__device__` and `__constant__`, OpenCL's program-scope variables. It
+  /// can be read and written between launches, and lives as long as the module. Errors: NotFound; Unsupported
+  /// if it is constant, so that kernels may have its value built in.
+  [[nodiscard]] Result<std::span<std::byte>> variable(std::string_view name) const;
 
   struct [[gnu::visibility("hidden")]] State;
 

@@ -52,6 +52,15 @@ Result<Kernel> Module::kernel(std::string_view name) const {
                fmt::format("has no kernel {}; it has {}", name, fmt::join(kernel_names(), ", "))};
 }
 
+Result<std::span<std::byte>> Module::variable(std::string_view name) const {
+  const abi::Symbol* symbol = state_->object.find_symbol(name);
+  if (!symbol || symbol->kind != abi::Symbol::Kind::Object)
+    return Error{ErrorCode::NotFound, fmt::format("has no variable {}", name)};
+  if (!state_->object.elf.is_loaded(symbol->address, symbol->size, abi::elf::kFlagWrite))
+    return Error{ErrorCode::Unsupported, fmt::format("{} is constant", name)};
+  return std::span(reinterpret_cast<std::byte*>(state_->image.address_of(symbol->address)), symbol->size);
+}
+
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
     : module(owner), kernel(declared), info(describe(declared, owner.object.target)) {}
 

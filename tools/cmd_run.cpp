@@ -19,7 +19,8 @@ Arguments, one --arg for each that the kernel takes, in its order (lanewise insp
            uniform:SEED:LO:HI   reproducible random numbers from LO to HI
            file:PATH        the first COUNT elements of a binary file
   TYPE:VALUE            a number, as in i32:-1, u32:0xff, f32:0.5; f32:1,2,3,4 is a vector
-  lds:BYTES             a local-memory pointer
+  lds:BYTES             a local-memory pointer; behind the kernel's own arguments, dynamic local memory that
+                        no argument stands for (HIP's extern __shared__)
 A number of the right size may stand for a pointer: u64:0 passes a null pointer.
 
 Examples:
@@ -84,8 +85,23 @@ Result<Kernel> find_kernel(const Module& module, const RunOptions& options) {
   return no_single_kernel(options.file, names);
 }
 
+Result<void> set_variable(const Module& module, const VariableSetting& setting) {
+  auto variable = module.variable(setting.name);
+  if (!variable) return std::move(variable).error();
+  const ArgSpec& value = setting.value;
+  if (value.bytes > variable->size())
+    return Error{ErrorCode::Usage,
+                 fmt::format("{} bytes are too many: it has {}", value.bytes, variable->size())};
+  u8* place = reinterpret_cast<u8*>(variable->data());
+  if (value.kind == ArgSpec::Kind::Buffer) return fill_buffer(value, place);
+  std::memcpy(place, value.scalar.data(), value.bytes);
+  return {};
+}
+
 /// Wrong counts are the commonest mistake: the answer shows what the kernel takes.
-Result<void> check_count(const KernelInfo& info, std::size_t given) {
+Result<void> check_count(const KernelInfo& info, const std::vector<ArgSpec>& specs) {
+  std::size_t given = specs.size();
+  while (given > info.arguments.size() && specs[given - 1].kind == ArgSpec::Kind::Lds) --given;
   if (!info.has_metadata || info.arguments.size() == given) return {};
   std::vector<std::string> wanted;
   for (const ArgumentInfo& argument : info.arguments) {
@@ -166,10 +182,13 @@ Result<RunReport> run_kernel(const RunOptions& options) {
   if (!module) return std::move(module).error();
   auto kernel = find_kernel(*module, options);
   if (!kernel) return std::move(kernel).error();
-  auto counted = check_count(kernel->info(), plan->args.size());
+  auto counted = check_count(kernel->info(), plan->args);
   if (!counted) return std::move(counted).error();
   auto memory = make_memory(options, plan->args);
   if (!memory) return std::move(memory).error();
+  for (const VariableSetting& setting : plan->variables)
+    if (auto set = set_variable(*module, setting); !set)
+      return std::move(set).error().in(fmt::format("--set {}", setting.name));
 
   auto first = kernel->launch(plan->config, memory->arguments);
   if (!first) return std::move(first).error();
@@ -209,6 +228,9 @@ void add_options(CLI::App& sub, RunOptions& options) {
       ->required();
   sub.add_option("--arg", options.args, "one kernel argument, see below")
       ->type_name("SPEC")
+      ->allow_extra_args(false);
+  sub.add_option("--set", options.variables, "what a variable holds: buf:TYPE:COUNT:INIT or TYPE:VALUE")
+      ->type_name("NAME=SPEC")
       ->allow_extra_args(false);
   sub.add_option("--engine", options.engine,
                  "auto (recompiled unless the launch is small, the default), jit or interp")

@@ -23,6 +23,17 @@ Result<std::size_t> parse_buffer_index(const char* option, std::string_view text
   return static_cast<std::size_t>(index);
 }
 
+Result<VariableSetting> parse_variable(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos)
+    return usage(fmt::format("--set {}: write NAME=SPEC, for example --set table=buf:f32:16:iota", text));
+  auto value = parse_arg_spec(text.substr(equals + 1));
+  if (!value) return std::move(value).error().in(fmt::format("--set {}", text));
+  if (value->kind == ArgSpec::Kind::Lds)
+    return usage(fmt::format("--set {}: a variable is no local memory", text));
+  return VariableSetting{std::string(text.substr(0, equals)), std::move(*value)};
+}
+
 Result<DumpRequest> parse_dump(std::string_view text, const std::vector<ArgSpec>& args) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals + 1 == text.size())
@@ -120,6 +131,8 @@ Result<RunPlan> make_plan(const RunOptions& options) {
     return spec;
   });
   if (!args) return std::move(args).error();
+  auto variables = parse_all(options.variables, plan.variables, parse_variable);
+  if (!variables) return std::move(variables).error();
   auto dumps = parse_all(options.dumps, plan.dumps,
                          [&](const std::string& text) { return parse_dump(text, plan.args); });
   if (!dumps) return std::move(dumps).error();

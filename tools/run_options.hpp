@@ -12,10 +12,16 @@ namespace lanewise::tools {
 struct RunOptions {
   std::string file, kernel, target;
   std::string grid, block;
-  std::vector<std::string> args, dumps, prints;
+  std::vector<std::string> args, variables, dumps, prints;
   std::string engine = "auto", simd = "auto";
   unsigned threads = 0, repeat = 0;
   bool no_fallback = false, no_specialize = false, no_cache = false, json = false;
+};
+
+/// What a variable of the module is to hold.
+struct VariableSetting {
+  std::string name;
+  ArgSpec value; ///< a Buffer or a Scalar
 };
 
 struct DumpRequest {
@@ -34,6 +40,7 @@ struct RunPlan {
   DeviceOptions device;
   LaunchConfig config;
   std::vector<ArgSpec> args;
+  std::vector<VariableSetting> variables;
   std::vector<DumpRequest> dumps;
   std::vector<PrintRequest> prints;
 };

@@ -125,9 +125,10 @@ TEST(Kernarg, KnowsEveryHiddenKind) {
     a.size = 8;
     kernel.arguments.push_back(a);
   }
-  auto hidden = hidden_values();
-  hidden.extra_lds_bytes = 48;
-  const auto segment = *build_kernarg(kernel, {}, kShape, hidden);
+  const auto hidden = hidden_values();
+  const ArgumentValue dynamic[] = {ArgumentValue::local(48)};
+  const auto segment = *build_kernarg(kernel, dynamic, kShape, hidden);
+  EXPECT_EQ(segment.dynamic_lds_bytes, 48u);
   const auto value = [&](ValueKind kind) {
     return word<u64>(segment, 8 * (static_cast<u32>(kind) - static_cast<u32>(ValueKind::HiddenNone)));
   };

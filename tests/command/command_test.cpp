@@ -103,6 +103,19 @@ TEST(Command, BadUsageIsStatus2) {
   expect_refusal("run " + saxpy + kSaxpyArgs + "--target gfx1030", 2, "the file has gfx900");
 }
 
+TEST(Command, VariablesAndDynamicLds) {
+  const std::string run = "run " + kernel_file("hip_shared") + " --grid 2 --block 2 --arg buf:u32:2:iota " +
+                          "--arg buf:u32:2:zero --print 1 ";
+  const Output output = lanewise(run + "--arg lds:8 --set weights=u32:0,100");
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_NE(output.out.find("\n101 2\n"), std::string::npos) << output.out;
+  EXPECT_EQ(lanewise(run + "--arg lds:8 --set weights=buf:u32:4:iota").status, 0);
+  expect_refusal(run + "--set weights", 2, "--set");
+  expect_refusal(run + "--set weights=lds:4", 2, "--set");
+  expect_refusal(run + "--set weight=u32:1", 2, "no variable weight");
+  expect_refusal(run + "--set weights=buf:u32:5:zero", 2, "it has 16");
+}
+
 TEST(Command, TranslationStatistics) {
   const Output text = lanewise("translate " + kernel_file("multi") + " --stats");
   EXPECT_EQ(text.status, 0) << text.err;

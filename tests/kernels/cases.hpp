@@ -21,7 +21,7 @@ using Dim3 = std::array<uint32_t, 3>;
 enum class ArgKind {
   Buffer, ///< a pointer to global or constant memory that starts as `bytes`
   Value,  ///< `bytes` themselves, a scalar, a vector or a structure in the device's layout (little endian)
-  Local,  ///< a pointer to dynamic LDS of `local_bytes`
+  Local,  ///< a pointer to dynamic LDS of `local_bytes`; that LDS alone if the kernel has no such argument
 };
 
 /// Type of the elements of a buffer, for comparing and for messages.

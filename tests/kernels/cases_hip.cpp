@@ -1,4 +1,4 @@
-// HIP kernels: compiled with other conventions than OpenCL's, and with C++'s kinds of calls.
+// HIP kernels: compiled with other conventions than OpenCL's, with C++'s kinds of calls, and with variables.
 #include "tests/kernels/builder.hpp"
 
 #include <algorithm>
@@ -69,7 +69,29 @@ KernelCase hip_calls(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"hip_reduce", hip_reduce}, {"hip_calls", hip_calls}};
+KernelCase hip_shared(uint32_t scale) {
+  Random random(162);
+  uint32_t block = 96, groups = 7 * scale;
+  return Builder("hip_shared")
+      .min_target(700)
+      .gcn_only()
+      .grid({groups * block, 1, 1}, {block, 1, 1})
+      .buffer("in", random.words(groups * block))
+      .output<uint32_t>("out", groups * block)
+      .lds("dynamic", block * 4)
+      .reference([=](std::span<Arg> args) {
+        constexpr uint32_t kWeights[] = {3, 5, 7, 11};
+        for (uint32_t g = 0; g < groups; ++g)
+          for (uint32_t i = 0; i < block; ++i) {
+            uint32_t from = block - 1 - i;
+            args[1].as<uint32_t>()[g * block + i] =
+                args[0].as<uint32_t>()[g * block + from] * kWeights[from % 4] + i % 32 + 1;
+          }
+      });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"hip_reduce", hip_reduce}, {"hip_calls", hip_calls}, {"hip_shared", hip_shared}};
 
 } // namespace
 

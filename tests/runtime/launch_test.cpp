@@ -160,12 +160,41 @@ TEST(Launch, WrongArgumentsAreUsageErrors) {
   EXPECT_TRUE(refused(good, {n, a, p, p, p}));
   EXPECT_TRUE(refused(good, {p, a, p, p}));
   EXPECT_TRUE(refused(good, {n, a, Argument::lds(64), p}));
+  EXPECT_TRUE(refused(good, {n, a, p, p, Argument::lds(64), p}));
+  EXPECT_TRUE(saxpy.kernel->launch(good, {n, a, p, p, Argument::lds(32 << 10)}));
+  EXPECT_TRUE(refused(good, {n, a, p, p, Argument::lds(1 << 20)}));
   LaunchConfig empty;
   empty.block = {0, 1, 1};
   EXPECT_TRUE(refused(empty, {n, a, p, p}));
   LaunchConfig large;
   large.block = {32, 32, 2};
   EXPECT_TRUE(refused(large, {n, a, p, p}));
+}
+
+TEST(Launch, VariablesAreWrittenBetweenLaunches) {
+  for (const DeviceOptions& options : engines()) {
+    auto device = Device::create(options);
+    ASSERT_TRUE(device);
+    auto module = device->load_file(code_object("gfx906/hip_shared.O3.co"));
+    ASSERT_TRUE(module) << module.error().message;
+    auto weights = module->variable("weights"), launches = module->variable("launches");
+    ASSERT_TRUE(weights && launches);
+    ASSERT_EQ(weights->size(), 16u);
+    auto kernel = module->kernel("hip_shared");
+    ASSERT_TRUE(kernel);
+    const std::uint32_t in = 10;
+    for (std::uint32_t run = 1; run < 4; ++run) {
+      std::memcpy(weights->data(), &run, sizeof run);
+      std::uint32_t out = 0, count = 0;
+      ASSERT_TRUE(kernel->launch({}, {Argument::pointer(&in), Argument::pointer(&out), Argument::lds(4)}));
+      EXPECT_EQ(out, 10 * run + 1);
+      std::memcpy(&count, launches->data(), sizeof count);
+      EXPECT_EQ(count, run);
+    }
+    EXPECT_EQ(module->variable("nothing").error().code, ErrorCode::NotFound);
+    EXPECT_EQ(module->variable("hip_shared").error().code, ErrorCode::NotFound);
+    EXPECT_EQ(module->variable("steps").error().code, ErrorCode::Unsupported);
+  }
 }
 
 TEST(Launch, ManyThreadsShareADevice) {

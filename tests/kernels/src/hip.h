@@ -3,6 +3,7 @@
 
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
+#define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
 #define __noinline__ __attribute__((noinline))
 
