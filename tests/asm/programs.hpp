@@ -100,6 +100,36 @@ vector_add:
   return text;
 }
 
+/// scalar_after_vector(out): each of a wave's 64 lanes stores a dword to out[lane], then s_load reads out[33]
+/// and all lanes add that to what they store to out[64 + lane].
+inline std::string scalar_after_vector() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  scalar_after_vector
+        .p2align 8
+        .type   scalar_after_vector,@function
+scalar_after_vector:
+        s_load_dwordx2 s[8:9], s[0:1], 0
+        v_lshlrev_b32 v1, 2, v0
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v1, v1, s[8:9]
+        s_load_dword s10, s[8:9], 132
+        s_waitcnt lgkmcnt(0)
+        v_add_u32 v2, s10, v0
+        global_store_dword v1, v2, s[8:9] offset:256
+        s_endpgm
+.Lsize: .size scalar_after_vector, .Lsize-scalar_after_vector
+        .rodata
+        .p2align 6
+        .amdhsa_kernel scalar_after_vector
+          .amdhsa_kernarg_size 8
+          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr 4
+          .amdhsa_next_free_sgpr 16
+        .end_amdhsa_kernel
+)";
+}
+
 /// gfx900. out[0] = 3 * 10 + 5: a function address that lives in s[16:17] across calls of a function which
 /// calls itself, so that all its callers share a copy; among more functions than an unknown call is compared
 /// with.

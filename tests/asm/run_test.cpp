@@ -50,6 +50,25 @@ TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   }
 }
 
+TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
+  const abi::Assembly assembly = abi::assemble(testing::scalar_after_vector());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Simd simd : {Simd::Auto, Simd::Avx2})
+    for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+      std::vector<std::uint32_t> out(128);
+      auto device = Device::create({.engine = engine, .simd = simd, .no_fallback = true});
+      ASSERT_TRUE(device);
+      auto module = device->load(assembly.code_object);
+      ASSERT_TRUE(module) << module.error().message;
+      auto kernel = module->kernel("scalar_after_vector");
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      const auto result =
+          kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+      ASSERT_TRUE(result) << result.error().message;
+      for (std::uint32_t lane = 0; lane < 64; ++lane) EXPECT_EQ(out[64 + lane], 132 + lane);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });

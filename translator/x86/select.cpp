@@ -1,6 +1,7 @@
 // Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
 #include "translator/x86/select.hpp"
 
+#include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
 
@@ -72,6 +73,7 @@ void Selector::select_phase(u32 phase) {
   lds_limits_ = {};
   gang_scratch_ = VReg{};
   per_lane_ = plan_.phases[phase].per_lane;
+  body_accesses_ = body_stores_ = false;
   for (const IrBlockId b : plan_.phases[phase].blocks)
     for (const ir::Successor& s : f_[b].successors) {
       if (!plan_.is_exit(b, s.block)) continue;
@@ -119,14 +121,22 @@ void Selector::make_blocks() {
 void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
   lds_addresses_.clear();
+  const bool entry = b == plan_.phases[phase_].entry;
   find_fused(b);
   divider_bound_ = is_divider_bound(b);
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;
     b_->set_pc(options_.code_base + f_[i].pc);
-    if (ir::info(f_[i].op).is(ir::kEndsBlock))
+    const bool ends = ir::info(f_[i].op).is(ir::kEndsBlock);
+    const bool hoists = !ends && is_hoistable(i);
+    const bool lds = f_[i].mem.space == ir::Space::Lds || f_[i].mem.space == ir::Space::Gds;
+    if (entry && !hoists && !lds && phases::is_access(f_, i)) {
+      body_accesses_ = true;
+      body_stores_ |= ir::info(f_[i].op).is(ir::kStores);
+    }
+    if (ends)
       terminate(b);
-    else if (is_hoistable(i))
+    else if (hoists)
       hoisted([&] {
         select_inst(i);
         return 0;
@@ -142,6 +152,13 @@ void Selector::select_block(IrBlockId b) {
     }
     if (!error_.empty()) return;
   }
+}
+
+/// A phase in which all gangs run together keeps the wave's order, also of accesses that touch each other's
+/// memory: a scalar one does not go ahead of those that the body has had so far.
+bool Selector::passes_body(InstId i) const {
+  if (!phases::is_access(f_, i)) return true;
+  return f_[i].op == Op::ScalarStore ? !body_accesses_ : !body_stores_;
 }
 
 /// A load of the same elements, from one place, in all gangs that takes shuffles: done once, it is a load
@@ -167,7 +184,8 @@ bool Selector::is_hoistable(InstId i) {
   if (is_shared_transpose(i)) return true;
   const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
                              inst.op == Op::ScalarStore || inst.op == Op::Clock;
-  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry)) return false;
+  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)))
+    return false;
   for (unsigned n = 0; n < inst.num_results; ++n)
     if (!ir::is_uniform(type(f_.result(i, n)))) return false;
   const auto operands = f_.operands(i);

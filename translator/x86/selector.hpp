@@ -56,6 +56,7 @@ private:
   void select_inst(InstId i);
   [[nodiscard]] bool is_shared_transpose(InstId i) const;
   bool is_hoistable(InstId i);
+  [[nodiscard]] bool passes_body(InstId i) const;
   void terminate(IrBlockId b);
   void take_edge(IrBlockId from, const ir::Successor& s);
   void exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last);
@@ -469,6 +470,7 @@ private:
   bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
   bool per_lane_ = true;
+  bool body_accesses_ = false, body_stores_ = false; ///< what of the entry block stays in the body, so far
   VReg gang_index_;
   u32 num_streams_ = 0;                           ///< streaming stores of the function
   bool streaming_ = false;                        ///< one is being emitted
