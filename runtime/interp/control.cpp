@@ -88,7 +88,9 @@ const Code* barrier(Wave& w, const Code& c) {
 }
 
 const Code* trap(Wave& w, const Code& c) {
-  return stop_at(w, c, StopReason::Trap, static_cast<u32>(c.src[0].value & 0xff));
+  const u32 id = static_cast<u32>(c.src[0].value & 0xff);
+  constexpr u32 kDebuggerTrap = 3;
+  return id == kDebuggerTrap ? next(c) : stop_at(w, c, StopReason::Trap, id);
 }
 
 const Code* getpc(Wave& w, const Code& c) {
@@ -135,14 +137,14 @@ const Code* join(Wave& w, const Code& c) {
 }
 
 // Hardware registers by the number in s_getreg's immediate (LLVM's operand syntax, hwreg).
-enum HwReg : u32 { kHwMode = 1, kHwStatus = 2, kHwTrapSts = 3, kHwShMemBases = 15 };
+enum HwReg : u32 { kHwMode = 1, kHwStatus = 2, kHwShMemBases = 15 };
 
 u32 read_hwreg(Wave& w, u32 id) {
   switch (id) {
   case kHwMode: return w.mode;
   case kHwStatus: return (w.scc ? 1u : 0u) | (w.exec() == 0 ? 1u << 9 : 0) | (w.vcc() == 0 ? 1u << 10 : 0);
-  case kHwTrapSts: return w.trapsts;
   case kHwShMemBases:
+    if (w.target < Target::gfx900) return 0;
     return static_cast<u32>(runtime::kPrivateAperture >> 48 | runtime::kSharedAperture >> 48 << 16);
   default: return 0;
   }
@@ -167,7 +169,6 @@ const Code* setreg(Wave& w, const Code& c) {
       (read_hwreg(w, field.id) & ~mask) | (static_cast<u32>(scalar(w, c, 0)) << field.offset & mask);
   if (field.id == kHwMode) w.set_mode(value);
   if (field.id == kHwStatus) w.scc = (value & 1) != 0;
-  if (field.id == kHwTrapSts) w.trapsts = value;
   return continue_at(w, &c + 1);
 }
 

@@ -73,7 +73,6 @@ private:
   void begin(Wave& w) const {
     start_registers(w, w.init);
     w.scc = false;
-    w.trapsts = 0;
     w.set_mode(w.init.mode);
     w.resume_pc = entry_;
     w.current = nullptr;

@@ -95,7 +95,6 @@ struct alignas(64) Wave {
   u64 lane_mask_of;
   bool scc;
   u32 mode;
-  u32 trapsts;
   FpMode fp;
   u32 mxcsr; ///< what the host register holds
   u32 mxcsr_f32, mxcsr_f64, mxcsr_mad;

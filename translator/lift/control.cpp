@@ -49,8 +49,6 @@ void getreg(Lifter& l) {
 }
 
 constexpr u32 kModeVskip = 1u << 28;
-/// Of MODE, what translated code depends on: rounding to IEEE, FP16_OVFL, GPR_IDX_EN and VSKIP.
-constexpr u32 kModeMatters = 0x3ff | kModeFp16Ovfl | kModeGprIdxEn | kModeVskip;
 
 u32 with_field(u32 mode, const HwRegField& field, u32 value) {
   const u32 mask = field.mask() << field.offset;
@@ -61,7 +59,6 @@ u32 with_field(u32 mode, const HwRegField& field, u32 value) {
 /// from a variable is compared with each value that it can have, and the code after it lifted once for each.
 void set_mode(Lifter& l, const HwRegField& field, ValueId value) {
   const u32 mask = field.mask() << field.offset;
-  if ((mask & kModeMatters) == 0) return;
   u64 bits = 0;
   if (!l.b.is_const(value, &bits)) {
     if ((mask & (kModeGprIdxEn | kModeVskip)) != 0 || field.size > 4)
@@ -121,7 +118,11 @@ void add_control_rules(Rules& rules) {
   RULE(s_endpgm) { l.cfg.end_program(); };
   RULE(s_endpgm_saved) { l.cfg.end_program(); };
   RULE(s_endpgm_ordered_ps_done) { l.cfg.end_program(); };
-  RULE(s_trap) { l.cfg.trap(static_cast<u32>(l.in->src[0].value) & 0xff); };
+  RULE(s_trap) {
+    const u32 id = static_cast<u32>(l.in->src[0].value) & 0xff;
+    constexpr u32 kDebuggerTrap = 3;
+    if (id != kDebuggerTrap) l.cfg.trap(id);
+  };
 
   RULE(s_getreg_b32) { getreg(l); };
   RULE(s_setreg_b32) { setreg(l); };
