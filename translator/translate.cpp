@@ -144,6 +144,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", passes::stream_stores)
+      .run("schedule", passes::schedule)
       .run("sink", passes::sink);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);

@@ -74,6 +74,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"unscale_roots", passes::unscale_roots},
       {"unmask_accesses", passes::unmask_accesses},
       {"hoist", passes::hoist},
+      {"schedule", passes::schedule},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", passes::find_retry_loops},

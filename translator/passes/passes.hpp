@@ -87,6 +87,9 @@ void unmask_accesses(ir::Function& f);
 /// Moves what does not change in a loop in front of it, where that takes no more registers.
 void hoist(ir::Function& f);
 
+/// Orders blocks for fewer vectors alive at once, where there are many.
+void schedule(ir::Function& f);
+
 /// Moves address arithmetic on scalars, and loads from the LDS and private memory, down to their first use,
 /// where that takes no more registers.
 void sink(ir::Function& f);
