@@ -11,8 +11,12 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
   edges.reserve(2 * std::size_t{f.num_blocks()});
   stack.reserve(f.num_blocks());
   rpo.reserve(f.num_blocks());
-  stack.emplace_back(BlockId{0}, 0);
-  rpo_index[0] = kSeen;
+  const auto enter = [&](BlockId b) {
+    rpo_index[b.index] = kSeen;
+    stack.emplace_back(b, 0);
+    for (const Successor& s : f[b].successors) edges.emplace_back(s.block.index, b);
+  };
+  enter(BlockId{0});
   while (!stack.empty()) {
     auto& [block, next] = stack.back();
     const auto& successors = f[block].successors;
@@ -22,11 +26,7 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
       continue;
     }
     const BlockId to = successors[next++].block;
-    edges.emplace_back(to.index, block);
-    if (rpo_index[to.index] != kSeen) {
-      rpo_index[to.index] = kSeen;
-      stack.emplace_back(to, 0);
-    }
+    if (rpo_index[to.index] != kSeen) enter(to);
   }
   preds = Lists<BlockId>(f.num_blocks(), edges);
   std::reverse(rpo.begin(), rpo.end());

@@ -9,7 +9,7 @@ namespace lanewise::ir {
 struct Cfg {
   std::vector<BlockId> rpo;   ///< reachable blocks in reverse postorder, entry first
   std::vector<u32> rpo_index; ///< per block; ~0u if unreachable
-  Lists<BlockId> preds;       ///< a block with two edges to the same successor appears twice
+  Lists<BlockId> preds;       ///< a block with two edges to the same successor appears twice in a row
 
   explicit Cfg(const Function& f);
   [[nodiscard]] bool reachable(BlockId b) const { return rpo_index[b.index] != ~0u; }

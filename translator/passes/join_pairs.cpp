@@ -1,9 +1,13 @@
 // Joining: GCN code spreads 64-bit values over two registers and keeps lane masks in scalar pairs. Where a
-// block joins two of its parameters, the pair becomes one 64-bit parameter; a 64-bit scalar parameter that
-// only ever receives masks becomes a mask. The joins and splits this leaves at the edges are folded away by
-// fold(). Where in the end only one half of a 64-bit parameter is looked at, it becomes that half again.
+// block joins two of its parameters, or stores halves side by side, the pair becomes one 64-bit parameter; a
+// 64-bit scalar parameter that only ever receives masks becomes a mask. The joins and splits this leaves at
+// the edges are folded away by fold(). Where in the end only one half of a 64-bit parameter is looked at, it
+// becomes that half again.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/wide_access.hpp"
 #include "translator/passes/passes.hpp"
+
+#include <algorithm>
 
 namespace lanewise::passes {
 
@@ -51,6 +55,7 @@ public:
 
 private:
   enum : u8 { kLow = 1, kHigh = 2 };
+  static constexpr std::size_t kMaxPairs = 16; ///< of parameters that one store's data may come through
   struct Pair {
     BlockId block;
     ValueId lo, hi;
@@ -61,20 +66,51 @@ private:
 
   bool is_param(ValueId v) const { return !f_.def_id(v).valid(); }
 
-  /// Joins of two parameters of one block; each parameter takes part once a round.
+  bool are_params_of_one_block(ValueId lo, ValueId hi) const {
+    return lo != hi && is_param(lo) && is_param(hi) && f_.def_block(lo) == f_.def_block(hi);
+  }
+
+  /// Parameters of one block that are joined, or that are stored side by side and halves of one value on
+  /// every way in; each parameter takes part once a round.
   std::vector<Pair> find_pairs(const Cfg& cfg) const {
     std::vector<Pair> pairs;
     std::vector<bool> taken(f_.num_values(), false);
+    const auto take = [&](ValueId lo, ValueId hi) {
+      if (taken[lo.index] || taken[hi.index]) return;
+      taken[lo.index] = taken[hi.index] = true;
+      pairs.push_back({f_.def_block(lo), lo, hi});
+    };
     for (const BlockId b : cfg.rpo)
       for (const InstId i : f_[b].insts) {
-        if (f_[i].op != Op::Join) continue;
         const auto x = f_.operands(i);
-        if (!is_param(x[0]) || !is_param(x[1]) || x[0] == x[1]) continue;
-        if (f_.def_block(x[0]) != f_.def_block(x[1]) || taken[x[0].index] || taken[x[1].index]) continue;
-        taken[x[0].index] = taken[x[1].index] = true;
-        pairs.push_back({f_.def_block(x[0]), x[0], x[1]});
+        if (f_[i].op == Op::Join && are_params_of_one_block(x[0], x[1])) take(x[0], x[1]);
+        if (f_[i].op != Op::Store || !can_be_wide(f_[i])) continue;
+        for (std::size_t n = address_operands(f_[i].mem); n + 2 < x.size(); n += 2)
+          if (std::vector<Pair> seen;
+              are_params_of_one_block(x[n], x[n + 1]) && is_whole(x[n], x[n + 1], seen))
+            take(x[n], x[n + 1]);
       }
     return pairs;
+  }
+
+  /// The values are halves of one, constants, or parameters that are so on every way in.
+  bool is_whole(ValueId lo, ValueId hi, std::vector<Pair>& seen) const {
+    const Inst *l = f_.def(lo), *h = f_.def(hi);
+    if (l != nullptr && h != nullptr) {
+      if (l->op == Op::Const && h->op == Op::Const) return true;
+      const bool halves = l->op == Op::Lo && h->op == Op::Hi;
+      if (halves) return f_.operands(f_.def_id(lo))[0] == f_.operands(f_.def_id(hi))[0];
+      return l == h && can_be_wide(*l) && f_[lo].index % 2 == 0 && f_[hi].index == f_[lo].index + 1;
+    }
+    if (!are_params_of_one_block(lo, hi)) return false;
+    if (std::ranges::any_of(seen, [&](const Pair& p) { return p.lo == lo && p.hi == hi; })) return true;
+    if (seen.size() == kMaxPairs) return false;
+    const BlockId b = f_.def_block(lo);
+    seen.push_back({b, lo, hi});
+    for (const BlockId p : (*preds_)[b.index])
+      for (const Successor& s : f_[p].successors)
+        if (s.block == b && !is_whole(s.args[f_[lo].index], s.args[f_[hi].index], seen)) return false;
+    return true;
   }
 
   /// `op` on `operands`, just before the end of `b`.
