@@ -119,7 +119,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("remove_dead_stores", remove_dead_stores) // now few are loaded again
+      .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects
+      .run("remove_dead_stores", remove_dead_stores)       // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)

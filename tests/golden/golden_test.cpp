@@ -55,6 +55,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
   static const std::map<std::string, void (*)(ir::Function&)> kPasses = {
       {"fold", passes::fold},
       {"join_pairs", passes::join_pairs},
+      {"join_vector_pairs", passes::join_vector_pairs},
       {"merge_common", passes::merge_common},
       {"eliminate_dead_code", passes::eliminate_dead_code},
       {"scalarize_lanes", passes::scalarize_lanes},

@@ -6,10 +6,14 @@
 // bit of NaNs.
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/evaluate.hpp"
+#include "translator/ir/wide_access.hpp"
+#include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
 
 #include <array>
+#include <optional>
+#include <unordered_map>
 
 namespace lanewise::passes {
 
@@ -27,6 +31,7 @@ public:
     for (const BlockId b : cfg.rpo) {
       block_ = b;
       out_.clear();
+      joined_.clear();
       for (const InstId i : f_[b].insts) visit(i);
       f_[b].insts.assign(out_.begin(), out_.end());
     }
@@ -40,6 +45,7 @@ private:
   std::vector<ValueId> map_;
   const ValueLimits limits_;    ///< what a value can be does not change when it is written differently
   std::vector<bool> looked_at_; ///< per value: by more than Lo
+  std::unordered_map<u64, ValueId> joined_; ///< in this block, by pair_key()
   std::vector<InstId> out_;
   BlockId block_;
   u32 pc_ = 0;
@@ -69,6 +75,7 @@ private:
     for (ValueId& v : f_.operands(i)) v = resolve(v);
     pc_ = f_[i].pc;
     if (f_[i].op == Op::Branch) return fold_branch(i);
+    if (f_[i].op == Op::Store && can_be_wide(f_[i])) join_stored(i);
     if (const auto operands = f_.operands(i);
         f_[i].num_results == 1 && info(f_[i].op).is(kPure) && operands.size() <= kMaxOperands) {
       const Inst inst = f_[i];
@@ -82,6 +89,17 @@ private:
       }
     }
     keep(i);
+  }
+  /// What is stored side by side and can be one value becomes the halves of it.
+  void join_stored(InstId i) {
+    const unsigned first = address_operands(f_[i].mem);
+    for (unsigned n = first; n + 2 < f_[i].num_operands; n += 2) {
+      const ValueId lo = f_.operands(i)[n], hi = f_.operands(i)[n + 1];
+      if (type(lo) != Type::V32 || !logic_of_pairs(lo, hi)) continue;
+      const ValueId whole = emit(Op::Join, Type::V64, {lo, hi});
+      const std::array halves = {emit(Op::Lo, Type::V32, {whole}), emit(Op::Hi, Type::V32, {whole})};
+      std::copy_n(halves.begin(), 2, f_.operands(i).begin() + n);
+    }
   }
   void keep(InstId i) {
     f_[i].block = block_;
@@ -143,7 +161,12 @@ private:
     if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
     if (const ValueId v = sink_splats(inst, t, x); v.valid()) return v;
     switch (inst.op) {
-    case Op::Join: return fold_join(t, x[0], x[1]);
+    case Op::Join: {
+      const u64 key = pair_key(x[0], x[1]);
+      const ValueId v = fold_join(t, x[0], x[1]);
+      if (v.valid()) joined_[key] = v;
+      return v;
+    }
     case Op::Lo:
     case Op::Hi: return fold_half(inst.op, t, x[0]);
     case Op::Splat:
@@ -264,9 +287,8 @@ private:
   // --- halves and pairs
 
   ValueId fold_join(Type t, ValueId lo, ValueId hi) {
-    const Match l = match(lo, Op::Lo), h = match(hi, Op::Hi);
-    if (l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0)) return operand(l, 0);
-    if (h != nullptr && is_low_half(lo, operand(h, 0))) return operand(h, 0);
+    if (const auto known = joined_.find(pair_key(lo, hi)); known != joined_.end()) return known->second;
+    if (const ValueId whole = whole_of(f_, lo, hi); whole.valid()) return whole;
     if (is_zero(hi)) return emit(Op::ZExt, t, {lo});
     // join(a, ashr(a, 31)) is the sign extension
     if (const Match s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
@@ -275,6 +297,7 @@ private:
     }
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
+    if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
     // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
     const Match sl = match(lo, Op::Select), sh = match(hi, Op::Select);
     if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
@@ -286,25 +309,69 @@ private:
     }
     return {};
   }
-  /// join(lo(x) | bits, hi(x)) -> x | bits, and the same of & and ^
+  /// join(lo(x) | bits, hi(x)) -> x | bits, and the same of & and ^ and of the other half
   ValueId join_logic(Type t, ValueId lo, ValueId hi) {
-    const Match h = match(hi, Op::Hi);
-    if (h == nullptr) return {};
-    for (const Op op : {Op::Or, Op::And, Op::Xor}) {
-      const Match logic = match(lo, op);
-      u64 bits = 0;
-      if (logic == nullptr || !is_const(operand(logic, 1), &bits)) continue;
-      const Match l = match(operand(logic, 0), Op::Lo);
-      if (l == nullptr || operand(l, 0) != operand(h, 0)) continue;
-      const ValueId x = operand(l, 0);
-      return emit(op, t, {x, constant(t, op == Op::And ? bits | ~u64{0} << 32 : bits)});
-    }
+    for (const Op op : {Op::Or, Op::And, Op::Xor})
+      for (const bool high : {false, true}) {
+        const Match logic = match(high ? hi : lo, op);
+        u64 bits = 0;
+        if (logic == nullptr || !is_const(operand(logic, 1), &bits)) continue;
+        const ValueId half = operand(logic, 0), x = high ? whole_of(f_, lo, half) : whole_of(f_, half, hi);
+        if (!x.valid()) continue;
+        const u64 rest = op == Op::And ? 0xffff'ffffu : 0;
+        return emit(op, t, {x, constant(t, high ? bits << 32 | rest : bits | rest << 32)});
+      }
     return {};
+  }
+
+  static bool is_bitwise(Op op) {
+    return op == Op::And || op == Op::Or || op == Op::Xor || op == Op::AndNot || op == Op::Not ||
+           op == Op::BitSelect;
+  }
+  static u64 pair_key(ValueId lo, ValueId hi) { return u64{hi.index} << 32 | lo.index; }
+
+  /// To join the values takes no shuffles: they are joined already in this block, or halves of one value,
+  /// constants, dwords of one load, or come by the same logic from such.
+  bool is_pair(ValueId lo, ValueId hi, unsigned depth = 0) const {
+    if (joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid() || is_loaded_pair(f_, lo, hi) ||
+        (is_const(lo) && is_const(hi)) || (is_repeated(lo) && is_repeated(hi)))
+      return true;
+    return depth < kMaxHalfDepth && logic_of_pairs(lo, hi, depth).has_value();
+  }
+  bool is_repeated(ValueId v) const { return match(v, Op::Splat) != nullptr || is_const(v); }
+
+  /// Both are the same logic, of operands that are pairs; true if the second's two are the other way round.
+  std::optional<bool> logic_of_pairs(ValueId lo, ValueId hi, unsigned depth = 0) const {
+    const Match l = definition(lo), h = definition(hi);
+    if (l == nullptr || h == nullptr || l->op != h->op || !is_bitwise(l->op)) return std::nullopt;
+    const unsigned count = l->num_operands;
+    const auto pairs = [&](bool crossed) {
+      for (unsigned n = 0; n < count; ++n)
+        if (!is_pair(operand(l, n), operand(h, crossed ? 1 - n : n), depth + 1)) return false;
+      return true;
+    };
+    if (pairs(false)) return false;
+    if (info(l->op).is(kCommutes) && count == 2 && pairs(true)) return true;
+    return std::nullopt;
+  }
+  /// join(a ^ b, c ^ d) -> join(a, c) ^ join(b, d), where these take no shuffles; any logic
+  ValueId join_bitwise(Type t, ValueId lo, ValueId hi) {
+    if (t != Type::V64) return {};
+    const std::optional<bool> crossed = logic_of_pairs(lo, hi);
+    if (!crossed) return {};
+    const Match l = definition(lo), h = definition(hi);
+    const Op op = l->op;
+    const unsigned count = l->num_operands;
+    std::array<ValueId, 3> x;
+    for (unsigned n = 0; n < count; ++n)
+      x[n] = emit(Op::Join, t, {operand(l, n), operand(h, *crossed ? 1 - n : n)});
+    return count == 1   ? emit(op, t, {x[0]})
+           : count == 2 ? emit(op, t, {x[0], x[1]})
+                        : emit(op, t, {x[0], x[1], x[2]});
   }
   /// join(lo, hi) would be an existing wide value.
   bool joins(ValueId lo, ValueId hi) const {
-    const Match l = match(lo, Op::Lo), h = match(hi, Op::Hi);
-    return l != nullptr && h != nullptr && operand(l, 0) == operand(h, 0);
+    return joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid();
   }
 
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
@@ -412,9 +479,6 @@ private:
       }
     return {};
   }
-  static bool is_bitwise_from_below(Op op) {
-    return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::And || op == Op::Or || op == Op::Xor;
-  }
   Match wide_product(ValueId v) const {
     const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
@@ -432,22 +496,6 @@ private:
     return w != nullptr && is_bitwise_from_below(w->op) && w->num_operands == 2 && depth < kMaxHalfDepth &&
            is_cheap_half(of, operand(w, 0), depth + 1) && is_cheap_half(of, operand(w, 1), depth + 1);
   }
-  /// Whether `low` is what became of the low half of `wide`.
-  bool is_low_half(ValueId low, ValueId wide, unsigned depth = 0) const {
-    u64 bits = 0, all = 0;
-    if (is_const(low, &bits) && is_const(wide, &all)) return bits == static_cast<u32>(all);
-    const Match l = definition(low), w = definition(wide);
-    if (l != nullptr && l->op == Op::Lo && operand(l, 0) == wide) return true;
-    if (w == nullptr) return false;
-    if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return operand(w, 0) == low;
-    if (l == nullptr || depth == kMaxHalfDepth) return false;
-    const auto halves = [&](unsigned n) { return is_low_half(operand(l, n), operand(w, n), depth + 1); };
-    if (w->op == Op::Splat) return l->op == Op::Splat && halves(0);
-    if (w->op == Op::Select)
-      return l->op == Op::Select && operand(l, 0) == operand(w, 0) && halves(1) && halves(2);
-    return l->op == w->op && is_bitwise_from_below(w->op) && w->num_operands == 2 && halves(0) && halves(1);
-  }
-
   // --- masks and scalars
 
   ValueId fold_to_mask(Op op, Type t, ValueId x) {
@@ -499,6 +547,8 @@ private:
         const ValueId x = operand(s, 0);
         return emit(Op::Add, t, {x, constant(t, c + d)});
       }
+    if (op == Op::Add && t == Type::V32)
+      if (const ValueId v = high_half_of_product(a, b); v.valid()) return v;
     if (op != Op::Add || !is_wide(t)) return {};
     if (const ValueId v = add_crossed(t, a, b); v.valid()) return v;
     if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
@@ -545,6 +595,54 @@ private:
     const ValueId pointer = emit(Op::Join, Type::U64, {operand(z, 0), operand(high, 0)});
     const ValueId base = emit(Op::Splat, t, {pointer});
     return emit(Op::Add, t, {base, emit(Op::ZExt, t, {x})});
+  }
+  /// hi(p * q + r) + p * q_high + p_high * q -> hi(join(p, p_high) * join(q, q_high) + r), in whatever order:
+  /// the upper half of a 64-bit product.
+  ValueId high_half_of_product(ValueId a, ValueId b) {
+    std::array<ValueId, 3> terms;
+    if (!three_terms(a, b, terms) && !three_terms(b, a, terms)) return {};
+    for (unsigned n = 0; n < 3; ++n) {
+      const Match hi = match(terms[n], Op::Hi), first = match(terms[(n + 1) % 3], Op::Mul),
+                  second = match(terms[(n + 2) % 3], Op::Mul);
+      if (hi == nullptr || first == nullptr || second == nullptr) continue;
+      const ValueId sum = operand(hi, 0);
+      ValueId rest;
+      Match product = match(sum, Op::UMulWide);
+      if (const Match add = match(sum, Op::Add); product == nullptr && add != nullptr)
+        for (unsigned m = 0; m < 2 && product == nullptr; ++m) {
+          product = match(operand(add, m), Op::UMulWide);
+          rest = operand(add, 1 - m);
+        }
+      if (product == nullptr) continue;
+      const ValueId p = operand(product, 0), q = operand(product, 1);
+      for (const bool swap : {false, true}) {
+        const ValueId q_high = other_factor(swap ? second : first, p),
+                      p_high = other_factor(swap ? first : second, q);
+        if (!q_high.valid() || !p_high.valid() || !is_cheap_pair(p, p_high) || !is_cheap_pair(q, q_high))
+          continue;
+        const ValueId x = emit(Op::Join, Type::V64, {p, p_high});
+        const ValueId whole = emit(Op::Mul, Type::V64, {x, emit(Op::Join, Type::V64, {q, q_high})});
+        return emit(Op::Hi, Type::V32, {rest.valid() ? emit(Op::Add, Type::V64, {whole, rest}) : whole});
+      }
+    }
+    return {};
+  }
+  bool three_terms(ValueId one, ValueId two, std::array<ValueId, 3>& terms) const {
+    const Match sum = match(two, Op::Add);
+    if (sum == nullptr) return false;
+    terms = {one, operand(sum, 0), operand(sum, 1)};
+    return true;
+  }
+  ValueId other_factor(const Match& product, ValueId v) const {
+    return operand(product, 0) == v   ? operand(product, 1)
+           : operand(product, 1) == v ? operand(product, 0)
+                                      : ValueId{};
+  }
+  /// Or parameters, which join_pairs() joins.
+  bool is_cheap_pair(ValueId lo, ValueId hi) const {
+    const bool params =
+        definition(lo) == nullptr && definition(hi) == nullptr && f_.def_block(lo) == f_.def_block(hi);
+    return params || is_pair(lo, hi);
   }
   ValueId fold_mul(Type t, ValueId a, ValueId b) {
     if (is_const(a) && !is_const(b)) return emit(Op::Mul, t, {b, a});

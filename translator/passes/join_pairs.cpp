@@ -5,6 +5,7 @@
 // becomes that half again.
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/wide_access.hpp"
+#include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -15,29 +16,32 @@ using namespace ir;
 
 namespace {
 
+enum class What {
+  All,
+  WholeVectors, ///< values per lane that are halves of one on every way in
+};
+
 class PairJoiner {
 public:
   explicit PairJoiner(Function& f) : f_(f) {}
 
-  /// One round; true if anything changed.
-  bool run() {
+  /// One round; true if anything changed. Of `what`.
+  bool run(What what) {
     const Cfg cfg(f_);
     preds_ = &cfg.preds;
     map_.assign(f_.num_values(), ValueId{});
     bool changed = false;
     const std::vector<Pair> pairs = find_pairs(cfg);
-    for (const Pair& pair : pairs) changed |= join_parameters(pair);
-    std::vector<ValueId> masks = find_masks(cfg);
-    for (const ValueId v : find_used_as_masks(cfg))
-      if (std::find(masks.begin(), masks.end(), v) == masks.end()) masks.push_back(v);
-    for (const ValueId v : masks) {
-      mask_parameter(v);
-      changed = true;
+    for (const Pair& pair : pairs) {
+      std::vector<Pair> seen;
+      const bool wanted =
+          what == What::All || (is_vector(f_.type(pair.lo)) && is_whole(pair.lo, pair.hi, seen));
+      if (wanted) changed |= join_parameters(pair);
     }
+    if (what == What::All) changed |= join_masks(cfg);
     if (changed) f_.replace_values(map_);
     return changed;
   }
-
   /// Parameters of which one half is looked at become that half.
   void split() {
     const Cfg cfg(f_);
@@ -95,13 +99,8 @@ private:
 
   /// The values are halves of one, constants, or parameters that are so on every way in.
   bool is_whole(ValueId lo, ValueId hi, std::vector<Pair>& seen) const {
-    const Inst *l = f_.def(lo), *h = f_.def(hi);
-    if (l != nullptr && h != nullptr) {
-      if (l->op == Op::Const && h->op == Op::Const) return true;
-      const bool halves = l->op == Op::Lo && h->op == Op::Hi;
-      if (halves) return f_.operands(f_.def_id(lo))[0] == f_.operands(f_.def_id(hi))[0];
-      return l == h && can_be_wide(*l) && f_[lo].index % 2 == 0 && f_[hi].index == f_[lo].index + 1;
-    }
+    if (f_.is_const(lo) && f_.is_const(hi)) return true;
+    if (whole_of(f_, lo, hi).valid() || is_loaded_pair(f_, lo, hi)) return true;
     if (!are_params_of_one_block(lo, hi)) return false;
     if (std::ranges::any_of(seen, [&](const Pair& p) { return p.lo == lo && p.hi == hi; })) return true;
     if (seen.size() == kMaxPairs) return false;
@@ -158,6 +157,14 @@ private:
     replace(pair.lo, new_lo);
     replace(pair.hi, new_hi);
     return true;
+  }
+
+  bool join_masks(const Cfg& cfg) {
+    std::vector<ValueId> masks = find_masks(cfg);
+    for (const ValueId v : find_used_as_masks(cfg))
+      if (std::find(masks.begin(), masks.end(), v) == masks.end()) masks.push_back(v);
+    for (const ValueId v : masks) mask_parameter(v);
+    return !masks.empty();
   }
 
   static bool is_wide(Type t) { return t == Type::U64 || t == Type::V64; }
@@ -275,12 +282,19 @@ private:
 
 void split_pairs(Function& f) { PairJoiner(f).split(); }
 
-void join_pairs(Function& f) {
+namespace {
+
+void join(Function& f, What what) {
   // A joined parameter of an inner loop asks for the outer loop's next; the nesting depth bounds the rounds.
-  for (int round = 0; round < 16 && PairJoiner(f).run(); ++round) {
+  for (int round = 0; round < 16 && PairJoiner(f).run(what); ++round) {
     fold(f);
     eliminate_dead_code(f);
   }
 }
+
+} // namespace
+
+void join_pairs(Function& f) { join(f, What::All); }
+void join_vector_pairs(Function& f) { join(f, What::WholeVectors); }
 
 } // namespace lanewise::passes

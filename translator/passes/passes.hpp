@@ -21,6 +21,9 @@ void use_launch_facts(ir::Function& f);
 /// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
 /// block parameters.
 void join_pairs(ir::Function& f);
+/// The same for values per lane that are halves of one on every way in, when branches have been decided on
+/// masks as they are.
+void join_vector_pairs(ir::Function& f);
 
 /// 64-bit block parameters of which only one half is looked at become that half.
 void split_pairs(ir::Function& f);

@@ -3,6 +3,7 @@
 // 64-bit values: in vectors, memory has them as arithmetic wants them, and dwords take shuffles there and
 // back.
 #include "translator/ir/wide_access.hpp"
+#include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <array>
@@ -28,7 +29,7 @@ public:
     change([&](InstId i, std::vector<InstId>& to) {
       const auto x = f_.operands(i);
       if (f_[i].op == Op::Join)
-        if (const ValueId whole = whole_of(x[0], x[1]); whole.valid()) map_[f_.result(i).index] = whole;
+        if (const ValueId whole = whole_of(f_, x[0], x[1]); whole.valid()) map_[f_.result(i).index] = whole;
       to.push_back(f_[i].op == Op::Store ? store(i, to) : i);
     });
   }
@@ -41,10 +42,7 @@ private:
   /// Marks the loads of which something looks at two dwords together.
   void find_loads() {
     const auto look_at = [&](ValueId low, ValueId high) {
-      const InstId i = f_.def_id(low);
-      if (!i.valid() || i != f_.def_id(high) || f_[i].op != Op::Load || !can_be_wide(f_[i])) return;
-      const u32 n = f_[low].index;
-      if (n % 2 == 0 && f_[high].index == n + 1) wanted_[i.index] = true;
+      if (is_loaded_pair(f_, low, high)) wanted_[f_.def_id(low).index] = true;
     };
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts) {
@@ -92,14 +90,6 @@ private:
           add(i, to, n % 2 == 0 ? Op::Lo : Op::Hi, Type::V32, {f_.result(wide, n / 2)});
   }
 
-  /// The value that has these halves, or nothing.
-  [[nodiscard]] ValueId whole_of(ValueId low, ValueId high) const {
-    const Inst *l = f_.def(low), *h = f_.def(high);
-    if (l == nullptr || h == nullptr || l->op != Op::Lo || h->op != Op::Hi) return {};
-    const ValueId whole = f_.operands(f_.def_id(low))[0];
-    return whole == f_.operands(f_.def_id(high))[0] && f_.type(whole) == Type::V64 ? whole : ValueId{};
-  }
-
   /// The store of the 64-bit values, if some of the dwords are halves of one or constants.
   InstId store(InstId i, std::vector<InstId>& to) {
     const Inst proto = f_[i];
@@ -113,7 +103,7 @@ private:
     for (unsigned p = 0; p < proto.mem.bytes / 8u; ++p) {
       const ValueId low = x[first + 2 * p], high = x[first + 2 * p + 1];
       known[p] = f_.is_const(low, &bits[p][0]) && f_.is_const(high, &bits[p][1]);
-      operands.push_back(whole_of(low, high));
+      operands.push_back(whole_of(f_, low, high));
       pays |= known[p] || operands.back().valid();
     }
     if (!pays) return i;

@@ -1,0 +1,50 @@
+#include "translator/passes/halves.hpp"
+
+#include "translator/ir/wide_access.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 3;
+
+bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
+  u64 bits = 0, all = 0;
+  if (f.is_const(low, &bits) && f.is_const(wide, &all)) return bits == static_cast<u32>(all);
+  const Inst *l = f.def(low), *w = f.def(wide);
+  const auto of_low = [&](unsigned n) { return f.operands(f.def_id(low))[n]; };
+  const auto of_wide = [&](unsigned n) { return f.operands(f.def_id(wide))[n]; };
+  if (l != nullptr && l->op == Op::Lo && of_low(0) == wide) return true;
+  if (w == nullptr) return false;
+  if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
+  if (l == nullptr || depth == kMaxDepth) return false;
+  if (l->op != w->op) return false;
+  const auto halves = [&](unsigned n, unsigned m) {
+    return is_low_half(f, of_low(n), of_wide(m), depth + 1);
+  };
+  if (w->op == Op::Splat) return halves(0, 0);
+  if (w->op == Op::Select) return of_low(0) == of_wide(0) && halves(1, 1) && halves(2, 2);
+  if (!is_bitwise_from_below(w->op)) return false;
+  return (halves(0, 0) && halves(1, 1)) || (info(w->op).is(kCommutes) && halves(0, 1) && halves(1, 0));
+}
+
+} // namespace
+
+bool is_low_half(const Function& f, ValueId low, ValueId wide) { return is_low_half(f, low, wide, 0); }
+
+ValueId whole_of(const Function& f, ValueId low, ValueId high) {
+  const Inst* h = f.def(high);
+  if (h == nullptr || h->op != Op::Hi) return {};
+  const ValueId whole = f.operands(f.def_id(high))[0];
+  return is_low_half(f, low, whole) ? whole : ValueId{};
+}
+
+bool is_loaded_pair(const Function& f, ValueId low, ValueId high) {
+  const InstId i = f.def_id(low);
+  if (!i.valid() || i != f.def_id(high) || f[i].op != Op::Load || !can_be_wide(f[i])) return false;
+  return f[low].index % 2 == 0 && f[high].index == f[low].index + 1;
+}
+
+} // namespace lanewise::passes
