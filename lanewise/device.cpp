@@ -32,6 +32,8 @@ Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device:
 Device::State::State(const DeviceOptions& wanted) : options(wanted), dispatcher(wanted.threads) {
   queue.group_segment_aperture_base_hi = static_cast<u32>(runtime::kSharedAperture >> 32);
   queue.private_segment_aperture_base_hi = static_cast<u32>(runtime::kPrivateAperture >> 32);
+  for (runtime::GuardedBuffer* missing : {&no_hostcalls, &no_default_queue})
+    if (auto nothing = runtime::GuardedBuffer::allocate(0)) *missing = std::move(*nothing);
 }
 
 Result<Device> Device::create(const DeviceOptions& options) {

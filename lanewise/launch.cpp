@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <fmt/format.h>
 
 namespace lanewise {
 namespace {
@@ -51,11 +52,25 @@ private:
   double cpu_ = cpu_now();
 };
 
+/// The service that an access to `address` asked for in vain; empty if none.
+std::string_view missing_service(const Device::State& device, u64 address) {
+  constexpr u64 kReach = 4096; // of a service's data from the pointer to it
+  const auto belongs_to = [&](const runtime::GuardedBuffer& nothing) {
+    return nothing.data() && address - reinterpret_cast<u64>(nothing.data()) < kReach;
+  };
+  if (belongs_to(device.no_hostcalls)) return "calls of the host (printf, assert, malloc)";
+  if (belongs_to(device.no_default_queue)) return "a queue to launch kernels from kernels";
+  return {};
+}
+
 Fault describe(const Module::State& module, const runtime::FaultReport& raw) {
   runtime::FaultReport report = raw;
   report.instruction = instruction_text(module, report.pc);
   Fault fault;
   fault.message = report.line();
+  if (const auto missing = missing_service(*module.device, report.address);
+      report.kind == runtime::FaultKind::Memory && !missing.empty())
+    fault.message += fmt::format("; the kernel asks for {}, which Lanewise does not have", missing);
   fault.kernel = report.kernel;
   fault.instruction = report.instruction;
   fault.pc = report.pc;
@@ -88,7 +103,10 @@ abi::DispatchShape shape_of(const LaunchConfig& config) {
 abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& config) {
   abi::HiddenValues hidden = steady_hidden_values();
   hidden.global_offset = config.offset;
-  hidden.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
+  const Device::State& device = *state.module.device;
+  hidden.queue_ptr = reinterpret_cast<u64>(&device.queue);
+  hidden.hostcall_buffer = reinterpret_cast<u64>(device.no_hostcalls.data());
+  hidden.default_queue = reinterpret_cast<u64>(device.no_default_queue.data());
   return hidden;
 }
 

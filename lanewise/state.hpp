@@ -8,6 +8,7 @@
 #include "lanewise/shared_object.hpp"
 #include "lanewise/small_launches.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/memory.hpp"
 
 #include <deque>
 #include <mutex>
@@ -26,6 +27,9 @@ struct [[gnu::visibility("hidden")]] Device::State {
   std::optional<DiskCache> cache;
   runtime::Dispatcher dispatcher;
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
+  /// What kernels get in place of services that do not exist: memory without an accessible byte, so that who
+  /// wants one is known by the address of its fault.
+  runtime::GuardedBuffer no_hostcalls, no_default_queue;
 };
 
 struct [[gnu::visibility("hidden")]] Kernel::State {

@@ -130,6 +130,54 @@ scalar_after_vector:
 )";
 }
 
+/// gfx900. hostcall(): reads the dwords 24 bytes behind its hidden pointer to the hostcall buffer, as printf does.
+inline std::string hostcall() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  hostcall
+        .p2align 8
+        .type   hostcall,@function
+hostcall:
+        s_load_dwordx2 s[8:9], s[0:1], 0
+        s_waitcnt lgkmcnt(0)
+        s_load_dwordx2 s[10:11], s[8:9], 24
+        v_mov_b32 v0, 0
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v0, v0, s[10:11]
+        s_endpgm
+.Lsize: .size hostcall, .Lsize-hostcall
+        .rodata
+        .p2align 6
+        .amdhsa_kernel hostcall
+          .amdhsa_kernarg_size 8
+          .amdhsa_user_sgpr_kernarg_segment_ptr 1
+          .amdhsa_next_free_vgpr 4
+          .amdhsa_next_free_sgpr 16
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+---
+amdhsa.version: [ 1, 1 ]
+amdhsa.kernels:
+  - .name: hostcall
+    .symbol: hostcall.kd
+    .kernarg_segment_size: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .kernarg_segment_align: 8
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 4
+    .max_flat_workgroup_size: 256
+    .args:
+      - .size: 8
+        .offset: 0
+        .value_kind: hidden_hostcall_buffer
+        .address_space: global
+...
+        .end_amdgpu_metadata
+)";
+}
+
 /// gfx900. out[0] = 3 * 10 + 5: a function address that lives in s[16:17] across calls of a function which
 /// calls itself, so that all its callers share a copy; among more functions than an unknown call is compared
 /// with.

@@ -69,6 +69,23 @@ TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
     }
 }
 
+TEST(AssembledAccesses, MissingServicesAreNamed) {
+  const abi::Assembly assembly = abi::assemble(testing::hostcall());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto device = Device::create({.engine = engine});
+    ASSERT_TRUE(device);
+    auto module = device->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("hostcall");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result = kernel->launch({}, {});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::Fault);
+    EXPECT_NE(result.error().message.find("printf"), std::string::npos) << result.error().message;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });
