@@ -130,7 +130,8 @@ scalar_after_vector:
 )";
 }
 
-/// gfx900. hostcall(): reads the dwords 24 bytes behind its hidden pointer to the hostcall buffer, as printf does.
+/// gfx900. hostcall(): reads the dwords 24 bytes behind its hidden pointer to the hostcall buffer, as printf
+/// does.
 inline std::string hostcall() {
   return R"(
         .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
@@ -175,6 +176,28 @@ amdhsa.kernels:
         .address_space: global
 ...
         .end_amdgpu_metadata
+)";
+}
+
+/// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
+inline std::string wave_sync() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  wave_sync
+        .p2align 8
+        .type   wave_sync,@function
+wave_sync:
+        s_cmp_lg_u32 s0, 1
+        s_cbranch_scc1 .Lend
+        ds_gws_barrier v0 gds
+.Lend:  s_endpgm
+.Lsize: .size wave_sync, .Lsize-wave_sync
+        .rodata
+        .p2align 6
+        .amdhsa_kernel wave_sync
+          .amdhsa_next_free_vgpr 4
+          .amdhsa_next_free_sgpr 16
+        .end_amdhsa_kernel
 )";
 }
 

@@ -86,6 +86,27 @@ TEST(AssembledAccesses, MissingServicesAreNamed) {
   }
 }
 
+TEST(AssembledCalls, WhatNoEngineExecutesIsAFaultWhereItIsReached) {
+  const abi::Assembly assembly = abi::assemble(testing::wave_sync());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto device = Device::create({.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(device);
+    auto module = device->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("wave_sync");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    EXPECT_TRUE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {}));
+    Fault fault;
+    const auto result = kernel->launch({.grid = {128, 1, 1}, .block = {64, 1, 1}}, {}, &fault);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::Fault);
+    EXPECT_NE(fault.message.find("cannot be executed"), std::string::npos) << fault.message;
+    EXPECT_EQ(fault.offset, 8u);
+    EXPECT_EQ(fault.workgroup[0], 1u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });

@@ -59,6 +59,7 @@ public:
   void fork(std::span<const std::pair<ValueId, Static>> cases);
   void barrier();
   void end_program();
+  /// s_trap, or kIllegalInstruction (ir/illegal.hpp).
   void trap(u32 id);
 
   // ---- scalars spilled to lanes of VGPRs: where function addresses go at -O0

@@ -1,6 +1,7 @@
 // Control flow and the state registers: SOPP, and the parts of SOP1, SOPK and SOPC that change PC, MODE or
 // the index mode.
 #include "runtime/wave.hpp"
+#include "translator/ir/illegal.hpp"
 #include "translator/lift/cfg.hpp"
 
 namespace lanewise::lift {
@@ -134,6 +135,12 @@ void add_control_rules(Rules& rules) {
   RULE(s_set_gpr_idx_off) { l.known.mode &= ~kModeGprIdxEn; };
   RULE(s_set_gpr_idx_idx) { set_gpr_idx(l, l.s32(0), l.known.gpr_idx); };
   RULE(s_set_gpr_idx_mode) { set_gpr_idx(l, l.ssa.read(kM0Var), static_cast<u32>(l.in->src[0].value) & 15); };
+
+  // Global wave sync exists in no engine. Code that holds a barrier of the whole grid, but does not get
+  // there, is nothing to interpret for that.
+  for (const isa::Row& row : isa::rows())
+    if (row.has(isa::kGws))
+      rules[static_cast<unsigned>(row.op)] = [](Lifter& l) { l.cfg.trap(ir::kIllegalInstruction); };
 
   // Without effect on results: all memory operations complete at once, and there is no debugger, profiler or
   // graphics pipe.

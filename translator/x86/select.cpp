@@ -1,6 +1,7 @@
 // Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
 #include "translator/x86/select.hpp"
 
+#include "translator/ir/illegal.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
@@ -358,7 +359,7 @@ void Selector::finish_exit(const ir::Inst& last, const ir::Successor* s) {
     b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32),
                 b_->const32(static_cast<u32>(last.imm)));
     stop_at(options_.code_base + last.pc);
-    return b_->ret(StopReason::Trap);
+    return b_->ret(last.imm == ir::kIllegalInstruction ? StopReason::Illegal : StopReason::Trap);
   case Op::BadJump: {
     b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32), b_->const32(0));
     const ValueId target = f_.operands(f_.terminator(last.block))[0];
