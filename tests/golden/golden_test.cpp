@@ -76,6 +76,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"unmask_accesses", passes::unmask_accesses},
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
+      {"split_bytes", passes::split_bytes},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", passes::find_retry_loops},

@@ -103,6 +103,10 @@ void finish_before_barriers(ir::Function& f);
 /// Marks the stores that go past the caches (MemAttr::streams), in launches large enough for that.
 void stream_stores(ir::Function& f);
 
+/// Loads of overlapping elements that are looked at byte by byte become loads of bytes. What took the bytes
+/// out is left to eliminate_dead_code.
+void split_bytes(ir::Function& f);
+
 /// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
 void merge_rows(ir::Function& f);
 
