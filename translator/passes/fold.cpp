@@ -177,6 +177,7 @@ private:
     case Op::Sub: return fold_add(inst.op, t, x[0], x[1]);
     case Op::Mul: return fold_mul(t, x[0], x[1]);
     case Op::FMul: return fold_fmul(inst.fp, t, x[0], x[1]);
+    case Op::FLdexp: return fold_ldexp(inst.fp, t, x[0], x[1]);
     case Op::And:
     case Op::Or:
     case Op::Xor:
@@ -816,6 +817,18 @@ private:
     return if_true ? c : emit(Op::Not, t, {c});
   }
 
+  /// x * 2^n, which is rounded once as well, where 2^n is a normal number
+  ValueId fold_ldexp(const FpAttr& fp, Type t, ValueId x, ValueId amount) {
+    u64 bits = 0;
+    if (fp.kind == FloatKind::F16 || !is_const(amount, &bits)) return {};
+    const bool wide = fp.kind == FloatKind::F64;
+    const i64 n = static_cast<i32>(bits), largest = wide ? 1023 : 127;
+    if (n < 1 - largest || n > largest) return {};
+    Inst product;
+    product.op = Op::FMul;
+    product.fp = fp;
+    return emit(product, t, {x, constant(t, static_cast<u64>(n + largest) << (wide ? 52 : 23))});
+  }
   /// x * select(c, a, 1) -> select(c, x * a, x), where that leaves x as it is: a multiplication by some
   /// lanes.
   ValueId fold_fmul(const FpAttr& fp, Type t, ValueId x, ValueId y) {
