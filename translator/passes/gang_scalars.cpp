@@ -59,8 +59,9 @@ ValueId GangScalars::as_gang(const Place& at, ValueId v) {
 ValueId GangScalars::binary(const Place& at, Op op, ValueId a, ValueId b, u64 imm) {
   u64 bits = 0;
   const bool shift = op == Op::Shl || op == Op::LShr || op == Op::AShr;
-  if ((op == Op::Add || op == Op::Sub || shift) && f_.is_const(b, &bits) && bits == 0) return a;
-  if (op == Op::Add && f_.is_const(a, &bits) && bits == 0) return b;
+  const bool sum = op == Op::Add || op == Op::Or || op == Op::Xor;
+  if ((sum || op == Op::Sub || shift) && f_.is_const(b, &bits) && bits == 0) return a;
+  if (sum && f_.is_const(a, &bits) && bits == 0) return b;
   Inst proto;
   proto.op = op;
   proto.imm = imm;
