@@ -5,6 +5,7 @@
 #include "translator/ir/wide_access.hpp"
 #include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
 
 #include <array>
 
@@ -16,7 +17,7 @@ namespace {
 
 class Widener {
 public:
-  explicit Widener(Function& f) : f_(f), wanted_(f.num_insts(), false) {}
+  explicit Widener(Function& f) : f_(f), wanted_(f.num_insts(), false), rewriter_(f) {}
 
   void run() {
     find_loads();
@@ -30,7 +31,7 @@ public:
       const auto x = f_.operands(i);
       if (f_[i].op == Op::Join)
         if (const ValueId whole = whole_of(f_, x[0], x[1]); whole.valid()) map_[f_.result(i).index] = whole;
-      to.push_back(f_[i].op == Op::Store ? store(i, to) : i);
+      to.push_back(f_[i].op == Op::Store ? store(i) : i);
     });
   }
 
@@ -38,6 +39,7 @@ private:
   Function& f_;
   std::vector<ValueId> map_;
   std::vector<bool> wanted_; ///< per instruction: a load of 64-bit values
+  Rewriter rewriter_;
 
   /// Marks the loads of which something looks at two dwords together.
   void find_loads() {
@@ -60,22 +62,13 @@ private:
     for (Block& block : f_.blocks) {
       std::vector<InstId> old;
       old.swap(block.insts);
-      for (const InstId i : old) rule(i, block.insts);
+      for (const InstId i : old) {
+        rewriter_.begin(i, block.insts);
+        rule(i, block.insts);
+      }
     }
     map_.resize(f_.num_values());
     f_.replace_values(map_);
-  }
-
-  ValueId add(InstId like, std::vector<InstId>& to, Op op, Type type, std::initializer_list<ValueId> x,
-              u64 imm = 0) {
-    Inst proto;
-    proto.op = op;
-    proto.pc = f_[like].pc;
-    proto.imm = imm;
-    const InstId made = f_.make(proto, {x.begin(), x.size()}, {&type, 1});
-    f_[made].block = f_[like].block;
-    to.push_back(made);
-    return f_.result(made);
   }
 
   void load(InstId i, std::vector<InstId>& to) {
@@ -87,11 +80,11 @@ private:
     to.push_back(wide);
     for (unsigned n = 0; n < proto.num_results; ++n)
       map_[f_.result(i, n).index] =
-          add(i, to, n % 2 == 0 ? Op::Lo : Op::Hi, Type::V32, {f_.result(wide, n / 2)});
+          rewriter_.op(n % 2 == 0 ? Op::Lo : Op::Hi, Type::V32, {f_.result(wide, n / 2)});
   }
 
   /// The store of the 64-bit values, if some of the dwords are halves of one or constants.
-  InstId store(InstId i, std::vector<InstId>& to) {
+  InstId store(InstId i) {
     const Inst proto = f_[i];
     if (!can_be_wide(proto)) return i;
     const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
@@ -110,9 +103,9 @@ private:
     for (unsigned p = 0; p < proto.mem.bytes / 8u; ++p) {
       ValueId& whole = operands[first + p];
       if (known[p])
-        whole = add(i, to, Op::Const, Type::V64, {}, bits[p][0] | bits[p][1] << 32);
+        whole = rewriter_.constant(Type::V64, bits[p][0] | bits[p][1] << 32);
       else if (!whole.valid())
-        whole = add(i, to, Op::Join, Type::V64, {x[first + 2 * p], x[first + 2 * p + 1]});
+        whole = rewriter_.op(Op::Join, Type::V64, {x[first + 2 * p], x[first + 2 * p + 1]});
     }
     operands.push_back(x.back());
     const InstId wide = f_.make(proto, operands, {});
