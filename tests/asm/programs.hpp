@@ -6,35 +6,42 @@
 
 namespace lanewise::testing {
 
-/// A kernel that wants the kernarg pointer.
+/// A kernel, which wants the kernarg pointer if it has arguments.
 struct KernelText {
   std::string name;
   int kernarg_bytes = 0, lds_bytes = 0, sgprs = 0, vgprs = 0, max_items = 0;
 };
 
-/// What follows a kernel's last instruction: size, descriptor, and metadata up to the list of its arguments.
-inline std::string kernel_end(const KernelText& k) {
-  const auto number = [](int n) { return std::to_string(n) + "\n"; };
+inline std::string line_of(int number) { return std::to_string(number) + "\n"; }
+
+/// What follows a kernel's last instruction: size and descriptor.
+inline std::string kernel_descriptor(const KernelText& k) {
   std::string text = ".Lsize: .size " + k.name + ", .Lsize-" + k.name + R"(
         .rodata
         .p2align 6
         .amdhsa_kernel )" +
                      k.name + "\n";
-  if (k.lds_bytes != 0) text += "          .amdhsa_group_segment_fixed_size " + number(k.lds_bytes);
-  return text + "          .amdhsa_kernarg_size " + number(k.kernarg_bytes) +
-         R"(          .amdhsa_user_sgpr_kernarg_segment_ptr 1
-          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
+  if (k.lds_bytes != 0) text += "          .amdhsa_group_segment_fixed_size " + line_of(k.lds_bytes);
+  if (k.kernarg_bytes != 0)
+    text += "          .amdhsa_kernarg_size " + line_of(k.kernarg_bytes) +
+            "          .amdhsa_user_sgpr_kernarg_segment_ptr 1\n";
+  return text + R"(          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
           .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
         .end_amdhsa_kernel
-        .amdgpu_metadata
+)";
+}
+
+/// kernel_descriptor(), and metadata up to the list of the kernel's arguments.
+inline std::string kernel_end(const KernelText& k) {
+  return kernel_descriptor(k) + R"(        .amdgpu_metadata
 ---
 amdhsa.version: [ 1, 1 ]
 amdhsa.kernels:
   - .name: )" +
-         k.name + "\n    .symbol: " + k.name + ".kd\n    .kernarg_segment_size: " + number(k.kernarg_bytes) +
-         "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " + number(k.lds_bytes) +
-         "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: " + number(k.sgprs) +
-         "    .vgpr_count: " + number(k.vgprs) + "    .max_flat_workgroup_size: " + number(k.max_items) +
+         k.name + "\n    .symbol: " + k.name + ".kd\n    .kernarg_segment_size: " + line_of(k.kernarg_bytes) +
+         "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " + line_of(k.lds_bytes) +
+         "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: " + line_of(k.sgprs) +
+         "    .vgpr_count: " + line_of(k.vgprs) + "    .max_flat_workgroup_size: " + line_of(k.max_items) +
          "    .args:\n";
 }
 
@@ -118,16 +125,7 @@ scalar_after_vector:
         v_add_u32 v2, s10, v0
         global_store_dword v1, v2, s[8:9] offset:256
         s_endpgm
-.Lsize: .size scalar_after_vector, .Lsize-scalar_after_vector
-        .rodata
-        .p2align 6
-        .amdhsa_kernel scalar_after_vector
-          .amdhsa_kernarg_size 8
-          .amdhsa_user_sgpr_kernarg_segment_ptr 1
-          .amdhsa_next_free_vgpr 4
-          .amdhsa_next_free_sgpr 16
-        .end_amdhsa_kernel
-)";
+)" + kernel_descriptor({.name = "scalar_after_vector", .kernarg_bytes = 8});
 }
 
 /// gfx900. hostcall(): reads the dwords 24 bytes behind its hidden pointer to the hostcall buffer, as printf
@@ -146,31 +144,8 @@ hostcall:
         s_waitcnt lgkmcnt(0)
         global_store_dword v0, v0, s[10:11]
         s_endpgm
-.Lsize: .size hostcall, .Lsize-hostcall
-        .rodata
-        .p2align 6
-        .amdhsa_kernel hostcall
-          .amdhsa_kernarg_size 8
-          .amdhsa_user_sgpr_kernarg_segment_ptr 1
-          .amdhsa_next_free_vgpr 4
-          .amdhsa_next_free_sgpr 16
-        .end_amdhsa_kernel
-        .amdgpu_metadata
----
-amdhsa.version: [ 1, 1 ]
-amdhsa.kernels:
-  - .name: hostcall
-    .symbol: hostcall.kd
-    .kernarg_segment_size: 8
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .wavefront_size: 64
-    .sgpr_count: 16
-    .vgpr_count: 4
-    .max_flat_workgroup_size: 256
-    .args:
-      - .size: 8
+)" + kernel_end({.name = "hostcall", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 4, .max_items = 256}) +
+         R"(      - .size: 8
         .offset: 0
         .value_kind: hidden_hostcall_buffer
         .address_space: global
@@ -191,14 +166,7 @@ wave_sync:
         s_cbranch_scc1 .Lend
         ds_gws_barrier v0 gds
 .Lend:  s_endpgm
-.Lsize: .size wave_sync, .Lsize-wave_sync
-        .rodata
-        .p2align 6
-        .amdhsa_kernel wave_sync
-          .amdhsa_next_free_vgpr 4
-          .amdhsa_next_free_sgpr 16
-        .end_amdhsa_kernel
-)";
+)" + kernel_descriptor({.name = "wave_sync"});
 }
 
 /// gfx900. out[0] = 3 * 10 + 5: a function address that lives in s[16:17] across calls of a function which
