@@ -126,6 +126,86 @@ TEST(AddressForms, IndicesWrapBeforeTheyAreExtended) {
         }
 }
 
+/// Rows of a grid with 40 elements in each, behind v6.
+constexpr const char* kGridRows =
+    "  v20:v32 = init_vgpr\n  v21:v32 = init_vgpr #0x1\n"
+    "  v22:g32 = gang_first v20\n  v23:g32 = gang_first v21\n"
+    "  v24:g32 = const #0x28\n  v25:g32 = mul v23, v24\n"
+    "  v26:g32 = add v22, v25\n  v27:g32 = add v26, v10\n"
+    "  v28:v32 = load v2, v27, v7 {global 4 wrapped 1 2}\n"
+    "  v29:v32 = mul v21, v21\n  v30:v32 = add v28, v29\n"
+    "  store v2, v27, v30, v7 {global 4 wrapped 1 2}\n"
+    "  v31:g64 = zext v26\n  v32:g64 = shl v31, v15\n  v33:g64 = add v32, v17\n"
+    "  v34:v32 = const #0x3\n  v35:mask = icmp v34, v21 #0x4\n"
+    "  v36:v32 = const #0x3c\n  v37:mask = icmp v36, v20 #0x4\n  v38:mask = and v37, v35\n"
+    "  store v33, v30, v38 {global 4 row 4}\n";
+
+ir::Function grid_rows(u32 row_length) {
+  auto f = ir::parse(program(kGridRows));
+  EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << kGridRows;
+  f->launch.workgroup = {row_length, 64 / row_length, 1};
+  f->launch.ragged = {false, false, false};
+  return std::move(*f);
+}
+
+/// Rows that go on through some of the gangs side by side and wrap in one of them.
+TEST(AddressForms, RowsThroughSeveralGangs) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  for (const translator::Simd simd : widths())
+    for (const u32 row_length : {16u, 32u, 64u})
+      for (const u64 exec : {~u64{0}, kSomeLanes})
+        for (const u32 offset : {0u, 1u, 8u, 15u, 16u, 31u, 32u, 47u, 48u, 63u, 64u, 100u, 200u}) {
+          SCOPED_TRACE(fmt::format("rows of {}, offset {}, lanes {:#x}, AVX-512 {}", row_length, offset, exec,
+                                   simd == translator::Simd::Avx512));
+          ir::Function f = grid_rows(row_length);
+          std::vector<u32> rows(200);
+          const u32 start = ~offset;
+          RunInput input;
+          input.exec = exec;
+          input.vgprs.resize(2);
+          for (u32 l = 0; l < 64; ++l) {
+            input.vgprs[0][l] = l % row_length;
+            input.vgprs[1][l] = l / row_length;
+          }
+          const auto place = [&](u32 l) { return l / row_length * 40 + l % row_length; };
+          for (u32 l = 0; l < 64; ++l) memory[start + place(l)] = l * 1000;
+          const u64 to = reinterpret_cast<u64>(rows.data());
+          input.sgprs = {static_cast<u32>(memory.base()), static_cast<u32>(memory.base() >> 32),
+                         static_cast<u32>(to), static_cast<u32>(to >> 32), start};
+          run(f, trivial_plan(f), simd, input);
+          for (u32 l = 0; l < 64; ++l) {
+            const bool active = (exec >> l & 1) != 0;
+            const u32 y = l / row_length, result = l * 1000 + y * y;
+            EXPECT_EQ(memory[start + place(l)], active ? result : l * 1000) << "lane " << l;
+            EXPECT_EQ(rows[place(l)], y < 3 && l % row_length < 60 ? (active ? result : y * y) : 0)
+                << "lane " << l;
+          }
+        }
+}
+
+/// Gangs in one row share its address, the test whether it wraps, and what only depends on y.
+TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
+  for (const u32 row_length : {16u, 32u, 64u}) {
+    ir::Function f = grid_rows(row_length);
+    phases::Plan plan = trivial_plan(f);
+    for (phases::Phase& phase : plan.phases) phase.interleave = 4;
+    auto code = compile(f, plan, {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const auto count = [&](std::string_view what) {
+      u32 n = 0;
+      for (auto at = code->listing.find(what); at != std::string::npos; at = code->listing.find(what, at + 1))
+        ++n;
+      return n;
+    };
+    const u32 rows = 64 / row_length;
+    EXPECT_EQ(count("imul "), rows) << code->listing;
+    EXPECT_EQ(count("vpmulld "), rows) << code->listing;
+    EXPECT_EQ(count("\nja "), 2 * rows) << code->listing;
+    EXPECT_EQ(count("vpcmpud "), 4 + rows) << code->listing;
+  }
+}
+
 /// A row of `bytes` per lane, `stride` apart, `start` bytes into an LDS of 512 bytes.
 TEST(AddressForms, RowsInTheLdsEndWithIt) {
   std::vector<u8> lds(512);

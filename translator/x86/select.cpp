@@ -85,8 +85,10 @@ void Selector::select_phase(u32 phase) {
 
   preamble_ = builder.add_block();
   head_ = builder.add_block();
+  steps_.reset();
+  if (interleave_ > 1) steps_.emplace(f_, lanes(), interleave_);
   make_blocks();
-  find_team_row_scalars();
+  find_needed_members();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
   for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);
@@ -146,10 +148,8 @@ void Selector::select_block(IrBlockId b) {
       for_all_ = true;
       select_inst(i);
       for_all_ = false;
-    } else if (f_[i].num_results != 0 && first_member_only_[f_.result(i).index]) {
-      select_inst(i);
     } else {
-      for_each_member([&] { select_inst(i); });
+      for_each_member([&] { select_inst(i); }, members_apart(i));
     }
     if (!error_.empty()) return;
   }

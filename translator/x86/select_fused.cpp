@@ -59,7 +59,9 @@ void Selector::find_fused(IrBlockId b) {
       if (const InstId def = near(operands[1], n); def.valid() && is_maskable(def, operands[2]))
         fused_[def.index] = true;
     } else if (inst.op == Op::And && type(operands[0]) == Type::Mask) {
-      for (const unsigned o : {1u, 0u}) {
+      // What is done once for several gangs anyway is the mask.
+      const unsigned last = is_same_in_group(operands[1]) && !is_same_in_group(operands[0]) ? 0 : 1;
+      for (const unsigned o : {last, 1 - last}) {
         const InstId def = near(operands[o], n);
         if (!def.valid() || !is_narrowable(def)) continue;
         fused_[def.index] = true;

@@ -10,9 +10,12 @@ bool Selector::memory_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
-  std::array<VReg, 4> out{};
-  const unsigned per_result = is_wide(i) ? 2 : 1;
-  const std::span<VReg> results(out.data(), inst.num_results * per_result);
+  // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
+  const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
+  if ((member_ + 1) % members != 0) return true;
+  std::array<VReg, 4 * kMaxMembers> out{};
+  const unsigned per_result = is_wide(i) ? 2 : 1, per_member = inst.num_results * per_result;
+  const std::span<VReg> results(out.data(), members * per_member);
   if (inst.mem.form != ir::AddressForm::Lanes && inst.mem.space != ir::Space::Scratch)
     shaped_access(i, results);
   else if (inst.mem.space == ir::Space::Scratch && inst.mem.in_range)
@@ -27,8 +30,11 @@ bool Selector::memory_inst(InstId i) {
     case ir::Space::Registers: register_access(i, results); break;
     default: unsupported(i, "no rule for this memory space");
     }
-  for (unsigned r = 0; r < inst.num_results; ++r)
-    set(f_.result(i, r), per_result == 2 ? Regs{{out[2 * r], out[2 * r + 1]}} : Regs{{out[r], VReg{}}});
+  for_neighbours(members, [&](unsigned n) {
+    const VReg* own = &out[n * per_member];
+    for (unsigned r = 0; r < inst.num_results; ++r)
+      set(f_.result(i, r), per_result == 2 ? Regs{{own[2 * r], own[2 * r + 1]}} : Regs{{own[r], VReg{}}});
+  });
   return true;
 }
 

@@ -2,6 +2,7 @@
 // leave the allocation, with gathers and scatters behind it.
 #include "translator/x86/selector.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lanewise::x86 {
@@ -17,16 +18,29 @@ Selector::Access Selector::masked_access(InstId i) {
   return a;
 }
 
-/// The row goes on from gang to gang, at known distances: the first gang's address does for all side by side.
-bool Selector::is_team_row(InstId i) const {
+/// How many neighbours of those side by side one row goes through, at known distances, so that the first
+/// one's address does for all.
+unsigned Selector::row_members(InstId i) const {
   const ir::Inst& inst = f_[i];
-  if (interleave_ == 1 || (inst.op != Op::Load && inst.op != Op::Store)) return false;
-  if (inst.mem.form != ir::AddressForm::Row || !inst.mem.wave_row || inst.mem.stride == 0) return false;
-  return inst.mem.space == ir::Space::Global || (inst.mem.space == ir::Space::Lds && inst.mem.in_range);
+  const ir::MemAttr& mem_attr = inst.mem;
+  if (interleave_ == 1 || (inst.op != Op::Load && inst.op != Op::Store) || mem_attr.stride == 0) return 1;
+  const bool known =
+      mem_attr.space == ir::Space::Global || (mem_attr.space == ir::Space::Lds && mem_attr.in_range);
+  if (!known) return 1;
+  const auto x = f_.operands(i);
+  const i64 step = i64{mem_attr.stride} * lanes();
+  switch (mem_attr.form) {
+  case ir::AddressForm::Row:
+    if (mem_attr.wave_row) return interleave_;
+    return steps_->of(x[0]) == step ? steps_->group() : 1;
+  case ir::AddressForm::Wrapped:
+    return steps_->is_same(x[0]) && steps_->of(x[1]) == step ? steps_->group() : 1;
+  default: return 1;
+  }
 }
 
-void Selector::find_team_row_scalars() {
-  first_member_only_.assign(f_.num_values(), false);
+void Selector::find_needed_members() {
+  needed_by_each_.assign(f_.num_values(), 1);
   if (interleave_ == 1) return;
   const auto& blocks = plan_.phases[phase_].blocks;
   for (const IrBlockId b : blocks)
@@ -34,31 +48,41 @@ void Selector::find_team_row_scalars() {
       const ir::Inst& inst = f_[i];
       if (inst.num_results != 1 || !ir::info(inst.op).is(ir::kPure)) continue;
       const ValueId v = f_.result(i);
-      first_member_only_[v.index] = ir::is_gang(type(v)) && !frame_.has_slot(v) && !is_gang_recomputed(v);
+      if (ir::is_gang(type(v)) && !frame_.has_slot(v) && !is_gang_recomputed(v))
+        needed_by_each_[v.index] = static_cast<u8>(interleave_);
     }
-  const auto need = [&](ValueId v) {
-    const bool is_new = first_member_only_[v.index];
-    first_member_only_[v.index] = false;
-    return is_new;
+  const auto need = [&](ValueId v, unsigned each) {
+    u8& known = needed_by_each_[v.index];
+    if (known <= each) return false;
+    known = static_cast<u8>(each);
+    return true;
   };
   // Chains are short, and mostly in order: the last round finds nothing.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto b = blocks.rbegin(); b != blocks.rend(); ++b) {
       for (const ir::Successor& s : f_[*b].successors)
-        for (const ValueId v : s.args) changed |= need(v);
+        for (const ValueId v : s.args) changed |= need(v, 1);
       for (auto i = f_[*b].insts.rbegin(); i != f_[*b].insts.rend(); ++i) {
-        if (f_[*i].num_results == 1 && first_member_only_[f_.result(*i).index]) continue;
+        const unsigned row = row_members(*i), each = members_apart(*i);
+        const unsigned address = row == 1 ? 0 : ir::address_operands(f_[*i].mem);
         const auto x = f_.operands(*i);
-        for (std::size_t n = is_team_row(*i) ? 1 : 0; n < x.size(); ++n) changed |= need(x[n]);
+        for (std::size_t n = 0; n < x.size(); ++n) changed |= need(x[n], n < address ? row : each);
       }
     }
   }
 }
 
-/// The register of `v` in the first of the gangs side by side, which has just used it.
-VReg Selector::of_first_member(ValueId v) {
-  const unsigned member = std::exchange(member_, 0);
+/// Which of the members do what makes lanes or a scalar per gang: each so-manieth.
+unsigned Selector::members_apart(InstId i) const {
+  if (f_[i].num_results != 1) return 1;
+  const ValueId v = f_.result(i);
+  return std::max<unsigned>(needed_by_each_[v.index], is_same_in_group(v) ? steps_->group() : 1);
+}
+
+/// The register of `v` in the first of so many neighbours, which has just used it.
+VReg Selector::of_leader(ValueId v, unsigned members) {
+  const unsigned member = std::exchange(member_, member_ - member_ % members);
   const VReg r = reg1(v);
   member_ = member;
   return r;
@@ -66,16 +90,17 @@ VReg Selector::of_first_member(ValueId v) {
 
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  const bool team = is_team_row(i);
-  for (const ValueId v : f_.operands(i).subspan(team ? 1 : 0)) (void)regs(v); // All ways see them.
+  const unsigned members = row_members(i);
+  const auto others = f_.operands(i).subspan(members == 1 ? 0 : ir::address_operands(inst.mem));
+  for_neighbours(inst.mem.form == ir::AddressForm::Wrapped ? members : 1, [&](unsigned) {
+    for (const ValueId v : others) (void)regs(v); // All ways see them.
+  });
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {
   case ir::AddressForm::Row:
-    if (team)
-      return row_access(i, of_first_member(f_.operands(i)[0]), i64{member_} * lanes() * inst.mem.stride,
-                        inst.mem.stride, out);
-    return row_access(i, reg1(f_.operands(i)[0]), 0, inst.mem.stride, out);
-  case ir::AddressForm::Wrapped: return wrapped_access(i, out);
+    return row_access(i, of_leader(f_.operands(i)[0], members),
+                      i64{member_ % members} * lanes() * inst.mem.stride, inst.mem.stride, out);
+  case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);
   default: return perform(i, indexed_access(i), out);
   }
 }
@@ -88,10 +113,10 @@ void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
   store_scattered(i, a, stored_data(i, values));
 }
 
-/// lane * stride in each lane.
-VReg Selector::lane_offsets(i64 stride) {
+/// (first_lane + lane) * stride in each lane.
+VReg Selector::lane_offsets(i64 stride, unsigned first_lane) {
   std::array<u32, 16> offsets{};
-  for (u32 l = 0; l < lanes(); ++l) offsets[l] = l * static_cast<u32>(stride);
+  for (u32 l = 0; l < lanes(); ++l) offsets[l] = (first_lane + l) * static_cast<u32>(stride);
   return table(offsets.data());
 }
 
@@ -146,11 +171,16 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   whole_gang([&] { perform(i, a, out); });
 }
 
-/// Compares the first index with the last from which the others do not wrap.
-void Selector::wrapped_access(InstId i, std::span<VReg> out) {
+/// The access of so many members up to the current one: compares the first index with the last from which the
+/// others do not wrap.
+void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
   const ir::MemAttr& mem_attr = f_[i].mem;
-  const VReg base = reg1(f_.operands(i)[0]), index = reg1(f_.operands(i)[1]);
-  const i64 span = i64{mem_attr.stride} * (lanes() - 1);
+  const VReg base = of_leader(f_.operands(i)[0], members), index = of_leader(f_.operands(i)[1], members);
+  const i64 span = i64{mem_attr.stride} * (members * lanes() - 1);
+  const auto each = [&](auto access) {
+    const std::size_t own = out.size() / members;
+    for_neighbours(members, [&](unsigned n) { access(n * lanes(), out.subspan(n * own, own)); });
+  };
   const bool up = span >= 0;
   CondCode wraps{};
   i64 limit = 0;
@@ -167,13 +197,21 @@ void Selector::wrapped_access(InstId i, std::span<VReg> out) {
     unsigned scale = mem_attr.scale;
     if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
     const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
-    row_access(i, first, 0, i64{mem_attr.stride} << mem_attr.scale, out);
+    const i64 stride = i64{mem_attr.stride} << mem_attr.scale;
+    each([&](unsigned lane, std::span<VReg> own) { row_access(i, first, lane * stride, stride, own); });
   };
   const auto cold = [&] {
-    Access a = masked_access(i);
-    a.wide = true;
-    a.index = lane_addresses(i);
-    scattered(i, a, out);
+    each([&](unsigned lane, std::span<VReg> own) {
+      Access a = masked_access(i);
+      a.wide = true;
+      const VReg lanes =
+          b_->op(Inst::kIdVpaddd, splat(Type::V32, index).r[0], lane_offsets(mem_attr.stride, lane));
+      for (unsigned p = 0; p < 2; ++p)
+        a.index.r[p] =
+            b_->op(Inst::kIdVpaddq, shl_imm(widen(lanes, p, mem_attr.index_sign), mem_attr.scale, true),
+                   splat(Type::V64, base).r[0]);
+      scattered(i, a, own);
+    });
   };
   hot_or_cold(wraps, out, hot, cold);
 }
@@ -207,10 +245,10 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   if (u64 start = 0; inst.mem.in_range && f_.is_const(f_.operands(i)[0], &start))
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
-  const bool team = is_team_row(i);
-  const VReg start = team ? of_first_member(f_.operands(i)[0]) : reg1(f_.operands(i)[0]);
+  const unsigned members = row_members(i);
+  const VReg start = of_leader(f_.operands(i)[0], members);
   const VReg address = lds_address(start);
-  const i64 disp = team ? i64{member_} * lanes() * inst.mem.stride : 0;
+  const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
   if (inst.mem.in_range) return hot();
   const i64 end = static_cast<i64>(inst.imm) + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
@@ -223,23 +261,10 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
 }
 
 Regs Selector::lane_addresses(InstId i) {
-  const ir::MemAttr& mem_attr = f_[i].mem;
-  const auto operands = f_.operands(i);
-  const auto spread = [&](ValueId first) { // Modulo its width.
-    return b_->op(Inst::kIdVpaddd, splat(Type::V32, reg1(first)).r[0], lane_offsets(mem_attr.stride));
-  };
-  switch (mem_attr.form) {
-  case ir::AddressForm::Row: return {{spread(operands[0]), VReg{}}}; // Private memory: 32 bits.
-  case ir::AddressForm::Wrapped: {
-    const VReg index = spread(operands[1]), base = splat(Type::V64, reg1(operands[0])).r[0];
-    Regs wide;
-    for (unsigned p = 0; p < 2; ++p)
-      wide.r[p] =
-          b_->op(Inst::kIdVpaddq, shl_imm(widen(index, p, mem_attr.index_sign), mem_attr.scale, true), base);
-    return wide;
-  }
-  default: return regs(operands[0]);
-  }
+  if (f_[i].mem.form != ir::AddressForm::Row) return regs(f_.operands(i)[0]);
+  // Private memory: modulo 32 bits.
+  const VReg first = splat(Type::V32, reg1(f_.operands(i)[0])).r[0];
+  return {{b_->op(Inst::kIdVpaddd, first, lane_offsets(f_[i].mem.stride)), VReg{}}};
 }
 
 } // namespace lanewise::x86

@@ -5,12 +5,16 @@ namespace lanewise::x86 {
 
 void Selector::set(ValueId v, Regs r) {
   const bool for_all = emitting_preamble_ || for_all_ || ir::is_uniform(type(v));
-  (for_all ? shared_ : members_[member_])[v.index] = {r, phase_, emitting_preamble_};
+  (for_all ? shared_ : members_[owner(v)])[v.index] = {r, phase_, emitting_preamble_};
+}
+
+unsigned Selector::owner(ValueId v) const {
+  return is_same_in_group(v) ? member_ - member_ % steps_->group() : member_;
 }
 
 const Selector::Location* Selector::location(ValueId v) const {
   if (shared_[v.index].phase == phase_) return &shared_[v.index];
-  const Location& own = members_[member_][v.index];
+  const Location& own = members_[owner(v)][v.index];
   return own.phase == phase_ ? &own : nullptr;
 }
 
@@ -21,7 +25,7 @@ Regs Selector::regs(ValueId v) {
   const bool repeated =
       def != nullptr && (def->op == Op::Splat || (def->op == Op::Const && type(v) != Type::Mask));
   const bool for_all = ir::is_uniform(type(v)) || repeated;
-  (for_all ? shared_ : members_[member_])[v.index] = {r, phase_, for_all};
+  (for_all ? shared_ : members_[owner(v)])[v.index] = {r, phase_, for_all};
   return r;
 }
 

@@ -20,12 +20,14 @@
 #pragma once
 
 #include "translator/ir/wide_access.hpp"
+#include "translator/x86/gang_steps.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -44,6 +46,8 @@ struct Regs {
 
 class Selector {
 public:
+  static constexpr unsigned kMaxMembers = 8; ///< gangs side by side
+
   Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
            const SelectOptions& options, Module& module);
   Result<void> run();
@@ -82,7 +86,10 @@ private:
   void set(ValueId v, VReg r) { set(v, Regs{{r, VReg{}}}); }
   struct Location;
   const Location* location(ValueId v) const; ///< null if the current member does not have `v` yet
-  bool is_in_slot(ValueId v);                ///< its slot holds it while this phase runs
+  /// The member that has the current one's `v`: of what neighbours in a row have the same, the first.
+  [[nodiscard]] unsigned owner(ValueId v) const;
+  [[nodiscard]] bool is_same_in_group(ValueId v) const { return steps_ && steps_->is_same(v); }
+  bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
   bool in_preamble(ValueId v);
   Regs materialize(ValueId v);
   Regs load_slot(ValueId v, bool remat);
@@ -102,14 +109,23 @@ private:
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
   VReg lane_ids();
-  /// Runs `body` for each of the gangs that go side by side.
+  /// Runs `body` for each of the gangs that go side by side, or each `every`-th.
   template <class F>
-  void for_each_member(F body) {
-    for (unsigned m = 0; m < interleave_; ++m) {
+  void for_each_member(F body, unsigned every = 1) {
+    for (unsigned m = 0; m < interleave_; m += every) {
       become(m);
       body();
     }
     become(0);
+  }
+  /// Runs `body(n)` as each of the `count` members up to the current one.
+  template <class F>
+  void for_neighbours(unsigned count, F body) {
+    const unsigned last = member_;
+    for (unsigned n = 0; n < count; ++n) {
+      become(last + 1 - count + n);
+      body(n);
+    }
   }
   void become(unsigned member) {
     member_ = member;
@@ -278,25 +294,26 @@ private:
   std::span<const VReg> stored_data(InstId i, std::array<VReg, 4>& data);
   // select_rows.cpp: accesses with scalar addresses
   void shaped_access(InstId i, std::span<VReg> out);
-  [[nodiscard]] bool is_team_row(InstId i) const;
-  void find_team_row_scalars();
-  VReg of_first_member(ValueId v);
+  [[nodiscard]] unsigned row_members(InstId i) const;
+  void find_needed_members();
+  [[nodiscard]] unsigned members_apart(InstId i) const;
+  VReg of_leader(ValueId v, unsigned members);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
-  void wrapped_access(InstId i, std::span<VReg> out);
+  void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access masked_access(InstId i);
   Access lds_lanes(InstId i, VReg start);
   VReg lds_base(u64 frame_offset);
   VReg lds_address(VReg offset);
-  VReg lane_offsets(i64 stride);
+  VReg lane_offsets(i64 stride, unsigned first_lane = 0);
   Regs lane_addresses(InstId i); ///< for those who need the vector
   void scattered(InstId i, const Access& a, std::span<VReg> out);
   /// Goes on behind whichever way was taken.
   template <class Hot, class Cold>
   void hot_or_cold(CondCode cold_if, std::span<VReg> out, Hot hot, Cold cold) {
     const BlockId slow = b_->add_block(true), fast = b_->add_block(), join = b_->add_block();
-    std::array<VReg, 4> params{};
+    std::array<VReg, 4 * kMaxMembers> params{};
     for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
     b_->branch(cold_if, slow, fast);
     b_->at(fast);
@@ -446,9 +463,9 @@ private:
   std::vector<u32> use_counts_;
   std::vector<bool> fused_;   ///< per instruction: its only user emits it
   std::vector<u32> position_; ///< per instruction that find_fused() has seen: its place in its block
-  /// Per value: a scalar of the gang that only addresses of rows are made of which go on through the gangs
-  /// side by side, so that the first gang's is enough.
-  std::vector<bool> first_member_only_;
+  /// Per value: which of the gangs side by side need their own, each so-manieth. More than 1 for scalars of
+  /// which only addresses of rows are made that go on through several gangs.
+  std::vector<u8> needed_by_each_;
   std::string error_;
 
   // Per value, of the phase in which `phase` says so.
@@ -457,8 +474,8 @@ private:
     u32 phase = ~0u;
     bool preamble = false; ///< defined at wave level
   };
-  std::vector<Location> shared_;                 ///< what is the same for all members
-  std::array<std::vector<Location>, 8> members_; ///< what each has for itself
+  std::vector<Location> shared_;                           ///< what is the same for all members
+  std::array<std::vector<Location>, kMaxMembers> members_; ///< what each has for itself
 
   // Of the current phase.
   u32 phase_ = 0;
@@ -469,6 +486,7 @@ private:
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
+  std::optional<GangSteps> steps_; ///< of gangs side by side
   bool per_lane_ = true;
   bool body_accesses_ = false, body_stores_ = false; ///< what of the entry block stays in the body, so far
   VReg gang_index_;
