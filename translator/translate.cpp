@@ -111,6 +111,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
+      .run("unroll_loops", passes::unroll_loops)
       .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons); })
       .run("predicate",
            [&](ir::Function& g) {

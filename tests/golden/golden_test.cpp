@@ -74,6 +74,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"thread_exits", passes::thread_exits},
       {"unscale_roots", passes::unscale_roots},
       {"unmask_accesses", passes::unmask_accesses},
+      {"unroll_loops", passes::unroll_loops},
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},

@@ -781,6 +781,7 @@ private:
       return reflexive ? all_ones(t) : constant(t, 0);
     }
     if (const ValueId v = compare_choice(p, t, a, b); v.valid()) return v;
+    if (const auto known = limits_.compare(p, a, b)) return *known ? all_ones(t) : constant(t, 0);
     if (!is_zero(b) || (p != IntPred::Eq && p != IntPred::Ne)) return {};
     // mask != 0 -> any lane; bool != 0 -> bool
     ValueId truth;

@@ -1,6 +1,6 @@
 // Global value numbering, the simple kind: walking the dominator tree, a pure instruction equal to one that
-// dominates it is replaced by that. Block parameters whose arguments all agree are replaced by the common
-// argument.
+// dominates it is replaced by that. Block parameters whose arguments all agree, if only as constants, are
+// replaced by the common argument.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -82,16 +82,26 @@ private:
               if (s.block != b) continue;
               const ValueId arg = resolve(s.args[p]);
               if (arg == param || arg == common) continue;
-              agree = agree && !common.valid();
-              common = arg;
+              agree = agree && (!common.valid() || same_constant(arg, common));
+              if (!common.valid() || is_before(arg, b)) common = arg;
             }
-          if (agree && common.valid()) {
+          if (agree && common.valid() && (!f_.is_const(common) || is_before(common, b))) {
             map_[param.index] = common;
             changed = true;
           }
         }
       }
     }
+  }
+
+  [[nodiscard]] bool same_constant(ValueId a, ValueId b) const {
+    u64 x = 0, y = 0;
+    return f_.is_const(a, &x) && f_.is_const(b, &y) && x == y;
+  }
+  /// `v` is defined when `b` begins.
+  [[nodiscard]] bool is_before(ValueId v, BlockId b) const {
+    const BlockId at = f_.def_block(v);
+    return at != b && dom_.dominates(at, b);
   }
 
   static u64 mix(u64 h, u64 x) { return (h ^ x) * 0x9E37'79B9'7F4A'7C15u ^ (h >> 29); }

@@ -38,6 +38,9 @@ void eliminate_dead_code(ir::Function& f);
 /// Joins each block that is only jumped to from one place to the block before it.
 void merge_blocks(ir::Function& f);
 
+/// Unrolls loops that all lanes run equally often, if it is known how often.
+void unroll_loops(ir::Function& f);
+
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
 void scalarize_lanes(ir::Function& f);
 

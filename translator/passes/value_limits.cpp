@@ -18,22 +18,70 @@ u64 without_low(u64 ones, unsigned zeros) { return zeros >= 64 ? 0 : ones & (~u6
 
 Limits sum(const Limits& a, const Limits& b, u64 all) {
   const bool disjoint = (a.ones & b.ones) == 0;
-  const u64 max = a.max + b.max;
+  const u64 max = a.max + b.max, min = a.min + b.min;
+  const bool can_wrap = max < a.max || max > all, wraps = min < a.min || min > all;
   const auto zeros = static_cast<unsigned>(std::min(std::countr_zero(a.ones), std::countr_zero(b.ones)));
-  if (max < a.max || max > all) return {all, disjoint ? a.ones | b.ones : without_low(all, zeros)};
-  return {max, disjoint ? a.ones | b.ones : without_low(fill(max), zeros)};
+  if (can_wrap != wraps) return {all, disjoint ? a.ones | b.ones : without_low(all, zeros)};
+  const u64 ones = disjoint ? a.ones | b.ones : without_low(fill(max & all), zeros);
+  return {max & all, ones, min & all};
+}
+
+Limits difference(const Limits& a, const Limits& b, u64 all) {
+  if (a.min < b.max) return {all, all};
+  return {a.max - b.min, fill(a.max - b.min), a.min - b.max};
 }
 
 Limits product(const Limits& a, const Limits& b, u64 all) {
   const auto zeros = static_cast<unsigned>(std::countr_zero(a.ones) + std::countr_zero(b.ones));
   u64 max = 0;
-  if (__builtin_mul_overflow(a.max, b.max, &max) || max > all) max = all;
-  return {max, without_low(fill(max), zeros)};
+  if (__builtin_mul_overflow(a.max, b.max, &max) || max > all) return {all, without_low(all, zeros)};
+  return {max, without_low(fill(max), zeros), a.min * b.min};
 }
 
-Limits either(const Limits& a, const Limits& b) { return {std::max(a.max, b.max), a.ones | b.ones}; }
+/// Of a | b and, without bits that can be set in both, of a ^ b.
+u64 min_of_or(const Limits& a, const Limits& b) {
+  return (a.ones & b.ones) == 0 ? a.min + b.min : std::max(a.min, b.min);
+}
+
+/// a < b, if the limits decide it.
+std::optional<bool> less(const Limits& a, const Limits& b) {
+  if (a.max < b.min) return true;
+  if (a.min >= b.max) return false;
+  return std::nullopt;
+}
+
+std::optional<bool> equal(const Limits& a, const Limits& b) {
+  if (a.max < b.min || b.max < a.min) return false;
+  if (a.min == a.max && b.min == b.max) return true; // they are the same, or one would be less
+  return std::nullopt;
+}
+
+std::optional<bool> negated(std::optional<bool> x) { return x ? std::optional(!*x) : x; }
 
 } // namespace
+
+Limits either(const Limits& a, const Limits& b) {
+  return {std::max(a.max, b.max), a.ones | b.ones, std::min(a.min, b.min)};
+}
+
+std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b) const {
+  const Limits x = of(a), y = of(b);
+  const u64 sign = u64{1} << (bit_width(f_.type(a)) - 1);
+  const bool positive = x.max < sign && y.max < sign; // then signed comparisons are unsigned ones
+  switch (p) {
+  case IntPred::Eq: return equal(x, y);
+  case IntPred::Ne: return negated(equal(x, y));
+  case IntPred::ULt: return less(x, y);
+  case IntPred::UGe: return negated(less(x, y));
+  case IntPred::UGt: return less(y, x);
+  case IntPred::ULe: return negated(less(y, x));
+  case IntPred::SLt: return positive ? less(x, y) : std::nullopt;
+  case IntPred::SGe: return positive ? negated(less(x, y)) : std::nullopt;
+  case IntPred::SGt: return positive ? less(y, x) : std::nullopt;
+  case IntPred::SLe: return positive ? negated(less(y, x)) : std::nullopt;
+  }
+  return std::nullopt;
+}
 
 Limits ValueLimits::of(ValueId v, unsigned depth) const {
   if (const Limits* known = known_.find(v.index)) return *known;
@@ -54,7 +102,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const auto in = [&](unsigned n) { return of(x[n], depth + 1); };
   const auto up_to = [](u64 max) { return Limits{max, fill(max)}; };
   switch (inst->op) {
-  case Op::Const: return {inst->imm & all, inst->imm & all};
+  case Op::Const: return {inst->imm & all, inst->imm & all, inst->imm & all};
   case Op::LaneId: return up_to(kWaveSize - 1);
   case Op::InitVgpr: return up_to(f_.launch.max_work_item(static_cast<u32>(inst->imm)));
   case Op::InitSgpr: return up_to(f_.launch.max_sgpr(inst->imm));
@@ -62,18 +110,25 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::GangFirst:
   case Op::ZExt: return in(0);
   case Op::Lo: return in(0).max <= all ? in(0) : Limits{all, in(0).ones};
-  case Op::Hi: return {in(0).max >> 32, in(0).ones >> 32};
-  case Op::Join: return {in(1).max << 32 | in(0).max, in(1).ones << 32 | in(0).ones};
+  case Op::Hi: return {in(0).max >> 32, in(0).ones >> 32, in(0).min >> 32};
+  case Op::Join:
+    return {in(1).max << 32 | in(0).max, in(1).ones << 32 | in(0).ones, in(1).min << 32 | in(0).min};
   case Op::Add: return sum(in(0), in(1), all);
+  case Op::Sub: return difference(in(0), in(1), all);
   case Op::Mul:
   case Op::UMulWide: return product(in(0), in(1), all);
   case Op::SMulWide: return std::max(in(0).max, in(1).max) >> 31 == 0 ? product(in(0), in(1), all) : anything;
   case Op::And: return {std::min(in(0).max, in(1).max), in(0).ones & in(1).ones};
-  case Op::Or:
-  case Op::Xor: return {all, in(0).ones | in(1).ones};
-  case Op::AndNot: return in(0);
-  case Op::UMin: return {std::min(in(0).max, in(1).max), all};
-  case Op::UMax: return either(in(0), in(1));
+  case Op::Or: return {all, in(0).ones | in(1).ones, min_of_or(in(0), in(1))};
+  case Op::Xor:
+    return {all, in(0).ones | in(1).ones, (in(0).ones & in(1).ones) == 0 ? min_of_or(in(0), in(1)) : 0};
+  case Op::AndNot: return {in(0).max, in(0).ones};
+  case Op::UMin: return {std::min(in(0).max, in(1).max), all, std::min(in(0).min, in(1).min)};
+  case Op::UMax: {
+    Limits limits = either(in(0), in(1));
+    limits.min = std::max(in(0).min, in(1).min);
+    return limits;
+  }
   case Op::Select: return either(in(1), in(2));
   case Op::PopCount: return up_to(64);
   case Op::Shl:
@@ -81,8 +136,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     u64 n = 0;
     if (!f_.is_const(x[1], &n)) return inst->op == Op::LShr ? Limits{in(0).max, all} : anything;
     n &= bit_width(f_.type(v)) - 1;
-    if (inst->op == Op::LShr) return {in(0).max >> n, in(0).ones >> n};
-    return {in(0).max <= all >> n ? in(0).max << n : all, in(0).ones << n};
+    if (inst->op == Op::LShr) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
+    if (in(0).max > all >> n) return {all, in(0).ones << n};
+    return {in(0).max << n, in(0).ones << n, in(0).min << n};
   }
   case Op::Load:
     if (inst->mem.sign_extend || inst->mem.bytes > 2) return anything;

@@ -1,8 +1,10 @@
-// Upper bounds of integer values and the bits that can be set in them, from their definitions.
+// Bounds of integer values and the bits that can be set in them, from their definitions.
 #pragma once
 
 #include "support/flat_map.hpp"
 #include "translator/ir/ir.hpp"
+
+#include <optional>
 
 namespace lanewise::passes {
 
@@ -10,7 +12,11 @@ namespace lanewise::passes {
 struct Limits {
   u64 max = ~u64{0};
   u64 ones = ~u64{0}; ///< bits that are not set here are never set
+  u64 min = 0;
 };
+
+/// What holds for either.
+Limits either(const Limits& a, const Limits& b);
 
 /// Answers on demand; valid while the function does not change.
 class ValueLimits {
@@ -20,6 +26,11 @@ public:
   [[nodiscard]] Limits of(ir::ValueId v) const { return of(v, 0); }
   [[nodiscard]] u64 max(ir::ValueId v) const { return of(v).max; }
   [[nodiscard]] u64 ones(ir::ValueId v) const { return of(v).ones; }
+  /// What `a` p `b` is in every lane, if it is known.
+  [[nodiscard]] std::optional<bool> compare(ir::IntPred p, ir::ValueId a, ir::ValueId b) const;
+  /// Puts in what is known of a value besides its definition. Nobody must have asked for it, nor for what is
+  /// made of it.
+  void assume(ir::ValueId v, const Limits& x) { known_.try_emplace(v.index, x); }
   /// No bit can be set in both: adding them is or-ing them.
   [[nodiscard]] bool disjoint_bits(ir::ValueId a, ir::ValueId b) const { return (ones(a) & ones(b)) == 0; }
 

@@ -1,0 +1,288 @@
+// Workgroups share work out by `for (i = id; i < n; i += size)`. Each lane asks for itself whether it goes
+// on, but where the size divides n all of them do so equally often, and where the launch's facts bound the
+// ids that number is known: then the rounds follow each other without questions and without masks.
+//
+// Found by going through the loop round by round, with what is known of its values: bounds of integers, and
+// of masks and conditions whether they are all set or all clear.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/value_limits.hpp"
+#include "translator/phases/copy_blocks.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::size_t kMaxRounds = 16;
+constexpr std::size_t kMaxInstructions = 400; ///< of all rounds
+
+/// What is known of a value.
+struct Known {
+  Limits limits;             ///< of an integer
+  std::optional<bool> truth; ///< of a mask, in all lanes, or a condition
+};
+
+Known either(const Known& a, const Known& b) {
+  return {either(a.limits, b.limits), a.truth == b.truth ? a.truth : std::nullopt};
+}
+
+bool is_truth(Type t) { return t == Type::Mask || t == Type::U1; }
+
+std::optional<bool> constant_truth(const Function& f, ValueId v) {
+  u64 bits = 0;
+  if (!f.is_const(v, &bits)) return std::nullopt;
+  if (bits == 0) return false;
+  return bits == constant_bits(f.type(v)) ? std::optional(true) : std::nullopt;
+}
+
+/// A block whose branch always goes the same way, and the number of that way.
+struct Decision {
+  BlockId block;
+  u32 way;
+};
+
+/// One round of a loop: what is known in it, and where it leads.
+class Round {
+public:
+  Round(const Function& f, const std::vector<BlockId>& blocks, const std::vector<Known>& params)
+      : f_(f), blocks_(blocks), limits_(f) {
+    params_[blocks.front().index] = params;
+    for (const BlockId b : blocks)
+      if (params_.contains(b.index)) visit(b);
+  }
+
+  [[nodiscard]] bool goes_on() const { return next_.has_value(); }
+  [[nodiscard]] bool leaves() const { return leaves_; }
+  /// The loop's parameters in the next round.
+  [[nodiscard]] const std::vector<Known>& next() const { return *next_; }
+  [[nodiscard]] std::vector<Decision>& decisions() { return decisions_; }
+
+private:
+  const Function& f_;
+  const std::vector<BlockId>& blocks_;
+  ValueLimits limits_;
+  std::unordered_map<u32, std::optional<bool>> truths_;
+  std::unordered_map<u32, std::vector<Known>> params_; ///< of the blocks that are reached
+  std::optional<std::vector<Known>> next_;
+  bool leaves_ = false;
+  std::vector<Decision> decisions_;
+
+  [[nodiscard]] std::optional<bool> truth(ValueId v) const {
+    const auto it = truths_.find(v.index);
+    return it != truths_.end() ? it->second : constant_truth(f_, v);
+  }
+
+  [[nodiscard]] Known known(ValueId v) const {
+    return is_truth(f_.type(v)) ? Known{{}, truth(v)} : Known{limits_.of(v), {}};
+  }
+
+  void assume(ValueId v, const Known& x) {
+    if (is_truth(f_.type(v)))
+      truths_[v.index] = x.truth;
+    else
+      limits_.assume(v, x.limits);
+  }
+
+  void visit(BlockId b) {
+    for (std::size_t p = 0; p < f_[b].params.size(); ++p) assume(f_[b].params[p], params_[b.index][p]);
+    for (const InstId i : f_[b].insts)
+      if (f_[i].num_results == 1) evaluate(i);
+    const InstId end = f_.terminator(b);
+    const auto condition = f_[end].op == Op::Branch ? truth(f_.operands(end)[0]) : std::nullopt;
+    if (condition) decisions_.push_back({b, *condition ? 0u : 1u});
+    for (u32 n = 0; n < f_[b].successors.size(); ++n)
+      if (!condition || decisions_.back().way == n) follow(f_[b].successors[n]);
+  }
+
+  void follow(const Successor& edge) {
+    if (std::ranges::find(blocks_, edge.block) == blocks_.end()) {
+      leaves_ = true;
+      return;
+    }
+    std::vector<Known> args;
+    for (const ValueId v : edge.args) args.push_back(known(v));
+    const auto meet = [&](std::vector<Known>& there) {
+      for (std::size_t n = 0; n < args.size(); ++n) there[n] = either(there[n], args[n]);
+    };
+    if (edge.block == blocks_.front()) {
+      if (next_)
+        meet(*next_);
+      else
+        next_ = args;
+    } else if (const auto [there, first] = params_.try_emplace(edge.block.index, args); !first)
+      meet(there->second);
+  }
+
+  /// Where more is known than ValueLimits finds by itself.
+  void evaluate(InstId i) {
+    const ValueId v = f_.result(i);
+    const auto x = f_.operands(i);
+    if (is_truth(f_.type(v))) {
+      truths_[v.index] = truth_of(i);
+    } else if (f_[i].op == Op::Select) {
+      if (const auto c = truth(x[0])) limits_.assume(v, limits_.of(*c ? x[1] : x[2]));
+    } else if (f_[i].op == Op::MaskToU64 || (f_[i].op == Op::ZExt && is_truth(f_.type(x[0])))) {
+      const u64 bits = f_[i].op == Op::ZExt ? 1 : ~u64{0};
+      if (const auto t = truth(x[0])) limits_.assume(v, *t ? Limits{bits, bits, bits} : Limits{0, 0, 0});
+    }
+  }
+
+  [[nodiscard]] std::optional<bool> truth_of(InstId i) const {
+    const Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    const auto in = [&](unsigned n) { return truth(x[n]); };
+    const auto inverse = [](std::optional<bool> t) { return t ? std::optional(!*t) : t; };
+    const auto both = [](std::optional<bool> a, std::optional<bool> b) -> std::optional<bool> {
+      if (a == false || b == false) return false;
+      return a ? b : a;
+    };
+    switch (inst.op) {
+    case Op::Const: return constant_truth(f_, f_.result(i));
+    case Op::ICmp: return limits_.compare(static_cast<IntPred>(inst.imm), x[0], x[1]);
+    case Op::And: return both(in(0), in(1));
+    case Op::AndNot: return both(in(0), inverse(in(1)));
+    case Op::Or: return inverse(both(inverse(in(0)), inverse(in(1))));
+    case Op::Xor: return in(0) && in(1) ? std::optional(*in(0) != *in(1)) : std::nullopt;
+    case Op::Not: return inverse(in(0));
+    case Op::AnyLane:
+    case Op::Splat: return in(0);
+    case Op::Select:
+      if (const auto c = in(0)) return in(*c ? 1 : 2);
+      return in(1) == in(2) ? in(1) : std::nullopt;
+    case Op::U64ToMask: {
+      const Limits bits = limits_.of(x[0]);
+      if (bits.max == 0) return false;
+      return bits.min == ~u64{0} ? std::optional(true) : std::nullopt;
+    }
+    default: return std::nullopt;
+    }
+  }
+};
+
+class LoopUnroller {
+public:
+  explicit LoopUnroller(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+
+  /// Whether there was any loop to unroll.
+  bool run() {
+    bool any = false;
+    if (loops_.irreducible) return any;
+    for (u32 l = 0; l < loops_.loops.size(); ++l) {
+      if (!is_innermost(l)) continue;
+      std::vector<BlockId> blocks = loops_.loops[l].blocks;
+      std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
+      if (!lanes_ask(blocks)) continue;
+      std::vector<std::vector<Decision>> rounds = find_rounds(blocks);
+      if (rounds.empty()) continue;
+      unroll(blocks, rounds);
+      any = true;
+    }
+    return any;
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  const Loops loops_;
+
+  [[nodiscard]] bool is_innermost(u32 l) const {
+    return std::ranges::none_of(loops_.loops,
+                                [&](const Loops::Loop& x) { return x.parent == static_cast<i32>(l); });
+  }
+
+  static bool contain(const std::vector<BlockId>& blocks, BlockId b) {
+    return std::ranges::find(blocks, b) != blocks.end();
+  }
+
+  /// The loop ends when no lane goes on. Others are as their compiler wants them.
+  [[nodiscard]] bool lanes_ask(const std::vector<BlockId>& blocks) const {
+    return std::ranges::any_of(blocks, [&](BlockId b) {
+      return f_.tested_mask(b).valid() && std::ranges::any_of(f_[b].successors, [&](const Successor& s) {
+               return !contain(blocks, s.block);
+             });
+    });
+  }
+
+  /// The decisions of each round; none if it is not known how many there are.
+  [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks) const {
+    std::size_t size = 0;
+    for (const BlockId b : blocks) size += f_[b].insts.size();
+    std::vector<Known> params = at_entry(blocks);
+    std::vector<std::vector<Decision>> rounds;
+    while (rounds.size() < kMaxRounds && (rounds.size() + 1) * size <= kMaxInstructions) {
+      Round round(f_, blocks, params);
+      if (round.goes_on() == round.leaves()) return {};
+      rounds.push_back(std::move(round.decisions()));
+      if (round.leaves()) return rounds;
+      params = round.next();
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::vector<Known> at_entry(const std::vector<BlockId>& blocks) const {
+    const BlockId header = blocks.front();
+    const ValueLimits limits(f_);
+    std::vector<Known> params(f_[header].params.size());
+    bool first = true;
+    for (const BlockId p : cfg_.preds[header.index]) {
+      if (contain(blocks, p)) continue;
+      for (const Successor& s : f_[p].successors) {
+        if (s.block != header) continue;
+        for (std::size_t n = 0; n < params.size(); ++n) {
+          const ValueId v = s.args[n];
+          const Known arg = is_truth(f_.type(v)) ? Known{{}, constant_truth(f_, v)} : Known{limits.of(v), {}};
+          params[n] = first ? arg : either(params[n], arg);
+        }
+        first = false;
+      }
+    }
+    return params;
+  }
+
+  /// The last round is the loop as it is, so that what is behind it finds its values; the others go before.
+  void unroll(const std::vector<BlockId>& blocks, const std::vector<std::vector<Decision>>& rounds) {
+    const BlockId header = blocks.front();
+    std::vector<phases::CopiedBlocks> copies;
+    for (std::size_t n = 0; n + 1 < rounds.size(); ++n) copies.push_back(phases::copy_blocks(f_, blocks));
+    const auto start_of = [&](std::size_t n) { return n < copies.size() ? copies[n].of(header) : header; };
+    for (const BlockId p : cfg_.preds[header.index])
+      if (!contain(blocks, p)) redirect(p, header, start_of(0));
+    for (std::size_t n = 0; n < copies.size(); ++n)
+      for (const BlockId b : blocks) redirect(copies[n].of(b), start_of(n), start_of(n + 1));
+    for (std::size_t n = 0; n < rounds.size(); ++n)
+      for (const Decision& d : rounds[n]) decide(n < copies.size() ? copies[n].of(d.block) : d.block, d.way);
+  }
+
+  void redirect(BlockId b, BlockId from, BlockId to) {
+    for (Successor& s : f_[b].successors)
+      if (s.block == from) s.block = to;
+  }
+
+  void decide(BlockId b, u32 way) {
+    Successor only = std::move(f_[b].successors[way]);
+    f_[b].successors = {std::move(only)};
+    Inst& end = f_[f_.terminator(b)];
+    end.op = Op::Jump;
+    end.imm = 0;
+    f_.set_operands(f_.terminator(b), {});
+  }
+};
+
+} // namespace
+
+void unroll_loops(Function& f) {
+  if (!LoopUnroller(f).run()) return;
+  eliminate_dead_code(f);
+  merge_blocks(f);
+  fold(f);
+  eliminate_dead_code(f);
+}
+
+} // namespace lanewise::passes
