@@ -184,6 +184,12 @@ TEST(AddressForms, RowsThroughSeveralGangs) {
         }
 }
 
+u32 count(std::string_view text, std::string_view what) {
+  u32 n = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
 /// Gangs in one row share its address, the test whether it wraps, and what only depends on y.
 TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
   for (const u32 row_length : {16u, 32u, 64u}) {
@@ -192,18 +198,44 @@ TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
     for (phases::Phase& phase : plan.phases) phase.interleave = 4;
     auto code = compile(f, plan, {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
     ASSERT_TRUE(code.ok()) << code.error().message;
-    const auto count = [&](std::string_view what) {
-      u32 n = 0;
-      for (auto at = code->listing.find(what); at != std::string::npos; at = code->listing.find(what, at + 1))
-        ++n;
-      return n;
-    };
     const u32 rows = 64 / row_length;
-    EXPECT_EQ(count("imul "), rows) << code->listing;
-    EXPECT_EQ(count("vpmulld "), rows) << code->listing;
-    EXPECT_EQ(count("\nja "), 2 * rows) << code->listing;
-    EXPECT_EQ(count("vpcmpud "), 4 + rows) << code->listing;
+    EXPECT_EQ(count(code->listing, "imul "), rows) << code->listing;
+    EXPECT_EQ(count(code->listing, "vpmulld "), rows) << code->listing;
+    EXPECT_EQ(count(code->listing, "\nja "), 2 * rows) << code->listing;
+    EXPECT_EQ(count(code->listing, "vpcmpud "), 4 + rows) << code->listing;
   }
+}
+
+/// Large launches of workgroups with several rows fetch ahead what the next workgroup's rows begin with, a
+/// line at a time, if these follow along x.
+TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
+  const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd) {
+    std::string text = program(kGridRows);
+    // s5: the workgroup's id along x.
+    const std::string_view add = "v26:g32 = add v22, v25";
+    text.replace(text.find(add), add.size(),
+                 fmt::format("v39:u32 = init_sgpr #0x5\n  v40:u32 = const #{:#x}\n  v41:u32 = mul v39, v40\n"
+                             "  v42:g32 = splat v41\n  v43:g32 = add v42, v25\n  v26:g32 = add v22, v43",
+                             width));
+    auto f = ir::parse(text);
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+    f->launch.workgroup = {row_length, 64 / row_length, 1};
+    f->launch.ragged = {false, false, false};
+    f->launch.group_id_sgpr[0] = 5;
+    f->launch.min_items = items;
+    phases::Plan plan = trivial_plan(*f);
+    for (phases::Phase& phase : plan.phases) phase.interleave = 4;
+    auto code = compile(*f, plan, {.simd = simd, .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    return code.ok() ? count(code->listing, "prefetch") : 0;
+  };
+  constexpr u64 kLarge = 1 << 22, kSmall = 1 << 20;
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), 4u);
+  EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), 4u);
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 2u) << "a line is two gangs";
+  EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), 0u) << "this stays in the caches";
+  EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), 0u) << "the hardware sees one row";
+  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
 }
 
 /// A row of `bytes` per lane, `stride` apart, `start` bytes into an LDS of 512 bytes.

@@ -37,7 +37,7 @@ Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameL
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
       fused_(f.num_insts(), false), position_(f.num_insts(), 0), shared_(f.num_values()),
-      blocks_(f.num_blocks()) {}
+      blocks_(f.num_blocks()), along_x_(f) {}
 
 Result<void> Selector::run() {
   for (u32 p = 0; p < plan_.phases.size(); ++p) {

@@ -7,6 +7,12 @@
 
 namespace lanewise::x86 {
 
+namespace {
+
+constexpr u64 kMinBytesToFetchAhead = 16 << 20;
+
+} // namespace
+
 Selector::Access Selector::masked_access(InstId i) {
   const ValueId mask = f_.operands(i).back();
   Access a;
@@ -88,6 +94,33 @@ VReg Selector::of_leader(ValueId v, unsigned members) {
   return r;
 }
 
+/// A load of consecutive elements that workgroups of several rows go on with, next to each other along x, in
+/// a launch that reads more than the caches of a core hold. Each of these rows is short, so that many of them
+/// take turns, which the hardware does not see through.
+bool Selector::is_worth_fetching_ahead(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  const translator::LaunchFacts& launch = f_.launch;
+  const ir::MemAttr& mem_attr = inst.mem;
+  if (inst.op != Op::Load || mem_attr.space != ir::Space::Global) return false;
+  if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
+  if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
+  const auto x = f_.operands(i);
+  const i64 step = i64{mem_attr.stride} * launch.workgroup[0];
+  if (mem_attr.form == ir::AddressForm::Row)
+    return mem_attr.stride == mem_attr.bytes && along_x_.of(x[0]) == step;
+  return mem_attr.stride << mem_attr.scale == mem_attr.bytes && along_x_.is_same(x[0]) &&
+         along_x_.of(x[1]) == step;
+}
+
+/// What the workgroups that come next along x load instead of this row of one gang.
+void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
+  constexpr i64 kLine = 64, kAhead = 256;
+  const i64 row = stride * lanes();
+  if (!is_worth_fetching_ahead(i) || member_ * row % kLine != 0) return;
+  for (i64 at = 0; at < row; at += kLine)
+    b_->emit(Inst::kIdPrefetcht0, {mem(base, disp + static_cast<i32>(f_[i].imm) + kAhead + at, View::Xmm)});
+}
+
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const unsigned members = row_members(i);
@@ -97,9 +130,12 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
   });
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {
-  case ir::AddressForm::Row:
-    return row_access(i, of_leader(f_.operands(i)[0], members),
-                      i64{member_ % members} * lanes() * inst.mem.stride, inst.mem.stride, out);
+  case ir::AddressForm::Row: {
+    const VReg first = of_leader(f_.operands(i)[0], members);
+    const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
+    fetch_ahead(i, first, disp, inst.mem.stride);
+    return row_access(i, first, disp, inst.mem.stride, out);
+  }
   case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);
   default: return perform(i, indexed_access(i), out);
   }
@@ -198,7 +234,10 @@ void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
     if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
     const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
     const i64 stride = i64{mem_attr.stride} << mem_attr.scale;
-    each([&](unsigned lane, std::span<VReg> own) { row_access(i, first, lane * stride, stride, own); });
+    each([&](unsigned lane, std::span<VReg> own) {
+      fetch_ahead(i, first, lane * stride, stride);
+      row_access(i, first, lane * stride, stride, own);
+    });
   };
   const auto cold = [&] {
     each([&](unsigned lane, std::span<VReg> own) {

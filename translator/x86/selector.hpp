@@ -20,10 +20,10 @@
 #pragma once
 
 #include "translator/ir/wide_access.hpp"
-#include "translator/x86/gang_steps.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
+#include "translator/x86/value_steps.hpp"
 
 #include <array>
 #include <map>
@@ -88,7 +88,9 @@ private:
   const Location* location(ValueId v) const; ///< null if the current member does not have `v` yet
   /// The member that has the current one's `v`: of what neighbours in a row have the same, the first.
   [[nodiscard]] unsigned owner(ValueId v) const;
-  [[nodiscard]] bool is_same_in_group(ValueId v) const { return steps_ && steps_->is_same(v); }
+  [[nodiscard]] bool is_same_in_group(ValueId v) const {
+    return steps_ && steps_->group() > 1 && steps_->is_same(v);
+  }
   bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
   bool in_preamble(ValueId v);
   Regs materialize(ValueId v);
@@ -298,6 +300,8 @@ private:
   void find_needed_members();
   [[nodiscard]] unsigned members_apart(InstId i) const;
   VReg of_leader(ValueId v, unsigned members);
+  [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
+  void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   void lds_row(InstId i, std::span<VReg> out);
@@ -487,6 +491,7 @@ private:
   bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
   std::optional<GangSteps> steps_; ///< of gangs side by side
+  WorkgroupSteps along_x_;
   bool per_lane_ = true;
   bool body_accesses_ = false, body_stores_ = false; ///< what of the entry block stays in the body, so far
   VReg gang_index_;

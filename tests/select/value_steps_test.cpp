@@ -1,7 +1,7 @@
-// How values change from gang to gang.
+// How values change from gang to gang and from workgroup to workgroup.
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
-#include "translator/x86/gang_steps.hpp"
+#include "translator/x86/value_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,6 +35,8 @@ b0:
   v22:mask = u64_to_mask v21
   v23:v32 = splat v12
   v24:v32 = sub v0, v2
+  v25:u64 = const #0x1000
+  v26:u32 = sload v25, v11
   endpgm
 }
 )";
@@ -88,12 +90,26 @@ TEST(GangSteps, FollowDefinitions) {
   EXPECT_EQ(of(24), 0);
 }
 
+TEST(WorkgroupSteps, FollowDefinitions) {
+  ir::Function f = values(32, 4);
+  const auto of = [&](u32 v) { return WorkgroupSteps(f).of(ir::ValueId{v}); };
+  EXPECT_EQ(of(7), 0) << "s0 is not known to be the workgroup's id";
+  f.launch.group_id_sgpr[0] = 0;
+  EXPECT_EQ(of(0), 0);
+  EXPECT_EQ(of(2), 0);
+  EXPECT_EQ(of(7), 1);
+  EXPECT_EQ(of(8), 1);
+  EXPECT_EQ(of(12), 3 * 16);
+  EXPECT_EQ(of(15), 1);
+  EXPECT_EQ(of(21), std::nullopt);
+  EXPECT_EQ(of(26), 0) << "arguments are the same for all workgroups";
+}
+
 TEST(GangSteps, NothingIsKnownOfUnknownLaunches) {
   ir::Function f = values(32, 4);
   f.launch = {};
-  const GangSteps steps(f, 16, 4);
-  EXPECT_EQ(steps.group(), 1u);
-  EXPECT_FALSE(steps.is_same(ir::ValueId{5}));
+  EXPECT_EQ(GangSteps(f, 16, 4).group(), 1u);
+  EXPECT_EQ(GangSteps(f, 16, 4).of(ir::ValueId{0}), std::nullopt);
 }
 
 } // namespace
