@@ -36,7 +36,7 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
 Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
-      fused_(f.num_insts(), false), position_(f.num_insts(), 0), shared_(f.num_values()),
+      next_rows_(f), fused_(f.num_insts(), false), position_(f.num_insts(), 0), shared_(f.num_values()),
       blocks_(f.num_blocks()), along_x_(f) {}
 
 Result<void> Selector::run() {
@@ -151,6 +151,8 @@ void Selector::select_block(IrBlockId b) {
     } else {
       for_each_member([&] { select_inst(i); }, members_apart(i));
     }
+    for (const InstId load : next_rows_.announced_by(i))
+      for_each_member([&] { fetch_next_round(load, f_.result(i)); });
     if (!error_.empty()) return;
   }
 }

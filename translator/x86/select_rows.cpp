@@ -255,6 +255,19 @@ void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
   hot_or_cold(wraps, out, hot, cold);
 }
 
+/// Fetches the row of `load` that begins at `start` into the second-level cache. Never faults, so that it
+/// does not matter whether it is loaded in the end, nor, where indices wrap, what the hint is about.
+void Selector::fetch_next_round(InstId load, ValueId start) {
+  const ir::MemAttr& mem_attr = f_[load].mem;
+  const i64 disp = static_cast<i32>(f_[load].imm);
+  const VReg first = reg1(start);
+  if (mem_attr.form == ir::AddressForm::Row)
+    return b_->emit(Inst::kIdPrefetcht1, {mem(first, disp, View::R64)});
+  const VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(first)) : first;
+  const VReg base = reg1(f_.operands(load)[0]);
+  b_->emit(Inst::kIdPrefetcht1, {mem_index(base, wide, mem_attr.scale, disp, View::R64)});
+}
+
 /// Hardware sign-extends indices; unsigned ones are moved down by half their range, and the base up.
 Selector::Access Selector::indexed_access(InstId i) {
   const ir::MemAttr& mem_attr = f_[i].mem;

@@ -21,6 +21,7 @@
 
 #include "translator/ir/wide_access.hpp"
 #include "translator/x86/lane_moves.hpp"
+#include "translator/x86/next_rows.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
 #include "translator/x86/value_steps.hpp"
@@ -309,6 +310,7 @@ private:
   Access masked_access(InstId i);
   Access lds_lanes(InstId i, VReg start);
   VReg lds_base(u64 frame_offset);
+  void fetch_next_round(InstId load, ValueId start);
   VReg lds_address(VReg offset);
   VReg lane_offsets(i64 stride, unsigned first_lane = 0);
   Regs lane_addresses(InstId i); ///< for those who need the vector
@@ -465,6 +467,7 @@ private:
   Module& module_;
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
+  NextRows next_rows_;
   std::vector<bool> fused_;   ///< per instruction: its only user emits it
   std::vector<u32> position_; ///< per instruction that find_fused() has seen: its place in its block
   /// Per value: which of the gangs side by side need their own, each so-manieth. More than 1 for scalars of
