@@ -11,6 +11,9 @@
 //  - On the `none` side the gang itself decides: a branch on a mask that is symbolically empty goes one way
 //    only. (So a loop body that is skipped once nobody is left leads straight out of the loop, and what
 //    differs at its end is never read.)
+//  - Where ways bring different values to J, the sides do not agree, though both may bring all of them: which
+//    way is taken may depend on what differs. Of other decided branches only one way is followed if their
+//    ways meet at J at the latest: by their own proofs, it leads there to what both do.
 //  - Every store and atomic on either side must be under an empty mask.
 //  - The `none` side must be free of cycles, since the wave never walks it in this case: nothing else
 //    guarantees that it ends. (A loop left when "any lane is done" has its cycle there: it stays at wave
@@ -19,8 +22,8 @@
 //    themselves.
 //
 // The last point makes branches depend on each other: all candidates are assumed decidable, and those whose
-// proof fails are dropped until the rest stands. Sound, because a proof compares a gang's first deviation
-// with the wave's own path, on which every way of every branch is followed.
+// proof fails are dropped until the rest stands. Sound, because what a proof takes for granted of others lies
+// later in the execution than its own branch, which ends.
 //
 // Times: if J lies outside loops that hold the branch, the `any` side passes the branch again. Values that
 // were defined before the branch in those loops then exist twice, as they were and as they are now; nodes are
@@ -65,13 +68,15 @@ private:
     if (loops.irreducible) return;
     const PostDominators post(f_, cfg);
     decided_.assign(f_.num_blocks(), false);
-    std::vector<BlockId> candidates, joins(f_.num_blocks());
+    joins_.assign(f_.num_blocks(), BlockId{});
+    std::vector<BlockId> candidates;
     for (const BlockId b : cfg.rpo)
       if (is_candidate(b)) {
         decided_[b.index] = true;
+        joins_[b.index] = post.ipdom[b.index];
         candidates.push_back(b);
       }
-    const SideFacts facts(f_, cfg, dom, loops, known.facts, decided_);
+    const SideFacts facts(f_, cfg, dom, loops, known.facts, decided_, joins_, post);
     Workplace workplace(facts);
     workplace_ = &workplace;
     find_whole_wave_operations();
@@ -84,18 +89,18 @@ private:
         if (!stale[b.index]) continue;
         stale[b.index] = false;
         passed_.clear();
-        joins[b.index] = find_join(b, post);
+        const BlockId assumed = joins_[b.index];
+        decided_[b.index] = find_join(b, post);
         for (const BlockId p : passed_)
           if (decided_[p.index]) rests_on_me[p.index].push_back(b);
-        if (joins[b.index].valid()) continue;
-        decided_[b.index] = false;
+        if (decided_[b.index] && joins_[b.index] == assumed) continue;
         changed = true;
         for (const BlockId user : rests_on_me[b.index]) stale[user.index] = decided_[user.index];
-        if (reasons_ != nullptr) reasons_->push_back({b, why_});
+        if (!decided_[b.index] && reasons_ != nullptr) reasons_->push_back({b, why_});
       }
     }
     for (const BlockId b : candidates)
-      if (decided_[b.index]) f_[f_.terminator(b)].imm = gang_decided(joins[b.index]);
+      if (decided_[b.index]) f_[f_.terminator(b)].imm = gang_decided(joins_[b.index]);
   }
 
   /// What proofs are made with.
@@ -110,6 +115,7 @@ private:
   Function& f_;
   std::vector<Reason>* reasons_;
   std::vector<bool> decided_;      ///< per block
+  std::vector<BlockId> joins_;     ///< per decided block
   std::vector<InstId> whole_wave_; ///< per block: the first operation that needs the whole wave, if any
   Workplace* workplace_ = nullptr;
   std::vector<BlockId> passed_; ///< by the attempts to find a join
@@ -141,24 +147,24 @@ private:
     return f_.tested_mask(b).valid() && f_[b].successors[0].block != f_[b].successors[1].block;
   }
 
-  /// The nearest postdominator at which the two sides agree, or nothing; why_ then says what the first
-  /// attempt failed on.
-  BlockId find_join(BlockId b, const PostDominators& post) {
+  /// Finds the nearest postdominator at which the two sides agree, from the one assumed until now on. If
+  /// there is none, why_ says what the first attempt failed on.
+  bool find_join(BlockId b, const PostDominators& post) {
     std::string first;
-    BlockId join = post.ipdom[b.index];
+    BlockId& join = joins_[b.index];
     if (!join.valid()) why_ = "the branch's two sides never meet";
-    if (join.valid() && !wave_side_is_free(b, join)) return {};
+    if (join.valid() && !wave_side_is_free(b, join)) return false;
     const ValueId mask = f_.operands(f_.def_id(f_.operands(f_.terminator(b))[0]))[0];
     workplace_->past.assume_empty(mask);
     hopeless_ = false;
     budget_ = kMaxNodes;
     for (unsigned n = 0; n < kMaxJoins && join.valid() && !hopeless_; ++n, join = post.ipdom[join.index]) {
       why_.clear();
-      if (agree_at(b, join)) return join;
+      if (agree_at(b, join)) return true;
       if (n == 0) first = why_;
     }
     if (!first.empty()) why_ = first;
-    return {};
+    return false;
   }
 
   bool no(std::string why) {
@@ -211,7 +217,24 @@ private:
     for (u32 p = 0; p < f_[join].params.size(); ++p)
       if (any.join_argument(p) != none.join_argument(p))
         return no(fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
-    return escaping_values_agree(any, none) && escaping_values_agree(none, any);
+    const std::vector<bool> between = blocks_between(b, join);
+    return escaping_values_agree(any, none, between) && escaping_values_agree(none, any, between);
+  }
+
+  /// The blocks on ways from `b` to `join`.
+  std::vector<bool> blocks_between(BlockId b, BlockId join) const {
+    std::vector<bool> between(f_.num_blocks(), false);
+    std::vector<BlockId> work = {b};
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (const Successor& s : f_[at].successors) {
+        if (s.block == join || between[s.block.index]) continue;
+        between[s.block.index] = true;
+        work.push_back(s.block);
+      }
+    }
+    return between;
   }
 
   bool harmless(const Side& side) {
@@ -263,9 +286,9 @@ private:
   }
 
   /// Values computed on side `a` and used beyond J (they dominate it) must be the same after either side.
-  bool escaping_values_agree(const Side& a, const Side& b) {
+  bool escaping_values_agree(const Side& a, const Side& b, const std::vector<bool>& between) {
     const SideFacts& k = workplace_->facts;
-    const auto inside = [&](BlockId u) { return a.passes(u) || b.passes(u); };
+    const auto inside = [&](BlockId u) { return between[u.index]; };
     const auto agrees = [&](ValueId v) {
       const auto operands = k.operand_users[v.index], edges = k.edge_users[v.index];
       if (std::all_of(operands.begin(), operands.end(), inside) &&

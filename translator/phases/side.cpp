@@ -15,8 +15,10 @@ Symbol meet(Symbol a, Symbol b) { return a == kTop || a == b ? b : b == kTop ? a
 } // namespace
 
 SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d, const Loops& l,
-                     const passes::MaskFacts& m, const std::vector<bool>& decided_blocks)
-    : f(function), cfg(c), dom(d), loops(l), masks(m), decided(decided_blocks) {
+                     const passes::MaskFacts& m, const std::vector<bool>& decided_blocks,
+                     const std::vector<BlockId>& joins_of_decided, const PostDominators& p)
+    : f(function), cfg(c), dom(d), loops(l), masks(m), decided(decided_blocks), joins(joins_of_decided),
+      post(p) {
   std::vector<std::pair<u32, BlockId>> operands, edges;
   std::vector<BlockId> last_operand(f.num_values()), last_edge(f.num_values());
   for (const BlockId b : cfg.rpo) {
@@ -89,13 +91,13 @@ std::string_view Side::solve(std::size_t max_nodes) {
 Symbol Side::join_argument(u32 index) const {
   Symbol all = kTop;
   for (const Exit& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
-  return all;
+  return all == kConflict ? fresh_symbol(number_, 0, k_.f[join_].params[index]) : all;
 }
 
 Symbol Side::at_join(ValueId v) const {
   Symbol all = kTop;
   for (const Exit& e : exits_) all = meet(all, symbol(e.context, v));
-  return all;
+  return all == kConflict ? fresh_symbol(number_, 0, v) : all;
 }
 
 /// The context in which `to` is entered from context `c`.
@@ -196,18 +198,40 @@ bool Side::is_as_before(InstId i) const {
   return true;
 }
 
+/// The two ways of the decided branch that ends `b` meet again at J at the latest, and before `b` comes
+/// again.
+bool Side::meets_up_to_join(BlockId b) const {
+  const BlockId meeting = k_.joins[b.index];
+  for (BlockId at = k_.post.ipdom[b.index]; at != meeting; at = k_.post.ipdom[at.index])
+    if (!at.valid() || at == join_) return false;
+  std::vector<BlockId> work = {k_.f[b].successors[0].block};
+  std::vector<bool> seen(k_.f.num_blocks(), false);
+  while (!work.empty()) {
+    const BlockId at = work.back();
+    work.pop_back();
+    if (at == b) return false;
+    if (at == meeting || seen[at.index]) continue;
+    seen[at.index] = true;
+    for (const Successor& s : k_.f[at].successors) work.push_back(s.block);
+  }
+  return true;
+}
+
 /// Enters the blocks that can be reached from node `n` as far as is known now.
 void Side::follow_edges(std::size_t n) {
   const u32 c = nodes_[n].context;
   const BlockId b = nodes_[n].block;
   const auto& successors = k_.f[b].successors;
   bool take[2] = {true, true};
-  if (number_ == 1 && successors.size() == 2 && k_.decided[b.index]) {
-    // The gang's own way: its slice decides.
+  if (successors.size() == 2 && k_.decided[b.index]) {
+    // A gang with lanes goes the first way. For one without, that branch's own proof says that both ways lead
+    // to the same where they meet, and do no harm up to there: so one way is enough, whoever decides. Without
+    // that it is the gang's slice that decides on its own way, and on the wave's, the wave.
     const ValueId any = k_.f.operands(k_.f.terminator(b))[0];
     const Symbol mask = symbol(c, k_.f.operands(k_.f.def_id(any))[0]);
-    take[0] = mask != kTop && mask != kEmpty;
-    take[1] = mask != kTop;
+    const bool meets = meets_up_to_join(b), own_way = number_ == 1;
+    take[0] = mask != kTop && (mask != kEmpty || (!meets && !own_way));
+    take[1] = mask != kTop && (mask == kEmpty || !meets);
   }
   for (std::size_t s = 0; s < successors.size(); ++s) {
     if (!take[s] || nodes_[n].edges_done[s]) continue;

@@ -15,12 +15,15 @@ struct SideFacts {
   const ir::Dominators& dom;
   const ir::Loops& loops;
   const passes::MaskFacts& masks;
-  const std::vector<bool>& decided; ///< per block
+  const std::vector<bool>& decided;      ///< per block
+  const std::vector<ir::BlockId>& joins; ///< per decided block: where it makes no difference any more
+  const ir::PostDominators& post;
   Lists<ir::BlockId> operand_users; ///< per value: blocks with instructions that use it
   Lists<ir::BlockId> edge_users;    ///< per value: blocks with edges that hand it on
 
   SideFacts(const ir::Function& function, const ir::Cfg& c, const ir::Dominators& d, const ir::Loops& l,
-            const passes::MaskFacts& m, const std::vector<bool>& decided_blocks);
+            const passes::MaskFacts& m, const std::vector<bool>& decided_blocks,
+            const std::vector<ir::BlockId>& joins_of_decided, const ir::PostDominators& p);
 };
 
 /// Entries by (context, index), of which all can be dropped at once.
@@ -164,6 +167,7 @@ private:
   Symbol parameter(const Node& node, ir::ValueId p) const;
   Symbol result(u32 c, ir::InstId i, unsigned r);
   [[nodiscard]] bool is_as_before(ir::InstId i) const;
+  [[nodiscard]] bool meets_up_to_join(ir::BlockId b) const;
   void follow_edges(std::size_t n);
 };
 

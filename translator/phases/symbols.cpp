@@ -90,7 +90,10 @@ Symbol Symbols::conversion_back(Op op, std::span<const Symbol> x) const {
   switch (op) {
   case Op::U64ToMask: return (a = made_by(0, Op::MaskToU64)) != nullptr ? operand(*a, 0) : kTop;
   case Op::MaskToU64: return (a = made_by(0, Op::U64ToMask)) != nullptr ? operand(*a, 0) : kTop;
-  case Op::Lo: return (a = made_by(0, Op::Join)) != nullptr ? operand(*a, 0) : kTop;
+  case Op::Lo:
+    for (const Op widens : {Op::Join, Op::ZExt, Op::SExt})
+      if ((a = made_by(0, widens)) != nullptr) return operand(*a, 0);
+    return kTop;
   case Op::Hi: return (a = made_by(0, Op::Join)) != nullptr ? operand(*a, 1) : kTop;
   case Op::Join:
     a = made_by(0, Op::Lo);
