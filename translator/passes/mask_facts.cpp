@@ -244,13 +244,29 @@ Bdd::Node MaskFacts::function_of(u32 x, const Partner& p) const {
   return p.holds;
 }
 
+/// A demand unites what several later blocks ask for. What holds in one of them says nothing about lanes that
+/// another asks for, and so nothing where `n` is true whatever that block's parameters are.
+Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) const {
+  const Node where = bdd_.and_(n, function_of(x, p));
+  if (where == n || dom_.dominates(p.block, at)) return where;
+  Node whatever = n;
+  for (const u32 v : {x, p.y}) {
+    if (!is_plain_parameter(v) || f_.def_block(variables_[v].a) != p.block) continue;
+    const auto given = [&](Node value) {
+      return bdd_.substitute(whatever, [&](u32 w) { return w == v ? value : bdd_.var(w); });
+    };
+    whatever = bdd_.and_(given(Bdd::kFalse), given(Bdd::kTrue));
+  }
+  return bdd_.or_(where, whatever);
+}
+
 Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at) const {
   if (asking_.valid())
     for (const u32 x : vars)
       if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
         asked_by_[x].push_back(asking_);
   for_each_clause(vars, [&](u32 x, const Partner& p) {
-    n = bdd_.and_(n, function_of(x, p));
+    n = with_clause(n, x, p, at);
     return n != Bdd::kFalse;
   });
   for_each_way_in(vars, at, [&](Node way) {
@@ -373,7 +389,8 @@ void MaskFacts::add_clause(const Clause& c) {
   auto& partners = clauses_[c.x];
   const auto it =
       std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  Partner& partner = it != partners.end() ? *it : partners.emplace_back(Partner{c.y, 0, 0, Bdd::kFalse});
+  Partner& partner =
+      it != partners.end() ? *it : partners.emplace_back(Partner{c.y, c.block, 0, 0, Bdd::kFalse});
   partner.signs |= static_cast<u8>(1u << c.signs);
   partner.samples = samples_of(c.x, c.y, partner.signs);
 }
@@ -409,7 +426,7 @@ std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
   std::vector<Clause> clauses;
   const auto add = [&](u32 x, u32 y) {
     for (u8 signs = 0; signs < 4; ++signs)
-      if (x != y || signs == 0 || signs == 3) clauses.push_back({std::min(x, y), std::max(x, y), signs});
+      if (x != y || signs == 0 || signs == 3) clauses.push_back({std::min(x, y), std::max(x, y), signs, b});
   };
   for (std::size_t i = 0; i < params.size(); ++i) {
     for (std::size_t j = i; j < params.size(); ++j) add(params[i], params[j]);

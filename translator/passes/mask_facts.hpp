@@ -50,6 +50,7 @@ private:
   struct Clause {
     u32 x, y;
     u8 signs;
+    ir::BlockId block; ///< holds there and in what that dominates
   };
   const ir::Function& f_;
   const ir::Cfg& cfg_;
@@ -60,6 +61,7 @@ private:
   FlatMap<u32> compared_; ///< (kind, a, b) -> first variable of the pair
   struct Partner {
     u32 y;
+    ir::BlockId block;  ///< where they hold: x or y or both are parameters of it
     u8 signs;           ///< which of the four sign combinations of a clause hold, a bit each
     u64 samples;        ///< those of Bdd::samples() that do not contradict them
     mutable Node holds; ///< all of them as a function, once asked for; else kFalse
@@ -106,7 +108,10 @@ private:
   [[nodiscard]] bool has_variable(ir::ValueId p) const;
   [[nodiscard]] bool is_plain_parameter(u32 variable) const;
   [[nodiscard]] bool is_from_above(u32 variable, ir::BlockId b) const;
-  /// `n`, where that is true what always holds between these variables in block `at`.
+  /// `n` where clauses of `p` and variable x hold, for control in block `at` or what that dominates.
+  [[nodiscard]] Node with_clause(Node n, u32 x, const Partner& p, ir::BlockId at) const;
+  /// `n` in lanes that are possible by what holds between these variables in block `at`, and behind it for
+  /// those of later blocks.
   [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
   [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
   /// Calls f(x, partner of x) for the clauses that hold between these variables, as long as it returns true.
