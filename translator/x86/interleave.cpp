@@ -511,7 +511,7 @@ void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Si
   if (!plan.lockstep && forced == 0) return Chooser(f, plan, avx512).run();
   const unsigned gangs = plan.lockstep
                              ? all_gangs(plan.lanes, avx512)
-                             : std::bit_floor(std::min(forced, kWaveSize / translator::gang_lanes(simd)));
+                             : std::bit_floor(std::min(forced, gangs_of(plan.lanes, avx512)));
   for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
 }
 
