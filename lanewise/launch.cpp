@@ -82,6 +82,17 @@ Fault describe(const Module::State& module, const runtime::FaultReport& raw) {
   return fault;
 }
 
+/// Names the workgroup in place of the lane that it was. The first of the wave, if no lane is known.
+void unpack(runtime::FaultReport& report, u32 workgroups_per_wave) {
+  report.workgroup[0] *= workgroups_per_wave;
+  if (report.lane < 0) return;
+  report.workgroup[0] += static_cast<u32>(report.lane);
+  report.lane = 0;
+}
+
+/// What the LDS is allotted in (docs/SEMANTICS.md, "LDS limit").
+constexpr u32 kLdsGranule = 16;
+
 std::vector<abi::ArgumentValue> argument_values(std::span<const Argument> arguments) {
   std::vector<abi::ArgumentValue> values;
   for (const Argument& argument : arguments) {
@@ -152,10 +163,12 @@ abi::KernelDispatchPacket make_packet(const Kernel::State& state, const Checked&
   return packet;
 }
 
+/// As the engine wants the workgroups: WaveEngine::workgroups_per_wave().
 abi::DispatchInfo make_info(const Kernel::State& state, const Checked& checked,
-                            const abi::KernelDispatchPacket& packet) {
+                            const abi::KernelDispatchPacket& packet, u32 workgroups_per_wave) {
   abi::DispatchInfo info;
   info.shape = checked.shape;
+  info.shape.workgroup[0] *= workgroups_per_wave;
   info.kernarg_ptr = packet.kernarg_address;
   info.dispatch_ptr = reinterpret_cast<u64>(&packet);
   info.queue_ptr = reinterpret_cast<u64>(&state.module.device->queue);
@@ -185,10 +198,12 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the kernel's arguments"};
 
   const abi::KernelDispatchPacket packet = make_packet(state, *checked, kernarg.data());
-  const abi::DispatchInfo info = make_info(state, *checked, packet);
   const runtime::WaveEngine& engine = *(*prepared)->engine;
+  const u32 packed = engine.workgroups_per_wave();
+  const abi::DispatchInfo info = make_info(state, *checked, packet, packed);
   const runtime::KernelWaves waves(engine, state.kernel.descriptor, state.module.object.target.isa, info);
-  runtime::DispatchRequest request = make_request(engine, waves, info, packet.group_segment_size);
+  const u32 lds_bytes = align_up(packet.group_segment_size, kLdsGranule);
+  runtime::DispatchRequest request = make_request(engine, waves, info, lds_bytes * packed);
   request.kernel = state.info.name;
   request.group_ns = (*prepared)->group_ns.get();
   request.entry = state.module.image.entry(state.kernel);
@@ -198,6 +213,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   LaunchTimes times = stopwatch.elapsed();
   times.preparation = &(*prepared)->how;
   if (!*outcome) return times;
+  if (packed > 1) unpack(**outcome, packed);
   Fault described = describe(state.module, **outcome);
   if (fault) *fault = described;
   return Error{ErrorCode::Fault, described.message};

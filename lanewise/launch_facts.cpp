@@ -38,6 +38,12 @@ u64 min_items(const abi::DispatchShape& shape) {
   return 0;
 }
 
+/// Whether workgroups may be lanes of a wave. Registers that count workgroups or waves would be wrong in it.
+bool packs(const abi::SgprLayout& layout, const abi::DispatchShape& shape) {
+  return shape.items() == 1 && layout.find(SgprRole::WorkgroupIdX) >= 0 &&
+         layout.find(SgprRole::GridWorkgroupCountX) < 0 && layout.find(SgprRole::WorkgroupInfo) < 0;
+}
+
 std::array<i32, 3> group_id_sgprs(const abi::SgprLayout& layout) {
   return {layout.find(SgprRole::WorkgroupIdX), layout.find(SgprRole::WorkgroupIdY),
           layout.find(SgprRole::WorkgroupIdZ)};
@@ -202,6 +208,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   for (unsigned axis = 0; axis < 3; ++axis) facts.ragged[axis] = shape.remainder(axis) != 0;
   facts.sgpr_max = sgpr_max(layout, shape);
   facts.min_items = min_items(shape);
+  facts.packs = packs(layout, shape);
   facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_packet(shape, layout, facts);

@@ -51,6 +51,7 @@ std::vector<u8> TranslationKey::bytes() const {
     out.number(static_cast<u8>(dword.workgroups));
   }
   out.number(facts.min_items);
+  out.number(static_cast<u8>(facts.packs));
   for (const i32 sgpr : facts.group_id_sgpr) out.number(sgpr);
   out.number(facts.knows_apertures ? 1 : 0);
   return out.bytes();

@@ -131,6 +131,10 @@ public:
   /// Whether a wave may stop at a barrier.
   [[nodiscard]] virtual bool has_barriers() const = 0;
 
+  /// Workgroups of one work-item that a wave of this engine is, each in a lane of its own, along x. Where more
+  /// than 1, waves start as those of workgroups with as many work-items, and their LDS has a part for each.
+  [[nodiscard]] virtual u32 workgroups_per_wave() const { return 1; }
+
   /// Puts a new wave into `frame`. `wave_in_group` selects its part of the workgroup's scratch. `workgroup`
   /// is referred to as long as the frame is used.
   virtual void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& workgroup,

@@ -38,6 +38,9 @@ struct LaunchFacts {
   /// `dwords` has all apertures of private memory and the LDS that are in memory which the wave starts with pointers to.
   bool knows_apertures = false;
   u64 min_items = 0; ///< work-items of the grid, at least
+  /// Workgroups have one work-item and may be the lanes of waves (passes::pack_workgroups). Whoever runs the
+  /// translation must ask it whether they are.
+  bool packs = false;
   std::array<i32, 3> group_id_sgpr = {-1, -1,
                                       -1}; ///< the initial SGPR with the workgroup's id; -1 if unknown
 

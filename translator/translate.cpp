@@ -70,8 +70,23 @@ private:
   Result<void> result_;
 };
 
-Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source,
-                      std::vector<phases::Reason>& reasons, Stats& stats) {
+/// Why code is as it is, for dumps.
+struct Reasons {
+  std::vector<phases::Reason> branches; ///< kept at wave level
+  bool packed = false;                  ///< workgroups of one work-item are lanes
+  std::string not_packed;               ///< why they are waves of their own
+};
+
+/// What a step of the pipeline needs that makes one function of another.
+void tidy_up(ir::Function& f) {
+  passes::fold(f);
+  passes::merge_common(f);
+  passes::eliminate_dead_code(f);
+  passes::merge_blocks(f);
+}
+
+Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, Reasons& reasons,
+                      Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
@@ -112,7 +127,18 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
       .run("unroll_loops", passes::unroll_loops)
-      .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons); })
+      .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons.branches); })
+      .run("pack_workgroups",
+           [&](ir::Function& g) {
+             if (!g.launch.packs || g.launch.max_sgpr(static_cast<u32>(g.launch.group_id_sgpr[0])) == 0)
+               return; // there is one along x
+             reasons.not_packed = passes::pack_workgroups(g, source.private_bytes_per_lane);
+             reasons.packed = reasons.not_packed.empty();
+             if (!reasons.packed) return;
+             tidy_up(g);
+             reasons.branches.clear();
+             masks = phases::decide_branches(g, &reasons.branches);
+           })
       .run("predicate",
            [&](ir::Function& g) {
              stats.selects_before = count(g, ir::Op::Select);
@@ -176,9 +202,12 @@ std::string disassemble(const KernelSource& source) {
   return text;
 }
 
-std::string print(const std::vector<phases::Reason>& reasons, const ir::Function& f) {
+std::string print(const Reasons& reasons, const ir::Function& f) {
   std::string text;
-  for (const phases::Reason& r : reasons)
+  if (reasons.packed) text += "  each lane is a workgroup\n";
+  if (!reasons.not_packed.empty())
+    text += fmt::format("  each workgroup is a wave: {}\n", reasons.not_packed);
+  for (const phases::Reason& r : reasons.branches)
     text += fmt::format("  b{} @{:#x}: branch at wave level: {}\n", r.block.index, f[r.block].pc, r.text);
   return text;
 }
@@ -204,7 +233,7 @@ Result<Translation> translate(const KernelSource& source, const Options& options
                              first.pc, first.text, stats.untranslated_instructions)};
   }
   ir::Function& f = lifted->function;
-  std::vector<phases::Reason> reasons;
+  Reasons reasons;
   if (auto done = optimize(f, options, source, reasons, stats); !done) return std::move(done).error();
   dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);
@@ -225,6 +254,7 @@ Result<Translation> translate(const KernelSource& source, const Options& options
                                 .listing = options.dump.x86});
   stats.emit_ms = clock.lap();
   if (!compiled) return std::move(compiled).error();
+  compiled->translation.packs = reasons.packed;
   dump(options, options.dump.x86, "x86", compiled->listing);
   stats.spills = compiled->spills;
   stats.code_bytes = compiled->translation.machine.bytes.size();

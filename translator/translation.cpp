@@ -56,6 +56,7 @@ void write(ByteWriter& out, const Translation& translation) {
   out.number(translation.extras);
   out.number(translation.frame_bytes);
   out.number(static_cast<u8>(translation.has_barriers));
+  out.number(static_cast<u8>(translation.packs));
   out.number(translation.team_lanes);
   out.number(static_cast<u8>(translation.machine.has_slow_accesses));
   const FaultTable& faults = translation.machine.faults;
@@ -75,6 +76,7 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   t.extras = in.number<u32>();
   t.frame_bytes = in.number<u32>();
   t.has_barriers = in.number<u8>() != 0;
+  t.packs = in.number<u8>() != 0;
   t.team_lanes = in.number<u32>();
   t.machine.has_slow_accesses = in.number<u8>() != 0;
   FaultTable& faults = t.machine.faults;

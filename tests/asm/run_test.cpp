@@ -107,6 +107,49 @@ TEST(AssembledCalls, WhatNoEngineExecutesIsAFaultWhereItIsReached) {
   }
 }
 
+/// Workgroups of one work-item become the lanes of a wave: what is reported is still the workgroup.
+TEST(AssembledAccesses, AFaultNamesTheWorkgroupThatALaneWas) {
+  const abi::Assembly assembly = abi::assemble(R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  stray
+        .p2align 8
+        .type   stray,@function
+stray:  s_load_dwordx2 s[4:5], s[0:1], 0
+        s_cmp_eq_u32 s2, 70
+        s_waitcnt lgkmcnt(0)
+        s_cselect_b32 s4, 0, s4
+        s_cselect_b32 s5, 0, s5
+        s_lshl_b32 s3, s2, 2
+        v_mov_b32 v0, s3
+        v_mov_b32 v1, s2
+        global_store_dword v0, v1, s[4:5]
+        s_endpgm
+)" + testing::kernel_end({.name = "stray", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 2, .max_items = 64}) +
+                                               R"(      - .size: 8
+        .offset: 0
+        .value_kind: global_buffer
+        .address_space: global
+...
+        .end_amdgpu_metadata
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> out(100);
+    auto device = Device::create({.engine = engine, .threads = 1, .no_fallback = true});
+    ASSERT_TRUE(device);
+    auto module = device->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("stray");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Fault fault;
+    const auto result = kernel->launch({.grid = {100, 1, 1}}, {Argument::pointer(out.data())}, &fault);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(fault.workgroup[0], 70u);
+    EXPECT_EQ(fault.lane, 0);
+    EXPECT_EQ(fault.address, 280u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });

@@ -112,6 +112,14 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     for (const auto& r : reasons) extra += "; b" + std::to_string(r.block.index) + ": " + r.text + "\n";
     return true;
   }
+  if (name == "pack_workgroups") { // ids in s8 and s6
+    f.launch = launch_facts();
+    f.launch.workgroup = {1, 1, 1};
+    f.launch.packs = true;
+    const std::string why = passes::pack_workgroups(f, 0);
+    if (!why.empty()) extra += "; " + why + "\n";
+    return true;
+  }
   if (name == "shape_addresses16" || name == "shape_addresses8") { // 16 x 16 work-items
     f.launch.workgroup = {16, 16, 1};
     f.launch.ragged = {};

@@ -137,6 +137,19 @@ TEST(LaunchFacts, SimilarLaunchesShareThem) {
   EXPECT_NE(facts(4096, 128), facts(0xffff'ff80, 128)) << "ids that overflow when they are scaled";
 }
 
+TEST(LaunchFacts, WorkgroupsOfOneWorkItemMayBeLanes) {
+  abi::Kernel kernel = kernel_with({});
+  const auto facts = [&](const Size& grid, const Size& workgroup) {
+    return launch_facts(kernel, kTarget, shape_of(grid, workgroup), {});
+  };
+  EXPECT_TRUE(facts({100, 1, 1}, {1, 1, 1}).packs);
+  EXPECT_FALSE(facts({100, 1, 1}, {2, 1, 1}).packs);
+  EXPECT_EQ(for_any_grid(facts({100, 1, 1}, {1, 1, 1})), for_any_grid(facts({1, 1, 1}, {1, 1, 1})));
+  kernel.descriptor.kernel_code_properties |= 1 << 7; // ENABLE_SGPR_GRID_WORKGROUP_COUNT_X
+  kernel.descriptor.compute_pgm_rsrc2 += 1 << 1;      // and a user SGPR for it
+  EXPECT_FALSE(facts({100, 1, 1}, {1, 1, 1}).packs);
+}
+
 TEST(LaunchFacts, WhatTheCompilerWasToldHoldsForAllLaunches) {
   abi::Kernel kernel = kernel_with({});
   EXPECT_FALSE(general_facts(kernel, kTarget).knows_workgroup());

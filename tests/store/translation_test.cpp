@@ -78,6 +78,7 @@ TEST(Table, EveryPartOfTheKeyCounts) {
   EXPECT_TRUE(differs([](TranslationKey& key) { ++key.interleave; }));
   EXPECT_TRUE(differs([](TranslationKey& key) { ++key.facts.workgroup[1]; }));
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.ragged[2] = !key.facts.ragged[2]; }));
+  EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.packs = !key.facts.packs; }));
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.sgpr_max.push_back(1); }));
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.dwords.push_back({}); }));
 }

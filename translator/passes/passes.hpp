@@ -61,6 +61,12 @@ void thread_exits(ir::Function& f);
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
 
+/// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one another
+/// along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items. For branches
+/// decided on the wave as it was; they have to be decided anew. Each workgroup has a 64th of the LDS. Returns
+/// what is in the way; then nothing has changed.
+std::string pack_workgroups(ir::Function& f, u32 private_bytes);
+
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at. `known`, if not null, is what
 /// has been found out about the masks of `f` as it is.
 void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);

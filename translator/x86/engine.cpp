@@ -20,14 +20,16 @@ using runtime::WaveFrame;
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
   /// Gangs run in teams of `team_lanes`, and those behind the wave's last lane not at all.
-  TranslatedKernel(PlacedCode code, const void* slow_access, u32 frame_bytes, bool has_barriers,
-                   u32 team_lanes)
-      : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(frame_bytes),
-        has_barriers_(has_barriers), team_lanes_(team_lanes) {}
+  TranslatedKernel(PlacedCode code, const void* slow_access, const translator::Translation& translation)
+      : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(translation.frame_bytes),
+        has_barriers_(translation.has_barriers), packs_(translation.packs),
+        team_lanes_(translation.team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
   [[nodiscard]] bool has_barriers() const override { return has_barriers_; }
+
+  [[nodiscard]] u32 workgroups_per_wave() const override { return packs_ ? kWaveSize : 1; }
 
   void start(void* frame, const abi::WaveInit& init, const runtime::WorkgroupContext& workgroup,
              u32 wave_in_group) const override {
@@ -87,7 +89,7 @@ private:
   PlacedCode code_;
   const void* slow_access_; ///< null if the code does not call it
   u32 frame_bytes_;
-  bool has_barriers_;
+  bool has_barriers_, packs_;
   u32 team_lanes_;
 };
 
@@ -121,9 +123,12 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   Compiled result;
   result.listing = std::move(code->listing);
   result.spills = code->stats.stores + code->stats.loads;
-  result.translation = {
-      options.simd,         options.extras, frame.bytes, stops_at_barrier(f), team_lanes(plan, options.simd),
-      std::move(code->code)};
+  result.translation = {.simd = options.simd,
+                        .extras = options.extras,
+                        .frame_bytes = frame.bytes,
+                        .has_barriers = stops_at_barrier(f),
+                        .team_lanes = team_lanes(plan, options.simd),
+                        .machine = std::move(code->code)};
   return result;
 }
 
@@ -141,8 +146,7 @@ Result<std::unique_ptr<runtime::WaveEngine>> load(Translation translation) {
   auto code = x86::PlacedCode::create(std::move(translation.machine));
   if (!code) return std::move(code).error();
   std::unique_ptr<runtime::WaveEngine> engine =
-      std::make_unique<x86::TranslatedKernel>(std::move(*code), slow_access, translation.frame_bytes,
-                                              translation.has_barriers, translation.team_lanes);
+      std::make_unique<x86::TranslatedKernel>(std::move(*code), slow_access, translation);
   return engine;
 }
 
