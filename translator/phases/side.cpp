@@ -85,6 +85,11 @@ std::string_view Side::solve(std::size_t max_nodes) {
       if (back_in_time_) return "a way to the join goes back to before the branch";
     }
   }
+  const auto is_stuck = [&](const Node& n) {
+    const std::size_t ways = k_.f[n.block].successors.size();
+    return ways != 0 && !n.edges_done[0] && (ways == 1 || !n.edges_done[1]);
+  };
+  if (std::ranges::any_of(nodes_, is_stuck)) return "a mask on the way to the join is not known";
   return {};
 }
 
