@@ -20,6 +20,7 @@ struct Case {
   std::vector<Register> after; ///< likewise
   u32 mode = 0xf0;
   u32 format = kPlainFormat; ///< of s[8:11]
+  u64 seed = Program{}.seed; ///< chooses how the translator is used (runner.cpp)
 };
 
 const Case kCases[] = {
@@ -57,6 +58,16 @@ const Case kCases[] = {
      .lines = {"s_movk_i32 s16, 0x5a", "s_setreg_b32 hwreg(HW_REG_MODE, 12, 7), s16",
                "s_getreg_b32 s17, hwreg(HW_REG_MODE)", "v_mov_b32 v0, s17"},
      .after = {{0, 0x5a0f0}}},
+    // v13 shifted by 0, which is v13; four gangs side by side, so that registers are scarce.
+    {.name = "AValueInAnothersRegisterOutlivesTheOthersSlot",
+     .target = Target::gfx906,
+     .before = {{4, 0}, {5, 0x3ff0'0000}, {6, 0}, {7, 0x3ff0'0000}, {12, 5}, {13, 0x1234'5678}, {15, 9}},
+     .lines = {"v_add_co_u32_dpp v15, vcc, v12, v13 wave_shr:1 row_mask:0xf bank_mask:0x9 bound_ctrl:1",
+               "v_sub_co_u32 v22, vcc, 0xfc, v21", "s_mov_b64 exec, -1",
+               "v_fma_f64 v[4:5], -v[6:7], v[4:5], 4.0 clamp mul:2", "v_alignbit_b32 v13, s29, v13, vcc_hi",
+               "v_readfirstlane_b32 s23, v13"},
+     .after = {{13, 0x1234'5678}},
+     .seed = 4},
     {.name = "TrapStatusReadsZero",
      .target = Target::gfx900,
      .before = {},
@@ -181,6 +192,7 @@ Program program_of(const Case& c) {
   program.target = c.target;
   program.mode = c.mode;
   program.format = c.format;
+  program.seed = c.seed;
   for (const auto& [vgpr, value] : c.before) program.waves[0].vgprs[vgpr].fill(value);
   for (const std::string& text : c.lines) program.lines.push_back(line(c.target, text));
   return program;

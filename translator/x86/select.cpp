@@ -70,6 +70,7 @@ void Selector::select_phase(u32 phase) {
   assert(interleave_ != 0 && gangs() % interleave_ == 0);
   member_ = 0;
   gang_index_ = VReg{};
+  loaded_from_.clear();
   lds_bases_ = {};
   lds_limits_ = {};
   gang_scratch_ = VReg{};
@@ -385,16 +386,26 @@ void Selector::collect_copies(IrBlockId from, const ir::Successor& s, std::vecto
   (void)from;
 }
 
-/// Stores in parallel: a source that lies in a slot which is overwritten is read before.
+/// Stores in parallel: a source that lies in a slot which is overwritten is read before, and so is one that
+/// is another value's register, which the allocator may read from that one's slot at any time.
 void Selector::store_copies(const std::vector<SlotCopy>& copies) {
   std::vector<u32> written;
   for (const SlotCopy& c : copies) written.push_back(c.slot);
   std::sort(written.begin(), written.end());
+  const auto is_written = [&](u32 slot) { return std::binary_search(written.begin(), written.end(), slot); };
   std::vector<Regs> early(copies.size());
-  for (std::size_t n = 0; n < copies.size(); ++n)
-    if (is_in_slot(copies[n].from) &&
-        std::binary_search(written.begin(), written.end(), frame_.slot[copies[n].from.index]))
-      early[n] = load_slot(copies[n].from, false);
+  for (std::size_t n = 0; n < copies.size(); ++n) {
+    const ValueId from = copies[n].from;
+    if (is_in_slot(from)) {
+      if (is_written(frame_.slot[from.index])) early[n] = load_slot(from, false);
+      continue;
+    }
+    if (location(from) == nullptr) continue; // made where it is stored
+    early[n] = regs(from);
+    for (VReg& r : early[n].r)
+      if (const auto at = loaded_from_.find(r.index); at != loaded_from_.end() && is_written(at->second.slot))
+        r = load_slot(at->second, false);
+  }
   for (std::size_t n = 0; n < copies.size(); ++n)
     store_slot(type(copies[n].from), copies[n].slot, early[n].r[0].valid() ? early[n] : regs(copies[n].from));
 }

@@ -97,23 +97,30 @@ Regs Selector::materialize(ValueId v) {
 
 Regs Selector::load_slot(ValueId v, bool remat) {
   const u32 slot = frame_.slot[v.index];
-  const auto maybe_remat = [&]() -> Builder& { return remat ? b_->remat() : *b_; };
-  switch (type(v)) {
-  case Type::U1:
-  case Type::U32: return {{maybe_remat().load32(mem(kFrame, slot, View::R32)), VReg{}}};
-  case Type::U64: return {{maybe_remat().load64(mem(kFrame, slot, View::R64)), VReg{}}};
-  case Type::G32: return {{maybe_remat().load32(slice(slot, 0, View::R32)), VReg{}}};
-  case Type::G64: return {{maybe_remat().load64(slice(slot, 0, View::R64)), VReg{}}};
-  case Type::V32: return {{maybe_remat().load_vec(slice(slot, 0)), VReg{}}};
-  case Type::V64: {
-    const VReg lo = maybe_remat().load_vec(slice(slot, 0));
-    return {{lo, maybe_remat().load_vec(slice(slot, 1))}};
-  }
-  default: {
+  const Type t = type(v);
+  if (t == Type::Mask) {
     const Operand at = mask_slice(slot);
     if (avx512()) return {{b_->load_k(at, 16), VReg{}}};
     return {{mask_from_bits(b_->op_r32(Inst::kIdMovzx, at)), VReg{}}};
   }
+  Regs loaded;
+  for (unsigned p = 0; p < parts(t); ++p) {
+    const SlotPart part{t, slot, p};
+    loaded.r[p] = load_slot(part, remat);
+    if (remat) loaded_from_[loaded.r[p].index] = part;
+  }
+  return loaded;
+}
+
+VReg Selector::load_slot(const SlotPart& at, bool remat) {
+  Builder& b = remat ? b_->remat() : *b_;
+  switch (at.type) {
+  case Type::U1:
+  case Type::U32: return b.load32(mem(kFrame, at.slot, View::R32));
+  case Type::U64: return b.load64(mem(kFrame, at.slot, View::R64));
+  case Type::G32: return b.load32(slice(at.slot, 0, View::R32));
+  case Type::G64: return b.load64(slice(at.slot, 0, View::R64));
+  default: return b.load_vec(slice(at.slot, at.part));
   }
 }
 

@@ -96,6 +96,13 @@ private:
   bool in_preamble(ValueId v);
   Regs materialize(ValueId v);
   Regs load_slot(ValueId v, bool remat);
+  /// Where in the frame a register of a value of `type` is.
+  struct SlotPart {
+    Type type{};
+    u32 slot = 0;
+    unsigned part = 0;
+  };
+  VReg load_slot(const SlotPart& at, bool remat);
   void store_slot(Type t, u32 slot, Regs value);
   Operand slice(u32 slot, unsigned p, View view = View::Full) const {
     return mem(kGang, slot + 256 * p + member_ * module_.vec_bytes(), view);
@@ -481,6 +488,7 @@ private:
     u32 phase = ~0u;
     bool preamble = false; ///< defined at wave level
   };
+  std::unordered_map<u32, SlotPart> loaded_from_;          ///< per register that the allocator may load again
   std::vector<Location> shared_;                           ///< what is the same for all members
   std::array<std::vector<Location>, kMaxMembers> members_; ///< what each has for itself
 
