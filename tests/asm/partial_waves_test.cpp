@@ -33,19 +33,13 @@ partial:
         global_store_dword v2, v1, s[4:5]
         s_endpgm
 )" +
-         testing::kernel_end({.name = "partial",
-                              .kernarg_bytes = 8,
-                              .lds_bytes = 512,
-                              .sgprs = 32,
-                              .vgprs = 10,
-                              .max_items = 128}) +
-         R"(      - .size: 8
-        .offset: 0
-        .value_kind: global_buffer
-        .address_space: global
-...
-        .end_amdgpu_metadata
-)";
+         testing::kernel_end_with({.name = "partial",
+                                   .kernarg_bytes = 8,
+                                   .lds_bytes = 512,
+                                   .sgprs = 32,
+                                   .vgprs = 10,
+                                   .max_items = 128},
+                                  {"global_buffer"});
 }
 
 struct Body {

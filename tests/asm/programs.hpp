@@ -1,6 +1,7 @@
 // Sources that several tests assemble.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,18 @@ amdhsa.kernels:
          "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: " + line_of(k.sgprs) +
          "    .vgpr_count: " + line_of(k.vgprs) + "    .max_flat_workgroup_size: " + line_of(k.max_items) +
          "    .args:\n";
+}
+
+/// kernel_end() for a kernel whose arguments are pointers, of these kinds, and the end of the metadata.
+inline std::string kernel_end_with(const KernelText& k, std::initializer_list<std::string_view> kinds) {
+  std::string text = kernel_end(k);
+  int offset = 0;
+  for (const std::string_view kind : kinds) {
+    text += "      - .size: 8\n        .offset: " + line_of(offset) +
+            "        .value_kind: " + std::string(kind) + "\n        .address_space: global\n";
+    offset += 8;
+  }
+  return text + "...\n        .end_amdgpu_metadata\n";
 }
 
 /// out[i] = a[i] + b[i], i the global id of a one-dimensional grid; four kernel arguments: a, b, out, n. With
@@ -144,14 +157,8 @@ hostcall:
         s_waitcnt lgkmcnt(0)
         global_store_dword v0, v0, s[10:11]
         s_endpgm
-)" + kernel_end({.name = "hostcall", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 4, .max_items = 256}) +
-         R"(      - .size: 8
-        .offset: 0
-        .value_kind: hidden_hostcall_buffer
-        .address_space: global
-...
-        .end_amdgpu_metadata
-)";
+)" + kernel_end_with({.name = "hostcall", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 4, .max_items = 256},
+                     {"hidden_hostcall_buffer"});
 }
 
 /// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.

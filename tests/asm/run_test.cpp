@@ -124,14 +124,8 @@ stray:  s_load_dwordx2 s[4:5], s[0:1], 0
         v_mov_b32 v1, s2
         global_store_dword v0, v1, s[4:5]
         s_endpgm
-)" + testing::kernel_end({.name = "stray", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 2, .max_items = 64}) +
-                                               R"(      - .size: 8
-        .offset: 0
-        .value_kind: global_buffer
-        .address_space: global
-...
-        .end_amdgpu_metadata
-)");
+)" + testing::kernel_end_with({.name = "stray", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 2, .max_items = 64},
+                              {"global_buffer"}));
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (const Engine engine : {Engine::Interp, Engine::Jit}) {
     std::vector<std::uint32_t> out(100);

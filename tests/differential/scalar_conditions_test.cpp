@@ -53,24 +53,13 @@ mixed:
     }
     for (u32 n = 0; n < kVectors; ++n) put("global_store_dword v0, v{}, s[4:5] offset:{}", n + 1, 4 * n);
     put("s_endpgm");
-    return text_ +
-           testing::kernel_end({.name = "mixed",
-                                .kernarg_bytes = 16,
-                                .lds_bytes = kLdsBytes,
-                                .sgprs = 80,
-                                .vgprs = 16,
-                                .max_items = 64}) +
-           R"(      - .size: 8
-        .offset: 0
-        .value_kind: global_buffer
-        .address_space: global
-      - .size: 8
-        .offset: 8
-        .value_kind: global_buffer
-        .address_space: global
-...
-        .end_amdgpu_metadata
-)";
+    return text_ + testing::kernel_end_with({.name = "mixed",
+                                             .kernarg_bytes = 16,
+                                             .lds_bytes = kLdsBytes,
+                                             .sgprs = 80,
+                                             .vgprs = 16,
+                                             .max_items = 64},
+                                            {"global_buffer", "global_buffer"});
   }
 
 private:

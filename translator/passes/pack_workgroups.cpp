@@ -15,6 +15,7 @@
 #include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -275,7 +276,7 @@ private:
 /// Does it.
 class Packer {
 public:
-  Packer(Function& f, Packing& packing) : f_(f), packing_(packing), forks_(packing.take_forks()) {}
+  Packer(Function& f, Packing& packing) : f_(f), packing_(packing), forks_(packing.take_forks()), r_(f) {}
 
   void run() {
     lanes_ = insert_at_start(Op::InitExec, Type::Mask, {});
@@ -310,25 +311,17 @@ private:
   std::vector<std::array<ValueId, 2>> fork_masks_; ///< workgroups that go there
 
   std::vector<InstId> out_; ///< the block's instructions anew
-  BlockId block_;
-  u32 pc_ = 0;
+  Rewriter r_;
+  u32 join_pc_ = 0; ///< of the fork being joined
 
   ValueId insert_at_start(Op op, Type t, std::initializer_list<ValueId> x) {
     Inst proto;
     proto.op = op;
     return f_.result(f_.insert_first(BlockId{0}, proto, {x.begin(), x.size()}, {&t, 1}));
   }
-  ValueId op(Op o, Type t, std::initializer_list<ValueId> x, u64 imm = 0) {
-    Inst proto;
-    proto.op = o;
-    proto.imm = imm;
-    proto.pc = pc_;
-    const InstId i = f_.make(proto, {x.begin(), x.size()}, {&t, 1});
-    f_[i].block = block_;
-    out_.push_back(i);
-    return f_.result(i);
-  }
-  ValueId constant(Type t, u64 bits) { return op(Op::Const, t, {}, bits); }
+  ValueId op(Op o, Type t, std::initializer_list<ValueId> x, u64 imm = 0) { return r_.op(o, t, x, imm); }
+  ValueId constant(Type t, u64 bits) { return r_.constant(t, bits); }
+
   void find_regions() {
     regions_.assign(f_.num_blocks(), {});
     fork_masks_.resize(forks_.size());
@@ -352,9 +345,8 @@ private:
   void convert(BlockId b) {
     const std::vector<InstId> old = f_[b].insts;
     out_.clear();
-    block_ = b;
     for (const InstId i : old) {
-      pc_ = f_[i].pc;
+      r_.begin(i, out_);
       if (info(f_[i].op).is(kEndsBlock)) convert_edges(b, i);
       if (convert(b, i))
         out_.push_back(i);
@@ -459,13 +451,13 @@ private:
       const u32 dwords = std::min<u32>(kMost, f_[i].num_results - n);
       Inst proto;
       proto.op = Op::Load;
-      proto.pc = pc_;
+      proto.pc = f_[i].pc;
       proto.imm = 4 * n;
       proto.mem.bytes = static_cast<u8>(4 * dwords);
       const ValueId operands[] = {address, who};
       const Type types[kMost] = {Type::V32, Type::V32, Type::V32, Type::V32};
       const InstId load = f_.make(proto, operands, {types, dwords});
-      f_[load].block = block_;
+      f_[load].block = b;
       out_.push_back(load);
       map_.resize(std::max<std::size_t>(map_.size(), f_.num_values()));
       for (u32 r = 0; r < dwords; ++r) map_[f_.result(i, n + r).index] = f_.result(load, r);
@@ -548,9 +540,8 @@ private:
     if (!who.valid()) return;
     const std::vector<InstId> old = f_[b].insts;
     out_.clear();
-    block_ = b;
     for (const InstId i : old) {
-      pc_ = f_[i].pc;
+      r_.begin(i, out_);
       const Op o = f_[i].op;
       if (o == Op::Load || o == Op::Store || o == Op::Atomic || o == Op::AnyLane) {
         const ValueId masked = op(Op::And, Type::Mask, {f_.operands(i).back(), who});
@@ -570,7 +561,7 @@ private:
     const std::vector<ValueId> common = common_arguments(fork);
     f_[fork.branch].insts.pop_back();
     f_[branch].block = BlockId{};
-    pc_ = f_[branch].pc;
+    join_pc_ = f_[branch].pc;
     BlockId at = fork.branch;
     std::array<std::vector<ValueId>, 2> values = {ways[0].args, ways[1].args};
     for (unsigned side = 0; side < 2; ++side)
@@ -587,7 +578,7 @@ private:
   ValueId append(BlockId b, Op o, Type t, std::initializer_list<ValueId> x) {
     Inst proto;
     proto.op = o;
-    proto.pc = pc_;
+    proto.pc = join_pc_;
     const InstId i = f_.append(b, proto, {x.begin(), x.size()}, {&t, t == Type::None ? 0u : 1u});
     return t == Type::None ? ValueId{} : f_.result(i);
   }
