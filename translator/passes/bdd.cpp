@@ -59,6 +59,17 @@ Bdd::Node Bdd::ite(Node c, Node a, Node b) {
   return result;
 }
 
+Bdd::Node Bdd::for_all(Node f, u32 v) {
+  if (nodes_[f].var > v) return f;
+  const Inner n = nodes_[f];
+  if (n.var == v) return and_(n.lo, n.hi);
+  const std::size_t slot = mix(f, ~v, 0);
+  if (const Cached& hit = cache_[slot & (cache_.size() - 1)]; hit.c == f && hit.a == ~v) return hit.result;
+  const Node result = make(n.var, for_all(n.lo, v), for_all(n.hi, v));
+  cache_[slot & (cache_.size() - 1)] = {f, ~v, 0, result};
+  return result;
+}
+
 Bdd::Shape Bdd::measure(Node f) const {
   constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
   mark_.resize(nodes_.size());

@@ -4,6 +4,7 @@
 
 #include "support/bits.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ public:
   Node xor_(Node a, Node b) { return ite(a, not_(b), b); }
   Node andnot(Node a, Node b) { return ite(b, kFalse, a); }
   Node ite(Node c, Node a, Node b);
+  /// f where it is true for both values of variable `v`.
+  Node for_all(Node f, u32 v);
   /// The variable a function tests first; of var(v), v.
   [[nodiscard]] u32 variable(Node f) const { return nodes_[f].var; }
 
@@ -48,8 +51,8 @@ public:
   /// else false, and none.
   bool support(Node f, std::vector<u32>& vars, std::size_t max_vars = kMaxSupport) const;
   /// f with function `to(v)` in place of each variable v; where that is kDropped, f is true if it is for
-  /// either value of the variable.
-  static constexpr Node kDropped = ~0u;
+  /// either value of the variable. kKept is the variable itself.
+  static constexpr Node kDropped = ~0u, kKept = ~1u;
   template <class F>
   Node substitute(Node f, F to) {
     std::vector<std::pair<Node, Node>> done; // functions asked about are small
@@ -67,7 +70,7 @@ private:
     Node lo, hi;
   };
   struct Cached {
-    Node c = 0, a = 0, b = 0, result = 0; ///< c == 0: unused
+    Node c = 0, a = 0, b = 0, result = 0; ///< of ite(c, a, b), or for_all(c, ~a); c == 0: unused
   };
   /// How large a function is, found when first asked for.
   struct Shape {
@@ -104,7 +107,10 @@ private:
     const Inner n = nodes_[f];
     const Node lo = substitute(n.lo, to, done), hi = substitute(n.hi, to, done);
     const Node v = to(n.var);
-    const Node result = v == kDropped ? or_(lo, hi) : ite(v, hi, lo);
+    const Node result = v == kDropped                                  ? or_(lo, hi)
+                        : v != kKept                                   ? ite(v, hi, lo)
+                        : n.var < std::min(variable(lo), variable(hi)) ? make(n.var, lo, hi)
+                                                                       : ite(var(n.var), hi, lo);
     done.emplace_back(f, result);
     return result;
   }

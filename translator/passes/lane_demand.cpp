@@ -132,8 +132,12 @@ void LaneDemand::visit(BlockId b) {
         if (demand == Bdd::kFalse) continue;
         if (demand != last) {
           last = demand;
-          restated = facts_.before_edge(demand, s);
-          if (skipped.valid()) restated = bdd_.andnot(restated, lanes(skipped));
+          const auto [known, is_new] = restated_.try_emplace(u64{demand} << 32 | (2 * b.index + n));
+          if (is_new) {
+            known = facts_.before_edge(demand, s);
+            if (skipped.valid()) known = bdd_.andnot(known, lanes(skipped));
+          }
+          restated = known;
         }
         need_half(s.args[a], half, restated);
       }

@@ -66,8 +66,9 @@ private:
   std::vector<u32> weight_; ///< per mask: how much it decides
   /// Per result of a mask op: what logic() has said, once asked for.
   mutable std::vector<std::optional<Logic>> logic_;
-  std::vector<u8> stale_; ///< per block: the demand for something it hands on or computes has grown
-  ir::BlockId here_;      ///< the block being visited
+  std::vector<u8> stale_;  ///< per block: the demand for something it hands on or computes has grown
+  ir::BlockId here_;       ///< the block being visited
+  FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge
 
   void weigh_masks();
   [[nodiscard]] Logic find_logic(ir::InstId i) const;

@@ -250,13 +250,9 @@ Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) co
   const Node where = bdd_.and_(n, function_of(x, p));
   if (where == n || dom_.dominates(p.block, at)) return where;
   Node whatever = n;
-  for (const u32 v : {x, p.y}) {
-    if (!is_plain_parameter(v) || f_.def_block(variables_[v].a) != p.block) continue;
-    const auto given = [&](Node value) {
-      return bdd_.substitute(whatever, [&](u32 w) { return w == v ? value : bdd_.var(w); });
-    };
-    whatever = bdd_.and_(given(Bdd::kFalse), given(Bdd::kTrue));
-  }
+  for (const u32 v : {x, p.y})
+    if (is_plain_parameter(v) && f_.def_block(variables_[v].a) == p.block)
+      whatever = bdd_.for_all(whatever, v);
   return bdd_.or_(where, whatever);
 }
 
@@ -338,12 +334,12 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   n = with_known(n, vars, to);
   return bdd_.substitute(n, [&](u32 v) {
     if (is_argument(v)) return lanes(edge.args[f_[variables_[v].a].index]);
-    return is_from_above(v, to) ? bdd_.var(v) : Bdd::kDropped;
+    return is_from_above(v, to) ? Bdd::kKept : Bdd::kDropped;
   });
 }
 
 Bdd::Node MaskFacts::without_comparisons(Node n) const {
-  return bdd_.substitute(n, [&](u32 v) { return variables_[v].b.valid() ? Bdd::kDropped : bdd_.var(v); });
+  return bdd_.substitute(n, [&](u32 v) { return variables_[v].b.valid() ? Bdd::kDropped : Bdd::kKept; });
 }
 
 // --- invariants
