@@ -28,7 +28,10 @@ public:
       lane &= kWaveSize - 1;
       visited_.clear();
       steps_ = 0;
-      if (!traceable(x[0], lane)) continue;
+      if (!traceable(x[0], lane)) {
+        if (steps_ > kMaxSteps) untraceable_.try_emplace(key(skip_other_lanes(x[0], lane), lane), true);
+        continue;
+      }
       const ValueId scalar = trace(x[0], lane);
       map.resize(f_.num_values());
       map[f_[i].first_result.index] = scalar;
@@ -41,8 +44,9 @@ private:
   static constexpr unsigned kMaxSteps = 4096;
   Function& f_;
   Cfg cfg_;
-  FlatMap<ValueId> memo_; ///< (value, lane) -> scalar
-  FlatMap<bool> visited_;
+  FlatMap<ValueId> memo_;     ///< (value, lane) -> scalar
+  FlatMap<bool> untraceable_; ///< (value, lane) of which that was found
+  FlatMap<bool> visited_;     ///< by the present search: not known to be untraceable
   unsigned steps_ = 0;
 
   static u64 key(ValueId v, u64 lane) { return u64{v.index} << 6 | lane; }
@@ -68,7 +72,8 @@ private:
 
   bool traceable(ValueId v, u64 lane) {
     v = skip_other_lanes(v, lane);
-    if (++steps_ > kMaxSteps) return false;
+    if (memo_.find(key(v, lane)) != nullptr) return true;
+    if (untraceable_.find(key(v, lane)) != nullptr || ++steps_ > kMaxSteps) return false;
     if (const auto [known, fresh] = visited_.try_emplace(key(v, lane), true); !fresh) return known;
     const Inst* inst = f_.def(v);
     bool ok = true;
@@ -79,6 +84,7 @@ private:
     else
       ok = inst->op == Op::Const || inst->op == Op::Splat;
     visited_.try_emplace(key(v, lane)).first = ok;
+    if (!ok && steps_ <= kMaxSteps) untraceable_.try_emplace(key(v, lane), true);
     return ok;
   }
 

@@ -86,8 +86,8 @@ void Selector::select_phase(u32 phase) {
 
   preamble_ = builder.add_block();
   head_ = builder.add_block();
-  steps_.reset();
-  if (interleave_ > 1) steps_.emplace(f_, lanes(), interleave_);
+  steps_ = interleave_ == 1 ? nullptr
+                            : &steps_of_.try_emplace(interleave_, f_, lanes(), interleave_).first->second;
   make_blocks();
   find_needed_members();
   builder.at(preamble_);

@@ -501,7 +501,8 @@ private:
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
-  std::optional<GangSteps> steps_; ///< of gangs side by side
+  std::map<unsigned, GangSteps> steps_of_; ///< by how many gangs are side by side
+  const GangSteps* steps_ = nullptr;       ///< of this phase's, if they are
   WorkgroupSteps along_x_;
   bool per_lane_ = true;
   bool body_accesses_ = false, body_stores_ = false; ///< what of the entry block stays in the body, so far
