@@ -50,6 +50,63 @@ TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   }
 }
 
+/// Lanes that scalars go through on their way to memory hold another one each time.
+TEST(AssembledCalls, AnAddressComesBackFromMemoryThroughLanesThatHeldAnother) {
+  const abi::Assembly assembly = abi::assemble(
+      R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  caller
+        .p2align 8
+        .type   caller,@function
+caller: s_load_dwordx2 s[8:9], s[0:1], 0
+        v_lshlrev_b32 v0, 2, v0
+        s_getpc_b64 s[4:5]
+.Lpc0:  s_add_u32 s4, s4, seven-.Lpc0
+        s_addc_u32 s5, s5, 0
+        v_writelane_b32 v1, s4, 0
+        v_writelane_b32 v1, s5, 1
+        ds_write_b32 v0, v1
+        s_getpc_b64 s[4:5]
+.Lpc1:  s_add_u32 s4, s4, nine-.Lpc1
+        s_addc_u32 s5, s5, 0
+        v_writelane_b32 v2, s4, 0
+        v_writelane_b32 v2, s5, 1
+        ds_write_b32 v0, v2 offset:256
+        s_waitcnt lgkmcnt(0)
+        ds_read_b32 v2, v0
+        s_waitcnt lgkmcnt(0)
+        v_readlane_b32 s4, v2, 0
+        v_readlane_b32 s5, v2, 1
+        s_swappc_b64 s[30:31], s[4:5]
+        global_store_dword v0, v3, s[8:9]
+        s_endpgm
+        .type   seven,@function
+seven:  v_mov_b32 v3, 7
+        s_setpc_b64 s[30:31]
+.Lseven: .size seven, .Lseven-seven
+        .type   nine,@function
+nine:   v_mov_b32 v3, 9
+        s_setpc_b64 s[30:31]
+.Lnine: .size nine, .Lnine-nine
+)" + testing::kernel_end_with(
+          {.name = "caller", .kernarg_bytes = 8, .lds_bytes = 512, .sgprs = 40, .vgprs = 4, .max_items = 64},
+          {"global_buffer"}));
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> out(64);
+    auto device = Device::create({.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(device);
+    auto module = device->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("caller");
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(out, std::vector<std::uint32_t>(64, 7));
+  }
+}
+
 TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
   const abi::Assembly assembly = abi::assemble(testing::scalar_after_vector());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;

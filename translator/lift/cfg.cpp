@@ -379,7 +379,15 @@ void Cfg::note_lane_write(unsigned vgpr, unsigned lane, ValueId value) {
 }
 
 void Cfg::note_lane_read(unsigned vgpr, unsigned lane, ValueId result) {
-  lane_reads_[result.index] = {context_, vgpr, lane};
+  if (!loaded_here(l_->b.operand(result, 0))) lane_reads_[result.index] = {context_, vgpr, lane};
+}
+
+/// Whether `vgpr` was loaded by the current function: lanes that scalars go through on their way to memory
+/// hold another one each time. A function called meanwhile loads what it has saved.
+bool Cfg::loaded_here(ValueId vgpr) const {
+  if (l_->b.def(vgpr, ir::Op::Select) != nullptr) vgpr = l_->b.operand(vgpr, 1);
+  const ir::Inst* load = l_->b.def(vgpr, ir::Op::Load);
+  return load != nullptr && nodes_[load->block.index] && nodes_[load->block.index]->key.context == context_;
 }
 
 std::size_t Cfg::writes_to(const Lane& lane) const {

@@ -64,6 +64,7 @@ public:
 
   // ---- scalars spilled to lanes of VGPRs: where function addresses go at -O0
   void note_lane_write(unsigned vgpr, unsigned lane, ValueId value);
+  /// `result` is a ReadLane.
   void note_lane_read(unsigned vgpr, unsigned lane, ValueId result);
 
   [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
@@ -150,6 +151,7 @@ private:
   void call_unknown(ValueId target, u64 return_address);
   std::set<u64> possible_callees();
   void call_among(ValueId target, const std::set<u64>& callees, u64 return_address);
+  [[nodiscard]] bool loaded_here(ValueId vgpr) const;
   bool spilled_to(ValueId target, Lane* low, Lane* high) const;
   std::set<u64> addresses_spilled(ValueId target) const;
   [[nodiscard]] std::size_t writes_to(const Lane& lane) const;
