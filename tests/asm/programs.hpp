@@ -10,7 +10,11 @@ namespace lanewise::testing {
 /// A kernel, which wants the kernarg pointer if it has arguments.
 struct KernelText {
   std::string name;
-  int kernarg_bytes = 0, lds_bytes = 0, sgprs = 0, vgprs = 0, max_items = 0;
+  int kernarg_bytes = 0, lds_bytes = 0;
+  int private_bytes =
+      0; ///< per work-item; its buffer is then in s[0:3], its offset behind the workgroup's ids
+  int work_item_ids = 1; ///< in v0 and the next
+  int sgprs = 0, vgprs = 0, max_items = 0;
 };
 
 inline std::string line_of(int number) { return std::to_string(number) + "\n"; }
@@ -26,6 +30,12 @@ inline std::string kernel_descriptor(const KernelText& k) {
   if (k.kernarg_bytes != 0)
     text += "          .amdhsa_kernarg_size " + line_of(k.kernarg_bytes) +
             "          .amdhsa_user_sgpr_kernarg_segment_ptr 1\n";
+  if (k.private_bytes != 0)
+    text += "          .amdhsa_private_segment_fixed_size " + line_of(k.private_bytes) +
+            "          .amdhsa_user_sgpr_private_segment_buffer 1\n"
+            "          .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n";
+  if (k.work_item_ids > 1)
+    text += "          .amdhsa_system_vgpr_workitem_id " + line_of(k.work_item_ids - 1);
   return text + R"(          .amdhsa_next_free_vgpr .amdgcn.next_free_vgpr
           .amdhsa_next_free_sgpr .amdgcn.next_free_sgpr
         .end_amdhsa_kernel
@@ -41,19 +51,27 @@ amdhsa.kernels:
   - .name: )" +
          k.name + "\n    .symbol: " + k.name + ".kd\n    .kernarg_segment_size: " + line_of(k.kernarg_bytes) +
          "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: " + line_of(k.lds_bytes) +
-         "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: " + line_of(k.sgprs) +
+         "    .private_segment_fixed_size: " + line_of(k.private_bytes) +
+         "    .wavefront_size: 64\n    .sgpr_count: " + line_of(k.sgprs) +
          "    .vgpr_count: " + line_of(k.vgprs) + "    .max_flat_workgroup_size: " + line_of(k.max_items) +
          "    .args:\n";
 }
 
-/// kernel_end() for a kernel whose arguments are pointers, of these kinds, and the end of the metadata.
-inline std::string kernel_end_with(const KernelText& k, std::initializer_list<std::string_view> kinds) {
+/// kernel_end() for a kernel whose arguments are pointers, of these kinds, then values of these sizes, and
+/// the end of the metadata.
+inline std::string kernel_end_with(const KernelText& k, std::initializer_list<std::string_view> kinds,
+                                   std::initializer_list<int> values = {}) {
   std::string text = kernel_end(k);
   int offset = 0;
   for (const std::string_view kind : kinds) {
     text += "      - .size: 8\n        .offset: " + line_of(offset) +
             "        .value_kind: " + std::string(kind) + "\n        .address_space: global\n";
     offset += 8;
+  }
+  for (const int size : values) {
+    text += "      - .size: " + line_of(size) + "        .offset: " + line_of(offset) +
+            "        .value_kind: by_value\n";
+    offset += size;
   }
   return text + "...\n        .end_amdgpu_metadata\n";
 }

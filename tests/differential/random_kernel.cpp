@@ -1,0 +1,699 @@
+#include "tests/differential/random_kernel.hpp"
+
+#include "tests/asm/programs.hpp"
+#include "tests/differential/random.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <utility>
+
+namespace lanewise::differential {
+namespace {
+
+constexpr u32 kFirstScalar = 20, kScalars = 8, kVectors = 7; // s20 to s27, v1 to v7
+constexpr u32 kPrivateBytes = 64;
+
+/// s[60:61] is the workgroup's output and s[72:75] a buffer of that, s[62:63] the table and s[76:79] a buffer
+/// of that, s[80:83] and s65 are private memory, s64 is the workgroup, s66 the kernel's number. v0 is where
+/// the work-item's part of the output begins, v16 its place in the workgroup, v8 and v13 to v15 are for the
+/// moment.
+class Writer {
+public:
+  Writer(u64 seed, const KernelPlan& plan)
+      : r_(seed), plan_(plan), gfx7_(plan.target >= "gfx700"), gfx8_(plan.target >= "gfx803"),
+        gfx9_(plan.target >= "gfx900"), rows_(plan.everything && r_.one_in(2)),
+        lds_bytes_(plan.everything ? r_.of({48u, 1024u, 4096u}) : 48u) {}
+
+  std::string kernel() {
+    text_ = fmt::format(R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--{}"
+        .globl  mixed
+        .p2align 8
+        .type   mixed,@function
+mixed:
+)",
+                        plan_.target);
+    start();
+    for (u32 n = 0; n < kScalars; ++n)
+      put("s_mul_i32 s{}, {}, {}", kFirstScalar + n, r_.one_in(3) ? "s67" : "s64", r_.below(1 << 20));
+    for (u32 n = 0; n < kVectors; ++n)
+      put("v_{}_b32 v{}, {}, {}", r_.of({"xor", "lshrrev", "or"}), n + 1, s(), r_.of({"v0", "v0", "v16"}));
+    for (unsigned n = 4 + r_.below(5); n > 0; --n) piece(0);
+    put("Lexit:");
+    for (u32 n = 0; n < kScalars; ++n) {
+      put("v_mov_b32 v13, s{}", kFirstScalar + n);
+      store_own("v13", 16 + n);
+    }
+    for (u32 n = 0; n < kVectors; ++n) store_own(fmt::format("v{}", n + 1), n);
+    put("s_endpgm");
+    const testing::KernelText end = {.name = "mixed",
+                                     .kernarg_bytes = 24,
+                                     .lds_bytes = static_cast<int>(lds_bytes_),
+                                     .private_bytes = plan_.everything ? static_cast<int>(kPrivateBytes) : 0,
+                                     .work_item_ids = plan_.items_y > 1 ? 2 : 1,
+                                     .sgprs = 96,
+                                     .vgprs = 24,
+                                     .max_items = static_cast<int>(plan_.items() < 64 ? 64 : plan_.items())};
+    return text_ + testing::kernel_end_with(end, {"global_buffer", "global_buffer"}, {4});
+  }
+
+private:
+  Random r_;
+  KernelPlan plan_;
+  bool gfx7_, gfx8_, gfx9_;
+  bool rows_; ///< an output's dwords for all work-items are a row
+  u32 lds_bytes_;
+  std::string text_;
+  unsigned labels_ = 0, lines_ = 0;
+  bool uniform_ = true; ///< the whole workgroup comes here
+
+  template <class... Args>
+  void put(fmt::format_string<Args...> line, Args&&... args) {
+    text_ += "        " + fmt::format(line, std::forward<Args>(args)...) + "\n";
+    ++lines_;
+  }
+  std::string label() { return fmt::format("L{}", labels_++); }
+  std::string s() { return fmt::format("s{}", kFirstScalar + r_.below(kScalars)); }
+  std::string v() { return fmt::format("v{}", 1 + r_.below(kVectors)); }
+  /// The first of `dwords` vector registers.
+  std::string vs(u32 dwords) {
+    const u32 first = 1 + r_.below(kVectors - dwords + 1);
+    return dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + dwords - 1);
+  }
+  std::string vpair() { return vs(2); }
+  std::string spair() {
+    const u32 first = kFirstScalar + 2 * r_.below(kScalars / 2);
+    return fmt::format("s[{}:{}]", first, first + 1);
+  }
+  /// Registers of one nesting depth: a counter and pairs for masks.
+  static std::string counter(unsigned depth) { return fmt::format("s{}", 40 + depth); }
+  static std::string mask(unsigned depth) { return fmt::format("s[{}:{}]", 50 + 2 * depth, 51 + 2 * depth); }
+
+  // ---- what targets spell differently
+
+  /// vcc may be lost.
+  void add(std::string_view d, std::string_view a, std::string_view b) {
+    if (gfx9_ && r_.one_in(2)) return put("v_add_u32 {}, {}, {}", d, a, b);
+    put("{} {}, vcc, {}, {}", gfx9_ ? "v_add_co_u32" : gfx8_ ? "v_add_u32" : "v_add_i32", d, a, b);
+  }
+  void add_carry(std::string_view d, std::string_view a, std::string_view b) {
+    put("{} {}, vcc, {}, {}, vcc", gfx9_ ? "v_addc_co_u32" : "v_addc_u32", d, a, b);
+  }
+  std::string offset_of(u32 bytes) const { return fmt::format("{:#x}", gfx8_ ? bytes : bytes / 4); }
+  void lds_limit() {
+    if (!gfx9_) put("s_mov_b32 m0, -1");
+  }
+
+  enum class Place { Output, Table };
+  /// `op`: load_dword, store_byte, atomic_add... `data` moves to or from where `offset`, a vector, says in
+  /// bytes, and `constant` on.
+  void access(Place place, std::string_view op, std::string_view data, std::string_view offset,
+              u32 constant = 0, std::string_view suffix = "") {
+    const u32 base = place == Place::Output ? 60 : 62;
+    const u32 kind = r_.below(3);
+    if (kind == 0 || !gfx7_) {
+      const u32 buffer = place == Place::Output ? 72 : 76;
+      put("buffer_{} {}, {}, s[{}:{}], 0 offen offset:{} {}", op, data, offset, buffer, buffer + 3, constant,
+          suffix);
+    } else {
+      const bool load = op.starts_with("load") || suffix == "glc";
+      const bool returns = suffix == "glc";
+      const auto operands = [&](std::string_view address) {
+        return !load     ? fmt::format("{}, {}", address, data)
+               : returns ? fmt::format("{}, {}, {}", data, address, data)
+                         : fmt::format("{}, {}", data, address);
+      };
+      if (kind == 1 && gfx9_) {
+        put("global_{} {}, s[{}:{}] offset:{} {}", op, operands(offset), base, base + 1, constant, suffix);
+      } else {
+        put("v_mov_b32 v15, s{}", base + 1);
+        put("{} v14, vcc, s{}, {}", gfx9_ ? "v_add_co_u32" : gfx8_ ? "v_add_u32" : "v_add_i32", base, offset);
+        add_carry("v15", "0", "v15");
+        if (constant != 0 && !gfx9_) {
+          put("{} v14, vcc, {}, v14", gfx8_ ? "v_add_u32" : "v_add_i32", constant);
+          add_carry("v15", "0", "v15");
+        }
+        put("flat_{} {} {} {}", op, operands("v[14:15]"),
+            gfx9_ && constant != 0 ? fmt::format("offset:{}", constant) : "", suffix);
+      }
+    }
+    put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+  }
+
+  /// Dword `n` of the work-item's output; `n` below kOutDwords.
+  void store_own(std::string_view data, u32 n) {
+    if (!rows_) return access(Place::Output, "store_dword", data, "v0", 4 * n);
+    const u32 offset = n * 4 * plan_.items();
+    if (offset < 4096) return access(Place::Output, "store_dword", data, "v0", offset);
+    put("s_mov_b32 s68, {:#x}", offset);
+    add("v8", "s68", "v0");
+    access(Place::Output, "store_dword", data, "v8");
+  }
+
+  void start() {
+    // User scalars: private memory's buffer if there is any, the kernel's arguments; then the workgroup.
+    const u32 arguments = plan_.everything ? 4 : 0, group = arguments + 2;
+    put("s_load_dwordx4 s[60:63], s[{}:{}], 0", arguments, arguments + 1);
+    put("s_load_dword s66, s[{}:{}], {}", arguments, arguments + 1, offset_of(16));
+    put("s_mov_b32 s64, s{}", group);
+    if (plan_.everything) {
+      put("s_mov_b32 s65, s{}", group + 1);
+      put("s_mov_b64 s[80:81], s[0:1]");
+      put("s_mov_b64 s[82:83], s[2:3]");
+    }
+    put("v_mov_b32 v16, v0");
+    if (plan_.items_y > 1) {
+      put("v_mul_u32_u24 v8, {}, v1", plan_.items_x);
+      add("v16", "v8", "v16");
+    }
+    put("v_lshlrev_b32 v0, {}, v16", rows_ ? 2 : 7);
+    put("s_mul_i32 s67, s64, {:#x}", plan_.items() * kOutDwords * 4);
+    put("s_waitcnt lgkmcnt(0)");
+    put("s_add_u32 s60, s60, s67");
+    put("s_addc_u32 s61, s61, 0");
+    put("s_mov_b64 s[72:73], s[60:61]");
+    put("s_mov_b32 s74, {:#x}", plan_.items() * kOutDwords * 4);
+    put("s_mov_b32 s75, 0x27fac");
+    put("s_mov_b64 s[76:77], s[62:63]");
+    put("s_mov_b32 s78, {:#x}", kTableBytes);
+    put("s_mov_b32 s79, 0x27fac");
+    if (plan_.everything)
+      for (u32 n = 0; n < kPrivateBytes; n += 4)
+        put("buffer_store_dword v{}, off, s[80:83], s65 offset:{}", r_.of({0, 16}), n);
+  }
+
+  // ---- pieces
+
+  void pieces(unsigned depth) {
+    for (unsigned n = 1 + r_.below(3); n > 0; --n) piece(depth);
+  }
+  /// Where not all of the workgroup may come.
+  void divergent_pieces(unsigned depth) {
+    const bool before = std::exchange(uniform_, false);
+    pieces(depth);
+    uniform_ = before;
+  }
+
+  void piece(unsigned depth) {
+    constexpr unsigned kMaxDepth = 3, kMaxLines = 200;
+    if (plan_.everything && r_.one_in(2)) return other_piece(depth, depth < kMaxDepth && lines_ < kMaxLines);
+    const unsigned kinds = depth >= kMaxDepth || lines_ > kMaxLines ? 9 : 15;
+    switch (r_.below(kinds)) {
+    case 0: return scalars();
+    case 1: return vectors();
+    case 2: return crossing();
+    case 3: return table_scalar();
+    case 4: return table_vector();
+    case 5: return lds();
+    case 6: return conditions();
+    case 7: return store();
+    case 8: return scalars();
+    case 9: return scalar_if(depth);
+    case 10: return mask_if(depth);
+    case 11: return mask_branch(depth);
+    case 12: return counted_loop(depth);
+    case 13: return mask_loop(depth);
+    default:
+      if (!r_.one_in(8)) return scalar_if(depth);
+      compare_scalars();
+      put("s_cbranch_scc1 Lexit");
+    }
+  }
+
+  void other_piece(unsigned depth, bool nest) {
+    switch (r_.below(nest ? 17 : 11)) {
+    case 0: return wide();
+    case 1: return uniform_ ? exchange() : lds();
+    case 2: return private_memory();
+    case 3: return gfx8_ ? dpp() : permutation();
+    case 4: return gfx8_ ? sdwa() : wide();
+    case 5: return permutation();
+    case 6: return mode();
+    case 7: return floats();
+    case 8: return output_anywhere();
+    case 9: return table_row();
+    case 10: return spill();
+    case 11: return if_else(depth);
+    case 12: return loop_with_break(depth);
+    case 13: return shared_loop(depth);
+    case 14: return whole_wave();
+    case 15: return loop_over_rows(depth);
+    default: return mask_algebra(depth);
+    }
+  }
+
+  void scalars() {
+    switch (r_.below(8)) {
+    case 0: return put("s_mul_i32 {}, {}, {}", s(), s(), s());
+    case 1: return put("s_lshl_b32 {}, {}, {}", s(), s(), s());
+    case 2: return put("s_ashr_i32 {}, {}, {}", s(), s(), r_.below(32));
+    case 3: return put("s_bfe_u32 {}, {}, {:#x}", s(), s(), r_.below(20) | r_.below(20) << 16);
+    case 4: return put("s_bcnt1_i32_b32 {}, {}", s(), s());
+    case 5: return put("s_lshl_b64 s[20:21], s[{}:{}], {}", 22, 23, s());
+    case 6: put("s_add_u32 s24, s24, {}", s()); return put("s_addc_u32 s25, s25, {}", s());
+    default: return put("s_{}_b32 {}, {}, {}", r_.of({"and", "or", "xor", "andn2", "nor"}), s(), s(), s());
+    }
+  }
+  void vectors() {
+    switch (r_.below(6)) {
+    case 0: return put("v_mul_lo_u32 {}, {}, {}", v(), v(), s());
+    case 1: return add(v(), s(), v());
+    case 2: return put("v_lshlrev_b32 {}, {}, {}", v(), s(), v());
+    case 3: return put("v_cvt_f32_u32 {}, {}", v(), v());
+    case 4: return put("v_fma_f32 {}, {}, {}, {}", v(), v(), s(), v());
+    default: return put("v_xor_b32 {}, {}, {}", v(), s(), v());
+    }
+  }
+  void crossing() {
+    switch (r_.below(7)) {
+    case 0: return put("v_readlane_b32 {}, {}, 0", s(), v());
+    case 1: return put("v_writelane_b32 {}, {}, {}", v(), s(), r_.of({0, 0, 5}));
+    case 2: return put("s_bcnt1_i32_b64 {}, exec", s());
+    case 3:
+      put("v_mbcnt_lo_u32_b32 {}, exec_lo, {}", v(), v());
+      return put("v_mbcnt_hi_u32_b32 {}, {}, {}", v(), s(), v());
+    case 4: return put("v_mov_b32 {}, {}", v(), s());
+    default: return put("v_readfirstlane_b32 {}, {}", s(), v());
+    }
+  }
+  void table_scalar() {
+    put("s_and_b32 s28, {}, {}", s(), kTableBytes - 64);
+    switch (r_.below(4)) {
+    case 0: put("s_load_dwordx4 s[24:27], s[62:63], s28"); break;
+    case 1: put("s_load_dwordx8 s[20:27], s[62:63], s28"); break;
+    case 2: put("s_buffer_load_dwordx2 {}, s[76:79], s28", spair()); break;
+    default: put("s_load_dword {}, s[62:63], s28", s());
+    }
+    put("s_waitcnt lgkmcnt(0)");
+  }
+  void table_vector() {
+    put("v_and_b32 v8, {}, {}", kTableBytes - 16, v());
+    access(Place::Table, r_.of({"load_dword", "load_ubyte", "load_sshort"}), v(), "v8");
+  }
+  /// Some of it beyond the allocation.
+  void lds() {
+    lds_limit();
+    if (lds_bytes_ > 48 && r_.one_in(2))
+      put("v_lshlrev_b32 v8, 2, v16");
+    else
+      put("v_and_b32 v8, {}, {}", r_.of({12, 28, 60, 61}), v());
+    switch (r_.below(10)) {
+    case 0: put("ds_write_b32 v8, {} offset:{}", v(), r_.of({0, 4, 20})); break;
+    case 1:
+      put("v_and_b32 v8, -8, v8"); // it is open what elements that overlap in part leave
+      put("ds_write_b64 v8, v[2:3] offset:8");
+      break;
+    case 2: put("ds_write_b8 v8, {}", v()); break;
+    case 3: put("ds_{}_rtn_u32 {}, v8, {}", r_.of({"add", "max", "sub", "inc"}), v(), v()); break;
+    case 4: put("ds_read_b64 v[4:5], v8"); break;
+    case 5: put("ds_read2_b32 v[6:7], v8 offset0:1 offset1:3"); break;
+    case 6:
+      put("ds_{} {}, v8 offset:{}", r_.of({"read_u8", "read_i8", "read_u16", "read_i16"}), v(), r_.below(4));
+      break;
+    case 7: put("ds_{}_u32 v8, {}", r_.of({"add", "min"}), v()); break;
+    case 8: put("ds_cmpst_rtn_b32 {}, v8, {}, {}", v(), v(), v()); break;
+    default: put("ds_read_b32 {}, v8 offset:{}", v(), r_.of({0, 4, 20})); break;
+    }
+    put("s_waitcnt lgkmcnt(0)");
+  }
+  void store() { store_own(v(), 24 + r_.below(8)); }
+
+  void compare_scalars() {
+    if (r_.one_in(4))
+      put("s_bitcmp1_b32 {}, {}", s(), r_.below(32));
+    else
+      put("s_cmp_{}_{} {}, {}", r_.of({"lt", "gt", "ge", "eq", "lg"}), r_.of({"u32", "i32"}), s(), s());
+  }
+  void compare_vectors(const std::string& to) {
+    put("v_cmp_{}_u32 {}, {}, {}", r_.of({"lt", "ge", "eq", "ne"}), to, r_.one_in(2) ? s() : v(), v());
+  }
+  void conditions() {
+    switch (r_.below(4)) {
+    case 0: compare_scalars(); return put("s_cselect_b32 {}, {}, {}", s(), s(), s());
+    case 1: compare_vectors("vcc"); return put("v_cndmask_b32 {}, {}, {}, vcc", v(), v(), v());
+    case 2:
+      compare_vectors("vcc");
+      if (gfx8_)
+        put("s_cmp_lg_u64 vcc, 0");
+      else
+        put("s_or_b64 s[30:31], vcc, 0");
+      return put("s_cselect_b32 {}, {}, {}", s(), s(), s());
+    default: compare_scalars(); return put("s_addc_u32 {}, {}, {}", s(), s(), s());
+    }
+  }
+
+  void scalar_if(unsigned depth) {
+    const std::string otherwise = label(), end = label();
+    compare_scalars();
+    put("s_cbranch_scc{} {}", r_.below(2), otherwise);
+    divergent_pieces(depth + 1);
+    if (r_.one_in(2)) {
+      put("s_branch {}", end);
+      put("{}:", otherwise);
+      divergent_pieces(depth + 1);
+    } else {
+      put("{}:", otherwise);
+    }
+    put("{}:", end);
+  }
+  void mask_if(unsigned depth) {
+    const std::string end = label();
+    compare_vectors("vcc");
+    put("s_and_saveexec_b64 {}, vcc", mask(depth));
+    if (!r_.one_in(3)) put("s_cbranch_execz {}", end);
+    divergent_pieces(depth + 1);
+    put("{}:", end);
+    put("s_or_b64 exec, exec, {}", mask(depth));
+  }
+  /// What lies behind the branch is not under its mask.
+  void mask_branch(unsigned depth) {
+    const std::string end = label();
+    compare_vectors("vcc");
+    put("s_cbranch_vcc{} {}", r_.of({"z", "nz"}), end);
+    divergent_pieces(depth + 1);
+    put("{}:", end);
+  }
+  void counted_loop(unsigned depth) {
+    const std::string loop = label();
+    put("s_mov_b32 {}, {}", counter(depth), 1 + r_.below(4));
+    put("{}:", loop);
+    pieces(depth + 1);
+    put("s_sub_u32 {0}, {0}, 1", counter(depth));
+    put("s_cmp_lg_u32 {}, 0", counter(depth));
+    put("s_cbranch_scc1 {}", loop);
+  }
+  /// Each work-item as often as its own bits say.
+  void mask_loop(unsigned depth) {
+    const std::string loop = label();
+    put("v_and_b32 v{}, {}, {}", 9 + depth, 1 + r_.below(7), v());
+    put("s_mov_b64 {}, exec", mask(depth));
+    put("{}:", loop);
+    divergent_pieces(depth + 1);
+    count_down(depth);
+    put("v_cmp_lt_i32 vcc, 0, v{}", 9 + depth);
+    put("s_and_b64 exec, exec, vcc");
+    put("s_cbranch_execnz {}", loop);
+    put("s_mov_b64 exec, {}", mask(depth));
+  }
+  void count_down(unsigned depth) {
+    const std::string n = fmt::format("v{}", 9 + depth);
+    add(n, "-1", n);
+  }
+
+  // ---- what only plans with everything have
+
+  void wide() {
+    switch (r_.below(8)) {
+    case 0:
+      return put(fmt::runtime(gfx8_ ? "v_lshlrev_b64 {0}, {2}, {1}" : "v_lshl_b64 {0}, {1}, {2}"), vpair(),
+                 vpair(), r_.one_in(2) ? s() : v());
+    case 1:
+      return put(fmt::runtime(gfx8_ ? "v_ashrrev_i64 {0}, {2}, {1}" : "v_ashr_i64 {0}, {1}, {2}"), vpair(),
+                 vpair(), v());
+    case 2:
+      if (!gfx7_) return put("v_mul_hi_u32 {}, {}, {}", v(), v(), s());
+      return put("v_mad_u64_u32 {}, vcc, {}, {}, {}", vpair(), v(), s(), vpair());
+    case 3:
+      put("{} v2, vcc, {}, v3", gfx9_ ? "v_add_co_u32" : gfx8_ ? "v_add_u32" : "v_add_i32", s());
+      return add_carry("v3", v(), v());
+    case 4:
+      put("v_cmp_{}_u64 vcc, {}, {}", r_.of({"lt", "ge", "eq"}), r_.one_in(2) ? spair() : vpair(), vpair());
+      return put("v_cndmask_b32 {}, {}, {}, vcc", v(), v(), v());
+    case 5: return put("s_{}_b64 {}, {}, {}", r_.of({"and", "or", "xor", "nand"}), spair(), spair(), spair());
+    case 6: return put("s_{}_b64 {}, {}, {}", r_.of({"lshr", "lshl"}), spair(), spair(), s());
+    default: return put("v_alignbit_b32 {}, {}, {}, {}", v(), v(), v(), s());
+    }
+  }
+
+  /// What one work-item writes, another reads, of another wave perhaps.
+  void exchange() {
+    lds_limit();
+    if (r_.one_in(3)) {
+      put("s_barrier");
+      store_own(v(), 8 + r_.below(8));
+      put("s_barrier");
+      return output_anywhere();
+    }
+    put("v_lshlrev_b32 v8, 2, v16");
+    put("ds_write_b32 v8, {}", v());
+    put("s_waitcnt lgkmcnt(0)");
+    put("s_barrier");
+    switch (r_.below(3)) {
+    case 0: put("v_xor_b32 v8, {:#x}, v8", r_.of({4, 8, 64, 252, 256})); break;
+    case 1: put("v_and_b32 v8, {:#x}, {}", std::bit_floor(lds_bytes_) - 4, v()); break;
+    default: add("v8", r_.one_in(2) ? "4" : s(), "v8"); break;
+    }
+    put("ds_read_b32 {}, v8", v());
+    put("s_waitcnt lgkmcnt(0)");
+    if (r_.one_in(2)) put("s_barrier");
+  }
+
+  void private_memory() {
+    const bool indexed = !r_.one_in(3);
+    const u32 kind = r_.below(6), alignment = kind == 0 ? 1 : kind == 1 ? 2 : 4;
+    if (indexed) put("v_and_b32 v8, {}, {}", kPrivateBytes - (kind == 2 || kind == 3 ? 12 : alignment), v());
+    const std::string address = indexed ? "v8, s[80:83], s65 offen" : "off, s[80:83], s65";
+    const u32 offset = indexed ? 0 : 4 * r_.below(8) + alignment % 4;
+    switch (kind) {
+    case 0:
+      put("buffer_{} {}, {} offset:{}", r_.of({"load_ubyte", "load_sbyte", "store_byte"}), v(), address,
+          offset);
+      break;
+    case 1:
+      put("buffer_{} {}, {} offset:{}", r_.of({"load_ushort", "load_sshort", "store_short"}), v(), address,
+          offset);
+      break;
+    case 2: put("buffer_load_dwordx2 {}, {} offset:{}", vpair(), address, offset); break;
+    case 3: put("buffer_store_dwordx2 {}, {} offset:{}", vpair(), address, offset); break;
+    case 4: put("buffer_load_dword {}, {} offset:{}", v(), address, offset); break;
+    default: put("buffer_store_dword {}, {} offset:{}", v(), address, offset); break;
+    }
+    put("s_waitcnt vmcnt(0)");
+  }
+
+  void dpp() {
+    const std::string move = r_.of<const char*>(
+        {"quad_perm:[1,0,3,2]", "quad_perm:[3,3,0,1]", "row_shl:1", "row_shr:3", "row_ror:5", "wave_shl:1",
+         "wave_shr:1", "wave_rol:1", "row_mirror", "row_half_mirror", "row_bcast:15", "row_bcast:31"});
+    const std::string masks = fmt::format("row_mask:{:#x} bank_mask:{:#x}{}", r_.of({15, 15, 10, 12}),
+                                          r_.of({15, 15, 3}), r_.one_in(2) ? " bound_ctrl:0" : "");
+    put("s_nop 4");
+    switch (r_.below(3)) {
+    case 0: return put("v_mov_b32_dpp {}, {} {} {}", v(), v(), move, masks);
+    case 1: return put("v_xor_b32_dpp {}, {}, {} {} {}", v(), v(), v(), move, masks);
+    default: return put("v_max_u32_dpp {}, {}, {} {} {}", v(), v(), v(), move, masks);
+    }
+  }
+
+  void sdwa() {
+    const auto part = [&] {
+      return r_.of<const char*>({"BYTE_0", "BYTE_1", "BYTE_3", "WORD_0", "WORD_1", "DWORD"});
+    };
+    if (r_.one_in(4)) {
+      put("v_cmp_{}_u32_sdwa vcc, {}, {} src0_sel:{} src1_sel:{}", r_.of({"lt", "eq"}), v(), v(), part(),
+          part());
+      return put("v_cndmask_b32 {}, {}, {}, vcc", v(), v(), v());
+    }
+    put("v_{}_sdwa {}, {}, {} dst_sel:{} dst_unused:{} src0_sel:{} src1_sel:{}",
+        r_.of({"and_b32", "xor_b32", "mul_u32_u24", "min_u16", "lshlrev_b32"}), v(), v(), v(), part(),
+        r_.of({"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"}), part(), part());
+  }
+
+  void permutation() {
+    lds_limit();
+    if (gfx8_ && r_.one_in(2))
+      put("ds_{}_b32 {}, {}, {}", r_.of({"permute", "bpermute"}), v(), v(), v());
+    else
+      put("ds_swizzle_b32 {}, {} offset:{:#x}", v(), v(), r_.of({0x041f, 0x801b, 0x8055, 0x401f, 0x1c07}));
+    put("s_waitcnt lgkmcnt(0)");
+  }
+
+  void mode() { put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, {}, 4), {}", r_.of({0, 4}), r_.below(16)); }
+  void floats() {
+    switch (r_.below(6)) {
+    case 0: return put("v_mul_f32 {}, {}, {}", v(), r_.one_in(2) ? s() : v(), v());
+    case 1: return put("v_add_f32 {}, {}, {}", v(), v(), v());
+    case 2: return put("v_cvt_u32_f32 {}, {}", v(), v());
+    case 3: return put("v_mac_f32 {}, {}, {}", v(), v(), v());
+    case 4: return put("v_cvt_f16_f32 {}, {}", v(), v());
+    default: return put("v_max_f32 {}, {}, {}", v(), v(), v());
+    }
+  }
+
+  /// In the workgroup's part of the output, also where other work-items are.
+  void output_anywhere() {
+    const u32 bytes = plan_.items() * kOutDwords * 4;
+    if (r_.one_in(2)) {
+      put("v_and_b32 v8, {:#x}, {}", std::bit_floor(bytes / 2) - 16, v());
+    } else {
+      put("v_lshlrev_b32 v8, {}, v16", r_.of({2, 3, 4}));
+      if (r_.one_in(2)) put("v_xor_b32 v8, {}, v8", r_.of({4, 16, 32}));
+    }
+    const u32 constant = 4 * r_.below(8);
+    switch (r_.below(9)) {
+    case 0: return access(Place::Output, "load_dword", v(), "v8", constant);
+    case 1: return access(Place::Output, "load_dwordx2", vpair(), "v8", constant);
+    case 2:
+      put("v_and_b32 v8, -8, v8");
+      return access(Place::Output, "store_dwordx2", vpair(), "v8", constant & ~7u);
+    case 3: return access(Place::Output, r_.of({"store_byte", "store_short"}), v(), "v8", constant);
+    case 4:
+      return access(Place::Output, r_.of({"load_ubyte", "load_sbyte", "load_ushort"}), v(), "v8", constant);
+    case 5:
+      return access(Place::Output, r_.of({"atomic_add", "atomic_umax", "atomic_xor"}), v(), "v8", constant);
+    case 6:
+      return access(Place::Output, r_.of({"atomic_add", "atomic_swap", "atomic_inc"}), v(), "v8", constant,
+                    "glc");
+    case 7:
+      put("v_and_b32 v8, -16, v8");
+      return access(Place::Output, "store_dwordx4", vs(4), "v8", constant & ~15u);
+    default: return access(Place::Output, "store_dword", v(), "v8", constant);
+    }
+  }
+
+  void table_row() {
+    put("v_lshlrev_b32 v8, {}, v16", r_.of({0, 1, 2, 2, 3, 4}));
+    if (r_.one_in(3)) put("v_mul_u32_u24 v8, {}, v16", r_.of({12, 20, 6}));
+    if (r_.one_in(3)) add("v8", s(), "v8");
+    put("v_and_b32 v8, {:#x}, v8", r_.of({kTableBytes - 16, kTableBytes - 1, kTableBytes * 2 - 4}));
+    switch (r_.below(6)) {
+    case 0: return access(Place::Table, "load_dwordx2", vpair(), "v8", 8);
+    case 1: return access(Place::Table, "load_dwordx4", vs(4), "v8");
+    case 2: return access(Place::Table, r_.of({"load_ubyte", "load_sbyte"}), v(), "v8", r_.below(4));
+    case 3: return access(Place::Table, r_.of({"load_ushort", "load_sshort"}), v(), "v8", 2);
+    default: return access(Place::Table, "load_dword", v(), "v8", 4 * r_.below(4));
+    }
+  }
+
+  /// Scalars that go through lanes.
+  void spill() {
+    switch (r_.below(4)) {
+    case 0: put("v_writelane_b32 v17, {}, {}", s(), r_.below(64)); return;
+    case 1: put("v_readlane_b32 {}, v17, {}", s(), r_.below(64)); return;
+    case 2:
+      put("s_and_b32 s28, {}, 63", s());
+      put("s_nop 4");
+      return put("v_readlane_b32 {}, {}, s28", s(), v());
+    default:
+      put("s_and_b32 m0, {}, 63", s());
+      put("s_nop 4");
+      return put("v_writelane_b32 {}, {}, m0", v(), r_.below(64));
+    }
+  }
+
+  void if_else(unsigned depth) {
+    const std::string otherwise = label(), end = label();
+    compare_vectors("vcc");
+    put("s_and_saveexec_b64 {}, vcc", mask(depth));
+    put("s_xor_b64 {0}, exec, {0}", mask(depth));
+    if (r_.one_in(2)) put("s_cbranch_execz {}", otherwise);
+    divergent_pieces(depth + 1);
+    put("{}:", otherwise);
+    put("s_or_saveexec_b64 {0}, {0}", mask(depth));
+    put("s_xor_b64 exec, exec, {}", mask(depth));
+    if (r_.one_in(2)) put("s_cbranch_execz {}", end);
+    divergent_pieces(depth + 1);
+    put("{}:", end);
+    put("s_or_b64 exec, exec, {}", mask(depth));
+  }
+
+  /// Lanes leave by a mask of those that have, all by a scalar.
+  void loop_with_break(unsigned depth) {
+    const std::string loop = label(), end = label();
+    put("v_and_b32 v{}, {}, {}", 9 + depth, 1 + r_.below(7), v());
+    put("s_mov_b64 {}, 0", mask(depth));
+    put("{}:", loop);
+    divergent_pieces(depth + 1);
+    if (r_.one_in(3)) {
+      compare_scalars();
+      put("s_cbranch_scc1 {}", end);
+    }
+    if (r_.one_in(2)) {
+      compare_vectors("vcc");
+      put("s_and_b64 vcc, exec, vcc");
+      put("s_or_b64 {0}, vcc, {0}", mask(depth));
+    }
+    count_down(depth);
+    put("v_cmp_gt_i32 vcc, 1, v{}", 9 + depth);
+    put("s_or_b64 {0}, vcc, {0}", mask(depth));
+    if (r_.one_in(2)) vectors();
+    put("s_andn2_b64 exec, exec, {}", mask(depth));
+    put("s_cbranch_execnz {}", loop);
+    put("{}:", end);
+    put("s_or_b64 exec, exec, {}", mask(depth));
+  }
+
+  /// for (e = id; e < n; e += size)
+  void shared_loop(unsigned depth) {
+    const std::string loop = label(), end = label(), e = fmt::format("v{}", 9 + depth);
+    const std::string bound = r_.one_in(2) ? std::string("s66") : fmt::format("s{}", 45 + depth);
+    if (bound != "s66")
+      put("s_mov_b32 {}, {}", bound, r_.of({64u, 200u, 3 * plan_.items(), 4 * plan_.items()}) % 1024);
+    put("v_mov_b32 {}, v16", e);
+    put("s_mov_b64 {}, exec", mask(depth));
+    put("v_cmp_gt_u32 vcc, {}, {}", bound, e);
+    put("s_and_b64 exec, exec, vcc");
+    put("s_cbranch_execz {}", end);
+    put("{}:", loop);
+    put("v_lshlrev_b32 v8, 2, {}", e);
+    const std::string to = v();
+    access(Place::Table, "load_dword", "v13", "v8");
+    put("v_xor_b32 {0}, v13, {0}", to);
+    if (r_.one_in(2)) {
+      lds_limit();
+      put("v_lshlrev_b32 v8, 2, {}", e);
+      put("ds_write_b32 v8, {}", v());
+      put("s_waitcnt lgkmcnt(0)");
+    }
+    if (r_.one_in(2)) divergent_pieces(depth + 1);
+    put("s_movk_i32 s68, {}", plan_.items() < 16 ? 16 : plan_.items());
+    add(e, "s68", e);
+    put("v_cmp_gt_u32 vcc, {}, {}", bound, e);
+    put("s_and_b64 exec, exec, vcc");
+    put("s_cbranch_execnz {}", loop);
+    put("{}:", end);
+    put("s_mov_b64 exec, {}", mask(depth));
+  }
+
+  /// Rows of the output, one each round.
+  void loop_over_rows(unsigned depth) {
+    const std::string loop = label(), place = fmt::format("v{}", 18 + depth);
+    const u32 row = r_.of({4u, std::min(64u, 16 * plan_.items()), 4 * plan_.items()});
+    put("v_lshlrev_b32 {}, 2, v16", place);
+    put("s_mov_b32 {}, {}", counter(depth), 1 + r_.below(4));
+    put("{}:", loop);
+    access(Place::Output, "load_dword", v(), place, 0);
+    if (r_.one_in(2)) pieces(depth + 1);
+    if (r_.one_in(2))
+      access(Place::Output, "store_dword", v(), place, r_.of({0u, 4u, row < 4096 ? row : 0u}));
+    put("s_movk_i32 s68, {}", row);
+    add(place, "s68", place);
+    put("s_sub_u32 {0}, {0}, 1", counter(depth));
+    put("s_cmp_lg_u32 {}, 0", counter(depth));
+    put("s_cbranch_scc1 {}", loop);
+  }
+
+  /// In all lanes, also those that the wave began without.
+  void whole_wave() {
+    put("s_or_saveexec_b64 s[30:31], -1");
+    for (u32 n = 1 + r_.below(3); n > 0; --n) r_.one_in(2) ? vectors() : gfx8_ ? dpp() : crossing();
+    put("s_mov_b64 exec, s[30:31]");
+  }
+
+  void mask_algebra(unsigned depth) {
+    compare_vectors("s[30:31]");
+    compare_vectors("vcc");
+    put("s_{}_b64 s[30:31], s[30:31], vcc", r_.of({"and", "or", "xor", "andn2", "orn2"}));
+    if (r_.one_in(2)) return put("v_cndmask_b32 {}, {}, {}, s[30:31]", v(), v(), v());
+    put("s_and_saveexec_b64 {}, s[30:31]", mask(depth));
+    divergent_pieces(depth + 1);
+    put("s_or_b64 exec, exec, {}", mask(depth));
+  }
+};
+
+} // namespace
+
+std::string random_kernel(u64 seed, const KernelPlan& plan) { return Writer(seed, plan).kernel(); }
+
+} // namespace lanewise::differential
