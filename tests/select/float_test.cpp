@@ -188,6 +188,33 @@ TEST(SelectFloat, ReciprocalOfRoot) {
   }
 }
 
+/// The root is of an earlier phase, and its operand not there any more.
+TEST(SelectFloat, ReciprocalOfEarlierRoot) {
+  for (const translator::Simd simd : widths()) {
+    LaneProgram p;
+    const auto op = [&](Op o, std::initializer_list<ir::ValueId> in) {
+      const Type t = Type::V32;
+      return p.f.result(p.f.append(p.b.block(), {.op = o}, {in.begin(), in.size()}, std::span(&t, 1)));
+    };
+    const ir::ValueId root = op(Op::FSqrt, {p.operand(0, Type::V32)});
+    const ir::BlockId next = p.f.add_block();
+    p.b.jump(next);
+    p.b.set_block(next);
+    p.store(op(Op::FDiv, {p.b.v32c(std::bit_cast<u32>(1.0F)), root}), 1);
+    p.b.end_program();
+    std::array<std::array<u64, 64>, 2> tables{};
+    for (u32 l = 0; l < 64; ++l) tables[0][l] = std::bit_cast<u32>(static_cast<float>(l * l));
+    RunInput input;
+    for (const auto& table : tables) {
+      const auto address = reinterpret_cast<u64>(table.data());
+      input.sgprs.push_back(static_cast<u32>(address));
+      input.sgprs.push_back(static_cast<u32>(address >> 32));
+    }
+    run(p.f, trivial_plan(p.f), simd, input);
+    for (u32 l = 0; l < 64; ++l) EXPECT_EQ(tables[1][l], std::bit_cast<u32>(1.0F / static_cast<float>(l)));
+  }
+}
+
 /// Roots of what was scaled so that it is not denormal, or not enough for that.
 TEST(SelectFloat, RootOfScaled) {
   const std::pair<u32, u32> kScalings[] = {// x below the first is multiplied by the second

@@ -107,7 +107,9 @@ bool Selector::root_or_reciprocal(InstId i) {
   const ValueId x = operands[root ? 0 : 1];
   const InstId def = f_.def_id(x);
   const bool of_root = !root && def.valid() && f_[def].op == Op::FSqrt && f_[def].fp.kind == inst.fp.kind;
-  if (of_root && !wide && avx512() && divider_bound_)
+  // The root's operand is there if the root is of this phase.
+  const bool here = of_root && plan_.phase_of[f_[def].block.index].index == phase_;
+  if (here && !wide && avx512() && divider_bound_)
     return set(f_.result(i), reciprocal_of_root(inst.fp, reg1(x), reg1(f_.operands(def)[0]))), true;
   if (!inst.fp.flush_in || !inst.fp.flush_out || (mxcsr_ & kMxcsrDenormals) != 0) return false;
   Regs out;
