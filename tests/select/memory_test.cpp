@@ -27,6 +27,7 @@ struct AccessRun {
   unsigned data = 0, results = 0;
   bool uniform_address = false, constant_address = false;
   bool uniform_data = false; ///< what lane 0 has, in all lanes
+  bool mask_varies = false;  ///< for all that can be told, lanes come and go
   bool wide = false;         ///< dwords are loaded and stored as the halves of 64-bit values
   std::array<Row, 6> in{};   ///< address, data.., mask
   std::array<Row, 4> out{};
@@ -49,7 +50,8 @@ struct AccessRun {
     };
     for (unsigned n = 0; n < data; n += wide ? 2 : 1)
       operands.push_back(wide ? p.b.join(datum(n), datum(n + 1)) : datum(n));
-    operands.push_back(p.operand(5, Type::Mask));
+    const ValueId mask = p.operand(5, Type::Mask);
+    operands.push_back(mask_varies ? p.b.op(Op::And, Type::Mask, {mask, mask}) : mask);
     const std::vector<Type> types(wide ? results / 2 : results, wide ? Type::V64 : Type::V32);
     const ir::InstId i = p.f.append(p.b.block(), {.op = op, .mem = attr, .imm = offset}, operands, types);
     for (unsigned n = 0; n < results; ++n) {
@@ -87,9 +89,12 @@ void fill_offsets(Row& row, Pattern pattern, u32 bytes, u32 size) {
                                         : start + l * bytes;
 }
 
+constexpr int kFewLanes = 4, kMaskKinds = 5;
+
 void fill_mask(Row& row, int kind) {
   auto& random = generator();
   for (u64 l = 0; l < 64; ++l) row[l] = kind == 0 ? 1 : kind == 1 ? l < 37 : kind == 2 ? random() & 1 : 0;
+  for (u64 l = 0; l < 64 && kind == kFewLanes; l += 8) row[l + random() % 8] = random() % 4 != 0;
 }
 
 struct Size {
@@ -126,7 +131,7 @@ void for_all_accesses(Space space, Body body) {
     for (const auto& [bytes, is_wide] : kSizes)
       for (const Op op : {Op::Load, Op::Store})
         for (const Pattern pattern : {Pattern::Random, Pattern::Unit, Pattern::UnitUnaligned, Pattern::Same})
-          for (int mask = 0; mask < 4; ++mask) {
+          for (int mask = 0; mask < kMaskKinds; ++mask) {
             if (is_wide && space == Space::Scratch) continue;
             AccessRun r;
             r.op = op;
@@ -134,6 +139,7 @@ void for_all_accesses(Space space, Body body) {
             r.attr.space = space;
             r.attr.bytes = static_cast<u8>(bytes);
             r.attr.sign_extend = mask % 2 == 1 && bytes < 4;
+            r.mask_varies = mask == kFewLanes || generator()() % 2 == 0;
             r.offset = mask == 2 ? 8 : 0;
             const u32 dwords = bytes <= 4 ? 1 : bytes / 4;
             (op == Op::Load ? r.results : r.data) = dwords;
@@ -380,7 +386,8 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
 } // namespace
 
 TEST(SelectMemory, Atomics) {
-  for (const bool uniform_data : {false, true}) check_atomics(Place::Any, 2, uniform_data);
+  for (const bool uniform_data : {false, true})
+    for (const int mask : {2, kFewLanes}) check_atomics(Place::Any, mask, uniform_data);
 }
 
 TEST(SelectMemory, AtomicsAtOnePlace) {

@@ -78,61 +78,81 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const VReg bits = mask_to_bits(a.mask);
   std::array<VReg, 4> results{};
   const BlockId join = begin_if_any(bits, out, results);
-  spill_addresses(a);
   std::array<VReg, 4> scalars{}; // of the rows that are the same in all lanes
-  for (unsigned d = 0; d < data_rows; ++d) {
-    scalars[d] = scalar_of(operands[1 + d]);
-    if (!scalars[d].valid()) b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
-  }
+  for (unsigned d = 0; d < data_rows; ++d) scalars[d] = scalar_of(operands[1 + d]);
   const VReg zero = b_->splat32(0);
   // What the lanes find is collected in registers: a vector that was just written lane by lane is slow to
   // load.
   const unsigned collected = avx512() ? static_cast<unsigned>(out.size()) : 0;
-  for (auto d = collected; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
 
-  const BlockId loop = b_->add_block();
-  std::array<VReg, 5> found{}, start{bits};
-  found[0] = b_->add_param(loop, RegClass::Gpr);
-  for (unsigned d = 0; d < collected; ++d) {
-    found[1 + d] = b_->add_param(loop, RegClass::Vec);
-    start[1 + d] = zero;
+  // One lane's turn, whose bit is the lowest of `rest`.
+  const auto take_turn = [&](VReg rest, VReg lane, VReg start, auto row, std::span<VReg> found) {
+    VReg address = b_->op_r64(Inst::kIdLea, mem(start, a.disp, View::R64));
+    address = b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
+    const auto dword = [&](unsigned d) { return scalars[d].valid() ? scalars[d] : row(d); };
+    const auto operand = [&](unsigned n) -> VReg {
+      if (n * dwords >= data_rows) return {};
+      const VReg low = dword(n * dwords);
+      if (!wide) return low;
+      const VReg high = b_->op_r64_tied(Inst::kIdShl, dword(n * dwords + 1), imm(32));
+      return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
+    };
+    const VReg data = operand(0), second = operand(1);
+    const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
+    const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
+    VReg one;
+    if (collected != 0) one = mask_from_bits(b_->op_r32(Inst::kIdBlsi, r32(rest)));
+    for (unsigned d = 0; d < out.size(); ++d) {
+      const VReg part = d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32));
+      if (d < collected) {
+        b_->with_mask(one);
+        found[d] = b_->op_tied(Inst::kIdVpbroadcastd, found[d], r32(part));
+      } else {
+        b_->store32(temp_lane(kTempResults + 64 * d, lane, 2, View::R32), part);
+      }
+    }
+  };
+  for (auto d = collected; d < out.size(); ++d) b_->store_vec(temp(kTempResults + 64 * d, View::Full), zero);
+  const auto results_now = [&](std::array<VReg, 5>& found) {
+    for (auto d = collected; d < out.size(); ++d)
+      found[1 + d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
+    return std::span<const VReg>(found.data() + 1, out.size());
+  };
+
+  std::array<VReg, 5> found{};
+  found.fill(zero);
+  found[0] = bits;
+  const BlockId loop = b_->add_block(), done = b_->add_block();
+  // The first, who is often alone, from registers: other accesses would wait for the locked one before.
+  if (inst.mem.space != ir::Space::Lds) {
+    const BlockId only = b_->add_block(), more = b_->add_block();
+    take_turn(
+        bits, b_->op_r32(Inst::kIdTzcnt, r32(bits)), address_of_first(a, bits),
+        [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, bits); },
+        std::span(found).subspan(1));
+    found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF when that was the last.
+    b_->branch(CondCode::kNotZero, more, only);
+    b_->at(only);
+    b_->jump(join, results_now(found));
+    b_->at(more);
   }
+  spill_addresses(a);
+  for (unsigned d = 0; d < data_rows; ++d)
+    if (!scalars[d].valid()) b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  const std::array<VReg, 5> start = found;
+  found[0] = b_->add_param(loop, RegClass::Gpr);
+  for (unsigned d = 0; d < collected; ++d) found[1 + d] = b_->add_param(loop, RegClass::Vec);
   b_->jump(loop, {start.data(), 1 + collected});
   b_->at(loop);
   const VReg rest = found[0], lane = b_->op_r32(Inst::kIdTzcnt, r32(rest));
-  VReg address = b_->op_r64(Inst::kIdLea, mem(lane_address(a, lane), a.disp, View::R64));
-  address = b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
-  const auto row = [&](unsigned d) {
-    return scalars[d].valid() ? scalars[d] : b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32));
-  };
-  const auto operand = [&](unsigned n) -> VReg {
-    if (n * dwords >= data_rows) return {};
-    const VReg low = row(n * dwords);
-    if (!wide) return low;
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, row(n * dwords + 1), imm(32));
-    return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
-  };
-  const VReg data = operand(0), second = operand(1);
-  const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
-  const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
-  VReg one;
-  if (collected != 0) one = mask_from_bits(b_->op_r32(Inst::kIdBlsi, r32(rest)));
-  for (unsigned d = 0; d < out.size(); ++d) {
-    const VReg dword = d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32));
-    if (d < collected) {
-      b_->with_mask(one);
-      found[1 + d] = b_->op_tied(Inst::kIdVpbroadcastd, found[1 + d], r32(dword));
-    } else {
-      b_->store32(temp_lane(kTempResults + 64 * d, lane, 2, View::R32), dword);
-    }
-  }
-  const BlockId done = b_->add_block();
-  found[0] = b_->op_r32(Inst::kIdBlsr, r32(rest)); // Sets ZF when that was the last.
+  take_turn(
+      rest, lane, lane_address(a, lane),
+      [&](unsigned d) { return b_->load32(temp_lane(kTempData + 64 * d, lane, 2, View::R32)); },
+      std::span(found).subspan(1));
+  found[0] = b_->op_r32(Inst::kIdBlsr, r32(rest));
   b_->branch(CondCode::kNotZero, loop, {found.data(), 1 + collected}, done, {});
   b_->at(done);
-  for (auto d = collected; d < out.size(); ++d)
-    found[1 + d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
-  b_->jump(join, {found.data() + 1, out.size()});
+  b_->jump(join, results_now(found));
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());
 }

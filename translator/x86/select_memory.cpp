@@ -193,33 +193,115 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   if (a.uniform()) return load_uniform(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
-  const BlockId join = b_->add_block();
+  const BlockId scattered = b_->add_block(true), join = b_->add_block();
   std::array<VReg, 4> params{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
-  const auto try_stride = [&](unsigned stride, bool all_lanes, bool cold, auto perform) {
-    const BlockId yes = b_->add_block(), no = b_->add_block(cold);
+  const auto try_stride = [&](unsigned stride, bool all_lanes, BlockId no, auto perform) {
+    const BlockId yes = b_->add_block();
     branch_if_strided(a, stride, all_lanes, yes, no);
     b_->at(yes);
     perform();
     b_->jump(join, out);
-    b_->at(no);
   };
   const bool whole_steps = bytes >> a.scale_log2 << a.scale_log2 == bytes;
-  if ((rows || bytes != 12) && whole_steps) {
-    const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
-    try_stride(rows ? 4 : bytes, all_lanes, rows, [&] { load_contiguous(i, a, out); });
+  const bool may_be_row = (rows || bytes != 12) && whole_steps;
+  if (!rows) {
+    if (may_be_few(f_.operands(i).back()))
+      take_few(a, join, out, [&](const Access& lone, VReg) { load_uniform(i, lone, out); });
+    branch_if_spread(a, may_be_row ? bytes : 0, scattered);
   }
-  if (!rows)
-    try_stride(0, false, true, [&] {
+  if (may_be_row) {
+    const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
+    const BlockId no = rows ? scattered : b_->add_block();
+    try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
+    b_->at(no);
+  }
+  if (!rows) {
+    try_stride(0, false, scattered, [&] {
       Access same = a;
       same.base = first_address(a);
       same.index = {};
       load_uniform(i, same, out);
     });
+    b_->at(scattered);
+  }
   load_scattered(i, a, out);
   b_->jump(join, out);
   b_->at(join);
   std::copy_n(params.begin(), out.size(), out.begin());
+}
+
+/// Lanes leave loops one by one, and join them so: such a mask may have a single lane for long.
+bool Selector::may_be_few(ValueId mask) const {
+  const ir::Inst* def = f_.def(mask);
+  return def == nullptr ||
+         (def->op != Op::Const && def->op != Op::InitExec && def->op != Op::ICmp && def->op != Op::FCmp);
+}
+
+/// Does without a gather or scatter if at most one lane takes part: calls `perform` with the one, which may
+/// set `out`, and ends in `join`, which without a lane gets zeros. Goes on where there are more.
+template <class F>
+void Selector::take_few(const Access& a, BlockId join, std::span<VReg> out, F perform) {
+  const BlockId few = b_->add_block(true), one = b_->add_block(true), more = b_->add_block();
+  const VReg bits = mask_to_bits(a.mask);
+  (void)b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF if at most one is set.
+  b_->branch(CondCode::kZero, few, more);
+  b_->at(few);
+  std::array<VReg, 4> zeros{};
+  for (unsigned d = 0; d < out.size(); ++d) zeros[d] = b_->splat32(0);
+  b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+  b_->branch(CondCode::kZero, join, {zeros.data(), out.size()}, one, {});
+  b_->at(one);
+  Access lone = a;
+  lone.base = address_of_first(a, bits);
+  lone.index = {};
+  lone.lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  perform(lone, bits);
+  b_->jump(join, out);
+  b_->at(more);
+}
+
+/// The address of the first lane that takes part; `bits` are those of the mask, not 0.
+VReg Selector::address_of_first(const Access& a, VReg bits) {
+  const auto lane_of = [&](VReg v) { return element_of_first(v, a.mask, bits); };
+  if (a.uniform()) return a.base;
+  if (a.wide) {
+    const VReg lo = narrow(a.index, false), hi = narrow(a.index, true);
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, lane_of(hi), imm(32));
+    return b_->op_r64_tied(Inst::kIdOr, high, r64(lane_of(lo)));
+  }
+  const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(lane_of(a.index.r[0])));
+  return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));
+}
+
+/// Of a vector of dwords, the element of the first lane that takes part.
+VReg Selector::element_of_first(VReg v, VReg mask, VReg bits) {
+  if (avx512()) return b_->op_r32(Inst::kIdVmovd, xmm(b_->zero_masked(mask).op(Inst::kIdVpcompressd, v)));
+  const VReg lane = b_->def(Inst::kIdVmovd, View::Xmm, {r32(b_->op_r32(Inst::kIdTzcnt, r32(bits)))});
+  return b_->op_r32(Inst::kIdVmovd, xmm(b_->op(Inst::kIdVpermd, lane, v)));
+}
+
+/// Ends the block: to `spread` if lanes 0 and 1 tell that the lanes neither go to one address nor, if
+/// `stride` is not 0, to addresses so far apart. Cheaper than to look at all, which is left for where they
+/// do.
+void Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread) {
+  VReg distance;
+  if (a.wide) {
+    const VReg next = b_->def(Inst::kIdVpextrq, View::R64, {xmm(a.index.r[0]), imm(1)});
+    distance = b_->op_r64_tied(Inst::kIdSub, next, r64(b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]))));
+  } else {
+    const VReg both = b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
+    const VReg next = b_->op_r64_tied(Inst::kIdShr, both, imm(32));
+    distance = b_->op_r64_tied(Inst::kIdSub, next, r64(both));
+  }
+  b_->emit(Inst::kIdTest,
+           {a.wide ? r64(distance) : r32(distance), imm(~static_cast<i64>(stride >> a.scale_log2))});
+  branch_away(CondCode::kNotZero, spread);
+}
+
+/// A load from one place, whose fault is the access's only lane's, if that is known.
+VReg Selector::load_from(const Access& a, u32 id, View view, const Operand& at) {
+  return a.lane.valid() ? b_->def(id, view, {at, hidden(a.lane)}) : b_->def(id, view, {at});
 }
 
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
@@ -234,13 +316,14 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   const auto read = [&](unsigned d) {
     const Operand at = mem(a.base, a.disp + d * a.dword_stride, view);
     b_->faults(site);
-    if (inst.mem.bytes >= 4) return b_->op(Inst::kIdVpbroadcastd, at);
-    return splat(Type::V32, b_->op_r32(narrow_id, at)).r[0];
+    if (inst.mem.bytes >= 4) return load_from(a, Inst::kIdVpbroadcastd, View::Full, at);
+    return splat(Type::V32, load_from(a, narrow_id, View::R32, at)).r[0];
   };
   if (avx512() && inst.mem.bytes >= 4 && !a.full) { // Without a lane, nothing is read.
     for (unsigned d = 0; d < out.size(); ++d) {
       b_->faults(site).zero_masked(a.mask);
-      out[d] = b_->op(Inst::kIdVpbroadcastd, mem(a.base, a.disp + d * a.dword_stride, view));
+      out[d] =
+          load_from(a, Inst::kIdVpbroadcastd, View::Full, mem(a.base, a.disp + d * a.dword_stride, view));
     }
     return;
   }
@@ -272,7 +355,7 @@ void Selector::read_if_any(const Access& a, std::span<VReg> out, F read) {
 void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
   const auto read = [&](unsigned n) {
     b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 8});
-    return b_->op(Inst::kIdVpbroadcastq, mem(a.base, a.disp + 8 * i64{n}, View::R64));
+    return load_from(a, Inst::kIdVpbroadcastq, View::Full, mem(a.base, a.disp + 8 * i64{n}, View::R64));
   };
   const auto read_all = [&] {
     for (unsigned n = 0; n < out.size() / 2; ++n) out[2 * n] = out[2 * n + 1] = read(n);
@@ -464,6 +547,15 @@ void Selector::store(InstId i, const Access& a) {
   if (a.uniform()) return store_uniform(i, a, data);
   if (!can_be_contiguous) return store_scattered(i, a, data);
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
+  if (!rows && may_be_few(f_.operands(i).back()))
+    take_few(a, join, {}, [&](const Access& lone, VReg bits) {
+      const auto store_dword = [&](unsigned n, VReg v) {
+        store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base, element_of_first(v, a.mask, bits),
+                      lone.lane);
+      };
+      for (unsigned n = 0; n < data.size(); ++n)
+        store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
+    });
   branch_if_strided(a, rows ? 4 : inst.mem.bytes, !rows && inst.mem.bytes == 16, yes, no);
   b_->at(yes);
   store_contiguous(i, a, data);

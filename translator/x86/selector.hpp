@@ -292,6 +292,7 @@ private:
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
+    VReg lane;                  ///< of a uniform load: whose fault it would be, if known
     bool contiguous = false;    ///< `base` is where lane 0 of the gang goes, the others follow
     bool part_of_dword = false; ///< with contiguous, 1- and 2-byte accesses: the elements are 4 bytes apart
     VReg bit_shift;             ///< where they lie in the dwords at `base`
@@ -409,6 +410,13 @@ private:
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
+  [[nodiscard]] bool may_be_few(ValueId mask) const;
+  template <class F>
+  void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
+  VReg load_from(const Access& a, u32 id, View view, const Operand& at);
+  VReg address_of_first(const Access& a, VReg bits);
+  VReg element_of_first(VReg v, VReg mask, VReg bits);
+  void branch_if_spread(const Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
