@@ -317,7 +317,9 @@ enum class Place { Any, One, Scalar };
 void check_atomics(Place where, int mask, bool uniform_data = false) {
   const bool one_place = where != Place::Any;
   for (const translator::Simd simd : widths())
-    for (const Space space : {Space::Global, Space::Lds, Space::Flat})
+    for (const auto& [space, is_private] :
+         {std::pair(Space::Global, false), std::pair(Space::Lds, false), std::pair(Space::Flat, false),
+          std::pair(Space::Flat, true), std::pair(Space::Scratch, true)})
       for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
         for (const u32 bytes : {4u, 8u})
           for (const bool returns : {false, true}) {
@@ -341,19 +343,31 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
               r.attr.form = ir::AddressForm::Row;
             }
             std::vector<u8> global(512);
-            std::vector<u8>& memory = space == Space::Lds ? r.input.lds : global;
-            memory.resize(512);
+            std::vector<u8>& memory = is_private            ? r.input.scratch
+                                      : space == Space::Lds ? r.input.lds
+                                                            : global;
+            memory.resize(is_private ? 512 * 64 : 512);
+            if (is_private) r.input.scratch_per_lane = 512;
             const auto value = [&](bool first) {
               const u64 v = generator()() % 7;
               if (!is_float) return first ? v : v - 3;
               const double d = static_cast<double>(v) - 3.5;
               return bytes == 8 ? std::bit_cast<u64>(d) : u64{std::bit_cast<u32>(static_cast<float>(d))};
             };
-            for (u32 at = 0; at < 512; at += bytes) {
-              const u64 v = value(true);
-              std::memcpy(&memory[at], &v, bytes);
-            }
+            const auto dword = [&](std::vector<u8>& m, u32 lane, u64 at) {
+              return is_private ? &m[at / 4 * 256 + lane * 4] : &m[at];
+            };
+            const auto write = [&](std::vector<u8>& m, u32 lane, u64 at, u64 v) {
+              for (u32 k = 0; k < dwords; ++k)
+                store_le<u32>(dword(m, lane, at + 4 * k), static_cast<u32>(v >> (32 * k)));
+            };
+            for (u32 lane = 0; lane < (is_private ? 64 : 1); ++lane)
+              for (u32 at = 0; at < 512; at += bytes) write(memory, lane, at, value(true));
             auto expected = memory;
+            const u64 start = space == Space::Global || (space == Space::Flat && !is_private)
+                                  ? reinterpret_cast<u64>(memory.data())
+                              : space == Space::Flat ? runtime::kPrivateAperture
+                                                     : 0;
             fill_mask(r.in[5], mask);
             std::array<Row, 4> out{};
             const u64 place = generator()() % 16 * bytes;
@@ -361,17 +375,18 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
             for (u32 l = 0; l < 64; ++l) {
               const u64 at = one_place ? place : generator()() % 16 * bytes;
               if (l == 0 || !uniform_data) d = value(false), c = value(true);
-              r.in[0][l] = at + (space == Space::Lds ? 0 : reinterpret_cast<u64>(memory.data()));
+              r.in[0][l] = at + start;
               for (u32 k = 0; k < dwords; ++k) {
                 r.in[1 + k][l] = d >> (32 * k) & 0xffffffff;
                 r.in[1 + dwords + k][l] = c >> (32 * k) & 0xffffffff;
               }
               if ((r.in[5][l] & 1) == 0) continue;
               u64 m = 0;
-              std::memcpy(&m, &expected[at], bytes);
+              for (u32 k = 0; k < dwords; ++k)
+                m |= u64{load_le<u32>(dword(expected, l, at + 4 * k))} << (32 * k);
               const u64 limit = bytes == 4 ? 0xffffffff : ~u64{0};
               const u64 next = after(op, bytes == 8, m, d & limit, c & limit);
-              std::memcpy(&expected[at], &next, bytes);
+              write(expected, l, at, next);
               for (u32 k = 0; k < r.results; ++k) out[k][l] = m >> (32 * k) & 0xffffffff;
             }
             SCOPED_TRACE(testing::Message() << "atomic " << n << " bytes " << bytes << " space "

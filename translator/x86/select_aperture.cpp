@@ -167,6 +167,7 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   const auto operands = f_.operands(i);
   const bool scratch = inst.mem.space == ir::Space::Scratch;
   const unsigned per_operand = is_wide(i) ? 2 : 1; // of dwords
+  set_mxcsr_for_atomic(inst);
   const Regs address = lane_addresses(i);
   const VReg bits = mask_to_bits(reg1(operands.back()));
   for (unsigned p = 0; p < (scratch ? 1u : 2u); ++p)

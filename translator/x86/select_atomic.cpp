@@ -59,6 +59,14 @@ std::optional<Combination> combination(AtomicOp op) {
 
 } // namespace
 
+/// Atomics on floating-point numbers keep denormals, whatever MODE says.
+void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
+  if (inst.op != Op::Atomic || !is_float(inst.mem.atomic)) return;
+  ir::FpAttr keep;
+  keep.round = inst.fp.round;
+  set_mxcsr(keep, kMxcsrRounding | kMxcsrDaz | kMxcsrFtz);
+}
+
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   if (a.uniform()) {
@@ -70,11 +78,7 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const bool wide = inst.mem.bytes == 8;
   const unsigned dwords = wide ? 2 : 1;
   const auto data_rows = static_cast<unsigned>(operands.size()) - 2;
-  if (is_float(inst.mem.atomic)) {
-    ir::FpAttr keep;
-    keep.round = inst.fp.round;
-    set_mxcsr(keep, kMxcsrRounding | kMxcsrDaz | kMxcsrFtz); // Denormals are kept.
-  }
+  set_mxcsr_for_atomic(inst);
   const VReg bits = mask_to_bits(a.mask);
   std::array<VReg, 4> results{};
   const BlockId join = begin_if_any(bits, out, results);

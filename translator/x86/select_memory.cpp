@@ -25,8 +25,13 @@ bool Selector::memory_inst(InstId i) {
     case ir::Space::Global: perform(i, global_access(i), results); break;
     case ir::Space::Lds:
     case ir::Space::Gds: perform(i, lds_access(i), results); break;
-    case ir::Space::Flat:
-    case ir::Space::Scratch: perform_or_call(i, results); break;
+    case ir::Space::Scratch:
+      if (inst.op == Op::Atomic) { // Hardly ever, and qwords are not in one piece.
+        slow_access(i, results);
+        break;
+      }
+      [[fallthrough]];
+    case ir::Space::Flat: perform_or_call(i, results); break;
     case ir::Space::Registers: register_access(i, results); break;
     default: unsupported(i, "no rule for this memory space");
     }
@@ -62,12 +67,12 @@ void Selector::perform_or_call(InstId i, std::span<VReg> out) {
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
   const bool flat = f_[i].mem.space == ir::Space::Flat;
   for (const ValueId v : f_.operands(i)) (void)regs(v); // Both ways see them.
+  const u32 before = mxcsr_;
   perform(i, flat ? flat_access(i, slow) : scratch_access(i, slow), out);
   b_->jump(join, out);
   b_->at(slow);
-  const u32 mode = mxcsr_;
+  mxcsr_ = before;
   slow_access(i, out);
-  mxcsr_ = mode;
   b_->jump(join, out);
   b_->at(join);
   std::copy_n(params.begin(), out.size(), out.begin());

@@ -358,6 +358,7 @@ private:
   void load(InstId i, const Access& a, std::span<VReg> out);
   void store(InstId i, const Access& a);
   void atomic(InstId i, const Access& a, std::span<VReg> out);
+  void set_mxcsr_for_atomic(const ir::Inst& inst);
   [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);

@@ -160,24 +160,36 @@ private:
     const u32 dwords = request_.bytes / 4u;
     for (u32 n = 0; n < 2; ++n)
       for (u32 d = 0; d < dwords; ++d) operand[n] |= u64{row(kTempData, n * dwords + d)[lane]} << (32 * d);
-    u8* memory = address >> 32 == runtime::kPrivateAperture >> 32
-                     ? scratch_byte(address)
-                     : host_address(address, request_.bytes, request_.bytes);
+    const auto op = static_cast<AtomicOp>(request_.atomic);
+    if (address >> 32 == runtime::kPrivateAperture >> 32) { // Nobody else's, and not in one piece.
+      u64 old = 0;
+      access(address, &old, request_.bytes, false, request_.bytes);
+      u64 next = dwords == 1 ? new_value<u32>(op, static_cast<u32>(old), static_cast<u32>(operand[0]),
+                                              static_cast<u32>(operand[1]))
+                             : new_value<u64>(op, old, operand[0], operand[1]);
+      access(address, &next, request_.bytes, true, request_.bytes);
+      return set_result(lane, old);
+    }
+    u8* memory = host_address(address, request_.bytes, request_.bytes);
     if (memory == nullptr) return;
     request_.address = address;
     request_.is_write = 1;
     request_.active = 1;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    const u64 old = dwords == 1 ? exchange<u32>(memory, operand[0], operand[1])
-                                : exchange<u64>(memory, operand[0], operand[1]);
-    for (u32 d = 0; d < dwords; ++d) row(kTempResults, d)[lane] = static_cast<u32>(old >> (32 * d));
+    const u64 old = dwords == 1 ? exchange<u32>(op, memory, operand[0], operand[1])
+                                : exchange<u64>(op, memory, operand[0], operand[1]);
+    set_result(lane, old);
+  }
+
+  void set_result(u32 lane, u64 old) const {
+    for (u32 d = 0; d * 4 < request_.bytes; ++d)
+      row(kTempResults, d)[lane] = static_cast<u32>(old >> (32 * d));
   }
 
   template <class U>
-  u64 exchange(u8* memory, u64 data, u64 second) {
+  static u64 exchange(AtomicOp op, u8* memory, u64 data, u64 second) {
     auto* const p = reinterpret_cast<U*>(memory);
     U old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    const auto op = static_cast<AtomicOp>(request_.atomic);
     while (!__atomic_compare_exchange_n(p, &old,
                                         new_value<U>(op, old, static_cast<U>(data), static_cast<U>(second)),
                                         false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
