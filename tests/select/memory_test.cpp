@@ -223,6 +223,40 @@ TEST(SelectMemory, Scratch) {
 }
 
 /// Private memory at one address that is known to be inside, up to its last bytes.
+/// Whose scalar need not be kept where the address is in memory anyway.
+TEST(SelectMemory, ScratchAtASplatThatIsReadWhole) {
+  for (const translator::Simd simd : widths()) {
+    LaneProgram p;
+    const ir::ValueId scalar = p.b.add(p.uniform_operand(0, Type::U32), p.b.u32c(4));
+    const ir::ValueId address = p.b.splat(scalar);
+    const ir::BlockId next = p.f.add_block();
+    p.b.jump(next);
+    p.b.set_block(next);
+    ir::Inst load{.op = Op::Load};
+    load.mem.space = Space::Scratch;
+    load.mem.bytes = 4;
+    p.store(p.f.result(p.b.inst(load, {address, p.all}, {Type::V32})), 1);
+    p.store(p.b.op(Op::BPermute, Type::V32, {p.b.v32c(8), address, p.all}), 2);
+    p.b.end_program();
+    std::array<std::array<u64, 64>, 2> results{};
+    RunInput input;
+    input.sgprs = {12, 0};
+    for (const auto& table : results) {
+      const auto to = reinterpret_cast<u64>(table.data());
+      input.sgprs.push_back(static_cast<u32>(to));
+      input.sgprs.push_back(static_cast<u32>(to >> 32));
+    }
+    input.scratch_per_lane = 32;
+    input.scratch.resize(32 * 64);
+    for (u32 l = 0; l < 64; ++l) input.scratch[16 * 64 + 4 * l] = static_cast<u8>(100 + l);
+    run(p.f, trivial_plan(p.f), simd, input);
+    for (u32 l = 0; l < 64; ++l) {
+      EXPECT_EQ(results[0][l], 100 + l);
+      EXPECT_EQ(results[1][l], 16u);
+    }
+  }
+}
+
 TEST(SelectMemory, ScratchInRange) {
   check_scratch([](AccessRun& r, Pattern) {
     const u64 align = std::min<u64>(r.attr.bytes, 4);

@@ -59,16 +59,10 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
     return dwords ? b_->op_r64_tied(Inst::kIdShr, size, imm(2)) : size;
   });
   const auto offset = static_cast<u32>(inst.imm);
-  const ir::Inst* def = f_.def(address);
-  u64 constant = 0;
   if (inst.mem.form == ir::AddressForm::Row)
     return uniform_scratch(a, reg1(address), offset, bytes, room, slow);
-  if (f_.is_const(address, &constant) || (def != nullptr && def->op == Op::Splat)) {
-    const VReg uniform = def->op == Op::Splat
-                             ? reg1(f_.operands(f_.def_id(address))[0])
-                             : hoisted([&] { return b_->const32(static_cast<u32>(constant)); });
+  if (const VReg uniform = scalar_of(address); uniform.valid())
     return uniform_scratch(a, uniform, offset, bytes, room, slow);
-  }
   a.base = hoisted(scratch);
   VReg x = reg1(address);
   if (offset != 0) x = b_->op(Inst::kIdVpaddd, x, b_->splat32(offset));
