@@ -22,8 +22,14 @@ public:
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
   Node not_(Node a) { return ite(a, kFalse, kTrue); }
-  Node and_(Node a, Node b) { return a < b ? ite(a, b, kFalse) : ite(b, a, kFalse); }
-  Node or_(Node a, Node b) { return a < b ? ite(a, kTrue, b) : ite(b, kTrue, a); }
+  Node and_(Node a, Node b) {
+    if (a > b) std::swap(a, b);
+    return a == kFalse ? kFalse : a == kTrue || a == b ? b : ite(a, b, kFalse);
+  }
+  Node or_(Node a, Node b) {
+    if (a > b) std::swap(a, b);
+    return a == kFalse || a == b ? b : a == kTrue ? kTrue : ite(a, kTrue, b);
+  }
   Node xor_(Node a, Node b) { return ite(a, not_(b), b); }
   Node andnot(Node a, Node b) { return ite(b, kFalse, a); }
   Node ite(Node c, Node a, Node b);

@@ -1,6 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::passes {
 
@@ -180,6 +181,7 @@ bool MaskFacts::is_subset(Node a, Node b, BlockId at) const {
       std::sort(vars_.begin(), vars_.end());
       vars_.erase(std::unique(vars_.begin(), vars_.end()), vars_.end());
     }
+    ask_about(vars_);
     if (possible_samples(left, vars_, at) != 0) return false;
   }
   return is_empty(bdd_.andnot(a, b), at);
@@ -192,17 +194,22 @@ bool MaskFacts::is_empty(Node n, BlockId at) const {
   if (!is_new && (!answer.is_empty || (answer.drops == drops_ && answer.asker == asking_)))
     return answer.is_empty;
   std::vector<u32>& vars = vars_;
-  answer.is_empty = bdd_.support(n, vars) && possible_samples(bdd_.samples(n), vars, at) == 0 &&
+  const bool is_small = bdd_.support(n, vars);
+  ask_about(vars);
+  answer.is_empty = is_small && possible_samples(bdd_.samples(n), vars, at) == 0 &&
                     with_known(n, vars, at) == Bdd::kFalse && !bdd_.overflowed();
   answer.drops = drops_;
   answer.asker = asking_;
   return answer.is_empty;
 }
 
-template <class F>
-void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
+void MaskFacts::ask_about(const std::vector<u32>& vars) const {
   ++question_;
   for (const u32 v : vars) among_[v] = question_;
+}
+
+template <class F>
+void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
   for (const u32 x : vars)
     for (const Partner& p : clauses_[x])
       if (among_[p.y] == question_ && !f(x, p)) return;
@@ -216,9 +223,7 @@ void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) c
   for (u32 w = nearest_way_[at.index]; w != kNoWay && used < kMaxWaysIn; w = ways_in_[w].above) {
     const Way& way = ways_in_[w];
     if ((way.var_set & set) == 0) continue;
-    const bool related = std::any_of(way.vars.begin(), way.vars.end(),
-                                     [&](u32 v) { return std::binary_search(vars.begin(), vars.end(), v); });
-    if (!related) continue;
+    if (std::ranges::none_of(way.vars, [&](u32 v) { return among_[v] == question_; })) continue;
     f(way.condition);
     ++used;
   }
@@ -256,11 +261,15 @@ Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) co
   return bdd_.or_(where, whatever);
 }
 
+void MaskFacts::note_asker(const std::vector<u32>& vars) const {
+  if (!asking_.valid()) return;
+  for (const u32 x : vars)
+    if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
+      asked_by_[x].push_back(asking_);
+}
+
 Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at) const {
-  if (asking_.valid())
-    for (const u32 x : vars)
-      if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
-        asked_by_[x].push_back(asking_);
+  note_asker(vars);
   for_each_clause(vars, [&](u32 x, const Partner& p) {
     n = with_clause(n, x, p, at);
     return n != Bdd::kFalse;
@@ -331,6 +340,7 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
         vars.push_back(x);
   }
   std::sort(vars.begin(), vars.end());
+  ask_about(vars);
   n = with_known(n, vars, to);
   return bdd_.substitute(n, [&](u32 v) {
     if (is_argument(v)) return lanes(edge.args[f_[variables_[v].a].index]);
@@ -352,9 +362,30 @@ void MaskFacts::find_invariants() {
     of_block[b.index] = candidates(b);
     for (const Clause& c : of_block[b.index]) add_clause(c);
   }
+  // A clause that fails takes others with it, each of which would have been proved until then: first those go
+  // that samples refute.
+  const bool proved =
+      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return !is_refuted_on(way, c); }) &&
+      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return holds_on(way, c); });
+  asking_ = BlockId{};
+  asked_by_.clear();
+  if (!proved)
+    for (auto& partners : clauses_) partners.clear();
+  earlier_partners_.resize(variables_.size());
+  for (u32 x = 0; x < clauses_.size(); ++x)
+    for (const Partner& p : clauses_[x])
+      if (p.y != x) earlier_partners_[p.y].push_back(x);
+  answers_.clear();
+}
+
+/// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too
+/// long.
+template <class F>
+bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands) {
   std::vector<u8> wanted(f_.num_blocks(), 1);
+  for (auto& blocks : asked_by_) blocks.clear();
   unsigned checks = 0;
-  for (bool again = true; again && checks <= kMaxChecks && !bdd_.overflowed();) {
+  for (bool again = true; again;) {
     again = false;
     for (const BlockId b : cfg_.rpo) {
       if (wanted[b.index] == 0 || of_block[b.index].empty()) continue;
@@ -363,22 +394,15 @@ void MaskFacts::find_invariants() {
       std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
         checks += static_cast<unsigned>(ways.size());
-        if (std::all_of(ways.begin(), ways.end(), [&](WayIn& way) { return holds_on(way, c); })) return false;
+        if (std::ranges::all_of(ways, [&](WayIn& way) { return stands(way, c); })) return false;
         drop_clause(c);
         for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
         return again = true;
       });
     }
+    if (checks > kMaxChecks || bdd_.overflowed()) return false;
   }
-  asking_ = BlockId{};
-  asked_by_.clear();
-  if (checks > kMaxChecks || bdd_.overflowed()) // unproved
-    for (auto& partners : clauses_) partners.clear();
-  earlier_partners_.resize(variables_.size());
-  for (u32 x = 0; x < clauses_.size(); ++x)
-    for (const Partner& p : clauses_[x])
-      if (p.y != x) earlier_partners_[p.y].push_back(x);
-  answers_.clear();
+  return true;
 }
 
 void MaskFacts::add_clause(const Clause& c) {
@@ -440,39 +464,45 @@ std::vector<MaskFacts::WayIn> MaskFacts::ways_in(BlockId b) const {
   return ways;
 }
 
-bool MaskFacts::holds_on(WayIn& way, const Clause& c) const {
-  const Successor& edge = *way.edge;
-  const auto there = [&](u32 v) { // the variable, as it is before the edge
-    const ValueId a = variables_[v].a;
-    const bool is_parameter = is_plain_parameter(v) && f_.def_block(a) == edge.block;
-    return is_parameter ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
-  };
-  const Node x = there(c.x), y = there(c.y);
-  const bool x_true = (c.signs & 1) != 0, y_true = (c.signs & 2) != 0;
-  // A sample at which both literals are false mostly is one that is possible.
+/// What variable `v` is before an edge to which it leads.
+Bdd::Node MaskFacts::before(u32 v, const Successor& edge) const {
+  const ValueId a = variables_[v].a;
+  const bool is_argument = is_plain_parameter(v) && f_.def_block(a) == edge.block;
+  return is_argument ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
+}
+
+/// A sample at which both literals are false is one that is possible: most clauses that do not hold are found
+/// so.
+bool MaskFacts::is_refuted_on(WayIn& way, const Clause& c) const {
   if (way.x != c.x || way.y != c.y) {
+    const Node x = before(c.x, *way.edge), y = before(c.y, *way.edge);
     way.x = c.x, way.y = c.y;
+    way.samples_x = bdd_.samples(x), way.samples_y = bdd_.samples(y);
     way.possible = possible_samples(way, x, y);
   }
-  const u64 false_x = x_true ? ~bdd_.samples(x) : bdd_.samples(x);
-  const u64 false_y = y_true ? ~bdd_.samples(y) : bdd_.samples(y);
-  if ((way.possible & false_x & false_y) != 0) return false;
-  const Node both = bdd_.and_(x_true ? bdd_.not_(x) : x, y_true ? bdd_.not_(y) : y);
+  const u64 false_x = (c.signs & 1) != 0 ? ~way.samples_x : way.samples_x;
+  const u64 false_y = (c.signs & 2) != 0 ? ~way.samples_y : way.samples_y;
+  return (way.possible & false_x & false_y) != 0;
+}
+
+bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
+  const Node x = before(c.x, *way.edge), y = before(c.y, *way.edge);
+  const Node both = bdd_.and_((c.signs & 1) != 0 ? bdd_.not_(x) : x, (c.signs & 2) != 0 ? bdd_.not_(y) : y);
   return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
 }
 
 /// The samples that contradict nothing that is known on this way about x and y; none if there is too much to
 /// know.
 u64 MaskFacts::possible_samples(const WayIn& way, Node x, Node y) const {
-  std::vector<u32>&vars = vars_, &more = more_vars_;
-  vars.clear();
+  ++question_;
+  vars_.clear();
   for (const Node n : {x, y, way.condition}) {
-    if (!bdd_.support(n, more)) return 0;
-    vars.insert(vars.end(), more.begin(), more.end());
+    if (!bdd_.support(n, more_vars_)) return 0;
+    for (const u32 v : more_vars_)
+      if (std::exchange(among_[v], question_) != question_) vars_.push_back(v);
   }
-  std::sort(vars.begin(), vars.end());
-  vars.erase(std::unique(vars.begin(), vars.end()), vars.end());
-  return possible_samples(bdd_.samples(way.condition), vars, way.from);
+  note_asker(vars_);
+  return possible_samples(bdd_.samples(way.condition), vars_, way.from);
 }
 
 } // namespace lanewise::passes

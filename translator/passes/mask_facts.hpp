@@ -114,6 +114,9 @@ private:
   /// those of later blocks.
   [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
   [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
+  void note_asker(const std::vector<u32>& vars) const;
+  /// What follows here is asked about these variables.
+  void ask_about(const std::vector<u32>& vars) const;
   /// Calls f(x, partner of x) for the clauses that hold between these variables, as long as it returns true.
   template <class F>
   void for_each_clause(const std::vector<u32>& vars, F f) const;
@@ -123,6 +126,8 @@ private:
   [[nodiscard]] u64 possible_samples(u64 left, const std::vector<u32>& vars, ir::BlockId at) const;
 
   void find_invariants();
+  template <class F>
+  bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
   void add_clause(const Clause& c);
   void drop_clause(const Clause& c);
@@ -131,11 +136,14 @@ private:
     ir::BlockId from;
     const ir::Successor* edge;
     Node condition;
-    u32 x = ~0u, y = ~0u; ///< the clauses looked at last,
-    u64 possible = 0;     ///< and what is possible as far as they are concerned
+    u32 x = ~0u, y = ~0u;             ///< the clauses looked at last,
+    u64 samples_x = 0, samples_y = 0; ///< what these are here,
+    u64 possible = 0;                 ///< and what is possible as far as they are concerned
   };
   [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
-  [[nodiscard]] bool holds_on(WayIn& way, const Clause& c) const;
+  [[nodiscard]] Node before(u32 v, const ir::Successor& edge) const;
+  [[nodiscard]] bool is_refuted_on(WayIn& way, const Clause& c) const;
+  [[nodiscard]] bool holds_on(const WayIn& way, const Clause& c) const;
   [[nodiscard]] u64 possible_samples(const WayIn& way, Node x, Node y) const;
 };
 

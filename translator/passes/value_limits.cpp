@@ -1,6 +1,7 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace lanewise::passes {
@@ -84,8 +85,9 @@ std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b) const 
 }
 
 Limits ValueLimits::of(ValueId v, unsigned depth) const {
-  if (const Limits* known = known_.find(v.index)) return *known;
   const u64 all = constant_bits(f_.type(v));
+  if (u64 bits = 0; f_.is_const(v, &bits)) return {bits & all, bits & all, bits & all};
+  if (const Limits* known = known_.find(v.index)) return *known;
   if (depth > kMaxDepth) return {all, all};
   Limits x = compute(v, depth);
   x.ones &= fill(x.max) & all;
@@ -99,10 +101,13 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const Inst* inst = f_.def(v);
   if (inst == nullptr) return anything;
   const auto x = f_.operands(f_.def_id(v));
-  const auto in = [&](unsigned n) { return of(x[n], depth + 1); };
+  std::array<std::optional<Limits>, 3> known;
+  const auto in = [&](unsigned n) -> const Limits& {
+    if (!known[n]) known[n] = of(x[n], depth + 1);
+    return *known[n];
+  };
   const auto up_to = [](u64 max) { return Limits{max, fill(max)}; };
   switch (inst->op) {
-  case Op::Const: return {inst->imm & all, inst->imm & all, inst->imm & all};
   case Op::LaneId: return up_to(kWaveSize - 1);
   case Op::InitVgpr: return up_to(f_.launch.max_work_item(static_cast<u32>(inst->imm)));
   case Op::InitSgpr: return up_to(f_.launch.max_sgpr(inst->imm));
