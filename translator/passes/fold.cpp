@@ -43,8 +43,8 @@ private:
   static constexpr unsigned kMaxHalfDepth = 3;   ///< of sums whose low halves are looked for
   Function& f_;
   std::vector<ValueId> map_;
-  const ValueLimits limits_;    ///< what a value can be does not change when it is written differently
-  std::vector<bool> looked_at_; ///< per value: by more than Lo
+  const ValueLimits limits_;  ///< what a value can be does not change when it is written differently
+  std::vector<u8> looked_at_; ///< per value: by more than Lo
   std::unordered_map<u64, ValueId> joined_; ///< in this block, by pair_key()
   std::vector<InstId> out_;
   BlockId block_;
@@ -54,14 +54,14 @@ private:
   void find_looked_at(const Cfg& cfg) {
     for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
       for (const Successor& s : f_[*b].successors)
-        for (const ValueId v : s.args) looked_at_[v.index] = true;
+        for (const ValueId v : s.args) looked_at_[v.index] = 1;
       const auto& insts = f_[*b].insts;
       for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
         const Op op = f_[*i].op;
         const bool by_low = op == Op::Lo || ((is_bitwise_from_below(op) || op == Op::Select) &&
                                              !looked_at_[f_.result(*i).index]);
         if (!by_low)
-          for (const ValueId v : f_.operands(*i)) looked_at_[v.index] = true;
+          for (const ValueId v : f_.operands(*i)) looked_at_[v.index] = 1;
       }
     }
   }

@@ -60,11 +60,12 @@ void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
   Node now = bdd_.or_(mine, lanes);
   if (now == mine) return;
   // A chain of demands each a little wider would take long.
-  if (++changes_[v.index] > kMaxChanges)
+  if (++changes_[v.index] > kMaxChanges) {
     now = Bdd::kTrue;
-  else if (!is_simple(now))
+  } else if (!is_simple(now)) {
     now = bdd_.or_(mine, facts_.without_comparisons(lanes));
-  if (!is_simple(now)) now = Bdd::kTrue;
+    if (!is_simple(now)) now = Bdd::kTrue;
+  }
   mine = now;
   if (f_.def_id(v).valid()) { // in this block, it is still to be visited
     if (f_.def_block(v) != here_) stale_[f_.def_block(v).index] = 1;

@@ -44,44 +44,44 @@ void Liveness::collect_definitions() {
 /// A counting sort of (value, block in order), one entry per block.
 void Liveness::collect_uses() {
   std::vector<u32> last(part_.classes.size(), kNever);
-  const auto for_uses = [&](auto&& f) {
-    std::fill(last.begin(), last.end(), kNever);
-    for (const u32 b : order) {
-      const Block& block = part_.blocks[b];
-      u32 position = 0;
-      const auto use = [&](VReg v) {
-        if (!v.is_virtual() || last[v.index] == b || def_block[v.index] == b) return;
-        last[v.index] = b;
-        f(v, UsingBlock{rank[b], position});
-      };
-      for (const LInst& inst : block.insts) {
-        for (const Operand& o : part_.ops(inst)) {
-          if (!o.is_def()) use(o.reg);
-          use(o.tied);
-        }
-        ++position;
+  std::vector<std::pair<VReg, UsingBlock>> found;
+  first_use_.assign(part_.classes.size() + 1, 0);
+  for (const u32 b : order) {
+    const Block& block = part_.blocks[b];
+    u32 position = 0;
+    const auto use = [&](VReg v) {
+      if (!v.is_virtual() || def_block[v.index] == b || last[v.index] == b) return;
+      last[v.index] = b;
+      found.emplace_back(v, UsingBlock{rank[b], position});
+      ++first_use_[v.index + 1];
+    };
+    for (const LInst& inst : block.insts) {
+      for (const Operand& o : part_.ops(inst)) {
+        if (!o.is_def()) use(o.reg);
+        use(o.tied);
       }
       ++position;
-      for (u32 n = 0; n < block.term.num_targets(); ++n)
-        for (const VReg a : part_.edge_args(block.term, n)) use(a);
     }
-  };
-  first_use_.assign(part_.classes.size() + 1, 0);
-  for_uses([&](VReg v, const UsingBlock&) { ++first_use_[v.index + 1]; });
+    ++position;
+    for (u32 n = 0; n < block.term.num_targets(); ++n)
+      for (const VReg a : part_.edge_args(block.term, n)) use(a);
+  }
   for (std::size_t i = 1; i < first_use_.size(); ++i) first_use_[i] += first_use_[i - 1];
-  uses_.resize(first_use_.back());
+  uses_.resize(found.size());
   std::vector<u32> fill(first_use_.begin(), first_use_.end() - 1);
-  for_uses([&](VReg v, const UsingBlock& use) { uses_[fill[v.index]++] = use; });
+  for (const auto& [v, use] : found) uses_[fill[v.index]++] = use;
 }
 
 void Liveness::number_values() {
   number_.assign(part_.classes.size(), kNever);
+  std::array<std::vector<VReg>, kNumClasses> of_class;
+  for (u32 v = kNumFixed; v < number_.size(); ++v)
+    if (!uses(VReg{v}).empty()) of_class[static_cast<unsigned>(part_.classes[v])].push_back(VReg{v});
   for (unsigned c = 0; c < kNumClasses; ++c) {
     class_word_[c] = static_cast<u32>(values_.size() / 64);
-    for (u32 v = kNumFixed; v < number_.size(); ++v) {
-      if (uses(VReg{v}).empty() || part_.classes[v] != static_cast<RegClass>(c)) continue;
-      number_[v] = static_cast<u32>(values_.size());
-      values_.push_back(VReg{v});
+    for (const VReg v : of_class[c]) {
+      number_[v.index] = static_cast<u32>(values_.size());
+      values_.push_back(v);
     }
     values_.resize(align_up(values_.size(), std::size_t{64}));
   }
@@ -228,18 +228,17 @@ void Liveness::scan_block(u32 b) {
     const u32 first = inst.first_operand, last = first + inst.num_operands;
     for (u32 i = first; i < last; ++i) {
       const Operand& o = part_.operands[i];
-      if (o.reg.is_virtual()) next_use[i] = next(o.reg);
       if (o.tied.is_virtual()) next_use2[i] = next(o.tied);
-    }
-    for (u32 i = first; i < last; ++i) {
-      const Operand& o = part_.operands[i];
-      if (!o.is_def() || !o.reg.is_virtual()) continue;
+      if (!o.reg.is_virtual()) continue;
+      u32& at = next(o.reg);
+      next_use[i] = at;
+      if (!o.is_def()) continue;
       const auto c = static_cast<unsigned>(part_.class_of(o.reg));
-      if (next(o.reg) != kNever)
+      if (at != kNever)
         --live[c];
       else
         most[c] = std::max(most[c], live[c] + 1);
-      next(o.reg) = kNever;
+      at = kNever;
     }
     for (u32 i = first; i < last; ++i) {
       const Operand& o = part_.operands[i];

@@ -127,9 +127,9 @@ void sort_by_number(std::span<ValueAt> values) {
 /// The first `count` of [first, last) in the order of `before`, sorted; returns their end.
 template <class It, class Before>
 It take_first(It first, It last, std::size_t count, Before before) {
-  if (static_cast<std::size_t>(last - first) <= count) count = static_cast<std::size_t>(last - first);
-  const It end = first + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(first, end, last, before);
+  const It end = first + std::min(static_cast<std::ptrdiff_t>(count), last - first);
+  if (end != last) std::nth_element(first, end, last, before);
+  std::sort(first, end, before);
   return end;
 }
 
