@@ -9,6 +9,7 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lanewise::passes {
 
@@ -201,31 +202,40 @@ private:
     replace(wide, at_start(b, Op::Join, f_.type(wide), {kept, kept})); // nobody sees the other half
   }
 
+  [[nodiscard]] std::vector<ValueId> wide_scalars(const Cfg& cfg) const {
+    std::vector<ValueId> params;
+    for (const BlockId b : cfg.rpo)
+      std::ranges::copy_if(f_[b].params, std::back_inserter(params),
+                           [&](ValueId v) { return f_.type(v) == Type::U64; });
+    return params;
+  }
+  /// Calls f(arg) for what `param` gets on each way in. Those that this round's joins have added to its block
+  /// are looked at in the next.
+  template <class F>
+  void for_each_argument(ValueId param, F f) const {
+    const BlockId b = f_.def_block(param);
+    const u32 index = f_[param].index;
+    for (const BlockId p : (*preds_)[b.index])
+      for (const Successor& s : f_[p].successors)
+        if (s.block == b && index < s.args.size()) f(s.args[index]);
+  }
+
   /// u64 parameters all of whose arguments are masks, constants or such parameters; at least one is a mask.
   std::vector<ValueId> find_masks(const Cfg& cfg) const {
     enum : u8 { kNo, kMaybe, kMask };
     std::vector<u8> state(f_.num_values(), kNo);
-    for (const BlockId b : cfg.rpo)
-      for (const ValueId v : f_[b].params)
-        if (f_.type(v) == Type::U64) state[v.index] = kMaybe;
+    const std::vector<ValueId> params = wide_scalars(cfg);
+    for (const ValueId v : params) state[v.index] = kMaybe;
     for (bool changed = true; changed;) {
       changed = false;
-      for (const BlockId b : cfg.rpo)
-        for (const BlockId p : cfg.preds[b.index])
-          for (const Successor& s : f_[p].successors) {
-            if (s.block != b) continue;
-            for (std::size_t a = 0; a < f_[b].params.size(); ++a) {
-              u8& mine = state[f_[b].params[a].index];
-              if (mine == kNo) continue;
-              if (a >= s.args.size()) continue; // grown by this round's joins; looked at in the next
-              const u8 now = std::min<u8>(mine, classify(s.args[a], state));
-              const bool becomes_mask = mine == kMaybe && classify(s.args[a], state) == kMask;
-              if (now == kNo || becomes_mask) {
-                mine = now == kNo ? u8{kNo} : u8{kMask};
-                changed = true;
-              }
-            }
-          }
+      for (const ValueId v : params)
+        for_each_argument(v, [&](ValueId arg) {
+          u8& mine = state[v.index];
+          const u8 from = classify(arg, state);
+          if (mine == kNo || (from != kNo && !(mine == kMaybe && from == kMask))) return;
+          mine = from;
+          changed = true;
+        });
     }
     std::vector<ValueId> masks;
     for (u32 v = 0; v < state.size(); ++v)
@@ -239,24 +249,23 @@ private:
     for (const BlockId b : cfg.rpo)
       for (const InstId i : f_[b].insts)
         for (const ValueId v : f_.operands(i)) (f_[i].op == Op::U64ToMask ? used : other)[v.index] = true;
+    std::vector<std::pair<ValueId, ValueId>> passed; // arguments and parameters
+    for (const BlockId b : cfg.rpo)
+      for (const Successor& s : f_[b].successors)
+        for (std::size_t a = 0; a < s.args.size(); ++a) // one of another kind of value never is a mask
+          if (const ValueId param = f_[s.block].params[a]; f_.type(param) == Type::U64 && param != s.args[a])
+            passed.emplace_back(s.args[a], param);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const BlockId b : cfg.rpo)
-        for (const Successor& s : f_[b].successors)
-          for (std::size_t a = 0; a < s.args.size(); ++a) {
-            // An argument is used as its parameter is; one of another kind of value never is a mask.
-            const ValueId param = f_[s.block].params[a], arg = s.args[a];
-            if (f_.type(arg) != Type::U64 || param == arg) continue;
-            const bool spoils = param.index >= other.size() || other[param.index] || !used[param.index];
-            if (spoils && !other[arg.index]) other[arg.index] = changed = true;
-            if (!spoils && !used[arg.index]) used[arg.index] = changed = true;
-          }
+      for (const auto& [arg, param] : passed) { // an argument is used as its parameter is
+        auto& known = other[param.index] || !used[param.index] ? other : used;
+        changed |= !known[arg.index];
+        known[arg.index] = true;
+      }
     }
     std::vector<ValueId> masks;
-    for (const BlockId b : cfg.rpo)
-      for (const ValueId v : f_[b].params)
-        if (v.index < used.size() && f_.type(v) == Type::U64 && used[v.index] && !other[v.index])
-          masks.push_back(v);
+    for (const ValueId v : wide_scalars(cfg))
+      if (used[v.index] && !other[v.index]) masks.push_back(v);
     return masks;
   }
 

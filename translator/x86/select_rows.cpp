@@ -46,7 +46,8 @@ unsigned Selector::row_members(InstId i) const {
 }
 
 void Selector::find_needed_members() {
-  needed_by_each_.assign(f_.num_values(), 1);
+  for (const ValueId v : needed_by_some_) needed_by_each_[v.index] = 1;
+  needed_by_some_.clear();
   if (interleave_ == 1) return;
   const auto& blocks = plan_.phases[phase_].blocks;
   for (const IrBlockId b : blocks)
@@ -54,8 +55,9 @@ void Selector::find_needed_members() {
       const ir::Inst& inst = f_[i];
       if (inst.num_results != 1 || !ir::info(inst.op).is(ir::kPure)) continue;
       const ValueId v = f_.result(i);
-      if (ir::is_gang(type(v)) && !frame_.has_slot(v) && !is_gang_recomputed(v))
-        needed_by_each_[v.index] = static_cast<u8>(interleave_);
+      if (!ir::is_gang(type(v)) || frame_.has_slot(v) || is_gang_recomputed(v)) continue;
+      needed_by_each_[v.index] = static_cast<u8>(interleave_);
+      needed_by_some_.push_back(v);
     }
   const auto need = [&](ValueId v, unsigned each) {
     u8& known = needed_by_each_[v.index];

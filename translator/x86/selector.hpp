@@ -489,6 +489,7 @@ private:
   /// Per value: which of the gangs side by side need their own, each so-manieth. More than 1 for scalars of
   /// which only addresses of rows are made that go on through several gangs.
   std::vector<u8> needed_by_each_;
+  std::vector<ValueId> needed_by_some_; ///< where that may be more
   std::string error_;
 
   // Per value, of the phase in which `phase` says so.
