@@ -51,7 +51,13 @@ struct AccessRun {
     for (unsigned n = 0; n < data; n += wide ? 2 : 1)
       operands.push_back(wide ? p.b.join(datum(n), datum(n + 1)) : datum(n));
     const ValueId mask = p.operand(5, Type::Mask);
-    operands.push_back(mask_varies ? p.b.op(Op::And, Type::Mask, {mask, mask}) : mask);
+    operands.push_back(mask);
+    if (mask_varies) {
+      const ir::BlockId next = p.f.add_block(0);
+      operands.back() = p.f.add_param(next, Type::Mask);
+      p.b.jump(next, {mask});
+      p.b.set_block(next);
+    }
     const std::vector<Type> types(wide ? results / 2 : results, wide ? Type::V64 : Type::V32);
     const ir::InstId i = p.f.append(p.b.block(), {.op = op, .mem = attr, .imm = offset}, operands, types);
     for (unsigned n = 0; n < results; ++n) {
@@ -282,8 +288,9 @@ TEST(SelectMemory, FlatApertures) {
     auto expected = memory, lds = r.input.lds, scratch = r.input.scratch;
     fill_offsets(r.in[0], pattern, r.attr.bytes, 1000);
     const auto base = reinterpret_cast<u64>(memory.data());
+    const u64 kinds = 2 + generator()() % 2; // Private memory only sometimes.
     for (u64& a : r.in[0]) {
-      const u64 kind = generator()() % 3;
+      const u64 kind = generator()() % kinds;
       a += kind == 0 ? base : kind == 1 ? runtime::kSharedAperture : runtime::kPrivateAperture;
     }
     std::array<Row, 4> out{};
@@ -351,9 +358,10 @@ enum class Place { Any, One, Scalar };
 void check_atomics(Place where, int mask, bool uniform_data = false) {
   const bool one_place = where != Place::Any;
   for (const translator::Simd simd : widths())
-    for (const auto& [space, is_private] :
-         {std::pair(Space::Global, false), std::pair(Space::Lds, false), std::pair(Space::Flat, false),
-          std::pair(Space::Flat, true), std::pair(Space::Scratch, true)})
+    for (const auto& [space, where_to] :
+         {std::pair(Space::Global, Space::Global), std::pair(Space::Lds, Space::Lds),
+          std::pair(Space::Flat, Space::Global), std::pair(Space::Flat, Space::Lds),
+          std::pair(Space::Flat, Space::Scratch), std::pair(Space::Scratch, Space::Scratch)})
       for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
         for (const u32 bytes : {4u, 8u})
           for (const bool returns : {false, true}) {
@@ -377,9 +385,10 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
               r.attr.form = ir::AddressForm::Row;
             }
             std::vector<u8> global(512);
-            std::vector<u8>& memory = is_private            ? r.input.scratch
-                                      : space == Space::Lds ? r.input.lds
-                                                            : global;
+            const bool is_private = where_to == Space::Scratch;
+            std::vector<u8>& memory = is_private               ? r.input.scratch
+                                      : where_to == Space::Lds ? r.input.lds
+                                                               : global;
             memory.resize(is_private ? 512 * 64 : 512);
             if (is_private) r.input.scratch_per_lane = 512;
             const auto value = [&](bool first) {
@@ -398,10 +407,10 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
             for (u32 lane = 0; lane < (is_private ? 64 : 1); ++lane)
               for (u32 at = 0; at < 512; at += bytes) write(memory, lane, at, value(true));
             auto expected = memory;
-            const u64 start = space == Space::Global || (space == Space::Flat && !is_private)
-                                  ? reinterpret_cast<u64>(memory.data())
-                              : space == Space::Flat ? runtime::kPrivateAperture
-                                                     : 0;
+            const u64 start = where_to == Space::Global ? reinterpret_cast<u64>(memory.data())
+                              : space != Space::Flat    ? 0
+                              : is_private              ? runtime::kPrivateAperture
+                                                        : runtime::kSharedAperture;
             fill_mask(r.in[5], mask);
             std::array<Row, 4> out{};
             const u64 place = generator()() % 16 * bytes;

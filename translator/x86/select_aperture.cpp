@@ -33,6 +33,71 @@ Selector::Access Selector::flat_access(InstId i, BlockId slow) {
   return a;
 }
 
+/// The first of addresses in memory of `shift`ed size (a field of the frame) where `bytes` do not fit any
+/// more, in all lanes; 0 if they fit nowhere.
+VReg Selector::first_too_high(std::size_t size_field, unsigned shift, u32 bytes) {
+  VReg size = b_->load64(mem(kFrame, static_cast<i64>(size_field), View::R64));
+  const VReg zero = b_->const32(0);
+  if (shift != 0) size = b_->op_r64_tied(Inst::kIdShr, size, imm(shift));
+  size = b_->op_r64_tied(Inst::kIdSub, size, imm(bytes - 1));
+  size = b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
+  return splat(Type::V32, size).r[0];
+}
+
+/// A flat access some lanes of which go into an aperture: they go to where the LDS is instead, and dwords or
+/// less to where their private memory is. To `slow` if anybody goes elsewhere.
+Selector::Access Selector::resolved_access(InstId i, BlockId slow) {
+  using runtime::WaveFrame;
+  Access a = global_access(i);
+  if (a.uniform()) {
+    a.index = splat(Type::V64, a.base);
+    a.base = {};
+    a.wide = true;
+  }
+  const u32 bytes = f_[i].mem.bytes;
+  const VReg low = narrow(a.index, false), high = narrow(a.index, true);
+  const VReg at = a.disp == 0 ? low : b_->op(Inst::kIdVpaddd, low, b_->splat32(static_cast<u32>(a.disp)));
+  const auto is_in = [&](u64 aperture, VReg limit) {
+    const VReg there = compare(ir::IntPred::Eq, high, b_->splat32(static_cast<u32>(aperture >> 32)), false);
+    const VReg fits = mask_and(there, compare(ir::IntPred::ULt, at, limit, false));
+    return a.disp == 0 ? fits : mask_and(fits, compare(ir::IntPred::ULt, low, limit, false));
+  };
+  const VReg shared =
+      is_in(runtime::kSharedAperture, first_too_high(offsetof(WaveFrame, lds_bytes), 0, bytes));
+  const auto either = [&](VReg x, VReg y) { return avx512() ? b_->op_k(Inst::kIdKorw, x, y) : vor(x, y); };
+  VReg known = either(shared, compare(ir::IntPred::ULe, high, b_->splat32(0xffff), false));
+  VReg own;
+  if (bytes <= 4) {
+    own = is_in(runtime::kPrivateAperture, first_too_high(offsetof(WaveFrame, scratch_bytes), 6, bytes));
+    if (bytes > 1)
+      own = mask_and(own, compare(ir::IntPred::Eq, vand(at, b_->splat32(bytes - 1)), b_->splat32(0), false));
+    known = either(known, own);
+  }
+  test_mask(mask_and(a.mask, mask_not(known)));
+  branch_away(CondCode::kNotZero, slow);
+
+  const VReg lds = lds_base(offsetof(WaveFrame, lds));
+  const VReg move = b_->op_r64_tied(Inst::kIdSub, b_->op_r64(Inst::kIdMov, r64(lds)),
+                                    r64(b_->const64(runtime::kSharedAperture)));
+  const VReg moved = splat(Type::V64, move).r[0];
+  for (unsigned p = 0; p < 2; ++p) {
+    VReg& index = a.index.r[p];
+    index = blend(wide_mask(shared, p), b_->op(Inst::kIdVpaddq, index, moved), index, true);
+  }
+  if (!own.valid()) return a;
+  const VReg in_dword = vand(at, b_->splat32(3));
+  VReg place = b_->op(Inst::kIdVpaddd, shl_imm(vxor(at, in_dword), 6), in_dword);
+  place = b_->op(Inst::kIdVpaddd, place, shl_imm(lane_ids(), 2));
+  VReg start = b_->load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64));
+  if (a.disp != 0) start = b_->op_r64_tied(Inst::kIdSub, start, imm(a.disp));
+  const VReg starts = splat(Type::V64, start).r[0];
+  for (unsigned p = 0; p < 2; ++p) {
+    VReg& index = a.index.r[p];
+    index = blend(wide_mask(own, p), b_->op(Inst::kIdVpaddq, widen(place, p, false), starts), index, true);
+  }
+  return a;
+}
+
 /// Byte x of lane l lies at (x / 4) * 256 + l * 4 + x % 4: a dword at a uniform address is contiguous over
 /// the lanes.
 Selector::Access Selector::scratch_access(InstId i, BlockId slow) {

@@ -4,6 +4,8 @@
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
+#include <algorithm>
+
 namespace lanewise::x86 {
 
 bool Selector::memory_inst(InstId i) {
@@ -72,6 +74,13 @@ void Selector::perform_or_call(InstId i, std::span<VReg> out) {
   b_->jump(join, out);
   b_->at(slow);
   mxcsr_ = before;
+  if (flat) {
+    const BlockId slower = b_->add_block(true);
+    scattered(i, resolved_access(i, slower), out);
+    b_->jump(join, out);
+    b_->at(slower);
+    mxcsr_ = before;
+  }
   slow_access(i, out);
   b_->jump(join, out);
   b_->at(join);
@@ -125,14 +134,7 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   Access a;
   a.base = lds_base(base_offset);
   VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
-  if (!limit.valid())
-    limit = hoisted([&] {
-      VReg bytes = b_->load64(mem(kFrame, static_cast<i64>(bytes_offset), View::R64));
-      const VReg zero = b_->const32(0);
-      bytes = b_->op_r64_tied(Inst::kIdSub, bytes, imm(inst.mem.bytes - 1));
-      bytes = b_->op_r64_tied(Inst::kIdCmovl, bytes, r64(zero));
-      return splat(Type::V32, bytes).r[0];
-    });
+  if (!limit.valid()) limit = hoisted([&] { return first_too_high(bytes_offset, 0, inst.mem.bytes); });
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
@@ -236,11 +238,14 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   std::copy_n(params.begin(), out.size(), out.begin());
 }
 
-/// Lanes leave loops one by one, and join them so: such a mask may have a single lane for long.
-bool Selector::may_be_few(ValueId mask) const {
-  const ir::Inst* def = f_.def(mask);
-  return def == nullptr ||
-         (def->op != Op::Const && def->op != Op::InitExec && def->op != Op::ICmp && def->op != Op::FCmp);
+/// Lanes leave loops one by one: a mask that comes from a block's parameter may have a single lane for long.
+bool Selector::may_be_few(ValueId mask, unsigned depth) const {
+  const InstId i = f_.def_id(mask);
+  if (!i.valid()) return true;
+  constexpr unsigned kMaxDepth = 4;
+  return depth < kMaxDepth && std::ranges::any_of(f_.operands(i), [&](ValueId x) {
+           return type(x) == Type::Mask && may_be_few(x, depth + 1);
+         });
 }
 
 /// Does without a gather or scatter if at most one lane takes part: calls `perform` with the one, which may

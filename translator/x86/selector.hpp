@@ -344,6 +344,8 @@ private:
   void perform_or_call(InstId i, std::span<VReg> out);
   void perform(InstId i, const Access& a, std::span<VReg> out);
   Access global_access(InstId i);
+  VReg first_too_high(std::size_t size_field, unsigned shift, u32 bytes);
+  Access resolved_access(InstId i, BlockId slow);
   Access lds_access(InstId i);
   Access scratch_access(InstId i, BlockId slow);
   Access uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow);
@@ -411,7 +413,7 @@ private:
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
-  [[nodiscard]] bool may_be_few(ValueId mask) const;
+  [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
   template <class F>
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
