@@ -11,8 +11,8 @@ namespace lanewise::testing {
 struct KernelText {
   std::string name;
   int kernarg_bytes = 0, lds_bytes = 0;
-  int private_bytes =
-      0; ///< per work-item; its buffer is then in s[0:3], its offset behind the workgroup's ids
+  /// Per work-item; its buffer is then in s[0:3], its offset behind the workgroup's ids.
+  int private_bytes = 0;
   int work_item_ids = 1; ///< in v0 and the next
   int sgprs = 0, vgprs = 0, max_items = 0;
 };

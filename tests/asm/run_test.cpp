@@ -8,6 +8,16 @@
 namespace lanewise {
 namespace {
 
+/// A kernel of what was assembled. It keeps what it needs of device and module.
+Result<Kernel> load_kernel(const abi::Assembly& assembly, const std::string& name,
+                           const DeviceOptions& options) {
+  auto device = Device::create(options);
+  if (!device) return device.error();
+  auto module = device->load(assembly.code_object);
+  if (!module) return module.error();
+  return module->kernel(name);
+}
+
 class AssembledKernel : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AssembledKernel, AddsVectors) {
@@ -18,11 +28,7 @@ TEST_P(AssembledKernel, AddsVectors) {
     std::vector<float> a(n), b(n), out(n + 8, -1);
     for (std::uint32_t i = 0; i < n; ++i)
       a[i] = static_cast<float>(i), b[i] = 1000.0f * static_cast<float>(i);
-    auto device = Device::create({.engine = engine});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("vector_add");
+    auto kernel = load_kernel(assembly, "vector_add", {.engine = engine});
     ASSERT_TRUE(kernel) << kernel.error().message;
     const auto result = kernel->launch({.grid = {256, 1, 1}, .block = {64, 1, 1}},
                                        {Argument::pointer(a.data()), Argument::pointer(b.data()),
@@ -38,11 +44,7 @@ TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (Engine engine : {Engine::Interp, Engine::Jit}) {
     std::uint32_t out = 0;
-    auto device = Device::create({.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("caller");
+    auto kernel = load_kernel(assembly, "caller", {.engine = engine, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     const auto result = kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(&out)});
     ASSERT_TRUE(result) << result.error().message;
@@ -94,11 +96,7 @@ nine:   v_mov_b32 v3, 9
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (const Engine engine : {Engine::Interp, Engine::Jit}) {
     std::vector<std::uint32_t> out(64);
-    auto device = Device::create({.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("caller");
+    auto kernel = load_kernel(assembly, "caller", {.engine = engine, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     const auto result =
         kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
@@ -113,11 +111,8 @@ TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
   for (const Simd simd : {Simd::Auto, Simd::Avx2})
     for (const Engine engine : {Engine::Interp, Engine::Jit}) {
       std::vector<std::uint32_t> out(128);
-      auto device = Device::create({.engine = engine, .simd = simd, .no_fallback = true});
-      ASSERT_TRUE(device);
-      auto module = device->load(assembly.code_object);
-      ASSERT_TRUE(module) << module.error().message;
-      auto kernel = module->kernel("scalar_after_vector");
+      auto kernel =
+          load_kernel(assembly, "scalar_after_vector", {.engine = engine, .simd = simd, .no_fallback = true});
       ASSERT_TRUE(kernel) << kernel.error().message;
       const auto result =
           kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
@@ -130,11 +125,7 @@ TEST(AssembledAccesses, MissingServicesAreNamed) {
   const abi::Assembly assembly = abi::assemble(testing::hostcall());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    auto device = Device::create({.engine = engine});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("hostcall");
+    auto kernel = load_kernel(assembly, "hostcall", {.engine = engine});
     ASSERT_TRUE(kernel) << kernel.error().message;
     const auto result = kernel->launch({}, {});
     ASSERT_FALSE(result);
@@ -147,11 +138,7 @@ TEST(AssembledCalls, WhatNoEngineExecutesIsAFaultWhereItIsReached) {
   const abi::Assembly assembly = abi::assemble(testing::wave_sync());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    auto device = Device::create({.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("wave_sync");
+    auto kernel = load_kernel(assembly, "wave_sync", {.engine = engine, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     EXPECT_TRUE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {}));
     Fault fault;
@@ -186,11 +173,7 @@ stray:  s_load_dwordx2 s[4:5], s[0:1], 0
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   for (const Engine engine : {Engine::Interp, Engine::Jit}) {
     std::vector<std::uint32_t> out(100);
-    auto device = Device::create({.engine = engine, .threads = 1, .no_fallback = true});
-    ASSERT_TRUE(device);
-    auto module = device->load(assembly.code_object);
-    ASSERT_TRUE(module) << module.error().message;
-    auto kernel = module->kernel("stray");
+    auto kernel = load_kernel(assembly, "stray", {.engine = engine, .threads = 1, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     Fault fault;
     const auto result = kernel->launch({.grid = {100, 1, 1}}, {Argument::pointer(out.data())}, &fault);

@@ -205,11 +205,7 @@ TEST(SelectFloat, ReciprocalOfEarlierRoot) {
     std::array<std::array<u64, 64>, 2> tables{};
     for (u32 l = 0; l < 64; ++l) tables[0][l] = std::bit_cast<u32>(static_cast<float>(l * l));
     RunInput input;
-    for (const auto& table : tables) {
-      const auto address = reinterpret_cast<u64>(table.data());
-      input.sgprs.push_back(static_cast<u32>(address));
-      input.sgprs.push_back(static_cast<u32>(address >> 32));
-    }
+    for (const auto& table : tables) input.pass(table.data());
     run(p.f, trivial_plan(p.f), simd, input);
     for (u32 l = 0; l < 64; ++l) EXPECT_EQ(tables[1][l], std::bit_cast<u32>(1.0F / static_cast<float>(l)));
   }
@@ -241,11 +237,7 @@ TEST(SelectFloat, RootOfScaled) {
       std::array<std::array<u64, 64>, 4> tables{};
       for (u32 l = 0; l < 64; ++l) tables[0][l] = l < 32 ? l : u32{0x0060'0000} + (l << 15);
       RunInput input;
-      for (const auto& table : tables) {
-        const auto address = reinterpret_cast<u64>(table.data());
-        input.sgprs.push_back(static_cast<u32>(address));
-        input.sgprs.push_back(static_cast<u32>(address >> 32));
-      }
+      for (const auto& table : tables) input.pass(table.data());
       for (const translator::Simd simd : widths()) {
         run(p.f, trivial_plan(p.f), simd, input);
         for (unsigned l = 0; l < 64; ++l) {
@@ -291,11 +283,7 @@ TEST(SelectFloat, UnscaledRoots) {
             passes::eliminate_dead_code(p.f);
           }
           RunInput input;
-          for (const auto& table : tables) {
-            const auto address = reinterpret_cast<u64>(table.data());
-            input.sgprs.push_back(static_cast<u32>(address));
-            input.sgprs.push_back(static_cast<u32>(address >> 32));
-          }
+          for (const auto& table : tables) input.pass(table.data());
           run(p.f, trivial_plan(p.f), simd, input);
         }
         for (unsigned l = 0; l < 64; ++l)

@@ -21,6 +21,13 @@ struct RunInput {
   std::vector<u8> lds; ///< in and out
   u32 scratch_per_lane = 0;
   std::vector<u8> scratch; ///< in and out, 64 * scratch_per_lane bytes if given
+
+  /// The next two SGPRs.
+  void pass(u64 word) {
+    sgprs.push_back(static_cast<u32>(word));
+    sgprs.push_back(static_cast<u32>(word >> 32));
+  }
+  void pass(const void* address) { pass(reinterpret_cast<u64>(address)); }
 };
 
 /// Compiles `f` with `plan` and runs one wave until it ends, going on at barriers. Fails the test on any

@@ -32,11 +32,8 @@ struct LaneRun {
                                   ? phases::form_phases(p.f, simd == translator::Simd::Avx512 ? 16 : 8)
                                   : trivial_plan(p.f);
     RunInput input;
-    for (const Row* row : std::initializer_list<const Row*>{&in[0], &in[1], &in[2], &out}) {
-      const auto at = reinterpret_cast<u64>(row->data());
-      input.sgprs.push_back(static_cast<u32>(at));
-      input.sgprs.push_back(static_cast<u32>(at >> 32));
-    }
+    for (const Row* row : std::initializer_list<const Row*>{&in[0], &in[1], &in[2], &out})
+      input.pass(row->data());
     test::run(p.f, plan, simd, input);
   }
 };

@@ -63,11 +63,7 @@ TEST(SelectLogic, TreesOfFourValues) {
       p.store(values.back(), kInputs);
       p.b.end_program();
       RunInput input;
-      for (unsigned n = 0; n <= kInputs; ++n) {
-        const u64 table = reinterpret_cast<u64>(n < kInputs ? in[n].data() : out.data());
-        input.sgprs.push_back(static_cast<u32>(table));
-        input.sgprs.push_back(static_cast<u32>(table >> 32));
-      }
+      for (unsigned n = 0; n <= kInputs; ++n) input.pass(n < kInputs ? in[n].data() : out.data());
       run(p.f, trivial_plan(p.f), simd, input);
       for (unsigned l = 0; l < 64; ++l)
         ASSERT_EQ(out[l], expected.back()[l]) << "lane " << l << "\n" << ir::print(p.f);

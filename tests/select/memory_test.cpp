@@ -71,8 +71,7 @@ struct AccessRun {
       u64 word = n < 6 ? reinterpret_cast<u64>(in[n].data()) : reinterpret_cast<u64>(out[n - 6].data());
       if (n == 0 && uniform_address) word = in[0][0];
       if (n > 0 && n <= data && uniform_data) word = in[n][0];
-      input.sgprs.push_back(static_cast<u32>(word));
-      input.sgprs.push_back(static_cast<u32>(word >> 32));
+      input.pass(word);
     }
     test::run(p.f, plan, simd, input);
   }
@@ -228,8 +227,7 @@ TEST(SelectMemory, Scratch) {
   });
 }
 
-/// Private memory at one address that is known to be inside, up to its last bytes.
-/// Whose scalar need not be kept where the address is in memory anyway.
+/// Private memory at one address, whose scalar need not be kept where the address is in memory anyway.
 TEST(SelectMemory, ScratchAtASplatThatIsReadWhole) {
   for (const translator::Simd simd : widths()) {
     LaneProgram p;
@@ -247,11 +245,7 @@ TEST(SelectMemory, ScratchAtASplatThatIsReadWhole) {
     std::array<std::array<u64, 64>, 2> results{};
     RunInput input;
     input.sgprs = {12, 0};
-    for (const auto& table : results) {
-      const auto to = reinterpret_cast<u64>(table.data());
-      input.sgprs.push_back(static_cast<u32>(to));
-      input.sgprs.push_back(static_cast<u32>(to >> 32));
-    }
+    for (const auto& table : results) input.pass(table.data());
     input.scratch_per_lane = 32;
     input.scratch.resize(32 * 64);
     for (u32 l = 0; l < 64; ++l) input.scratch[16 * 64 + 4 * l] = static_cast<u8>(100 + l);
@@ -263,6 +257,7 @@ TEST(SelectMemory, ScratchAtASplatThatIsReadWhole) {
   }
 }
 
+/// Private memory at one address that is known to be inside, up to its last bytes.
 TEST(SelectMemory, ScratchInRange) {
   check_scratch([](AccessRun& r, Pattern) {
     const u64 align = std::min<u64>(r.attr.bytes, 4);

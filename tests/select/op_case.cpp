@@ -99,8 +99,7 @@ void check(const OpCase& c) {
         const u64 word = n == 5         ? reinterpret_cast<u64>(out.data())
                          : wave_operand ? in[n][0]
                                         : reinterpret_cast<u64>(in[n].data());
-        input.sgprs.push_back(static_cast<u32>(word));
-        input.sgprs.push_back(static_cast<u32>(word >> 32));
+        input.pass(word);
       }
       run(p.f, plan, simd, input);
       if (testing::Test::HasFatalFailure()) return;

@@ -297,8 +297,7 @@ void Selector::test_any(ValueId mask) {
   append_values({&mask, 1}, all);
   while (all.size() > 2) { // Pairs, so that no chain gets long.
     std::vector<VReg> half;
-    for (std::size_t n = 0; n < all.size(); n += 2)
-      half.push_back(avx512() ? b_->op_k(Inst::kIdKorw, all[n], all[n + 1]) : vor(all[n], all[n + 1]));
+    for (std::size_t n = 0; n < all.size(); n += 2) half.push_back(mask_or(all[n], all[n + 1]));
     all = std::move(half);
   }
   if (avx512()) return b_->emit(Inst::kIdKortestw, {k(all.front()), k(all.back())});

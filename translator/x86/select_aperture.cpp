@@ -33,15 +33,14 @@ Selector::Access Selector::flat_access(InstId i, BlockId slow) {
   return a;
 }
 
-/// The first of addresses in memory of `shift`ed size (a field of the frame) where `bytes` do not fit any
-/// more, in all lanes; 0 if they fit nowhere.
+/// The first address in a memory, whose size is a field of the frame >> `shift`, where `bytes` do not fit any
+/// more; 0 if they fit nowhere.
 VReg Selector::first_too_high(std::size_t size_field, unsigned shift, u32 bytes) {
   VReg size = b_->load64(mem(kFrame, static_cast<i64>(size_field), View::R64));
   const VReg zero = b_->const32(0);
   if (shift != 0) size = b_->op_r64_tied(Inst::kIdShr, size, imm(shift));
   size = b_->op_r64_tied(Inst::kIdSub, size, imm(bytes - 1));
-  size = b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
-  return splat(Type::V32, size).r[0];
+  return b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
 }
 
 /// A flat access some lanes of which go into an aperture: they go to where the LDS is instead, and dwords or
@@ -57,21 +56,21 @@ Selector::Access Selector::resolved_access(InstId i, BlockId slow) {
   const u32 bytes = f_[i].mem.bytes;
   const VReg low = narrow(a.index, false), high = narrow(a.index, true);
   const VReg at = a.disp == 0 ? low : b_->op(Inst::kIdVpaddd, low, b_->splat32(static_cast<u32>(a.disp)));
-  const auto is_in = [&](u64 aperture, VReg limit) {
+  const auto is_in = [&](u64 aperture, VReg end) {
+    const VReg limit = splat(Type::V32, end).r[0];
     const VReg there = compare(ir::IntPred::Eq, high, b_->splat32(static_cast<u32>(aperture >> 32)), false);
     const VReg fits = mask_and(there, compare(ir::IntPred::ULt, at, limit, false));
     return a.disp == 0 ? fits : mask_and(fits, compare(ir::IntPred::ULt, low, limit, false));
   };
   const VReg shared =
       is_in(runtime::kSharedAperture, first_too_high(offsetof(WaveFrame, lds_bytes), 0, bytes));
-  const auto either = [&](VReg x, VReg y) { return avx512() ? b_->op_k(Inst::kIdKorw, x, y) : vor(x, y); };
-  VReg known = either(shared, compare(ir::IntPred::ULe, high, b_->splat32(0xffff), false));
+  VReg known = mask_or(shared, compare(ir::IntPred::ULe, high, b_->splat32(0xffff), false));
   VReg own;
   if (bytes <= 4) {
     own = is_in(runtime::kPrivateAperture, first_too_high(offsetof(WaveFrame, scratch_bytes), 6, bytes));
     if (bytes > 1)
       own = mask_and(own, compare(ir::IntPred::Eq, vand(at, b_->splat32(bytes - 1)), b_->splat32(0), false));
-    known = either(known, own);
+    known = mask_or(known, own);
   }
   test_mask(mask_and(a.mask, mask_not(known)));
   branch_away(CondCode::kNotZero, slow);
@@ -85,9 +84,7 @@ Selector::Access Selector::resolved_access(InstId i, BlockId slow) {
     index = blend(wide_mask(shared, p), b_->op(Inst::kIdVpaddq, index, moved), index, true);
   }
   if (!own.valid()) return a;
-  const VReg in_dword = vand(at, b_->splat32(3));
-  VReg place = b_->op(Inst::kIdVpaddd, shl_imm(vxor(at, in_dword), 6), in_dword);
-  place = b_->op(Inst::kIdVpaddd, place, shl_imm(lane_ids(), 2));
+  const VReg place = place_in_scratch(at);
   VReg start = b_->load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64));
   if (a.disp != 0) start = b_->op_r64_tied(Inst::kIdSub, start, imm(a.disp));
   const VReg starts = splat(Type::V64, start).r[0];
@@ -115,13 +112,8 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   // bytes.
   const bool dwords = bytes >= 4;
   const VReg room = hoisted([&] {
-    VReg size = b_->load64(mem(kFrame, offsetof(WaveFrame, scratch_bytes), View::R64));
-    const VReg zero = b_->const32(0);
-    size = b_->op_r64_tied(Inst::kIdShr, size, imm(6));
-    size = b_->op_r64_tied(Inst::kIdSub, size,
-                           imm(dwords ? static_cast<i64>(bytes) - 4 : static_cast<i64>(bytes) - 1));
-    size = b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
-    return dwords ? b_->op_r64_tied(Inst::kIdShr, size, imm(2)) : size;
+    const VReg end = first_too_high(offsetof(WaveFrame, scratch_bytes), 6, dwords ? bytes - 3 : bytes);
+    return dwords ? b_->op_r64_tied(Inst::kIdShr, end, imm(2)) : end;
   });
   const auto offset = static_cast<u32>(inst.imm);
   if (inst.mem.form == ir::AddressForm::Row)
@@ -141,20 +133,22 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
     if (bytes == 2) {
       const VReg three = b_->splat32(3);
       const VReg crossing = compare(ir::IntPred::Eq, vand(x, three), three, false);
-      bad = avx512() ? b_->op_k(Inst::kIdKorw, bad, crossing) : vor(bad, crossing);
+      bad = mask_or(bad, crossing);
     }
   }
   test_mask(mask_and(a.mask, bad));
   branch_away(CondCode::kNotZero, slow);
-  const VReg lane_bytes = shl_imm(lane_ids(), 2);
-  if (dwords) {
-    a.index.r[0] = b_->op(Inst::kIdVpaddd, shl_imm(x, 6), lane_bytes);
-  } else {
-    const VReg low = vand(x, b_->splat32(3));
-    const VReg row = shl_imm(vxor(x, low), 6);
-    a.index.r[0] = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpaddd, row, low), lane_bytes);
-  }
+  a.index.r[0] =
+      dwords ? b_->op(Inst::kIdVpaddd, shl_imm(x, 6), shl_imm(lane_ids(), 2)) : place_in_scratch(x);
   return a;
+}
+
+/// Where byte `x` of each lane lies, from the start of the wave's private memory.
+VReg Selector::place_in_scratch(VReg x) {
+  const VReg lane_bytes = shl_imm(lane_ids(), 2);
+  const VReg low = vand(x, b_->splat32(3));
+  const VReg row = shl_imm(vxor(x, low), 6);
+  return b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpaddd, row, low), lane_bytes);
 }
 
 /// Where the gang's lanes have the first dword of their private memory, in the head.

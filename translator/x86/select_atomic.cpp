@@ -91,8 +91,7 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
 
   // One lane's turn, whose bit is the lowest of `rest`.
   const auto take_turn = [&](VReg rest, VReg lane, VReg start, auto row, std::span<VReg> found) {
-    VReg address = b_->op_r64(Inst::kIdLea, mem(start, a.disp, View::R64));
-    address = b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
+    const VReg address = aligned_address(inst, start, a.disp);
     const auto dword = [&](unsigned d) { return scalars[d].valid() ? scalars[d] : row(d); };
     const auto operand = [&](unsigned n) -> VReg {
       if (n * dwords >= data_rows) return {};
@@ -130,9 +129,10 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   // The first, who is often alone, from registers: other accesses would wait for the locked one before.
   if (inst.mem.space != ir::Space::Lds) {
     const BlockId only = b_->add_block(), more = b_->add_block();
+    const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits));
     take_turn(
-        bits, b_->op_r32(Inst::kIdTzcnt, r32(bits)), address_of_first(a, bits),
-        [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, bits); },
+        bits, first, address_of_first(a, first),
+        [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, first); },
         std::span(found).subspan(1));
     found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF when that was the last.
     b_->branch(CondCode::kNotZero, more, only);
@@ -184,8 +184,8 @@ BlockId Selector::begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 
   return join;
 }
 
-VReg Selector::aligned_address(const ir::Inst& inst, const Access& a) {
-  const VReg address = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
+VReg Selector::aligned_address(const ir::Inst& inst, VReg base, i64 disp) {
+  const VReg address = b_->op_r64(Inst::kIdLea, mem(base, disp, View::R64));
   return b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
 }
 
@@ -221,7 +221,7 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
     const u32 id = integer_instruction(how.op, wide, avx512());
     return id != 0 ? b_->op(id, x, y) : min_max64(how.op, x, y);
   };
-  const VReg address = aligned_address(inst, a);
+  const VReg address = aligned_address(inst, a.base, a.disp);
   const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(bits));
   const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
   VReg x;
@@ -287,7 +287,7 @@ void Selector::exchange_at_one_place(InstId i, const Access& a, std::span<VReg> 
   const VReg bits = mask_to_bits(a.mask);
   std::array<VReg, 4> results{};
   const BlockId join = begin_if_any(bits, out, results);
-  const VReg address = aligned_address(inst, a);
+  const VReg address = aligned_address(inst, a.base, a.disp);
   for (unsigned d = 0; d < dwords; ++d)
     b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
   const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes, .is_write = true};

@@ -4,6 +4,7 @@
 namespace lanewise::x86 {
 
 VReg Selector::mask_and(VReg a, VReg b) { return avx512() ? b_->op_k(Inst::kIdKandw, a, b) : vand(a, b); }
+VReg Selector::mask_or(VReg a, VReg b) { return avx512() ? b_->op_k(Inst::kIdKorw, a, b) : vor(a, b); }
 VReg Selector::mask_not(VReg a) { return avx512() ? b_->op_k(Inst::kIdKnotw, a) : vnot(a); }
 
 VReg Selector::wide_mask(VReg mask, unsigned p) {

@@ -134,7 +134,8 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   Access a;
   a.base = lds_base(base_offset);
   VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
-  if (!limit.valid()) limit = hoisted([&] { return first_too_high(bytes_offset, 0, inst.mem.bytes); });
+  if (!limit.valid())
+    limit = hoisted([&] { return splat(Type::V32, first_too_high(bytes_offset, 0, inst.mem.bytes)).r[0]; });
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
@@ -214,7 +215,7 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   const bool may_be_row = (rows || bytes != 12) && whole_steps;
   if (!rows) {
     if (may_be_few(f_.operands(i).back()))
-      take_few(a, join, out, [&](const Access& lone, VReg) { load_uniform(i, lone, out); });
+      take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
     branch_if_spread(a, may_be_row ? bytes : 0, scattered);
   }
   if (may_be_row) {
@@ -263,17 +264,17 @@ void Selector::take_few(const Access& a, BlockId join, std::span<VReg> out, F pe
   b_->branch(CondCode::kZero, join, {zeros.data(), out.size()}, one, {});
   b_->at(one);
   Access lone = a;
-  lone.base = address_of_first(a, bits);
-  lone.index = {};
   lone.lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
-  perform(lone, bits);
+  lone.base = address_of_first(a, lone.lane);
+  lone.index = {};
+  perform(lone);
   b_->jump(join, out);
   b_->at(more);
 }
 
-/// The address of the first lane that takes part; `bits` are those of the mask, not 0.
-VReg Selector::address_of_first(const Access& a, VReg bits) {
-  const auto lane_of = [&](VReg v) { return element_of_first(v, a.mask, bits); };
+/// The address of the first lane that takes part, whose number is given.
+VReg Selector::address_of_first(const Access& a, VReg lane) {
+  const auto lane_of = [&](VReg v) { return element_of_first(v, a.mask, lane); };
   if (a.uniform()) return a.base;
   if (a.wide) {
     const VReg lo = narrow(a.index, false), hi = narrow(a.index, true);
@@ -285,10 +286,10 @@ VReg Selector::address_of_first(const Access& a, VReg bits) {
 }
 
 /// Of a vector of dwords, the element of the first lane that takes part.
-VReg Selector::element_of_first(VReg v, VReg mask, VReg bits) {
+VReg Selector::element_of_first(VReg v, VReg mask, VReg lane) {
   if (avx512()) return b_->op_r32(Inst::kIdVmovd, xmm(b_->zero_masked(mask).op(Inst::kIdVpcompressd, v)));
-  const VReg lane = b_->def(Inst::kIdVmovd, View::Xmm, {r32(b_->op_r32(Inst::kIdTzcnt, r32(bits)))});
-  return b_->op_r32(Inst::kIdVmovd, xmm(b_->op(Inst::kIdVpermd, lane, v)));
+  const VReg which = b_->def(Inst::kIdVmovd, View::Xmm, {r32(lane)});
+  return b_->op_r32(Inst::kIdVmovd, xmm(b_->op(Inst::kIdVpermd, which, v)));
 }
 
 /// Ends the block: to `spread` if lanes 0 and 1 tell that the lanes neither go to one address nor, if
@@ -558,10 +559,10 @@ void Selector::store(InstId i, const Access& a) {
   if (!can_be_contiguous) return store_scattered(i, a, data);
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
   if (!rows && may_be_few(f_.operands(i).back()))
-    take_few(a, join, {}, [&](const Access& lone, VReg bits) {
+    take_few(a, join, {}, [&](const Access& lone) {
       const auto store_dword = [&](unsigned n, VReg v) {
-        store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base, element_of_first(v, a.mask, bits),
-                      lone.lane);
+        store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base,
+                      element_of_first(v, a.mask, lone.lane), lone.lane);
       };
       for (unsigned n = 0; n < data.size(); ++n)
         store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);

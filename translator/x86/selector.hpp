@@ -216,6 +216,7 @@ private:
   VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
   VReg mask_and(VReg a, VReg b);
+  VReg mask_or(VReg a, VReg b);
   VReg mask_not(VReg a);
   VReg zero_outside(VReg mask, VReg v, bool wide = false);
 
@@ -345,6 +346,7 @@ private:
   void perform(InstId i, const Access& a, std::span<VReg> out);
   Access global_access(InstId i);
   VReg first_too_high(std::size_t size_field, unsigned shift, u32 bytes);
+  VReg place_in_scratch(VReg x);
   Access resolved_access(InstId i, BlockId slow);
   Access lds_access(InstId i);
   Access scratch_access(InstId i, BlockId slow);
@@ -366,7 +368,7 @@ private:
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
   VReg scalar_of(ValueId v);
   BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);
-  VReg aligned_address(const ir::Inst& inst, const Access& a);
+  VReg aligned_address(const ir::Inst& inst, VReg base, i64 disp);
   VReg to_gpr(VReg v, bool wide);
   VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second, bool returns);
   VReg new_value(const ir::Inst& inst, VReg old, VReg data, VReg second);
@@ -417,8 +419,8 @@ private:
   template <class F>
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
-  VReg address_of_first(const Access& a, VReg bits);
-  VReg element_of_first(VReg v, VReg mask, VReg bits);
+  VReg address_of_first(const Access& a, VReg lane);
+  VReg element_of_first(VReg v, VReg mask, VReg lane);
   void branch_if_spread(const Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
