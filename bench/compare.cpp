@@ -23,7 +23,7 @@ reference, and buffers that a kernel changes are restored between runs.
   interp   the reference interpreter            avx2, avx512   recompiled code
   pocl     the same source through PoCL         hand           AVX-512 intrinsics, for some kernels
 
-Times are CPU times of the whole process, which other processes disturb least; t1/t2 is of wall times. "of its peak"
+Times are CPU times of all threads, which other processes disturb least; t1/t2 is of wall times. "of its peak"
 is the share of the measured FMA peak or, for kernels that stream memory, of the measured triad bandwidth. A star marks
 kernels bound by arithmetic. Sizes are chosen so that a run takes some milliseconds: launches do not count, and have
 lines of their own at the end.)";

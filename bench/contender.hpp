@@ -12,7 +12,7 @@ namespace lanewise::bench {
 /// Time of one run of the grid, data transfer and preparation excluded.
 struct RunTime {
   double wall_ms = 0;
-  double cpu_ms = 0; ///< CPU time of the whole process meanwhile
+  double cpu_ms = 0; ///< CPU time of all threads meanwhile
 };
 
 /// One kernel case, ready to run repeatedly on one engine.
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Contender>> make_hand(const kernels::KernelCase& test, co
 std::vector<std::size_t> read_and_written(std::span<const kernels::Arg> before,
                                           std::span<const kernels::Arg> after);
 
-/// CPU time of this process so far, and the time of day, in milliseconds.
+/// CPU time of all threads of this process so far, and the time of day, in milliseconds.
 double process_cpu_ms();
 double wall_clock_ms();
 

@@ -72,7 +72,7 @@ typedef struct lanewise_argument {
 /** What a launch took, in milliseconds. */
 typedef struct lanewise_times {
   double wall_ms; /**< of the run itself, without translation */
-  double cpu_ms;  /**< CPU time of the whole process meanwhile */
+  double cpu_ms;  /**< CPU time of all threads that ran it */
 } lanewise_times;
 
 /** The last failure on this thread; the message is one line and valid until the next call. */

@@ -167,7 +167,7 @@ struct Fault {
 
 struct LaunchTimes {
   double wall_ms = 0;                       ///< of the run itself, without preparation
-  double cpu_ms = 0;                        ///< CPU time the whole process spent meanwhile
+  double cpu_ms = 0;                        ///< CPU time of all threads that ran it
   const Preparation* preparation = nullptr; ///< of the version that ran; lives as long as the module
 };
 

@@ -5,9 +5,7 @@
 #include "runtime/kernel_waves.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <fmt/format.h>
 
 namespace lanewise {
@@ -33,23 +31,6 @@ private:
     void operator()(std::byte* memory) const { std::free(memory); }
   };
   std::unique_ptr<std::byte, Free> memory_;
-};
-
-class Stopwatch {
-public:
-  [[nodiscard]] LaunchTimes elapsed() const {
-    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - wall_;
-    return {wall.count(), cpu_now() - cpu_, nullptr};
-  }
-
-private:
-  static double cpu_now() {
-    timespec now = {};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-  }
-  std::chrono::steady_clock::time_point wall_ = std::chrono::steady_clock::now();
-  double cpu_ = cpu_now();
 };
 
 /// The service that an access to `address` asked for in vain; empty if none.
@@ -207,12 +188,10 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   request.kernel = state.info.name;
   request.group_ns = (*prepared)->group_ns.get();
   request.entry = state.module.image.entry(state.kernel);
-  const Stopwatch stopwatch;
-  auto outcome = state.module.device->dispatcher.run(request);
+  runtime::DispatchTimes times;
+  auto outcome = state.module.device->dispatcher.run(request, &times);
   if (!outcome) return std::move(outcome).error();
-  LaunchTimes times = stopwatch.elapsed();
-  times.preparation = &(*prepared)->how;
-  if (!*outcome) return times;
+  if (!*outcome) return LaunchTimes{times.wall_ms, times.cpu_ms, &(*prepared)->how};
   if (packed > 1) unpack(**outcome, packed);
   Fault described = describe(state.module, **outcome);
   if (fault) *fault = described;

@@ -5,12 +5,16 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <map>
 #include <mutex>
+#include <pthread.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
 #include <thread>
+#include <time.h>
 #include <vector>
 
 namespace lanewise::runtime {
@@ -20,6 +24,56 @@ unsigned host_threads() {
   // What the process may use (affinity, container limits), not what the machine has.
   return std::max(1u, std::thread::hardware_concurrency());
 }
+
+double read_ms(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+/// CPU time of the threads that help in an arena. The process's CPU clock will not do: of threads that are
+/// running elsewhere it knows what the scheduler's last tick saw, milliseconds ago. A thread's own clock is
+/// exact.
+class HelperClocks : public tbb::task_scheduler_observer {
+public:
+  explicit HelperClocks(tbb::task_arena& arena) : tbb::task_scheduler_observer(arena) { observe(true); }
+  HelperClocks(const HelperClocks&) = delete;
+  HelperClocks& operator=(const HelperClocks&) = delete;
+  ~HelperClocks() override { observe(false); }
+
+  void on_scheduler_entry(bool is_worker) override {
+    if (!is_worker) return; // who waits for the dispatch has a clock at hand
+    clockid_t clock = 0;
+    if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
+    const std::lock_guard lock(mutex_);
+    helpers_[pthread_self()] = {clock, read_ms(clock)};
+  }
+  void on_scheduler_exit(bool is_worker) override {
+    if (!is_worker) return;
+    const std::lock_guard lock(mutex_);
+    const auto helper = helpers_.find(pthread_self());
+    if (helper == helpers_.end()) return;
+    of_those_gone_ms_ += helper->second.elapsed_ms();
+    helpers_.erase(helper);
+  }
+  /// Since the arena was made.
+  [[nodiscard]] double ms() const {
+    const std::lock_guard lock(mutex_);
+    double sum = of_those_gone_ms_;
+    for (const auto& [thread, helper] : helpers_) sum += helper.elapsed_ms();
+    return sum;
+  }
+
+private:
+  struct Helper {
+    clockid_t clock;
+    double start_ms;
+    [[nodiscard]] double elapsed_ms() const { return read_ms(clock) - start_ms; }
+  };
+  mutable std::mutex mutex_;
+  std::map<pthread_t, Helper> helpers_;
+  double of_those_gone_ms_ = 0;
+};
 
 } // namespace
 
@@ -34,6 +88,12 @@ struct Dispatcher::Pool {
   // Made at the first dispatch that is large enough: small ones must not pay for a thread pool.
   std::optional<tbb::global_control> allowance;
   std::optional<tbb::task_arena> arena;
+  std::optional<HelperClocks> helpers;
+
+  /// CPU time so far of this thread and of the helpers; differences tell what a dispatch took.
+  [[nodiscard]] double cpu_ms() const {
+    return read_ms(CLOCK_THREAD_CPUTIME_ID) + (helpers ? helpers->ms() : 0);
+  }
 
   /// Calls run_range(worker, first, last) for parts of the range on all threads.
   template <class RunRange>
@@ -41,6 +101,7 @@ struct Dispatcher::Pool {
     if (!arena) {
       if (threads > host_threads()) allowance.emplace(tbb::global_control::max_allowed_parallelism, threads);
       arena.emplace(static_cast<int>(threads));
+      helpers.emplace(*arena);
     }
     arena->execute([&] {
       tbb::parallel_for(
@@ -135,7 +196,7 @@ Dispatcher::Dispatcher(unsigned threads) : pool_(std::make_unique<Pool>(threads)
 Dispatcher::~Dispatcher() = default;
 unsigned Dispatcher::threads() const { return pool_->threads; }
 
-Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& request) {
+Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& request, DispatchTimes* times) {
   std::lock_guard turn(pool_->turn);
   FaultCollector faults;
   if (!pool_->gds.reserve(kGdsBytes)) faults.stop_for_memory();
@@ -147,10 +208,13 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
       faults.add(fault->group, std::move(fault->report));
   };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
+  const double cpu_before = times ? pool_->cpu_ms() : 0;
   const Clock clock;
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 done = run_small(request, total, pool_->threads, clock, run_here);
   if (done < total) pool_->run_parallel(done, total, grain(request), run_range);
+  if (times)
+    *times = {.wall_ms = static_cast<double>(clock.ns()) * 1e-6, .cpu_ms = pool_->cpu_ms() - cpu_before};
   if (request.group_ns && total)
     request.group_ns->store(std::max<u64>(1, clock.ns() * (done < total ? pool_->threads : 1) / total),
                             std::memory_order_relaxed);

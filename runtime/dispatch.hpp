@@ -43,6 +43,12 @@ struct DispatchRequest {
   std::atomic<u64>* group_ns = nullptr; ///< time of a workgroup when the kernel ran last, 0 unknown; updated
 };
 
+/// What a dispatch took, without waiting for its turn.
+struct DispatchTimes {
+  double wall_ms = 0;
+  double cpu_ms = 0; ///< of all threads that ran it
+};
+
 inline constexpr u32 kGdsBytes = 64 << 10;
 
 /// A pool of workers with their arenas, and the device's GDS. Memory grows with the number of workers and the
@@ -61,7 +67,7 @@ public:
   /// starts (hardware leaves it undefined; here runs are repeatable), scratch is not touched between
   /// workgroups. The report is of the lowest-numbered workgroup among those that faulted. Errors: not enough
   /// memory.
-  Result<std::optional<FaultReport>> run(const DispatchRequest& request);
+  Result<std::optional<FaultReport>> run(const DispatchRequest& request, DispatchTimes* times = nullptr);
 
 private:
   struct Pool;

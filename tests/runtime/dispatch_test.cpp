@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <functional>
 #include <gtest/gtest.h>
 #include <immintrin.h>
@@ -268,6 +269,31 @@ TEST(Dispatcher, ArenasAreReused) {
   });
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(dispatcher.run(request_for(engine, 2000)));
   EXPECT_LE(scratch.size(), 2u);
+}
+
+TEST(Dispatcher, CpuTimeIsThatOfAllThreads) {
+  // Shorter than a tick of the scheduler, so that clocks which go by ticks would miss the helper.
+  const auto thread_ns = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1'000'000'000l + t.tv_nsec;
+  };
+  std::atomic<long> spent_ns = 0;
+  FakeEngine engine(1, [&](FakeFrame&) {
+    const long start = thread_ns();
+    while (thread_ns() - start < 20'000) {
+    }
+    spent_ns += thread_ns() - start;
+    return kEnd;
+  });
+  Dispatcher dispatcher(2);
+  for (int i = 0; i < 20; ++i) {
+    spent_ns = 0;
+    DispatchTimes times;
+    ASSERT_TRUE(dispatcher.run(request_for(engine, 100), &times));
+    EXPECT_GE(times.cpu_ms, static_cast<double>(spent_ns) * 1e-6);
+    EXPECT_GT(times.wall_ms, 0);
+  }
 }
 
 TEST(Dispatcher, ScratchThatCannotBeAllocatedIsAnError) {
