@@ -555,13 +555,14 @@ private:
     if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
     return add_splat_to_high(t, b, a);
   }
-  /// join(x, high) + join(low, y) -> join(low, high) + join(x, y), if low and high are halves of one value: a
-  /// chain of additions may have come apart that way.
+  /// join(x, high) + join(low, y) -> join(low, high) + join(x, y), if low and high are halves of one value or
+  /// the same in all lanes: a chain of additions may have come apart that way.
   ValueId add_crossed(Type t, ValueId a, ValueId b) {
     ValueId a_low, a_high, b_low, b_high;
     if (!split(a, a_low, a_high) || !split(b, b_low, b_high)) return {};
     const auto belong = [&](ValueId low, ValueId high) {
-      return high.valid() && (joins(low, high) || has_carry_of(high, low));
+      if (!high.valid()) return false;
+      return joins(low, high) || has_carry_of(high, low) || (is_repeated(low) && is_repeated(high));
     };
     if (belong(a_low, a_high) || belong(b_low, b_high)) return {};
     if (!belong(a_low, b_high) && !belong(b_low, a_high)) return {};
