@@ -98,10 +98,16 @@ private:
     return pairs;
   }
 
-  /// The values are halves of one, constants, or parameters that are so on every way in.
+  /// The values are halves of one, constants, selected alike from such, or parameters that are so on every
+  /// way in.
   bool is_whole(ValueId lo, ValueId hi, std::vector<Pair>& seen) const {
     if (f_.is_const(lo) && f_.is_const(hi)) return true;
     if (whole_of(f_, lo, hi).valid() || is_loaded_pair(f_, lo, hi)) return true;
+    const Inst *l = f_.def(lo), *h = f_.def(hi);
+    if (l != nullptr && h != nullptr && l->op == Op::Select && h->op == Op::Select) {
+      const auto low = f_.operands(f_.def_id(lo)), high = f_.operands(f_.def_id(hi));
+      return low[0] == high[0] && is_whole(low[1], high[1], seen) && is_whole(low[2], high[2], seen);
+    }
     if (!are_params_of_one_block(lo, hi)) return false;
     if (std::ranges::any_of(seen, [&](const Pair& p) { return p.lo == lo && p.hi == hi; })) return true;
     if (seen.size() == kMaxPairs) return false;
