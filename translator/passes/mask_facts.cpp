@@ -1,6 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace lanewise::passes {
@@ -208,9 +209,10 @@ void MaskFacts::ask_about(const std::vector<u32>& vars) const {
   for (const u32 v : vars) among_[v] = question_;
 }
 
+/// Those of inner loops first: what they say of inner parameters others say of outer ones.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
-  for (const u32 x : vars)
+  for (const u32 x : std::views::reverse(vars))
     for (const Partner& p : clauses_[x])
       if (among_[p.y] == question_ && !f(x, p)) return;
 }
@@ -331,11 +333,15 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   const auto is_argument = [&](u32 v) {
     return is_plain_parameter(v) && f_.def_block(variables_[v].a) == to;
   };
-  // What is dropped may still say something about what is not: EXEC in a loop lies in EXEC around it.
-  for (std::size_t k = 0, count = vars.size(); k < count; ++k) {
-    if (is_argument(vars[k]) || is_from_above(vars[k], to)) continue;
-    for (const u32 x : earlier_partners_[vars[k]])
-      if (vars.size() < Bdd::kMaxSupport && (is_argument(x) || is_from_above(x, to)) &&
+  // What is dropped may still say something about what is not: EXEC in a loop lies in EXEC around it, and
+  // that in the next loop's.
+  const auto stays = [&](u32 v) { return is_argument(v) || is_from_above(v, to); };
+  for (std::size_t k = 0; k < vars.size(); ++k) {
+    if (stays(vars[k])) continue;
+    const auto& partners = earlier_partners_[vars[k]];
+    const bool on_the_way = std::ranges::none_of(partners, stays);
+    for (const u32 x : partners)
+      if (vars.size() < Bdd::kMaxSupport && (on_the_way || stays(x)) &&
           std::find(vars.begin(), vars.end(), x) == vars.end())
         vars.push_back(x);
   }
