@@ -144,6 +144,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              stats.selects_before = count(g, ir::Op::Select);
              passes::predicate(g, std::move(masks));
            })
+      .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("fill_masks", passes::fill_masks)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects

@@ -62,6 +62,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"promote_private_memory", [](ir::Function& g) { passes::promote_private_memory(g, 1024); }},
       {"remove_dead_stores", [](ir::Function& g) { passes::remove_dead_stores(g, 1024); }},
       {"predicate", [](ir::Function& g) { passes::predicate(g); }},
+      {"fill_masks", passes::fill_masks},
       {"merge_selects", passes::merge_selects},
       {"simplify_masks", passes::simplify_masks},
       {"use_branches", passes::use_branches},

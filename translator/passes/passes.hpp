@@ -71,6 +71,9 @@ std::string pack_workgroups(ir::Function& f, u32 private_bytes);
 /// has been found out about the masks of `f` as it is.
 void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
+/// Masks that are the same in all lanes become constants where branches say whether they have lanes.
+void fill_masks(ir::Function& f);
+
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);
 

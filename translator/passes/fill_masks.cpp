@@ -1,0 +1,210 @@
+// Unoptimised code has loop counters in vectors and asks with masks whether to go on, although all lanes
+// count alike. A mask that is the same in all lanes has all of them behind a branch that says it has some,
+// and so it is with masks around a loop that go on only if they have lanes: then neither the accesses nor the
+// values in there need masks.
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/lane_shape.hpp"
+#include "translator/passes/passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kWaveLanes = 64; ///< the gangs of a wave must not differ: the IR speaks of waves
+
+class MaskFiller {
+public:
+  MaskFiller(Function& f, const Cfg& cfg)
+      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveLanes), same_(f.num_values(), false),
+        constant_(f.num_values()) {}
+
+  void run() {
+    find_same();
+    for (const bool has_lanes : {true, false}) {
+      find_ways();
+      find_constant_parameters(has_lanes);
+    }
+    rewrite();
+  }
+
+private:
+  Function& f_;
+  const Cfg& cfg_;
+  const Dominators dom_;
+  const LaneShapes shapes_;
+  std::vector<bool> same_;                    ///< per mask: all lanes are set, or none is
+  std::vector<std::optional<bool>> constant_; ///< per parameter: whether it has lanes, if that is always so
+  struct Way {
+    BlockId since; ///< in what this block dominates
+    bool has_lanes;
+  };
+  std::array<ValueId, 2> constants_;               ///< the masks without lanes and with all
+  std::unordered_map<u32, std::vector<Way>> ways_; ///< per mask that is the same in all lanes
+
+  /// Calls f(argument, block, number of the successor) for each way into `b`, until it returns false.
+  template <class F>
+  bool all_arguments(BlockId b, u32 param, F f) const {
+    for (const BlockId p : cfg_.preds[b.index])
+      for (unsigned n = 0; n < f_[p].successors.size(); ++n)
+        if (f_[p].successors[n].block == b && !f(f_[p].successors[n].args[param], p, n)) return false;
+    return true;
+  }
+
+  /// Optimistically, to a fixed point: those are dropped whose operands may differ.
+  void find_same() {
+    for (u32 v = 0; v < same_.size(); ++v) same_[v] = f_.type(ValueId{v}) == Type::Mask;
+    const auto update = [&](ValueId v, bool same) {
+      const bool drops = same_[v.index] && !same;
+      if (drops) same_[v.index] = false;
+      return drops;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const BlockId b : cfg_.rpo) {
+        for (const ValueId p : f_[b].params)
+          changed |= update(p, all_arguments(b, f_[p].index, [&](ValueId arg, BlockId, unsigned) {
+                              return same_[arg.index];
+                            }));
+        for (const InstId i : f_[b].insts)
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            if (same_[f_.result(i, r).index]) changed |= update(f_.result(i, r), is_same(i));
+      }
+    }
+  }
+
+  bool is_same(InstId i) const {
+    switch (f_[i].op) {
+    case Op::Const: return f_[i].imm == 0 || f_[i].imm == ~u64{0};
+    case Op::Splat:
+    case Op::ICmp:
+    case Op::FCmp:
+    case Op::FClass:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+    case Op::AndNot:
+    case Op::Not:
+    case Op::Select:
+      return std::ranges::all_of(f_.operands(i), [&](ValueId x) {
+        const Type t = f_.type(x);
+        return t == Type::Mask ? bool{same_[x.index]} : !is_vector(t) || shapes_[x].uniform();
+      });
+    default: return false;
+    }
+  }
+
+  /// What the way from `from` to its successor `n` says of `mask`.
+  std::optional<bool> said_by(BlockId from, unsigned n, ValueId mask) const {
+    const ValueId tested = f_.tested_mask(from);
+    const auto& successors = f_[from].successors;
+    if (!tested.valid() || !same_[tested.index] || successors[0].block == successors[1].block)
+      return std::nullopt;
+    if (tested == mask) return n == 0;
+    if (complement(tested) == mask) return n != 0;
+    return std::nullopt;
+  }
+  /// The mask of which `mask` is the complement, or nothing.
+  ValueId complement(ValueId mask) const {
+    const Inst* def = f_.def(mask);
+    if (def == nullptr || (def->op != Op::Not && def->op != Op::AndNot)) return {};
+    const auto x = f_.operands(f_.def_id(mask));
+    if (def->op == Op::Not) return x[0];
+    u64 bits = 0;
+    const bool is_full = f_.is_const(x[0], &bits) ? ~bits == 0 : constant_[x[0].index] == true;
+    return is_full ? x[1] : ValueId{};
+  }
+  void find_ways() {
+    ways_.clear();
+    for (const BlockId to : cfg_.rpo) {
+      if (cfg_.preds[to.index].size() != 1) continue;
+      const BlockId from = cfg_.preds[to.index].front();
+      const unsigned n = f_[from].successors[0].block == to ? 0 : 1;
+      const ValueId tested = f_.tested_mask(from);
+      if (!tested.valid()) continue;
+      for (const ValueId mask : {tested, complement(tested)})
+        if (const auto said = mask.valid() ? said_by(from, n, mask) : std::nullopt)
+          ways_[mask.index].push_back({to, *said});
+    }
+  }
+
+  /// Whether `mask` has lanes in `at`, where it is known to have all or none.
+  std::optional<bool> known(ValueId mask, BlockId at) const {
+    if (constant_[mask.index]) return constant_[mask.index];
+    if (const auto it = ways_.find(mask.index); it != ways_.end())
+      for (const Way& way : it->second)
+        if (dom_.dominates(way.since, at)) return way.has_lanes;
+    return std::nullopt;
+  }
+  /// The same on the way from `from` to its successor `n`.
+  std::optional<bool> known(ValueId mask, BlockId from, unsigned n) const {
+    const auto said = said_by(from, n, mask);
+    return said ? said : known(mask, from);
+  }
+
+  /// Optimistically again: a loop's mask may be full because it was the time before.
+  void find_constant_parameters(bool has_lanes) {
+    std::vector<std::pair<BlockId, ValueId>> params;
+    for (const BlockId b : cfg_.rpo)
+      for (const ValueId p : f_[b].params)
+        if (same_[p.index] && !constant_[p.index]) {
+          params.emplace_back(b, p);
+          constant_[p.index] = has_lanes;
+        }
+    const auto stays = [&](BlockId b, ValueId p) {
+      return all_arguments(b, f_[p].index, [&](ValueId arg, BlockId from, unsigned n) {
+        u64 bits = 0;
+        const bool is_constant = f_.is_const(arg, &bits) && bits == (has_lanes ? ~u64{0} : 0);
+        return is_constant || known(arg, from, n) == has_lanes;
+      });
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [b, p] : params)
+        if (constant_[p.index] == has_lanes && !stays(b, p)) {
+          constant_[p.index].reset();
+          changed = true;
+        }
+    }
+  }
+
+  void rewrite() {
+    const std::size_t known_values = f_.num_values();
+    for (const u64 lanes : {u64{0}, ~u64{0}}) {
+      Inst proto;
+      proto.op = Op::Const;
+      proto.imm = lanes;
+      const Type t = Type::Mask;
+      constants_[lanes & 1] = f_.result(f_.insert_first(BlockId{0}, proto, {}, {&t, 1}));
+    }
+    std::vector<std::pair<ValueId*, bool>> found; // first all are looked at as they are
+    const auto look_at = [&](ValueId& v, std::optional<bool> has_lanes) {
+      if (has_lanes) found.emplace_back(&v, *has_lanes);
+    };
+    for (const BlockId b : cfg_.rpo) {
+      for (const InstId i : f_[b].insts)
+        for (ValueId& x : f_.operands(i))
+          if (x.index < known_values) look_at(x, known(x, b));
+      for (unsigned n = 0; n < f_[b].successors.size(); ++n)
+        for (ValueId& arg : f_[b].successors[n].args)
+          if (arg.index < known_values) look_at(arg, known(arg, b, n));
+    }
+    for (const auto& [v, has_lanes] : found) *v = constants_[has_lanes ? 1 : 0];
+  }
+};
+
+} // namespace
+
+void fill_masks(Function& f) {
+  const Cfg cfg(f);
+  if (std::ranges::any_of(cfg.rpo, [&](BlockId b) { return f.tested_mask(b).valid(); }))
+    MaskFiller(f, cfg).run();
+}
+
+} // namespace lanewise::passes
