@@ -73,6 +73,74 @@ void Selector::store_narrow_span(InstId i, const Access& a, i64 stride) {
   b_->emit(Inst::kIdVmovdqu8, {mem(a.base, a.disp), vec(v)});
 }
 
+// AVX2 has no masks of bytes: these are for gangs whose lanes all take part, as nearly all are.
+
+/// Whether the elements of a row that is loaded lie in 32 bytes.
+bool Selector::is_near(const ir::Inst& inst, i64 stride) const {
+  return !avx512() && inst.op == Op::Load && inst.mem.bytes < 4 && stride >= 1 && stride <= 4;
+}
+
+/// Two loads that end where the row does: four lanes of each.
+VReg Selector::load_near(InstId i, const Access& a, i64 stride) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const auto step = static_cast<u32>(stride), span = 7 * step + attr.bytes, piece = span < 16 ? 8u : 16u;
+  const u32 first = attr.sign_extend ? 4u - attr.bytes : 0;
+  std::array<u8, 32> bytes{};
+  bytes.fill(0x80); // Zero.
+  for (u32 lane = 0; lane < 8; ++lane)
+    for (u32 n = 0; n < attr.bytes; ++n)
+      bytes[4 * lane + first + n] = static_cast<u8>(lane * step + n - (lane < 4 ? 0 : span - piece));
+  const auto load_piece = [&](u32 at) {
+    FaultSite site = span_site(attr.bytes, stride, false);
+    site.early = static_cast<u8>(at);
+    b_->faults(site);
+    return b_->def(piece == 8 ? Inst::kIdVmovq : Inst::kIdVmovdqu, View::Xmm,
+                   {mem(a.base, a.disp + at, piece == 8 ? View::R64 : View::Xmm)});
+  };
+  const VReg low = load_piece(0), high = load_piece(span - piece);
+  const VReg both = b_->op(Inst::kIdVinserti128, low, xmm(high), imm(1));
+  const VReg v = b_->op(Inst::kIdVpshufb, both, or_mem(table(bytes.data())));
+  return attr.sign_extend ? sar_imm32(v, 8 * first) : v;
+}
+
+/// Consecutive elements.
+void Selector::store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data) {
+  const bool byte = attr.bytes == 1;
+  std::array<u8, 16> bytes{};
+  bytes.fill(0x80);
+  for (u32 n = 0; n < 4u * attr.bytes; ++n) bytes[n] = static_cast<u8>(n / attr.bytes * 4 + n % attr.bytes);
+  const VReg packed = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
+  const FaultSite site{.kind = FaultSite::Kind::Contiguous, .bytes = attr.bytes, .is_write = true};
+  if (byte) {
+    const VReg high = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(packed), imm(1)});
+    const VReg both = b_->def(Inst::kIdVpunpckldq, View::Xmm, {xmm(packed), xmm(high)});
+    Operand to = at;
+    to.view = View::R64;
+    b_->faults(site).emit(Inst::kIdVmovq, {to, xmm(both)});
+  } else {
+    const VReg both = b_->op(Inst::kIdVpermq, packed, imm(0x08));
+    b_->faults(site).emit(Inst::kIdVmovdqu, {at, xmm(both)});
+  }
+}
+
+/// One after the other.
+void Selector::store_elements(InstId i, const Access& a, i64 stride) {
+  const u32 bytes = f_[i].mem.bytes;
+  const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
+  const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
+  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
+  VReg four = data;
+  for (u32 lane = 0; lane < lanes(); ++lane) {
+    if (lane == 4) four = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(data), imm(1)});
+    b_->faults({.kind = FaultSite::Kind::Contiguous,
+                .bytes = static_cast<u8>(bytes),
+                .lane_offset = static_cast<u8>(lane),
+                .is_write = true});
+    b_->emit(id, {mem(a.base, a.disp + i64{lane} * stride, view), xmm(four),
+                  imm(static_cast<int>(lane % 4 * (4 / bytes)))});
+  }
+}
+
 Regs Selector::exact_addresses(const Access& a) {
   Regs at;
   VReg base;

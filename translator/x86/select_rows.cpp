@@ -194,17 +194,19 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       store_triples(a.base, a.disp, stored_data(i, values));
     });
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
+    if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
     if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
       out[0] = load_narrow_row(i, spread);
       return;
     }
+    if (bytes <= 4 && f_[i].op == Op::Store && !avx512())
+      return whole_gang([&] { store_elements(i, a, stride); });
     if (bytes != 8 && bytes != 16) return scattered(i, spread, out);
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, stride); });
     return whole_gang([&] { load_spaced(i, a, stride, out); });
   }
   a.contiguous = true;
   const bool narrow = bytes < 4 && !avx512();
-  if (narrow && f_[i].op == Op::Store) return scattered(i, spread, out);
   if (a.full || (bytes != 16 && !narrow)) return perform(i, a, out);
   whole_gang([&] { perform(i, a, out); });
 }

@@ -395,6 +395,10 @@ private:
   static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
   VReg load_narrow_span(InstId i, const Access& a, i64 stride);
   void store_narrow_span(InstId i, const Access& a, i64 stride);
+  [[nodiscard]] bool is_near(const ir::Inst& inst, i64 stride) const;
+  VReg load_near(InstId i, const Access& a, i64 stride);
+  void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
+  void store_elements(InstId i, const Access& a, i64 stride);
   VReg load_narrow_row(InstId i, const Access& a);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
@@ -424,6 +428,8 @@ private:
   void branch_if_spread(const Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
+  template <class F>
+  void if_full(const Access& a, std::span<VReg> out, F access);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
   template <class F>
