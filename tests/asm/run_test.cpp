@@ -105,6 +105,47 @@ nine:   v_mov_b32 v3, 9
   }
 }
 
+/// On the first path to s_setreg the lane holds 0, later 3.
+TEST(AssembledModes, ModeComesFromALaneThatChanges) {
+  const abi::Assembly assembly = abi::assemble(
+      R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  modes
+        .p2align 8
+        .type   modes,@function
+modes:  s_load_dwordx2 s[8:9], s[0:1], 0
+        v_lshlrev_b32 v0, 2, v0
+        v_mov_b32 v2, 1
+        v_mov_b32 v3, 0
+        s_mov_b32 s5, 0
+        s_mov_b32 s2, 0
+        v_writelane_b32 v1, s2, 0
+.Lloop: v_readlane_b32 s4, v1, 0
+        s_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s4
+        v_add_f32 v4, v2, v2
+        v_lshl_or_b32 v3, v3, 4, v4
+        s_mov_b32 s2, 3
+        v_writelane_b32 v1, s2, 0
+        s_add_u32 s5, s5, 1
+        s_cmp_lt_u32 s5, 3
+        s_cbranch_scc1 .Lloop
+        s_waitcnt lgkmcnt(0)
+        global_store_dword v0, v3, s[8:9]
+        s_endpgm
+)" + testing::kernel_end_with({.name = "modes", .kernarg_bytes = 8, .sgprs = 40, .vgprs = 5, .max_items = 64},
+                              {"global_buffer"}));
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> out(64);
+    auto kernel = load_kernel(assembly, "modes", {.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(out, std::vector<std::uint32_t>(64, 0x022)); // denormal sums: flushed, then kept
+  }
+}
+
 TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
   const abi::Assembly assembly = abi::assemble(testing::scalar_after_vector());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;

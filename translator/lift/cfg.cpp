@@ -201,9 +201,17 @@ void Cfg::take_hints(Node& node, BlockId from) {
   }
 }
 
-/// The value that `value` had on the first path here, if that is known.
+/// The value that `value` had on the first path here, if that is known; of a lane the one value written to
+/// it.
 bool Cfg::hint(ValueId value, u64* bits) const {
   if (f_.is_const(value, bits)) return true;
+  if (const auto lane = lane_reads_.find(value.index); lane != lane_reads_.end()) {
+    const auto writes = lane_writes_.find(lane->second);
+    if (writes == lane_writes_.end() || writes->second.others || writes->second.constants.size() != 1)
+      return false;
+    *bits = *writes->second.constants.begin();
+    return true;
+  }
   const ir::Inst* def = f_.def(value);
   if (def == nullptr) {
     const BlockId block = f_[value].block;
@@ -311,23 +319,28 @@ void Cfg::call_one(u64 address, u64 return_address) {
 void Cfg::call(ValueId target, u64 return_address) {
   u64 address = 0;
   if (l_->b.is_const(target, &address)) return call_one(address, return_address);
-  const bool unknown = plan_.unknown_calls.contains(l_->pc);
+  const bool unknown = plan_.not_as_first.contains(l_->pc);
   if (const auto callees = addresses_spilled(target); !unknown && !callees.empty()) {
-    LaneCall assumption = {l_->pc, {}, {}, 0};
+    LaneCall assumption = {l_->pc, {}, {}, callees};
     spilled_to(target, &assumption.low, &assumption.high);
-    assumption.writes = writes_to(assumption.low) + writes_to(assumption.high);
     lane_calls_.push_back(assumption);
     return call_among(target, callees, return_address);
   }
-  if (unknown || !hint(target, &address) || !in_code(address)) return call_unknown(target, return_address);
-  // Lifted for the value of the first path; unproved_calls() looks again when all paths are known.
-  const BlockId yes = continuation(), no = continuation();
-  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, address), yes, no);
-  enter(no);
-  bad_jump(target);
-  assumed_calls_.push_back({l_->pc, f_.terminator(no)});
-  enter(yes);
+  if (!hint(target, &address) || !in_code(address) || !assume_first(target))
+    return call_unknown(target, return_address);
   call_one(address, return_address);
+}
+
+std::optional<u64> Cfg::assume_first(ValueId value) {
+  u64 bits = 0;
+  if (plan_.not_as_first.contains(l_->pc) || !hint(value, &bits)) return std::nullopt;
+  const BlockId yes = continuation(), no = continuation();
+  l_->b.raw().branch(l_->b.icmp(IntPred::Eq, value, bits), yes, no);
+  enter(no);
+  l_->b.raw().bad_jump(l_->b.type(value) == ir::Type::U64 ? value : l_->b.zext(value)); // never, once proved
+  assumptions_.push_back({l_->pc, f_.terminator(no)});
+  enter(yes);
+  return bits;
 }
 
 void Cfg::call_unknown(ValueId target, u64 return_address) {
@@ -375,7 +388,12 @@ void Cfg::call_among(ValueId target, const std::set<u64>& callees, u64 return_ad
 // ---- addresses in lanes
 
 void Cfg::note_lane_write(unsigned vgpr, unsigned lane, ValueId value) {
-  lane_writes_[{context_, vgpr, lane}].push_back(value);
+  LaneWrites& writes = lane_writes_[{context_, vgpr, lane}];
+  u64 bits = 0;
+  if (f_.is_const(value, &bits))
+    writes.constants.insert(static_cast<u32>(bits));
+  else
+    writes.others = true;
 }
 
 void Cfg::note_lane_read(unsigned vgpr, unsigned lane, ValueId result) {
@@ -388,11 +406,6 @@ bool Cfg::loaded_here(ValueId vgpr) const {
   if (l_->b.def(vgpr, ir::Op::Select) != nullptr) vgpr = l_->b.operand(vgpr, 1);
   const ir::Inst* load = l_->b.def(vgpr, ir::Op::Load);
   return load != nullptr && nodes_[load->block.index] && nodes_[load->block.index]->key.context == context_;
-}
-
-std::size_t Cfg::writes_to(const Lane& lane) const {
-  const auto it = lane_writes_.find(lane);
-  return it == lane_writes_.end() ? 0 : it->second.size();
 }
 
 /// Whether both halves of `target` were read from lanes, and which.
@@ -410,14 +423,17 @@ bool Cfg::spilled_to(ValueId target, Lane* low, Lane* high) const {
 /// none if something unknown was.
 std::set<u64> Cfg::addresses_spilled(ValueId target) const {
   Lane low, high;
-  if (!spilled_to(target, &low, &high) || writes_to(low) == 0 || writes_to(high) == 0) return {};
+  return spilled_to(target, &low, &high) ? addresses_in(low, high) : std::set<u64>{};
+}
+
+std::set<u64> Cfg::addresses_in(const Lane& low, const Lane& high) const {
+  const auto lo = lane_writes_.find(low), hi = lane_writes_.find(high);
+  if (lo == lane_writes_.end() || hi == lane_writes_.end() || lo->second.others || hi->second.others)
+    return {};
   std::set<u64> addresses;
-  for (const ValueId lo : lane_writes_.at(low))
-    for (const ValueId hi : lane_writes_.at(high)) {
-      u64 l = 0, h = 0;
-      if (!f_.is_const(lo, &l) || !f_.is_const(hi, &h)) return {};
-      if (in_code(l | h << 32)) addresses.insert(l | h << 32);
-    }
+  for (const u32 l : lo->second.constants)
+    for (const u32 h : hi->second.constants)
+      if (const u64 address = l | u64{h} << 32; in_code(address)) addresses.insert(address);
   return addresses;
 }
 
@@ -531,12 +547,12 @@ void Cfg::note_address(u64 address) {
   add_edge(static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data())), true, 2);
 }
 
-std::set<u32> Cfg::unproved_calls(const ir::Function& f) const {
+std::set<u32> Cfg::unproved(const ir::Function& f) const {
   std::set<u32> pcs;
-  for (const auto& [pc, jump] : assumed_calls_)
+  for (const auto& [pc, jump] : assumptions_)
     if (f[jump].block.valid()) pcs.insert(pc);
   for (const LaneCall& call : lane_calls_)
-    if (writes_to(call.low) + writes_to(call.high) != call.writes) pcs.insert(call.pc);
+    if (addresses_in(call.low, call.high) != call.callees) pcs.insert(call.pc);
   return pcs;
 }
 

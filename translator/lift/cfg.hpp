@@ -36,8 +36,8 @@ public:
   struct Plan {
     bool share_functions = false;
     bool assume_returns = true; ///< inlined functions return to where they were called from, if at all
-    /// Pcs of calls whose target is not always the one that the first path to it had.
-    std::set<u32> unknown_calls;
+    /// Pcs where a call's target, or what MODE is set to, is not always what it was on the first path there.
+    std::set<u32> not_as_first;
     std::map<u64, std::set<u64>> addresses; ///< of functions, by the start of the function that computes them
   };
   Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan);
@@ -55,6 +55,9 @@ public:
   void note_address(u64 address);
   /// s_setpc: a return, a jump to a known place, or a BadJump.
   void jump_indirect(ValueId target);
+  /// Goes on, once for each pc, as if `value` always were what it was on the first path here, if that is
+  /// known and was not seen to be wrong; unproved() tells when all paths are known.
+  std::optional<u64> assume_first(ValueId value);
   /// Continues after the current instruction in the state of the first case that holds; one of them does.
   void fork(std::span<const std::pair<ValueId, Static>> cases);
   void barrier();
@@ -68,11 +71,11 @@ public:
   void note_lane_read(unsigned vgpr, unsigned lane, ValueId result);
 
   [[nodiscard]] u32 guest_instructions() const { return guest_instructions_; }
-  /// Calls were lifted for one target, or returns for their call alone: whatever else a register says leads
-  /// to a BadJump, which the complete function, simplified, must not contain any more.
-  [[nodiscard]] bool assumes_anything() const { return !assumed_calls_.empty() || !assumed_returns_.empty(); }
-  /// The calls of which it does.
-  [[nodiscard]] std::set<u32> unproved_calls(const ir::Function& f) const;
+  /// Calls were lifted for one target, MODE for one value, or returns for their call alone: whatever else a
+  /// register says leads to a BadJump, which the complete function, simplified, must not contain any more.
+  [[nodiscard]] bool assumes_anything() const { return !assumptions_.empty() || !assumed_returns_.empty(); }
+  /// The pcs of which it does.
+  [[nodiscard]] std::set<u32> unproved(const ir::Function& f) const;
   [[nodiscard]] bool returns_are_proved(const ir::Function& f) const;
   /// Function addresses that the code computes, of the functions that call an unknown one.
   [[nodiscard]] std::map<u64, std::set<u64>> addresses_of_callers() const;
@@ -132,7 +135,11 @@ private:
   struct LaneCall {
     u32 pc = 0;
     Lane low, high;
-    std::size_t writes = 0;
+    std::set<u64> callees;
+  };
+  struct LaneWrites {
+    std::set<u32> constants;
+    bool others = false; ///< values that are not known were written, too
   };
 
   Decoded& decoded(u32 offset);
@@ -154,7 +161,7 @@ private:
   [[nodiscard]] bool loaded_here(ValueId vgpr) const;
   bool spilled_to(ValueId target, Lane* low, Lane* high) const;
   std::set<u64> addresses_spilled(ValueId target) const;
-  [[nodiscard]] std::size_t writes_to(const Lane& lane) const;
+  [[nodiscard]] std::set<u64> addresses_in(const Lane& low, const Lane& high) const;
   ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
   void add_site(ContextId context, const Site& site);
   BlockId dispatch();
@@ -178,9 +185,9 @@ private:
   std::vector<BlockId> work_;
   Plan plan_;
   /// Pc, and the BadJump taken if the assumption fails.
-  std::vector<std::pair<u32, ir::InstId>> assumed_calls_;
+  std::vector<std::pair<u32, ir::InstId>> assumptions_;
   std::vector<ir::InstId> assumed_returns_;
-  std::map<Lane, std::vector<ValueId>> lane_writes_;
+  std::map<Lane, LaneWrites> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;
   std::set<ContextId> unknown_callers_; ///< contexts with a call among the addresses that their code computes

@@ -57,13 +57,18 @@ u32 with_field(u32 mode, const HwRegField& field, u32 value) {
 }
 
 /// MODE must be a constant of the translation, as it decides what floating-point code is made. A small field
-/// from a variable is compared with each value that it can have, and the code after it lifted once for each.
+/// from a variable that is not what it was on the first path is compared with each value that it can have,
+/// and the code after it lifted once for each.
 void set_mode(Lifter& l, const HwRegField& field, ValueId value) {
   const u32 mask = field.mask() << field.offset;
   u64 bits = 0;
   if (!l.b.is_const(value, &bits)) {
     if ((mask & (kModeGprIdxEn | kModeVskip)) != 0 || field.size > 4)
       return l.untranslated("MODE from a variable");
+    if (const auto first = l.cfg.assume_first(value)) {
+      l.known.mode = with_field(l.known.mode, field, static_cast<u32>(*first));
+      return;
+    }
     std::vector<std::pair<ValueId, Static>> cases;
     const ValueId masked = l.b.and_(value, field.mask());
     for (u32 k = 0; k < 1u << field.size; ++k) {

@@ -133,17 +133,18 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
       passes::eliminate_dead_code(out.function);
       passes::promote_private_memory(out.function, source.private_bytes_per_lane);
     }
-    const std::set<u32> wrong = cfg.unproved_calls(out.function);
+    const std::set<u32> wrong = cfg.unproved(out.function);
     const bool learned = learn(plan, cfg.addresses_of_callers());
     const bool returns = plan.assume_returns && !cfg.returns_are_proved(out.function);
     if ((!wrong.empty() || learned || returns) && attempt < kMaxAttempts) {
-      plan.unknown_calls.insert(wrong.begin(), wrong.end());
+      plan.not_as_first.insert(wrong.begin(), wrong.end());
       plan.assume_returns &= !returns;
       indices = {}; // The bounds held for the code found so far.
       ++attempt;
       continue;
     }
-    for (const u32 pc : wrong) out.untranslated.push_back({pc, "call of an unknown function"});
+    for (const u32 pc : wrong)
+      out.untranslated.push_back({pc, "call of an unknown function, or MODE from a variable"});
     return out;
   }
 }
