@@ -494,9 +494,11 @@ VReg Selector::masked_load(VReg mask, const Operand& at) {
   return b_->op(Inst::kIdVpmaskmovd, mask, at);
 }
 
-void Selector::masked_store(VReg mask, const Operand& at, VReg data) {
+void Selector::masked_store(VReg mask, const Operand& at, VReg data, bool all_exist) {
   if (avx512())
     b_->with_mask(mask).emit(Inst::kIdVmovdqu32, {at, vec(data)});
+  else if (all_exist)
+    b_->store_vec(at, blend(mask, data, b_->load_vec(at)));
   else
     b_->emit(Inst::kIdVpmaskmovd, {at, vec(mask), vec(data)});
 }
@@ -562,8 +564,18 @@ void Selector::spill_addresses(const Access& a) {
 
 VReg Selector::lane_address(const Access& a, VReg lane) {
   if (a.uniform()) return a.base;
-  if (a.wide) return b_->load64(temp_lane(kTempAddress, lane, 3, View::R64));
-  const VReg offset = b_->op_r64(Inst::kIdMovsxd, temp_lane(kTempAddress, lane, 2, View::R32));
+  return address_at(a, temp_lane(kTempAddress, lane, a.wide ? 3 : 2, a.wide ? View::R64 : View::R32));
+}
+
+/// The same of a lane that is known.
+VReg Selector::lane_address(const Access& a, unsigned lane) {
+  return address_at(a, temp(kTempAddress + (a.wide ? 8 : 4) * lane, a.wide ? View::R64 : View::R32));
+}
+
+/// The address of which spill_addresses() has left a part.
+VReg Selector::address_at(const Access& a, const Operand& part) {
+  if (a.wide) return b_->load64(part);
+  const VReg offset = b_->op_r64(Inst::kIdMovsxd, part);
   return b_->op_r64(Inst::kIdLea, mem_index(a.base, offset, a.scale_log2, 0, View::R64));
 }
 
@@ -605,6 +617,13 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   const bool masked = !a.full && !a.part_of_dword && bytes >= 4 && (bytes != 16 || a.dword_stride != 4);
   if (avx512() || !masked) return store_at(i, a, address, data);
   // AVX2's masked stores are microcode on AMD, a dozen cycles each.
+  const ir::MemAttr& attr = f_[i].mem;
+  const bool own = attr.space == ir::Space::Lds || (attr.space == ir::Space::Scratch && attr.in_range);
+  if (own && attr.form == ir::AddressForm::Row) {
+    Access row = a; // Of memory that nobody else writes meanwhile.
+    row.all_exist = true;
+    return store_at(i, row, address, data);
+  }
   if_full(a, {}, [&](const Access& x) { store_at(i, x, address, data); });
 }
 
@@ -670,7 +689,7 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
     if (a.full)
       store_row(at, data[d]);
     else
-      masked_store(a.mask, at, data[d]);
+      masked_store(a.mask, at, data[d], a.all_exist);
   }
 }
 
@@ -723,6 +742,23 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
 
 /// The lanes write in ascending order, each all of its element.
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {
+  const u32 bytes = f_[i].mem.bytes;
+  // AVX-512 has scatters, but for 16 bytes.
+  if (a.uniform() || a.dword_stride != 4 || bytes == 12 || (avx512() && bytes < 16))
+    return store_lanes(i, a, data);
+  const auto all_lanes = [&] {
+    spill_addresses(a);
+    if (bytes < 8) return store_elements(i, a, {.is_write = true});
+    store_spaced(i, a, {.is_write = true});
+  };
+  if (a.full) return all_lanes();
+  if (a.has_gaps) return store_lanes(i, a, data);
+  CondCode partial{};
+  test_all(a.mask, partial);
+  hot_or_cold(partial, {}, all_lanes, [&] { store_lanes(i, a, data); });
+}
+
+void Selector::store_lanes(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
   bool wide = is_wide(i);
   std::array<VReg, 4> qwords{};

@@ -123,24 +123,6 @@ void Selector::store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg
   }
 }
 
-/// One after the other.
-void Selector::store_elements(InstId i, const Access& a, i64 stride) {
-  const u32 bytes = f_[i].mem.bytes;
-  const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
-  const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
-  const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
-  VReg four = data;
-  for (u32 lane = 0; lane < lanes(); ++lane) {
-    if (lane == 4) four = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(data), imm(1)});
-    b_->faults({.kind = FaultSite::Kind::Contiguous,
-                .bytes = static_cast<u8>(bytes),
-                .lane_offset = static_cast<u8>(lane),
-                .is_write = true});
-    b_->emit(id, {mem(a.base, a.disp + i64{lane} * stride, view), xmm(four),
-                  imm(static_cast<int>(lane % 4 * (4 / bytes)))});
-  }
-}
-
 Regs Selector::exact_addresses(const Access& a) {
   Regs at;
   VReg base;

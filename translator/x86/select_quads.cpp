@@ -191,7 +191,7 @@ void Selector::store_qwords(const Access& a, VReg address, Regs qwords) {
     else if (avx512())
       b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(qwords.r[p])});
     else
-      b_->emit(Inst::kIdVpmaskmovq, {at, vec(mask), vec(qwords.r[p])});
+      masked_store(mask, at, qwords.r[p], a.all_exist);
   }
 }
 

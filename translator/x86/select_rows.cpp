@@ -177,7 +177,10 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (a.full) return hot();
     CondCode partial{};
     test_all(a.mask, partial);
-    hot_or_cold(partial, out, hot, [&] { scattered(i, spread, out); });
+    hot_or_cold(partial, out, hot, [&] {
+      spread.has_gaps = true;
+      scattered(i, spread, out);
+    });
   };
   if (is_narrow_span(f_[i], stride)) {
     if (f_[i].mem.streams) order_streams();
@@ -200,9 +203,9 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       return;
     }
     if (bytes <= 4 && f_[i].op == Op::Store && !avx512())
-      return whole_gang([&] { store_elements(i, a, stride); });
+      return whole_gang([&] { store_elements(i, a, {stride, true}); });
     if (bytes != 8 && bytes != 16) return scattered(i, spread, out);
-    if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, stride); });
+    if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
     return whole_gang([&] { load_spaced(i, a, stride, out); });
   }
   a.contiguous = true;

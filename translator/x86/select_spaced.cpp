@@ -1,16 +1,21 @@
 // Elements of 8 or 16 bytes at a fixed distance that is not their size, as in arrays of structures: each
 // lane's element by one scalar-addressed access, and shuffles to and from one register per dword. A gather or
-// scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones.
+// scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones. What
+// has no scatter is stored to any addresses likewise.
 #include "translator/x86/selector.hpp"
+
+#include <bit>
 
 namespace lanewise::x86 {
 
 Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes) {
+  const VReg base = s.stride == 0 ? lane_address(a, lane) : a.base;
   b_->faults({.kind = FaultSite::Kind::Contiguous,
               .bytes = static_cast<u8>(bytes),
               .lane_offset = static_cast<u8>(lane),
               .is_write = s.is_write});
-  return mem(a.base, a.disp + static_cast<i64>(lane) * s.stride, bytes == 16 ? View::Xmm : View::R64);
+  constexpr View kViews[] = {View::R8, View::R16, View::R32, View::R64, View::Xmm};
+  return mem(base, a.disp + static_cast<i64>(lane) * s.stride, kViews[std::countr_zero(bytes)]);
 }
 
 // On the way elements lie in rows of 128-bit slots, from which an interleaving makes registers of dwords or,
@@ -32,7 +37,7 @@ Selector::RowSlot Selector::slot_of_pair(bool wide, unsigned pair) const {
 
 /// All lanes take part.
 void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out) {
-  const Spacing s = {stride, false};
+  const Spacing s = {.stride = stride};
   const bool wide = is_wide(i);
   const u32 insert = avx512() ? Inst::kIdVinserti32x4 : Inst::kIdVinserti128;
   std::array<VReg, 4> rows{}, result{};
@@ -85,8 +90,7 @@ void Selector::load_overlapping(InstId i, const Access& a, i64 stride, std::span
 }
 
 /// All lanes take part; they write in ascending order.
-void Selector::store_spaced(InstId i, const Access& a, i64 stride) {
-  const Spacing s = {stride, true};
+void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
   const bool wide = is_wide(i);
   const u32 extract = avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128;
   std::array<VReg, 4> data{}, rows{};
@@ -115,6 +119,19 @@ void Selector::store_spaced(InstId i, const Access& a, i64 stride) {
     b_->emit(Inst::kIdVmovq, {to, xmm(two)});
     const Operand next = spaced_element(a, s, 2 * pair + 1, 8);
     b_->emit(Inst::kIdVmovhps, {next, xmm(two)});
+  }
+}
+
+/// Elements of up to 4 bytes; AVX2.
+void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
+  const u32 bytes = f_[i].mem.bytes;
+  const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
+  const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
+  VReg four = data;
+  for (u32 lane = 0; lane < lanes(); ++lane) {
+    if (lane == 4) four = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(data), imm(1)});
+    const Operand to = spaced_element(a, s, lane, bytes);
+    b_->emit(id, {to, xmm(four), imm(static_cast<int>(lane % 4 * (4 / bytes)))});
   }
 }
 

@@ -292,6 +292,8 @@ private:
     unsigned dword_stride = 4;
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
+    bool has_gaps = false;      ///< or not to be
+    bool all_exist = false;     ///< a row in which lanes that take no part have a place, too
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
     VReg lane;                  ///< of a uniform load: whose fault it would be, if known
     bool contiguous = false;    ///< `base` is where lane 0 of the gang goes, the others follow
@@ -398,14 +400,13 @@ private:
   [[nodiscard]] bool is_near(const ir::Inst& inst, i64 stride) const;
   VReg load_near(InstId i, const Access& a, i64 stride);
   void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
-  void store_elements(InstId i, const Access& a, i64 stride);
   VReg load_narrow_row(InstId i, const Access& a);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
   // select_spaced.cpp
   struct Spacing {
-    i64 stride; ///< bytes from lane to lane
-    bool is_write;
+    i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
+    bool is_write = false;
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes);
   void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
@@ -415,9 +416,10 @@ private:
   [[nodiscard]] RowSlot slot_of_quad(bool wide, unsigned lane) const;
   [[nodiscard]] RowSlot slot_of_pair(bool wide, unsigned pair) const;
   void load_overlapping(InstId i, const Access& a, i64 stride, std::span<VReg> out);
-  void store_spaced(InstId i, const Access& a, i64 stride);
+  void store_spaced(InstId i, const Access& a, const Spacing& s);
+  void store_elements(InstId i, const Access& a, const Spacing& s);
   VReg masked_load(VReg mask, const Operand& at);
-  void masked_store(VReg mask, const Operand& at, VReg data);
+  void masked_store(VReg mask, const Operand& at, VReg data, bool all_exist = false);
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
   [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
   template <class F>
@@ -448,11 +450,15 @@ private:
   void store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, VReg lane);
   void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
+  void store_lanes(InstId i, const Access& a, std::span<const VReg> data);
   void scatter(const Access& a, u32 bytes, std::span<const VReg> data);
   VReg gather_dwords(const Access& a, unsigned d);
   Regs gather_qwords(const Access& a, unsigned d);
   void spill_addresses(const Access& a);
-  VReg lane_address(const Access& a, VReg lane); ///< in a lane loop, from what spill_addresses() wrote
+  // From what spill_addresses() wrote:
+  VReg lane_address(const Access& a, VReg lane);
+  VReg lane_address(const Access& a, unsigned lane);
+  VReg address_at(const Access& a, const Operand& part);
   /// Runs `body(lane)` for each set lane in ascending order; the lane is in a Gpr, counted within the gang.
   template <class F>
   void for_each_lane(VReg mask, F body);
