@@ -184,6 +184,60 @@ TEST(AddressForms, RowsThroughSeveralGangs) {
         }
 }
 
+/// Gangs with work-items of two rows, at addresses of 64 bits or from a base with indices that may wrap.
+TEST(AddressForms, RowsOfHalfAGang) {
+  constexpr std::string_view kStart = R"(func "half_rows" gfx900 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:u64 = join v3, v4
+  v7:mask = init_exec
+  v8:v32 = init_vgpr
+)";
+  constexpr std::string_view kWide = R"(  v9:v64 = zext v8
+  v10:v64 = splat v2
+  v11:v64 = add v9, v10
+  v12:v64 = splat v5
+  v13:v64 = add v9, v12
+)";
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24})
+      for (const bool wide : {false, true})
+        for (const u32 bytes : {4u, 8u})
+          for (const u32 odd_lane : {64u, 0u, 5u, 8u, 30u}) {
+            SCOPED_TRACE(fmt::format("{} bytes, wide {}, lanes {:#x}, one off {}, AVX-512 {}", bytes, wide,
+                                     exec, odd_lane, simd == translator::Simd::Avx512));
+            const std::string form = wide ? "" : " indexed 0";
+            const std::string_view from = wide ? "v11" : "v2, v8", to = wide ? "v13" : "v5, v8";
+            const std::string_view values = bytes == 4 ? "v20:v32" : "v20:v32, v21:v32";
+            const std::string_view data = bytes == 4 ? "v20" : "v20, v21";
+            auto f = ir::parse(std::string(kStart) + std::string(wide ? kWide : "") +
+                               fmt::format("  {} = load {}, v7 #0x4 {{global {}{}}}\n"
+                                           "  store {}, {}, v7 #0x4 {{global {}{}}}\n  endpgm\n}}\n",
+                                           values, from, bytes, form, to, data, bytes, form));
+            ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+            f->launch.workgroup = {8, 8, 1};
+            f->launch.ragged = {false, false, false};
+            std::vector<u8> source(4096), result(4096), expected(4096);
+            for (u32 n = 0; n < source.size(); ++n) source[n] = static_cast<u8>(n * 37 + n / 256);
+            RunInput input;
+            input.exec = exec;
+            input.pass(source.data());
+            input.pass(result.data());
+            input.vgprs.resize(1);
+            for (u32 l = 0; l < 64; ++l) {
+              const u32 at = l / 8 * 200 + l % 8 * bytes + (l == odd_lane ? 96 : 0);
+              input.vgprs[0][l] = at;
+              if ((exec >> l & 1) != 0) std::copy_n(&source[at + 4], bytes, &expected[at + 4]);
+            }
+            run(*f, trivial_plan(*f), simd, input);
+            EXPECT_EQ(result, expected);
+          }
+}
+
 u32 count(std::string_view text, std::string_view what) {
   u32 n = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;

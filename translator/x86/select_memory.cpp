@@ -221,7 +221,15 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   if (may_be_row) {
     const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
     const BlockId no = rows ? scattered : b_->add_block();
-    try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
+    if (!rows && may_be_half_rows(i, a)) {
+      const BlockId yes = b_->add_block();
+      const Regs start = branch_if_half_rows(i, a, yes, no);
+      b_->at(yes);
+      load_half_rows(i, a, start, out);
+      b_->jump(join, out);
+    } else {
+      try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
+    }
     b_->at(no);
   }
   if (!rows) {
@@ -600,9 +608,15 @@ void Selector::store(InstId i, const Access& a) {
         store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
     });
   const bool all_lanes = !rows && (inst.mem.bytes == 16 || (inst.mem.bytes < 4 && !avx512()));
-  branch_if_strided(a, rows ? 4 : inst.mem.bytes, all_lanes, yes, no);
-  b_->at(yes);
-  store_contiguous(i, a, data);
+  if (!rows && may_be_half_rows(i, a)) {
+    const Regs start = branch_if_half_rows(i, a, yes, no);
+    b_->at(yes);
+    store_half_rows(i, a, start, data);
+  } else {
+    branch_if_strided(a, rows ? 4 : inst.mem.bytes, all_lanes, yes, no);
+    b_->at(yes);
+    store_contiguous(i, a, data);
+  }
   b_->jump(join);
   b_->at(no);
   store_scattered(i, a, data);

@@ -403,6 +403,12 @@ private:
   VReg load_narrow_row(InstId i, const Access& a);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
+  // select_half_rows.cpp
+  [[nodiscard]] bool may_be_half_rows(InstId i, const Access& a) const;
+  Regs branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no);
+  FaultSite half_row_site(InstId i, unsigned p);
+  void load_half_rows(InstId i, const Access& a, Regs start, std::span<VReg> out);
+  void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
   // select_spaced.cpp
   struct Spacing {
     i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
