@@ -158,6 +158,7 @@ void StraightCode::atomic(bool local, unsigned offset) {
 /// The data again, by addresses; and each lane's scratch.
 void StraightCode::flat() {
   if (p_.private_values && !r_.one_in(4)) return private_value();
+  if (t_ >= Target::gfx900 && r_.one_in(p_.private_values ? 16 : 4)) return generic_pointer();
   if (t_ >= Target::gfx900 && r_.one_in(p_.private_values ? 16 : 3)) {
     const unsigned offset = 4 * r_.below(8);
     if (r_.one_in(2))
@@ -183,6 +184,56 @@ void StraightCode::flat() {
   case 1: return put("flat_load_dword v{}, v[18:19]", v());
   default: put("flat_atomic_add v{}, v[18:19], v{} glc", v(), v()); break;
   }
+}
+
+/// A flat access by which lanes go to the LDS, to the data and to their own scratch, each where it likes.
+void StraightCode::generic_pointer() {
+  struct Access {
+    const char* name;
+    unsigned dwords, bytes;
+  };
+  static constexpr Access kLoads[] = {
+      {"load_dword", 1, 4},    {"load_dword", 1, 4},  {"load_dwordx2", 2, 8},
+      {"load_dwordx4", 4, 16}, {"load_ubyte", 1, 1},  {"load_sbyte", 1, 1},
+      {"load_ushort", 1, 2},   {"load_sshort", 1, 2}, {"load_short_d16_hi", 1, 2}};
+  static constexpr Access kStores[] = {
+      {"store_dword", 1, 4}, {"store_dword", 1, 4}, {"store_dwordx2", 2, 8},    {"store_dwordx4", 4, 16},
+      {"store_byte", 1, 1},  {"store_short", 1, 2}, {"store_byte_d16_hi", 1, 1}};
+  static constexpr Access kAtomics[] = {{"atomic_add", 1, 4},    {"atomic_smax", 1, 4},
+                                        {"atomic_swap", 1, 4},   {"atomic_xor", 1, 4},
+                                        {"atomic_add_x2", 2, 8}, {"atomic_umin_x2", 2, 8}};
+  const unsigned kind = r_.below(5);
+  const Access& access = kind < 2   ? r_.element(kLoads)
+                         : kind < 4 ? r_.element(kStores)
+                                    : r_.element(kAtomics);
+  address(r_.one_in(3), {"", "", access.dwords, access.bytes}, kind < 2);
+  if (access.bytes == 16) put("v_lshlrev_b32 v22, 2, v22");
+  put("v_and_b32 v22, 0x1fff, v22");
+  put("s_mov_b64 s[38:39], src_shared_base");
+  put("v_mov_b32 v23, s39");
+  const auto others = [&](unsigned low, unsigned high) {
+    put("v_cmp_{}_i32 vcc, {}, v{}", r_.of({"lt", "gt", "le"}), r_.below(32), v());
+    put("v_cndmask_b32 v22, v22, v{}, vcc", low);
+    put("v_cndmask_b32 v23, v23, v{}, vcc", high);
+  };
+  if (r_.below(3) != 0) others(kAddressVgpr, kAddressVgpr + 1);
+  if (r_.one_in(2)) {
+    const unsigned high = v();
+    put("s_mov_b64 s[38:39], src_private_base");
+    put("v_mov_b32 v{}, s39", high);
+    others(kScratchVgpr, high);
+  }
+  const unsigned first = v() & ~(access.dwords - 1), offset = access.bytes * r_.below(4);
+  const std::string data = access.dwords == 1 ? fmt::format("v{}", first)
+                                              : fmt::format("v[{}:{}]", first, first + access.dwords - 1);
+  if (kind < 2)
+    put("flat_{} {}, v[22:23] offset:{}", access.name, data, offset);
+  else if (kind < 4)
+    put("flat_{} v[22:23], {} offset:{}", access.name, data, offset);
+  else if (r_.one_in(2))
+    put("flat_{} v[22:23], {} offset:{}", access.name, data, offset);
+  else
+    put("flat_{0} {1}, v[22:23], {1} offset:{2} glc", access.name, data, offset);
 }
 
 /// A variable in private memory, as code that is not optimised has them.

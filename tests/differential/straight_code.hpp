@@ -49,6 +49,7 @@ private:
   void address(bool own, const Width& width, bool is_load);
   void atomic(bool local, unsigned offset);
   void flat();
+  void generic_pointer();
   void private_value();
   void relative_register();
 };

@@ -42,6 +42,7 @@ private:
   struct Way {
     BlockId from;
     u32 successor;
+    bool operator==(const Way&) const = default;
   };
 
   /// Ways into `b` from its loop, if `b` asks whether to go on with it and others come here, too.
@@ -54,8 +55,11 @@ private:
     for (const InstId i : f_[b].insts)
       if (!info(f_[i].op).is(kPure) && i != f_.terminator(b)) return;
     for (const BlockId from : cfg_.preds[b.index])
-      for (u32 n = 0; n < f_[from].successors.size(); ++n)
-        if (f_[from].successors[n].block == b && loops_.contains(loop, from)) ways.push_back({from, n});
+      for (u32 n = 0; n < f_[from].successors.size(); ++n) {
+        if (f_[from].successors[n].block != b || !loops_.contains(loop, from)) continue;
+        const Way way{from, n}; // `from` is among the predecessors twice if both its ways lead here.
+        if (std::ranges::find(ways, way) == ways.end()) ways.push_back(way);
+      }
   }
 
   /// No lane is left that way.
