@@ -105,6 +105,53 @@ nine:   v_mov_b32 v3, 9
   }
 }
 
+/// As kernels at -O0 call the library's functions: by addresses that come back from memory.
+TEST(AssembledCalls, OneOfAHundredFunctionsIsCalledByAnAddressFromMemory) {
+  std::string text = R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  caller
+        .p2align 8
+        .type   caller,@function
+caller: s_load_dwordx2 s[8:9], s[0:1], 0
+        v_mov_b32 v1, 0
+        s_waitcnt lgkmcnt(0)
+)";
+  std::string functions;
+  for (int n = 0; n < 100; ++n) {
+    const std::string f = "f" + std::to_string(n), pc = ".Lpc" + std::to_string(n);
+    text += "s_getpc_b64 s[4:5]\n" + pc + ": s_add_u32 s4, s4, " + f + "-" + pc +
+            "\ns_addc_u32 s5, s5, 0\nv_mov_b32 v2, s4\nv_mov_b32 v3, s5\n"
+            "global_store_dwordx2 v1, v[2:3], s[8:9] offset:" +
+            std::to_string(8 * n) + "\n";
+    functions += ".type " + f + ",@function\n" + f + ": v_mov_b32 v4, " + std::to_string(1000 + n) +
+                 "\ns_setpc_b64 s[30:31]\n.L" + f + ": .size " + f + ", .L" + f + "-" + f + "\n";
+  }
+  text += R"(
+        s_waitcnt vmcnt(0)
+        global_load_dwordx2 v[2:3], v1, s[8:9] offset:616
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s4, v2
+        v_readfirstlane_b32 s5, v3
+        s_swappc_b64 s[30:31], s[4:5]
+        global_store_dword v1, v4, s[8:9] offset:800
+        s_endpgm
+)" + functions +
+          testing::kernel_end_with(
+              {.name = "caller", .kernarg_bytes = 8, .sgprs = 40, .vgprs = 5, .max_items = 64},
+              {"global_buffer"});
+  const abi::Assembly assembly = abi::assemble(text);
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> out(201);
+    auto kernel = load_kernel(assembly, "caller", {.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(out[200], 1077u);
+  }
+}
+
 /// On the first path to s_setreg the lane holds 0, later 3.
 TEST(AssembledModes, ModeComesFromALaneThatChanges) {
   const abi::Assembly assembly = abi::assemble(

@@ -28,7 +28,7 @@ inline constexpr u32 kMaxInlined = 20'000;
 /// Beyond this many the interpreter is the better engine.
 inline constexpr u32 kMaxGuestInstructions = 400'000;
 inline constexpr u32 kMaxCallDepth = 64;
-inline constexpr u32 kMaxCallees = 64; ///< of an indirect call whose target is not known
+inline constexpr u32 kMaxCallees = 256; ///< of an indirect call whose target is not known
 
 class Cfg {
 public:
