@@ -1,4 +1,4 @@
-// Elements of 8 or 16 bytes at a fixed distance that is not their size, as in arrays of structures: each
+// Elements of 8, 12 or 16 bytes at a fixed distance that is not their size, as in arrays of structures: each
 // lane's element by one scalar-addressed access, and shuffles to and from one register per dword. A gather or
 // scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones. What
 // has no scatter is stored to any addresses likewise.
@@ -8,14 +8,21 @@
 
 namespace lanewise::x86 {
 
-Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes) {
+Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes,
+                                 unsigned from) {
   const VReg base = s.stride == 0 ? lane_address(a, lane) : a.base;
   b_->faults({.kind = FaultSite::Kind::Contiguous,
               .bytes = static_cast<u8>(bytes),
               .lane_offset = static_cast<u8>(lane),
               .is_write = s.is_write});
   constexpr View kViews[] = {View::R8, View::R16, View::R32, View::R64, View::Xmm};
-  return mem(base, a.disp + static_cast<i64>(lane) * s.stride, kViews[std::countr_zero(bytes)]);
+  return mem(base, a.disp + from + static_cast<i64>(lane) * s.stride, kViews[std::countr_zero(bytes)]);
+}
+
+/// Elements of 12 bytes can be spaced ones: all lanes but the last may read four bytes more, which lie in
+/// front of the next lane's element or in a page that this one begins in.
+bool Selector::can_be_spaced(u32 bytes, i64 stride) {
+  return bytes == 8 || bytes == 16 || (bytes == 12 && stride >= 16 && stride <= 4096);
 }
 
 // On the way elements lie in rows of 128-bit slots, from which an interleaving makes registers of dwords or,
@@ -41,9 +48,17 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
   const bool wide = is_wide(i);
   const u32 insert = avx512() ? Inst::kIdVinserti32x4 : Inst::kIdVinserti128;
   std::array<VReg, 4> rows{}, result{};
-  if (f_[i].mem.bytes == 16) {
+  if (f_[i].mem.bytes >= 12) {
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
+      if (f_[i].mem.bytes == 12 && lane == lanes() - 1) {
+        const Operand low = spaced_element(a, s, lane, 8);
+        const VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
+        const Operand third = spaced_element(a, s, lane, 4, 8);
+        const VReg three = b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(two), third, imm(2)});
+        rows[row] = b_->op(insert, rows[row], xmm(three), imm(static_cast<int>(slot)));
+        continue;
+      }
       const Operand element = spaced_element(a, s, lane, 16);
       rows[row] = slot == 0 ? b_->op(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, element)
                             : b_->op(insert, rows[row], element, imm(static_cast<int>(slot)));
@@ -54,7 +69,7 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
             b_->op(r < 2 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, rows[r % 2 * 2], rows[r % 2 * 2 + 1]);
     else
       interleave_dwords(rows, result);
-    std::copy_n(result.begin(), 4, out.begin());
+    std::copy_n(result.begin(), out.size(), out.begin());
     return;
   }
   for (unsigned pair = 0; pair < lanes() / 2; ++pair) {
@@ -95,7 +110,8 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
   const u32 extract = avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128;
   std::array<VReg, 4> data{}, rows{};
   stored_data(i, data);
-  if (f_[i].mem.bytes == 16) {
+  if (f_[i].mem.bytes == 12) data[3] = data[2]; // whatever there is
+  if (f_[i].mem.bytes >= 12) {
     if (wide)
       for (unsigned r = 0; r < 4; ++r)
         rows[r] =
@@ -104,6 +120,16 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
       interleave_dwords(data, rows);
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
+      if (f_[i].mem.bytes == 12) {
+        const VReg three = slot == 0
+                               ? rows[row]
+                               : b_->def(extract, View::Xmm, {vec(rows[row]), imm(static_cast<int>(slot))});
+        const Operand low = spaced_element(a, s, lane, 8);
+        b_->emit(Inst::kIdVmovq, {low, xmm(three)});
+        const Operand third = spaced_element(a, s, lane, 4, 8);
+        b_->emit(Inst::kIdVpextrd, {third, xmm(three), imm(2)});
+        continue;
+      }
       const Operand to = spaced_element(a, s, lane, 16);
       b_->emit(extract, {to, vec(rows[row]), imm(static_cast<int>(slot))});
     }

@@ -414,7 +414,8 @@ private:
     i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
     bool is_write = false;
   };
-  Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes);
+  Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
+  static bool can_be_spaced(u32 bytes, i64 stride);
   void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   struct RowSlot {
     unsigned row, slot;
