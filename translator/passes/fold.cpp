@@ -736,6 +736,27 @@ private:
     return {};
   }
 
+  /// How many of the highest bits of `v` are known to be equal: 1 of any value.
+  unsigned sign_bits(ValueId v, unsigned depth = 0) const {
+    const unsigned width = bit_width(type(v));
+    const auto zeros = static_cast<unsigned>(std::countl_zero(limits_.ones(v))) - (64 - width);
+    const Match def = definition(v);
+    if (zeros != 0 || def == nullptr || depth == kMaxHalfDepth) return std::max(zeros, 1u);
+    const auto in = [&](unsigned n) { return sign_bits(operand(def, n), depth + 1); };
+    u64 n = 0;
+    switch (def->op) {
+    case Op::Load: return def->mem.sign_extend ? width + 1 - 8 * def->mem.bytes : 1;
+    case Op::AShr:
+      if (!is_const(operand(def, 1), &n)) return in(0);
+      return std::min(width, in(0) + static_cast<unsigned>(n & (width - 1)));
+    case Op::Splat: return in(0);
+    case Op::SMin:
+    case Op::SMax: return std::min(in(0), in(1));
+    case Op::Select: return std::min(in(1), in(2));
+    default: return 1;
+    }
+  }
+
   ValueId fold_shift(Op op, Type t, ValueId a, ValueId amount) {
     u64 n = 0, m = 0;
     const unsigned width = bit_width(t);
@@ -749,6 +770,10 @@ private:
       if (n + m < width) return emit(op, t, {x, constant(type(amount), n + m)});
       if (op != Op::AShr) return constant(t, 0);
     }
+    if (op == Op::AShr) // the sign extension of what is extended already
+      if (const Match up = match(a, Op::Shl);
+          up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)
+        if (const ValueId x = operand(up, 0); sign_bits(x) > n) return x;
     if (!is_wide(t)) return {};
     // 64-bit shifts of a value whose interesting half is known
     const Type half = half_of(t);
