@@ -1,5 +1,6 @@
 // Neighbouring dwords of consecutive elements in the LDS, loaded one by one, become one load of whole
-// elements, for which full-width loads and shuffles do where each dword alone would be gathered.
+// elements, for which full-width loads and shuffles do where each dword alone would be gathered. Likewise
+// neighbours that are stored one directly after the other become a store of 8 or 16 bytes.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -104,8 +105,75 @@ private:
   }
 };
 
+class StoreMerger {
+public:
+  explicit StoreMerger(Function& f) : f_(f) {}
+
+  void run() {
+    const Cfg cfg(f_);
+    for (const BlockId b : cfg.rpo)
+      while (merge_pairs(b)) { // Pairs of dwords, then pairs of these.
+      }
+  }
+
+private:
+  Function& f_;
+
+  bool merge_pairs(BlockId b) {
+    std::vector<InstId> old;
+    old.swap(f_[b].insts);
+    std::vector<InstId>& insts = f_[b].insts;
+    InstId last; // The store that the next may join.
+    for (const InstId i : old) {
+      if (last.valid() && can_join(last, i)) {
+        insts.erase(std::find(insts.begin(), insts.end(), last));
+        insts.push_back(join(b, last, i));
+        last = {};
+        continue;
+      }
+      if (is_candidate(i))
+        last = i;
+      else if (info(f_[i].op).is(kMemory) || f_[i].op == Op::Barrier)
+        last = {};
+      insts.push_back(i);
+    }
+    return insts.size() < old.size();
+  }
+
+  bool is_candidate(InstId i) const {
+    const MemAttr& mem = f_[i].mem;
+    return f_[i].op == Op::Store && mem.space == Space::Lds && mem.form == AddressForm::Row && mem.in_range &&
+           (mem.bytes == 4 || mem.bytes == 8) && 2 * mem.bytes <= mem.stride;
+  }
+
+  bool can_join(InstId first, InstId second) const {
+    if (!is_candidate(second) || f_[first].mem != f_[second].mem) return false;
+    const auto x = f_.operands(first), y = f_.operands(second);
+    const u64 bytes = f_[first].mem.bytes;
+    const auto is_v32 = [&](ValueId v) { return f_.type(v) == Type::V32; };
+    return x.front() == y.front() && x.back() == y.back() &&
+           (f_[first].imm + bytes == f_[second].imm || f_[second].imm + bytes == f_[first].imm) &&
+           std::all_of(x.begin() + 1, x.end() - 1, is_v32) && std::all_of(y.begin() + 1, y.end() - 1, is_v32);
+  }
+
+  InstId join(BlockId b, InstId first, InstId second) {
+    const InstId low = f_[first].imm < f_[second].imm ? first : second, high = low == first ? second : first;
+    Inst proto = f_[second];
+    proto.imm = f_[low].imm;
+    proto.mem.bytes = static_cast<u8>(2 * proto.mem.bytes);
+    std::vector<ValueId> operands(f_.operands(low).begin(), f_.operands(low).end() - 1);
+    operands.insert(operands.end(), f_.operands(high).begin() + 1, f_.operands(high).end());
+    const InstId i = f_.make(proto, operands, {});
+    f_[i].block = b;
+    return i;
+  }
+};
+
 } // namespace
 
-void merge_rows(Function& f) { Merger(f).run(); }
+void merge_rows(Function& f) {
+  Merger(f).run();
+  StoreMerger(f).run();
+}
 
 } // namespace lanewise::passes

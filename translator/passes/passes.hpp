@@ -119,7 +119,8 @@ void stream_stores(ir::Function& f);
 /// out is left to eliminate_dead_code.
 void split_bytes(ir::Function& f);
 
-/// Loads of the dwords of consecutive elements in the LDS, one by one, become loads of whole elements.
+/// Loads and stores of the dwords of consecutive elements in the LDS, one by one, become ones of whole
+/// elements.
 void merge_rows(ir::Function& f);
 
 /// Loads and stores of dwords that are the halves of 64-bit values become those of 64-bit values.
