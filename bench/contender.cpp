@@ -1,8 +1,9 @@
 #include "bench/contender.hpp"
 
+#include "support/cpu_clock.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <sys/types.h>
@@ -17,9 +18,7 @@ double process_cpu_ms() {
     const pid_t id = std::stoi(task.path().filename().string());
     const clockid_t clock =
         static_cast<clockid_t>(~static_cast<unsigned>(id) << 3 | 6); // as the kernel numbers them
-    timespec t{};
-    if (clock_gettime(clock, &t) == 0)
-      sum += static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+    sum += read_cpu_ms(clock);
   }
   return sum;
 }

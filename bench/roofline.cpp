@@ -1,4 +1,5 @@
 #include "bench/roofline.hpp"
+#include "support/cpu_clock.hpp"
 
 #include "bench/contender.hpp"
 #include "bench/roofline_loops.hpp"
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
-#include <ctime>
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
@@ -17,11 +17,7 @@
 namespace lanewise::bench {
 namespace {
 
-double thread_cpu_s() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
+double thread_cpu_s() { return read_cpu_ms(CLOCK_THREAD_CPUTIME_ID) / 1e3; }
 
 /// Runs `body(thread)` on `threads` threads.
 void on_threads(unsigned threads, const std::function<void(unsigned)>& body) {

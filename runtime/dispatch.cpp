@@ -1,6 +1,7 @@
 #include "runtime/dispatch.hpp"
 
 #include "runtime/workgroup.hpp"
+#include "support/cpu_clock.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +15,6 @@
 #include <tbb/task_arena.h>
 #include <tbb/task_scheduler_observer.h>
 #include <thread>
-#include <time.h>
 #include <vector>
 
 namespace lanewise::runtime {
@@ -23,12 +23,6 @@ namespace {
 unsigned host_threads() {
   // What the process may use (affinity, container limits), not what the machine has.
   return std::max(1u, std::thread::hardware_concurrency());
-}
-
-double read_ms(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
 /// CPU time of the threads that help in an arena. The process's CPU clock will not do: of threads that are
@@ -46,7 +40,7 @@ public:
     clockid_t clock = 0;
     if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
     const std::lock_guard lock(mutex_);
-    helpers_[pthread_self()] = {clock, read_ms(clock)};
+    helpers_[pthread_self()] = {clock, read_cpu_ms(clock)};
   }
   void on_scheduler_exit(bool is_worker) override {
     if (!is_worker) return;
@@ -68,7 +62,7 @@ private:
   struct Helper {
     clockid_t clock;
     double start_ms;
-    [[nodiscard]] double elapsed_ms() const { return read_ms(clock) - start_ms; }
+    [[nodiscard]] double elapsed_ms() const { return read_cpu_ms(clock) - start_ms; }
   };
   mutable std::mutex mutex_;
   std::map<pthread_t, Helper> helpers_;
@@ -92,7 +86,7 @@ struct Dispatcher::Pool {
 
   /// CPU time so far of this thread and of the helpers; differences tell what a dispatch took.
   [[nodiscard]] double cpu_ms() const {
-    return read_ms(CLOCK_THREAD_CPUTIME_ID) + (helpers ? helpers->ms() : 0);
+    return read_cpu_ms(CLOCK_THREAD_CPUTIME_ID) + (helpers ? helpers->ms() : 0);
   }
 
   /// Calls run_range(worker, first, last) for parts of the range on all threads.

@@ -8,6 +8,7 @@
 #include "isa/asm/instruction.hpp"
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
+#include "support/cpu_clock.hpp"
 #include "tests/isa/device_code.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <memory>
 #include <sstream>
@@ -95,11 +95,7 @@ struct Totals {
 };
 
 /// The thread's time on the processor, in seconds.
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double cpu_seconds() { return read_cpu_ms(CLOCK_THREAD_CPUTIME_ID) / 1e3; }
 
 class Stopwatch {
 public:

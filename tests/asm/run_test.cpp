@@ -18,6 +18,22 @@ Result<Kernel> load_kernel(const abi::Assembly& assembly, const std::string& nam
   return module->kernel(name);
 }
 
+/// Runs a kernel with 64 work-items on both engines and calls check(out) with what it leaves in the buffer of
+/// `size` dwords that is its argument.
+template <class Check>
+void run_on_engines(const abi::Assembly& assembly, const std::string& name, std::size_t size, Check check) {
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> out(size);
+    auto kernel = load_kernel(assembly, name, {.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+    ASSERT_TRUE(result) << result.error().message;
+    check(out);
+  }
+}
+
 class AssembledKernel : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AssembledKernel, AddsVectors) {
@@ -93,16 +109,9 @@ nine:   v_mov_b32 v3, 9
 )" + testing::kernel_end_with(
           {.name = "caller", .kernarg_bytes = 8, .lds_bytes = 512, .sgprs = 40, .vgprs = 4, .max_items = 64},
           {"global_buffer"}));
-  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    std::vector<std::uint32_t> out(64);
-    auto kernel = load_kernel(assembly, "caller", {.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    const auto result =
-        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
-    ASSERT_TRUE(result) << result.error().message;
+  run_on_engines(assembly, "caller", 64, [](const std::vector<std::uint32_t>& out) {
     EXPECT_EQ(out, std::vector<std::uint32_t>(64, 7));
-  }
+  });
 }
 
 /// As kernels at -O0 call the library's functions: by addresses that come back from memory.
@@ -140,16 +149,8 @@ caller: s_load_dwordx2 s[8:9], s[0:1], 0
               {.name = "caller", .kernarg_bytes = 8, .sgprs = 40, .vgprs = 5, .max_items = 64},
               {"global_buffer"});
   const abi::Assembly assembly = abi::assemble(text);
-  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    std::vector<std::uint32_t> out(201);
-    auto kernel = load_kernel(assembly, "caller", {.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    const auto result =
-        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
-    ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(out[200], 1077u);
-  }
+  run_on_engines(assembly, "caller", 201,
+                 [](const std::vector<std::uint32_t>& out) { EXPECT_EQ(out[200], 1077u); });
 }
 
 /// On the first path to s_setreg the lane holds 0, later 3.
@@ -181,16 +182,9 @@ modes:  s_load_dwordx2 s[8:9], s[0:1], 0
         s_endpgm
 )" + testing::kernel_end_with({.name = "modes", .kernarg_bytes = 8, .sgprs = 40, .vgprs = 5, .max_items = 64},
                               {"global_buffer"}));
-  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    std::vector<std::uint32_t> out(64);
-    auto kernel = load_kernel(assembly, "modes", {.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    const auto result =
-        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
-    ASSERT_TRUE(result) << result.error().message;
+  run_on_engines(assembly, "modes", 64, [](const std::vector<std::uint32_t>& out) {
     EXPECT_EQ(out, std::vector<std::uint32_t>(64, 0x022)); // denormal sums: flushed, then kept
-  }
+  });
 }
 
 TEST(AssembledAccesses, AScalarLoadSeesWhatLanesStoredBefore) {
