@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace lanewise::interp {
 namespace {
@@ -218,8 +219,20 @@ F div_fixup(F s0, F s1, F s2) {
   return from_raw<F>(magnitude | (minus ? FloatBits<F>::kSign : 0));
 }
 
+/// What v_div_scale took for a zero is one here too.
+template <class F>
+F div_fixup_lane(const FpMode& mode, F s0, F s1, F s2) {
+  const bool flush = sizeof(F) == 8 ? mode.flush_in_f64 : mode.flush_in_f32;
+  return flush ? div_fixup(s0, flushed(s1), flushed(s2)) : div_fixup(s0, s1, s2);
+}
+
 /// The exponents of halves never differ enough for the underflow of f32.
-float div_fixup_half(const FpMode&, float s0, float s1, float s2) { return div_fixup(s0, s1, s2); }
+float div_fixup_half(const FpMode& mode, float s0, float s1, float s2) {
+  const auto source = [&](float x) {
+    return mode.flush_in_f64 && std::fabs(x) < 0x1p-14f ? signed_zero<float>(negative(x)) : x;
+  };
+  return div_fixup(s0, source(s1), source(s2));
+}
 
 // 2/pi in binary, 1201 bits after the point: 39 dwords, most significant first.
 constexpr std::array<u32, 39> kTwoOverPi = {
@@ -257,8 +270,8 @@ void register_division(HandlerTable& t) {
   t.set(Op::v_div_scale_f64, div_scale_lanes<double>);
   t.set(Op::v_div_fmas_f32, div_fmas<float>);
   t.set(Op::v_div_fmas_f64, div_fmas<double>);
-  t.set(Op::v_div_fixup_f32, f32_select<div_fixup<float>>);
-  t.set(Op::v_div_fixup_f64, f64_select<div_fixup<double>>);
+  t.set(Op::v_div_fixup_f32, f32_select<div_fixup_lane<float>>);
+  t.set(Op::v_div_fixup_f64, f64_select<div_fixup_lane<double>>);
   t.set(Op::v_div_fixup_f16, half_select<div_fixup_half, false>);
   t.set(Op::v_div_fixup_legacy_f16, half_select<div_fixup_half, false>);
   t.set(Op::v_trig_preop_f64, f64_as_is<trig_preop>);

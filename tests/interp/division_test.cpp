@@ -111,5 +111,15 @@ TEST(Division, ScaleMaskCoversActiveLanesOnly) {
   EXPECT_EQ(m.v(4), bits(0x1p64f));
 }
 
+TEST(Division, FixupTakesWhatModeFlushesForZero) {
+  const u32 nan = 0xffc0'0000, one = bits(1.0f), minus_tiny = 0x8000'0006; // NaN: from v_div_scale of a zero
+  const auto fixup = [&](u32 d, u32 n) {
+    return evaluate(Target::gfx803, Op::v_div_fixup_f32, {nan, d, n}, {}, kModeFlush);
+  };
+  EXPECT_EQ(fixup(one, minus_tiny), 0x8000'0000u);
+  EXPECT_EQ(fixup(minus_tiny, one), 0xff80'0000u);
+  EXPECT_EQ(fixup(minus_tiny, minus_tiny), nan);
+}
+
 } // namespace
 } // namespace lanewise::interp::test

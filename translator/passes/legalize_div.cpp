@@ -227,6 +227,8 @@ ValueId lower_div_fixup(Rewriter& r, ValueId quotient, ValueId denominator, Valu
     denominator = r.and_(denominator, 0xffff);
     numerator = r.and_(numerator, 0xffff);
   }
+  if (r.fp.flush_in) // what v_div_scale took for a zero is one here too
+    for (ValueId* source : {&denominator, &numerator}) *source = flushed(r, f, *source);
   const ValueId sign = r.and_(r.same(Op::Xor, denominator, numerator), f.sign());
   const ValueId md = magnitude(r, f, denominator), mn = magnitude(r, f, numerator);
   const ValueId d_zero = r.is_zero_bits(md), n_zero = r.is_zero_bits(mn);
