@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -70,6 +71,8 @@ struct DeviceOptions {
   bool disk_cache = false; ///< keep translations on disk, for other processes and later ones
   /// Empty: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise.
   std::string cache_folder = {};
+  /// Where printf of HIP kernels writes; null: stdout.
+  std::FILE* output = nullptr;
 };
 
 /// A grid of work-items. `grid` need not be a multiple of `block`: the last workgroups are then smaller.

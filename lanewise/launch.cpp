@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <thread>
 
 namespace lanewise {
 namespace {
@@ -39,7 +40,8 @@ std::string_view missing_service(const Device::State& device, u64 address) {
   const auto belongs_to = [&](const runtime::GuardedBuffer& nothing) {
     return nothing.data() && address - reinterpret_cast<u64>(nothing.data()) < kReach;
   };
-  if (belongs_to(device.no_hostcalls)) return "calls of the host (printf, assert, malloc)";
+  if (belongs_to(device.no_hostcalls))
+    return "calls of the host (printf, assert, malloc) in another way than the device library's";
   if (belongs_to(device.no_default_queue)) return "a queue to launch kernels from kernels";
   return {};
 }
@@ -97,7 +99,8 @@ abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& 
   hidden.global_offset = config.offset;
   const Device::State& device = *state.module.device;
   hidden.queue_ptr = reinterpret_cast<u64>(&device.queue);
-  hidden.hostcall_buffer = reinterpret_cast<u64>(device.no_hostcalls.data());
+  hidden.hostcall_buffer =
+      state.calls_host ? device.host_calls.buffer() : reinterpret_cast<u64>(device.no_hostcalls.data());
   hidden.default_queue = reinterpret_cast<u64>(device.no_default_queue.data());
   return hidden;
 }
@@ -189,6 +192,9 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   request.group_ns = (*prepared)->group_ns.get();
   request.entry = state.module.image.entry(state.kernel);
   runtime::DispatchTimes times;
+  std::jthread host;
+  if (state.calls_host)
+    host = std::jthread([&](const std::stop_token& stop) { state.module.device->host_calls.serve(stop); });
   auto outcome = state.module.device->dispatcher.run(request, &times);
   if (!outcome) return std::move(outcome).error();
   if (!*outcome) return LaunchTimes{times.wall_ms, times.cpu_ms, &(*prepared)->how};

@@ -1,6 +1,7 @@
 #include "lanewise/engines.hpp"
 #include "lanewise/launch_facts.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace lanewise {
@@ -28,6 +29,19 @@ KernelInfo describe(const abi::Kernel& kernel, const abi::TargetId& target) {
   if (kernel.resources.max_flat_workgroup_size) info.max_workgroup = kernel.resources.max_flat_workgroup_size;
   info.required_block = kernel.resources.reqd_workgroup_size;
   return info;
+}
+
+/// Whether the kernel can get to its buffer for calls of the host, and there is code that rings the doorbell.
+bool may_call_host(const abi::Kernel& kernel, const abi::LoadedImage& image) {
+  constexpr u32 kSendInterrupt = 0xbf90'0001; // s_sendmsg sendmsg(MSG_INTERRUPT), on every target
+  const auto in = [](const abi::LoadedImage::Text& text) {
+    for (std::size_t at = 0; at + 4 <= text.bytes.size(); at += 4)
+      if (load_le<u32>(text.bytes.data() + at) == kSendInterrupt) return true;
+    return false;
+  };
+  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(),
+                     [](const abi::Argument& a) { return a.kind == abi::ValueKind::HiddenHostcallBuffer; }) &&
+         std::any_of(image.texts().begin(), image.texts().end(), in);
 }
 
 } // namespace
@@ -62,7 +76,8 @@ Result<std::span<std::byte>> Module::variable(std::string_view name) const {
 }
 
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
-    : module(owner), kernel(declared), info(describe(declared, owner.object.target)) {}
+    : module(owner), kernel(declared), info(describe(declared, owner.object.target)),
+      calls_host(may_call_host(declared, owner.image)) {}
 
 Result<const Prepared*> Kernel::State::add(Result<Prepared> made) {
   if (!made) return std::move(made).error().in(info.name);

@@ -4,6 +4,7 @@
 #include "abi/hsa_packets.hpp"
 #include "abi/loaded_image.hpp"
 #include "lanewise/disk_cache.hpp"
+#include "lanewise/host_calls.hpp"
 #include "lanewise/lanewise.hpp"
 #include "lanewise/shared_object.hpp"
 #include "lanewise/small_launches.hpp"
@@ -26,6 +27,7 @@ struct [[gnu::visibility("hidden")]] Device::State {
   bool any_simd = false; ///< it was Auto: other code that the host can run will do
   std::optional<DiskCache> cache;
   runtime::Dispatcher dispatcher;
+  HostCalls host_calls;
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
   /// What kernels get in place of services that do not exist: memory without an accessible byte, so that who
   /// wants one is known by the address of its fault.
@@ -44,6 +46,7 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   Module::State& module;
   const abi::Kernel& kernel;
   KernelInfo info;
+  bool calls_host; ///< it may, by the device library's protocol
 
 private:
   std::mutex mutex_;

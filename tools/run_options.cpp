@@ -65,6 +65,7 @@ Result<Engine> parse_engine(std::string_view text) {
 Result<DeviceOptions> parse_device(const RunOptions& options) {
   DeviceOptions device;
   device.threads = options.threads;
+  if (options.json) device.output = stderr;
   device.no_fallback = options.no_fallback;
   device.specialize = !options.no_specialize;
   device.disk_cache = !options.no_cache && std::getenv("LANEWISE_NO_CACHE") == nullptr;

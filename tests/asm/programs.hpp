@@ -179,6 +179,72 @@ hostcall:
                      {"hidden_hostcall_buffer"});
 }
 
+/// gfx900. host_call(call, result): one lane calls the host as the device library does. call: the service, a
+/// pad, then the 8 quadwords that it sends; result: the quadword that comes back.
+inline std::string host_call() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .macro send at
+          global_load_dwordx4 v[4:7], v0, s[4:5] offset:\at+8
+          s_waitcnt vmcnt(0)
+          global_store_dwordx4 v0, v[4:7], s[14:15] offset:\at
+        .endm
+        .globl  host_call
+        .p2align 8
+        .type   host_call,@function
+host_call:
+        s_load_dwordx4 s[4:7], s[0:1], 0
+        s_load_dwordx2 s[8:9], s[0:1], 16
+        s_mov_b64 exec, 1
+        v_mov_b32 v0, 0
+        s_waitcnt lgkmcnt(0)
+        s_load_dwordx8 s[12:19], s[8:9], 0      // headers, payloads, doorbell, free packets
+        s_load_dword s20, s[8:9], 40            // mask of indices
+        s_waitcnt lgkmcnt(0)
+        s_and_b32 s20, s20, s18
+        s_mul_i32 s21, s20, 24
+        s_add_u32 s12, s12, s21                 // the packet's header
+        s_addc_u32 s13, s13, 0
+        s_lshl_b32 s20, s20, 12
+        s_add_u32 s14, s14, s20                 // its payload
+        s_addc_u32 s15, s15, 0
+        s_load_dword s22, s[4:5], 0
+        s_load_dwordx2 s[24:25], s[12:13], 0    // the next free packet
+        s_waitcnt lgkmcnt(0)
+        v_mov_b32 v2, s24
+        v_mov_b32 v3, s25
+        global_store_dwordx2 v0, v[2:3], s[8:9] offset:24
+        send 0
+        send 16
+        send 32
+        send 48
+        v_mov_b32 v2, 0
+        v_mov_b32 v3, 0
+        v_mov_b32 v4, 1                         // lanes
+        v_mov_b32 v5, 0
+        global_store_dwordx4 v0, v[2:5], s[12:13]
+        v_mov_b32 v2, s22
+        v_mov_b32 v3, 1
+        global_store_dwordx2 v0, v[2:3], s[12:13] offset:16
+        s_waitcnt vmcnt(0)
+        v_mov_b32 v2, s18
+        v_mov_b32 v3, s19
+        global_store_dwordx2 v0, v[2:3], s[8:9] offset:32
+        s_sendmsg sendmsg(MSG_INTERRUPT)
+.Lwait: s_sleep 1
+        global_load_dword v2, v0, s[12:13] offset:20 glc
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s22, v2
+        s_cmp_lg_u32 s22, 0
+        s_cbranch_scc1 .Lwait
+        global_load_dwordx2 v[2:3], v0, s[14:15] glc
+        s_waitcnt vmcnt(0)
+        global_store_dwordx2 v0, v[2:3], s[6:7]
+        s_endpgm
+)" + kernel_end_with({.name = "host_call", .kernarg_bytes = 24, .sgprs = 32, .vgprs = 8, .max_items = 64},
+                     {"global_buffer", "global_buffer", "hidden_hostcall_buffer"});
+}
+
 /// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
 inline std::string wave_sync() {
   return R"(

@@ -3,6 +3,8 @@
 #include "lanewise/lanewise.hpp"
 #include "programs.hpp"
 
+#include <cstdio>
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace lanewise {
@@ -213,6 +215,45 @@ TEST(AssembledAccesses, MissingServicesAreNamed) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::Fault);
     EXPECT_NE(result.error().message.find("printf"), std::string::npos) << result.error().message;
+  }
+}
+
+/// One call of the host, its service and what it sends in front.
+struct HostCall {
+  std::uint32_t service, pad;
+  std::uint64_t sent[8];
+};
+
+TEST(AssembledCalls, TheHostPrintsAndAllocates) {
+  const abi::Assembly assembly = abi::assemble(testing::host_call());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::FILE* const out = std::tmpfile();
+    ASSERT_NE(out, nullptr);
+    auto kernel = load_kernel(assembly, "host_call", {.engine = engine, .no_fallback = true, .output = out});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto call = [&](HostCall sent) {
+      std::uint64_t back = 0;
+      const auto result = kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
+                                         {Argument::pointer(&sent), Argument::pointer(&back)});
+      EXPECT_TRUE(result) << result.error().message;
+      return back;
+    };
+    constexpr std::uint64_t kBegin = 1, kEnd = 2, kOneWord = 1 << 5;
+    const std::uint64_t message = call({2, 0, {kBegin | 2 * kOneWord, 0, 0x0a7325202c6425 /* %d, %s\n */}});
+    EXPECT_EQ(call({2, 0, {message | kOneWord, 42}}), message);
+    EXPECT_EQ(call({2, 0, {message | kOneWord | kEnd, 0x796f7a /* zoy */}}), 8u);
+    char text[16] = {};
+    std::rewind(out);
+    EXPECT_EQ(std::fread(text, 1, sizeof text, out), 8u);
+    EXPECT_STREQ(text, "42, zoy\n");
+    std::fclose(out);
+
+    const std::uint64_t memory = call({3, 0, {0, 3 << 20}});
+    ASSERT_NE(memory, 0u);
+    EXPECT_EQ(memory % (2 << 20), 0u); // as the library's malloc wants it
+    std::memset(reinterpret_cast<void*>(memory), 1, 3 << 20);
+    EXPECT_EQ(call({3, 0, {memory}}), 0u);
   }
 }
 
