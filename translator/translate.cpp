@@ -9,6 +9,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/full_masks.hpp"
+#include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/x86/engine.hpp"
@@ -160,6 +161,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
       .run("find_retry_loops", passes::find_retry_loops)
+      .run("run_last_lanes_alone",
+           [&](ir::Function& g) {
+             if (phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("shape_addresses",
            [&](ir::Function& g) {
              passes::shape_addresses(g, gang_lanes(options.simd), source.lds_bytes,
@@ -242,6 +247,8 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   phases::unify_gangs(f, plan);
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
+  if (!phases::lanes_may_run_alone(f, plan, gang_lanes(options.simd)))
+    return Error{ErrorCode::Internal, source.name + ": lanes that run alone, but not within a phase"};
   stats.phases = static_cast<u32>(plan.phases.size());
   x86::choose_interleave(f, plan, options.simd, options.interleave);
   dump(options, options.dump.phases, "phases",

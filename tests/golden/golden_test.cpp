@@ -12,6 +12,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/phases/full_masks.hpp"
+#include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
 
@@ -92,6 +93,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          phases::split_loops_by_full_masks(g);
        }},
+      {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_disjoint_rows",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -273,6 +273,7 @@ private:
     if (w == "sindex") return mem.index_sign = true;
     if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
+    if (w == "spread") return mem.spread = true;
     if (w == "apart") return mem.apart = true;
     if (w == "coherent") return mem.coherent = true;
     if (w == "streams") return mem.streams = true;

@@ -43,6 +43,7 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   if (mem.index_sign) fmt::format_to(out, " sindex");
   if (mem.wave_row) fmt::format_to(out, " wave");
   if (mem.in_range) fmt::format_to(out, " in_range");
+  if (mem.spread) fmt::format_to(out, " spread");
   if (mem.apart) fmt::format_to(out, " apart");
   if (mem.idxen) fmt::format_to(out, " idxen");
   if (mem.offen) fmt::format_to(out, " offen");

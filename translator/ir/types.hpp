@@ -102,12 +102,14 @@ struct MemAttr {
   bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
   bool wave_row = false;   ///< Row: the stride goes on from gang to gang, through the whole wave
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
-  bool apart = false;      ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
-  u8 scale = 0;            ///< Wrapped, Indexed
-  i16 stride = 0;          ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
-  bool coherent = false;   ///< a load that wants to see what other workgroups have stored (glc)
-  bool streams = false;    ///< a store past the caches (passes/stream_stores.cpp)
-  bool may_tear = false;   ///< address is not known to be naturally aligned (informational)
+  bool spread =
+      false; ///< a load of the mask's one lane, which all lanes of its gang get (phases/last_lanes.hpp)
+  bool apart = false;    ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
+  u8 scale = 0;          ///< Wrapped, Indexed
+  i16 stride = 0;        ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
+  bool coherent = false; ///< a load that wants to see what other workgroups have stored (glc)
+  bool streams = false;  ///< a store past the caches (passes/stream_stores.cpp)
+  bool may_tear = false; ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };
 

@@ -109,17 +109,17 @@ private:
                  ? nullptr
                  : "splat of these types";
     case Op::GangFirst:
+    case Op::GangPick:
       return is_vector(type(0)) && is_gang(result) && is_wide(type(0)) == is_wide(result)
                  ? nullptr
-                 : "gang_first of these types";
+                 : "lane of these types";
     case Op::Join:
       return is_wide(result) && type(0) == half_of(result) && type(1) == type(0) ? nullptr
                                                                                  : "join of these types";
     case Op::Lo:
     case Op::Hi: return is_wide(type(0)) && result == half_of(type(0)) ? nullptr : "half of these types";
     case Op::ICmp:
-      return type(0) == type(1) && !is_gang(type(0)) &&
-                     result == (is_uniform(type(0)) ? Type::U1 : Type::Mask)
+      return type(0) == type(1) && result == (is_uniform(type(0)) ? Type::U1 : Type::Mask)
                  ? nullptr
                  : "compare of these types";
     case Op::FCmp: return type(0) == type(1) && is_vector(type(0)) ? nullptr : "compare of these types";

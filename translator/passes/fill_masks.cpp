@@ -17,16 +17,12 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kWaveLanes = 64; ///< the gangs of a wave must not differ: the IR speaks of waves
-
 class MaskFiller {
 public:
   MaskFiller(Function& f, const Cfg& cfg)
-      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveLanes), same_(f.num_values(), false),
-        constant_(f.num_values()) {}
+      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), constant_(f.num_values()) {}
 
   void run() {
-    find_same();
     for (const bool has_lanes : {true, false}) {
       find_ways();
       find_constant_parameters(has_lanes);
@@ -38,8 +34,7 @@ private:
   Function& f_;
   const Cfg& cfg_;
   const Dominators dom_;
-  const LaneShapes shapes_;
-  std::vector<bool> same_;                    ///< per mask: all lanes are set, or none is
+  const LaneShapes shapes_;                   ///< of waves: their gangs must not differ
   std::vector<std::optional<bool>> constant_; ///< per parameter: whether it has lanes, if that is always so
   struct Way {
     BlockId since; ///< in what this block dominates
@@ -47,6 +42,9 @@ private:
   };
   std::array<ValueId, 2> constants_;               ///< the masks without lanes and with all
   std::unordered_map<u32, std::vector<Way>> ways_; ///< per mask that is the same in all lanes
+
+  /// All lanes of the mask are set, or none is.
+  [[nodiscard]] bool is_same(ValueId mask) const { return shapes_[mask].uniform(); }
 
   /// Calls f(argument, block, number of the successor) for each way into `b`, until it returns false.
   template <class F>
@@ -57,54 +55,11 @@ private:
     return true;
   }
 
-  /// Optimistically, to a fixed point: those are dropped whose operands may differ.
-  void find_same() {
-    for (u32 v = 0; v < same_.size(); ++v) same_[v] = f_.type(ValueId{v}) == Type::Mask;
-    const auto update = [&](ValueId v, bool same) {
-      const bool drops = same_[v.index] && !same;
-      if (drops) same_[v.index] = false;
-      return drops;
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const BlockId b : cfg_.rpo) {
-        for (const ValueId p : f_[b].params)
-          changed |= update(p, all_arguments(b, f_[p].index, [&](ValueId arg, BlockId, unsigned) {
-                              return same_[arg.index];
-                            }));
-        for (const InstId i : f_[b].insts)
-          for (unsigned r = 0; r < f_[i].num_results; ++r)
-            if (same_[f_.result(i, r).index]) changed |= update(f_.result(i, r), is_same(i));
-      }
-    }
-  }
-
-  bool is_same(InstId i) const {
-    switch (f_[i].op) {
-    case Op::Const: return f_[i].imm == 0 || f_[i].imm == ~u64{0};
-    case Op::Splat:
-    case Op::ICmp:
-    case Op::FCmp:
-    case Op::FClass:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::AndNot:
-    case Op::Not:
-    case Op::Select:
-      return std::ranges::all_of(f_.operands(i), [&](ValueId x) {
-        const Type t = f_.type(x);
-        return t == Type::Mask ? bool{same_[x.index]} : !is_vector(t) || shapes_[x].uniform();
-      });
-    default: return false;
-    }
-  }
-
   /// What the way from `from` to its successor `n` says of `mask`.
   std::optional<bool> said_by(BlockId from, unsigned n, ValueId mask) const {
     const ValueId tested = f_.tested_mask(from);
     const auto& successors = f_[from].successors;
-    if (!tested.valid() || !same_[tested.index] || successors[0].block == successors[1].block)
+    if (!tested.valid() || !is_same(tested) || successors[0].block == successors[1].block)
       return std::nullopt;
     if (tested == mask) return n == 0;
     if (complement(tested) == mask) return n != 0;
@@ -153,7 +108,7 @@ private:
     std::vector<std::pair<BlockId, ValueId>> params;
     for (const BlockId b : cfg_.rpo)
       for (const ValueId p : f_[b].params)
-        if (same_[p.index] && !constant_[p.index]) {
+        if (f_.type(p) == Type::Mask && is_same(p) && !constant_[p.index]) {
           params.emplace_back(b, p);
           constant_[p.index] = has_lanes;
         }

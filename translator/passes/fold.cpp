@@ -151,9 +151,11 @@ private:
   };
   Match definition(ValueId v) const { return {f_, f_.def_id(v)}; }
   /// The defining instruction if it is an `op`.
+  /// A splat is one of a scalar of the wave: those of a gang's own are left as they are.
   Match match(ValueId v, Op op) const {
     const Match inst = definition(v);
-    return inst != nullptr && inst->op == op ? inst : Match{};
+    const bool matches = inst != nullptr && inst->op == op;
+    return matches && !(op == Op::Splat && is_gang(type(operand(inst, 0)))) ? inst : Match{};
   }
   ValueId operand(const Match& inst, unsigned n) const { return resolve(f_.operands(inst.id())[n]); }
 
@@ -176,6 +178,9 @@ private:
     case Op::Add:
     case Op::Sub: return fold_add(inst.op, t, x[0], x[1]);
     case Op::Mul: return fold_mul(t, x[0], x[1]);
+    case Op::UMulHi:
+    case Op::UMulWide:
+    case Op::SMulWide: return fold_wide_mul(inst.op, t, x[0], x[1]);
     case Op::FMul: return fold_fmul(inst.fp, t, x[0], x[1]);
     case Op::FLdexp: return fold_ldexp(inst.fp, t, x[0], x[1]);
     case Op::And:
@@ -657,6 +662,20 @@ private:
       return emit(Op::Shl, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
     }
     return {};
+  }
+
+  /// 32 x 32 -> 64 bits, or their upper half, by powers of two: an index in units of something.
+  ValueId fold_wide_mul(Op op, Type t, ValueId a, ValueId b) {
+    if (is_const(a) && !is_const(b)) return emit(op, t, {b, a});
+    u64 c = 0;
+    if (!is_const(b, &c)) return {};
+    if (c == 0) return constant(t, 0);
+    const bool is_signed = op == Op::SMulWide;
+    if (!std::has_single_bit(c) || (is_signed && c >> 31 != 0)) return {};
+    const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
+    const auto n = static_cast<u64>(std::countr_zero(c));
+    if (op == Op::UMulHi) return n == 0 ? constant(t, 0) : emit(Op::LShr, t, {a, constant(amount, 32 - n)});
+    return emit(Op::Shl, t, {emit(is_signed ? Op::SExt : Op::ZExt, t, {a}), constant(amount, n)});
   }
 
   ValueId fold_logic(Op op, Type t, ValueId a, ValueId b) {

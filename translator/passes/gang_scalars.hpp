@@ -21,6 +21,8 @@ public:
   /// Lane 0 of a strided vector: a U* where the vector is a splat of one, else a G*. Goes down the
   /// definitions of strided vectors and through loops; whatever is beyond is read off the vector.
   ir::ValueId first(ir::ValueId v);
+  /// The same as a G*, for use by `i`.
+  ir::ValueId gang_first(ir::InstId i, ir::ValueId v) { return as_gang(before(i), first(v)); }
 
   /// A loop's vector that starts as `start`, which does not change in the loop, and has grown by `growth` (a
   /// scalar per gang), since all that is added to it is uniform.

@@ -34,9 +34,9 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
     changed = false;
     for (const BlockId b : cfg.rpo) {
       for (u32 p = 0; p < f[b].params.size(); ++p)
-        if (is_vector(f.type(f[b].params[p]))) changed |= lower(f[b].params[p], merge(b, p, cfg));
+        if (is_per_lane(f.type(f[b].params[p]))) changed |= lower(f[b].params[p], merge(b, p, cfg));
       for (const InstId i : f[b].insts) {
-        if (f[i].num_results == 0 || !is_vector(f.type(f.result(i)))) continue;
+        if (f[i].num_results == 0 || !is_per_lane(f.type(f.result(i)))) continue;
         const LaneShape shape = evaluate(i);
         for (unsigned r = 0; r < f[i].num_results; ++r) changed |= lower(f.result(i, r), shape);
       }
@@ -91,15 +91,43 @@ bool LaneShapes::is_exact(ValueId v, bool is_signed) const {
   return s.stride > 0 && limits_.max(v) < limit - static_cast<u64>(s.stride);
 }
 
+/// A mask is the same in all lanes of a gang if what it is made of is.
+LaneShape LaneShapes::mask(InstId i) const {
+  const Inst& inst = f_[i];
+  constexpr LaneShape same{LaneShape::Kind::Strided, 0, 0};
+  switch (inst.op) {
+  case Op::Const: return inst.imm == 0 || ~inst.imm == 0 ? same : kVarying;
+  case Op::NotFew: return is_whole_wave() ? kVarying : same;
+  case Op::Splat:
+  case Op::ICmp:
+  case Op::FCmp:
+  case Op::FClass:
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::AndNot:
+  case Op::Not:
+  case Op::Select:
+    for (const ValueId x : f_.operands(i)) {
+      if (is_gang(f_.type(x)) && is_whole_wave()) return kVarying;
+      if (!is_per_lane(f_.type(x))) continue;
+      if ((*this)[x] == kUnseen) return kUnseen;
+      if (!(*this)[x].uniform()) return kVarying;
+    }
+    return same;
+  default: return kVarying;
+  }
+}
+
 LaneShape LaneShapes::evaluate(InstId i) const {
   const Inst& inst = f_[i];
+  if (f_.type(f_.result(i)) == Type::Mask) return mask(i);
   const ValueId v = f_.result(i);
   const auto x = f_.operands(i);
   const auto log2_lanes = static_cast<unsigned>(std::countr_zero(gang_lanes_));
   switch (inst.op) {
-  case Op::Const:
-  case Op::Splat: // Of a G* or U*: the same in the gang's lanes.
-    return made(v, 0, 0);
+  case Op::Const: return made(v, 0, 0);
+  case Op::Splat: return is_gang(f_.type(x[0])) && is_whole_wave() ? kVarying : made(v, 0, 0);
   case Op::LaneId: return made(v, 1, log2_lanes);
   case Op::InitVgpr:
     if (inst.imm == 0) return f_.launch.x_counts(gang_lanes_) ? made(v, 1, log2_lanes) : kVarying;
@@ -112,11 +140,11 @@ LaneShape LaneShapes::evaluate(InstId i) const {
   bool all_uniform = true;
   for (unsigned n = 0; n < x.size(); ++n) {
     const Type t = f_.type(x[n]);
-    if (t == Type::Mask || op.reads_whole(n)) return kVarying;
-    if (!is_vector(t)) continue;
+    if (op.reads_whole(n)) return kVarying;
+    if (!is_per_lane(t)) continue;
     const LaneShape& s = (*this)[x[n]];
     if (s == kUnseen) return kUnseen;
-    if (!s.strided()) return kVarying;
+    if (!s.strided() || (t == Type::Mask && !s.uniform())) return kVarying;
     all_uniform &= s.uniform();
   }
   if (inst.op == Op::WriteLane) return kVarying;
@@ -152,13 +180,15 @@ LaneShape LaneShapes::evaluate(InstId i) const {
   }
 }
 
-/// One address in all lanes, all of which load: one value (shape_addresses makes one load of it).
+/// One address in all lanes, all or none of which load, or one for all: one value (shape_addresses makes one
+/// load of it).
 LaneShape LaneShapes::load(InstId i) const {
   const Inst& inst = f_[i];
   const auto x = f_.operands(i);
-  u64 mask = 0;
   if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds) return kVarying;
-  if (!f_.is_const(x.back(), &mask) || ~mask != 0) return kVarying;
+  const LaneShape& mask = (*this)[x.back()];
+  if (mask == kUnseen && !inst.mem.spread) return kUnseen;
+  if (!mask.uniform() && !inst.mem.spread) return kVarying;
   if (inst.mem.form == AddressForm::Row) return inst.mem.stride == 0 ? made(f_.result(i), 0, 0) : kVarying;
   if (inst.mem.form != AddressForm::Lanes) return kVarying;
   const LaneShape& address = (*this)[x[0]];

@@ -7,7 +7,7 @@
 namespace lanewise::passes {
 
 /// Strided: in every gang, lane l holds (lane 0's value) + l * stride, modulo the width - in all lanes,
-/// active or not. A stride of 0 is "uniform in the gang".
+/// active or not. A stride of 0 is "uniform in the gang"; of a mask, that is all a shape says.
 struct LaneShape {
   enum class Kind : u8 { Unseen, Strided, Varying };
   Kind kind = Kind::Unseen;
@@ -19,13 +19,15 @@ struct LaneShape {
   friend bool operator==(const LaneShape&, const LaneShape&) = default;
 };
 
-/// The shapes of all vectors of a function, to a fixed point over loops: all lanes of a gang take the same
-/// path, so a block parameter has the shape that its arguments share.
+/// The shapes of all vectors and masks of a function, to a fixed point over loops: all lanes of a gang take
+/// the same path, so a block parameter has the shape that its arguments share.
 class LaneShapes {
 public:
   LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes);
 
   [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const { return shapes_[v.index]; }
+  /// Values made later have no shapes.
+  [[nodiscard]] std::size_t num_values() const { return shapes_.size(); }
   /// The lanes of a strided V32, taken as unsigned (signed) numbers, differ by exactly the stride: no lane
   /// wraps.
   [[nodiscard]] bool is_exact(ir::ValueId v, bool is_signed) const;
@@ -38,7 +40,10 @@ private:
   ValueLimits limits_;
   std::vector<LaneShape> shapes_;
 
+  /// Gangs of a wave's width, whose scalars are not one for all lanes.
+  [[nodiscard]] bool is_whole_wave() const { return gang_lanes_ == kWaveSize; }
   [[nodiscard]] LaneShape evaluate(ir::InstId i) const;
+  [[nodiscard]] LaneShape mask(ir::InstId i) const;
   [[nodiscard]] LaneShape merge(ir::BlockId b, u32 param, const ir::Cfg& cfg) const;
   [[nodiscard]] LaneShape load(ir::InstId i) const;
   [[nodiscard]] LaneShape logic(ir::InstId i) const;

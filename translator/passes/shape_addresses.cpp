@@ -43,6 +43,7 @@ public:
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
         if (f_[i].op == Op::Load || f_[i].op == Op::Store || f_[i].op == Op::Atomic) visit(i);
+    compare_lanes_alone();
     scalars_.finish();
   }
 
@@ -64,6 +65,26 @@ private:
     case Space::Lds: return lds(i);
     case Space::Scratch: return scratch(i);
     default: return;
+    }
+  }
+
+  /// Where lanes run alone (phases/last_lanes.cpp), what branches compare is compared as scalars: it is known
+  /// sooner whether they go on.
+  void compare_lanes_alone() {
+    std::vector<BlockId> picks;
+    for (const BlockId b : cfg_.rpo)
+      if (std::ranges::any_of(f_[b].insts, [&](InstId i) { return f_[i].op == Op::FirstLane; }))
+        picks.push_back(b);
+    if (picks.empty()) return;
+    for (const BlockId b : cfg_.rpo) {
+      const ValueId tested = f_.tested_mask(b);
+      const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
+      if (!i.valid() || f_[i].op != Op::ICmp || f_[i].block != b || !shapes_[tested].uniform() ||
+          std::ranges::none_of(picks, [&](BlockId pick) { return dom_.dominates(pick, b); }))
+        continue;
+      const auto x = f_.operands(i);
+      const ValueId first = scalars_.gang_first(i, x[0]);
+      f_.set_operands(i, std::array{first, scalars_.gang_first(i, f_.operands(i)[1])});
     }
   }
 
@@ -152,7 +173,10 @@ private:
     if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
     constexpr i64 kMaxOffset = 1 << 30; // room for what rows and wide elements add
     const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
-    if (offset < -kMaxOffset || offset > kMaxOffset) return;
+    if (offset < -kMaxOffset || offset > kMaxOffset) {
+      if (f_[i].mem.spread) make_row(i, scalars_.first(address), 0);
+      return;
+    }
     if (!sum.index.valid()) {
       f_[i].imm = static_cast<u64>(offset);
       f_[i].mem.wave_row = std::all_of(sum.terms.begin(), sum.terms.end(),

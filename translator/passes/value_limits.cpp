@@ -113,6 +113,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::InitSgpr: return up_to(f_.launch.max_sgpr(inst->imm));
   case Op::Splat:
   case Op::GangFirst:
+  case Op::GangPick:
   case Op::ZExt: return in(0);
   case Op::Lo: return in(0).max <= all ? in(0) : Limits{all, in(0).ones};
   case Op::Hi: return {in(0).max >> 32, in(0).ones >> 32, in(0).min >> 32};

@@ -8,7 +8,8 @@ namespace lanewise::phases {
 
 using namespace ir;
 
-CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks, ValueId value, ValueId instead) {
+CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks,
+                         const std::unordered_map<u32, ValueId>& instead) {
   CopiedBlocks copied;
   for (const BlockId b : blocks) {
     const BlockId to = f.add_block(f[b].pc);
@@ -21,7 +22,7 @@ CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks, ValueI
     }
     f[to].successors = f[b].successors;
   }
-  if (value.valid()) copied.value[value.index] = instead;
+  for (const auto& [value, other] : instead) copied.value[value] = other;
   const auto rename = [&](ValueId& v) {
     if (const auto it = copied.value.find(v.index); it != copied.value.end()) v = it->second;
   };

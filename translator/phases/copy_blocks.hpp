@@ -18,9 +18,9 @@ struct CopiedBlocks {
   }
 };
 
-/// Copies `blocks`, in which `value`, if given, is `instead`. Edges between them become edges between their
-/// copies.
-CopiedBlocks copy_blocks(ir::Function& f, const std::vector<ir::BlockId>& blocks, ir::ValueId value = {},
-                         ir::ValueId instead = {});
+/// Copies `blocks`, in which values that have an entry in `instead` are that. Edges between them become edges
+/// between their copies.
+CopiedBlocks copy_blocks(ir::Function& f, const std::vector<ir::BlockId>& blocks,
+                         const std::unordered_map<u32, ir::ValueId>& instead = {});
 
 } // namespace lanewise::phases

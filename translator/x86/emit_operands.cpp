@@ -136,7 +136,8 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
     } else if (o.kind == OperandKind::WriteMask) {
       e.mask = assigned[i].reg;
     } else if (o.kind == OperandKind::Hidden) {
-      e.lane_reg = assigned[i].reg;
+      (o.view == View::R64 ? e.lane_reg : e.mask) = assigned[i].reg;
+      e.mask_is_vec = o.view == View::Full;
     } else if (vec_reg && i == vector_mask_operand(module, inst, e.site.kind)) {
       e.mask = assigned[i].reg;
       e.mask_is_vec = true;

@@ -59,6 +59,15 @@ bool active(const FaultEntry& e, const Registers& regs, unsigned lane) {
   return regs.vec(e.mask, lane * e.site.bytes, e.site.bytes) >> (8 * e.site.bytes - 1) & 1;
 }
 
+/// The first lane of the mask, none without a mask.
+int first_lane(const FaultEntry& e, const Registers& regs) {
+  if (e.mask == 0xff) return -1;
+  for (unsigned lane = 0; lane < 16; ++lane)
+    if ((e.mask_is_vec ? regs.vec(e.mask, 4 * lane, 4) >> 31 : regs.mask(e.mask) >> lane & 1) != 0)
+      return static_cast<int>(lane);
+  return -1;
+}
+
 u64 scalar_address(const FaultEntry& e, const Registers& regs) {
   return regs.gpr(e.base) + (regs.gpr(e.index) << e.scale_log2) + static_cast<u64>(i64{e.disp});
 }
@@ -134,7 +143,8 @@ runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code,
   switch (access->site.kind) {
   case FaultSite::Kind::Scalar:
     found.address = scalar_address(*access, regs);
-    if (access->lane_reg != 0xff) found.lane = static_cast<int>(regs.gpr(access->lane_reg) & 63);
+    found.lane = access->lane_reg != 0xff ? static_cast<int>(regs.gpr(access->lane_reg) & 63)
+                                          : first_lane(*access, regs);
     break;
   case FaultSite::Kind::Contiguous: found = contiguous(*access, regs, host_address); break;
   case FaultSite::Kind::Indexed: found = indexed(*access, regs); break;

@@ -12,7 +12,7 @@ namespace lanewise::x86 {
 /// of the instruction's own memory and mask operands.
 struct FaultSite {
   enum class Kind : u8 {
-    Scalar,     ///< one access; its lane is the Gpr in the Hidden operand, or none without one
+    Scalar,     ///< one access; its lane is in the Hidden operand, a Gpr, or the first of the mask, if any
     Contiguous, ///< lane i at address + i * bytes, or at a distance that is given
     Indexed,    ///< VSIB; AVX-512: lane = first bit left in the mask; AVX2: first sign bit left in the mask
                 ///< register

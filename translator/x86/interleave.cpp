@@ -6,6 +6,7 @@
 #include "translator/x86/interleave.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
+#include "translator/phases/last_lanes.hpp"
 
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
@@ -508,11 +509,14 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
 
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {
   const bool avx512 = simd == translator::Simd::Avx512;
-  if (!plan.lockstep && forced == 0) return Chooser(f, plan, avx512).run();
-  const unsigned gangs = plan.lockstep
-                             ? all_gangs(plan.lanes, avx512)
-                             : std::bit_floor(std::min(forced, gangs_of(plan.lanes, avx512)));
-  for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
+  if (!plan.lockstep && forced == 0)
+    Chooser(f, plan, avx512).run();
+  else {
+    const unsigned gangs = plan.lockstep ? all_gangs(plan.lanes, avx512)
+                                         : std::bit_floor(std::min(forced, gangs_of(plan.lanes, avx512)));
+    for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
+  }
+  phases::run_gangs_alone_with_last_lanes(f, plan);
 }
 
 } // namespace lanewise::x86

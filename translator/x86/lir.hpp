@@ -170,11 +170,11 @@ constexpr Operand broadcast(Operand m, unsigned log2) {
 }
 
 /// A value that is kept in a register during the instruction without being an operand (FaultSite::Scalar's
-/// lane).
-constexpr Operand hidden(VReg r) {
+/// lane, or a mask of which it is the first: then `view` is K or Full).
+constexpr Operand hidden(VReg r, View view = View::R64) {
   Operand o(r);
   o.kind = OperandKind::Hidden;
-  o.view = View::R64;
+  o.view = view;
   return o;
 }
 

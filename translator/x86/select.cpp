@@ -222,6 +222,7 @@ void Selector::select_inst(InstId i) {
   default: break;
   }
   const auto operands = f_.operands(i);
+  if (is_tested_as_scalar(i)) return;
   // One use, by the branch that ends this block: the flags will do.
   if ((inst.op == Op::ICmp || inst.op == Op::AnyLane) && type(f_.result(i)) == Type::U1 &&
       use_counts_[f_.result(i).index] == 1) {
@@ -233,6 +234,13 @@ void Selector::select_inst(InstId i) {
       bits_inst(i) || width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
     return;
   unsupported(i, "no rule for this op with these types");
+}
+
+/// A comparison of a gang's scalars that only the branch at the end of its block looks at: the flags will do.
+bool Selector::is_tested_as_scalar(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  return inst.op == Op::ICmp && ir::is_gang(type(f_.operands(i)[0])) && interleave_ == 1 &&
+         use_counts_[f_.result(i).index] == 1 && f_.tested_mask(inst.block) == f_.result(i);
 }
 
 void Selector::terminate(IrBlockId b) {
@@ -311,6 +319,8 @@ CondCode Selector::branch_condition(ValueId condition) {
   if (!in_register && def.valid() && plan_.phase_of[f_[def].block.index].index == phase_) {
     if (f_[def].op == Op::ICmp) return emit_compare(def);
     if (f_[def].op == Op::AnyLane) {
+      const InstId compared = f_.def_id(f_.operands(def)[0]);
+      if (compared.valid() && is_tested_as_scalar(compared)) return emit_compare(compared);
       test_any(f_.operands(def)[0]);
       return CondCode::kNotZero;
     }

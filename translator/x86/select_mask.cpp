@@ -55,10 +55,22 @@ bool Selector::mask_inst(InstId i) {
     const VReg rest = b_->op_k(Inst::kIdKandnw, c, in(2));
     return set(result, b_->op_k(Inst::kIdKorw, mask_and(c, in(1)), rest)), true;
   }
+  case Op::FirstLane: {
+    const VReg bits = mask_to_bits(in(0));
+    const VReg others = b_->op_r32(Inst::kIdBlsr, r32(bits));
+    return set(result, mask_from_bits(b_->op_r32_tied(Inst::kIdXor, bits, r32(others)))), true;
+  }
+  case Op::NotFew: { // One less than the number of lanes is far above where there is none.
+    const VReg lanes = b_->op_r32(Inst::kIdPopcnt, r32(mask_to_bits(in(0))));
+    const VReg less = b_->op_r32(Inst::kIdLea, mem(lanes, -1, View::R32));
+    b_->emit(Inst::kIdCmp, {r32(less), imm(static_cast<i64>(inst.imm))});
+    return set(result, mask_of_u1(b_->setcc(CondCode::kAE))), true;
+  }
   case Op::U64ToMask: {
     return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane())))), true;
   }
   case Op::ICmp: {
+    if (ir::is_gang(type(operands[0]))) return set(result, mask_of_u1(b_->setcc(emit_compare(i)))), true;
     const auto pred = static_cast<ir::IntPred>(inst.imm);
     const Regs a = regs(operands[0]), b = regs(operands[1]);
     if (type(operands[0]) == Type::V32) return set(result, compare(pred, a.r[0], b.r[0], false)), true;

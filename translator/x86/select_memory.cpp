@@ -11,6 +11,8 @@ namespace lanewise::x86 {
 bool Selector::memory_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
+  if (inst.mem.spread && (inst.mem.form != ir::AddressForm::Row || inst.mem.stride != 0))
+    return unsupported(i, "one lane's load from several places"), true;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
   const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
@@ -320,6 +322,7 @@ void Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread
 
 /// A load from one place, whose fault is the access's only lane's, if that is known.
 VReg Selector::load_from(const Access& a, u32 id, View view, const Operand& at) {
+  if (a.spread) return b_->def(id, view, {at, hidden(a.mask, avx512() ? View::K : View::Full)});
   return a.lane.valid() ? b_->def(id, view, {at, hidden(a.lane)}) : b_->def(id, view, {at});
 }
 
@@ -338,7 +341,7 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
     if (inst.mem.bytes >= 4) return load_from(a, Inst::kIdVpbroadcastd, View::Full, at);
     return splat(Type::V32, load_from(a, narrow_id, View::R32, at)).r[0];
   };
-  if (avx512() && inst.mem.bytes >= 4 && !a.full) { // Without a lane, nothing is read.
+  if (avx512() && inst.mem.bytes >= 4 && !a.full && !a.spread) { // Without a lane, nothing is read.
     for (unsigned d = 0; d < out.size(); ++d) {
       b_->faults(site).zero_masked(a.mask);
       out[d] =
@@ -351,7 +354,10 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
     return;
   }
   read_if_any(a, out, [&] {
-    for (unsigned d = 0; d < out.size(); ++d) out[d] = zero_outside(a.mask, read(d));
+    for (unsigned d = 0; d < out.size(); ++d) {
+      out[d] = read(d);
+      if (!a.spread) out[d] = zero_outside(a.mask, out[d]);
+    }
   });
 }
 
@@ -380,10 +386,10 @@ void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
     for (unsigned n = 0; n < out.size() / 2; ++n) out[2 * n] = out[2 * n + 1] = read(n);
   };
   if (a.full) return read_all();
-  if (!avx512())
+  if (!avx512() || a.spread)
     return read_if_any(a, out, [&] {
       read_all();
-      for (unsigned r = 0; r < out.size(); ++r) out[r] = vand(wide_mask(a.mask, r % 2), out[r]);
+      for (unsigned r = 0; r < out.size() && !a.spread; ++r) out[r] = vand(wide_mask(a.mask, r % 2), out[r]);
     });
   for (unsigned r = 0; r < out.size(); ++r) {
     b_->zero_masked(wide_mask(a.mask, r % 2));

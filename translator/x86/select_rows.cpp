@@ -18,7 +18,9 @@ Selector::Access Selector::masked_access(InstId i) {
   Access a;
   a.mask = reg1(mask);
   u64 bits = 0;
-  a.full = f_.is_full(mask);
+  a.spread = f_[i].mem.spread;
+  // What picks a lane hands on a parameter, and there is one as long as it does; other masks are parts of it.
+  a.full = f_.is_full(mask) || (a.spread && !f_.def_id(mask).valid());
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
   return a;

@@ -238,6 +238,15 @@ VReg Selector::gang_first(ValueId v) {
   return wide ? b_->op_r64(Inst::kIdVmovq, low) : b_->op_r32(Inst::kIdVmovd, low);
 }
 
+VReg Selector::gang_pick(ValueId v, ValueId mask) {
+  const VReg m = reg1(mask);
+  const VReg lane = avx512() ? VReg{} : b_->op_r32(Inst::kIdTzcnt, r32(mask_to_bits(m)));
+  if (type(v) != Type::V64) return element_of_first(reg1(v), m, lane);
+  const VReg lo = element_of_first(narrow(regs(v), false), m, lane);
+  const VReg hi = element_of_first(narrow(regs(v), true), m, lane);
+  return b_->op_r64_tied(Inst::kIdOr, b_->op_r64_tied(Inst::kIdShl, hi, imm(32)), r64(lo));
+}
+
 VReg Selector::lane_ids() {
   static constexpr u32 kIota[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const BlockId here = b_->current();

@@ -62,6 +62,7 @@ private:
   [[nodiscard]] bool is_shared_transpose(InstId i) const;
   bool is_hoistable(InstId i);
   [[nodiscard]] bool passes_body(InstId i) const;
+  [[nodiscard]] bool is_tested_as_scalar(InstId i) const;
   void terminate(IrBlockId b);
   void take_edge(IrBlockId from, const ir::Successor& s);
   void exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst& last);
@@ -116,6 +117,7 @@ private:
   VReg mask_of_u1(VReg bit);
   Regs splat(Type t, VReg uniform);
   VReg gang_first(ValueId v);
+  VReg gang_pick(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
   VReg lane_ids();
@@ -296,6 +298,7 @@ private:
     bool all_exist = false;     ///< a row in which lanes that take no part have a place, too
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
     VReg lane;                  ///< of a uniform load: whose fault it would be, if known
+    bool spread = false;        ///< a load of the mask's only lane, for all: that lane's fault
     bool contiguous = false;    ///< `base` is where lane 0 of the gang goes, the others follow
     bool part_of_dword = false; ///< with contiguous, 1- and 2-byte accesses: the elements are 4 bytes apart
     VReg bit_shift;             ///< where they lie in the dwords at `base`

@@ -1,0 +1,488 @@
+// Lanes leave a loop one by one: rows of a sparse matrix are of all lengths, strings too, and one node of a
+// graph has more neighbours than the rest together. A gather takes the same time for one lane as for all of
+// them, and a processor does a dozen plain loads meanwhile. So where few lanes are left, they take turns: the
+// loop is there a second time, in which all lanes of the gang do what one of them does.
+//
+//   choice:  few lanes left? else one more round of the loop
+//   pick:    the first of them (in `begin`, then the next); its values in all lanes
+//   alone:   the loop, as long as that lane goes on
+//   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
+//
+// Who has left a loop early sees no difference to staying until the last has: that is what the proof says by
+// which gangs decide alone (decide_branches), and it speaks of single lanes as well as of gangs. So what the
+// loop leaves behind in a lane is what a round leaves as it is where no lane goes on.
+#include "translator/phases/last_lanes.hpp"
+#include "translator/passes/lane_shape.hpp"
+#include "translator/phases/copy_blocks.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/load_loops.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxLoops = 4; ///< of a function
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+
+class LastLanes {
+public:
+  LastLanes(Function& f, unsigned gang_lanes)
+      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), gang_lanes_(gang_lanes) {}
+
+  /// Whether it has changed something.
+  bool run() {
+    if (loops_.irreducible) return false;
+    unsigned left = kMaxLoops;
+    for (u32 l = 0; l < loops_.loops.size() && left != 0; ++l) {
+      loop_ = find_load_loop(f_, loops_, l);
+      if (!loop_ || !find_edges() || !find_mask() || !acts_per_lane()) continue;
+      if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
+      const unsigned few = worthwhile_lanes();
+      if (few < 2 || !find_escaping_values(f_, cfg_, dom_, *loop_) || !find_left_behind()) continue;
+      add_turns(few);
+      --left;
+    }
+    return left != kMaxLoops;
+  }
+
+private:
+  Function& f_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  const Loops loops_;
+  const unsigned gang_lanes_;
+  std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
+  // Of the current loop.
+  std::optional<LoadLoop> loop_;
+  BlockId entry_, latch_; ///< the blocks before the header
+  u32 mask_ = 0;          ///< which of the header's parameters has the lanes that are left
+  struct Picked {
+    ValueId from, param; ///< a scalar parameter: what the lane that has its turn has of a vector
+  };
+  std::vector<Picked> picked_;
+  std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
+
+  [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
+  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[loop_->header()].params; }
+  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
+  [[nodiscard]] bool is_param(ValueId v) const {
+    return !f_.def_id(v).valid() && f_.def_block(v) == loop_->header();
+  }
+  Successor& entry_edge() {
+    auto& ways = f_[entry_].successors;
+    return *std::ranges::find(ways, loop_->header(), &Successor::block);
+  }
+
+  /// One way in, one way round, and one way out, from the same block.
+  bool find_edges() {
+    entry_ = latch_ = BlockId{};
+    for (const BlockId p : cfg_.preds[loop_->header().index]) {
+      BlockId& which = loop_->contains(p) ? latch_ : entry_;
+      if (which.valid()) return false;
+      which = p;
+    }
+    for (const BlockId b : *loop_->blocks)
+      for (const Successor& s : f_[b].successors)
+        if (s.block == loop_->exit && b != latch_) return false;
+    const bool into_next = std::ranges::any_of(loops_.loops, [&](const Loops::Loop& l) {
+      return l.header == loop_->exit; // which would get a second way in
+    });
+    return !into_next && back_edge().block == loop_->header() && f_[latch_].successors.size() == 2;
+  }
+
+  /// The loop goes on if a lane of a parameter's next value is set.
+  bool find_mask() {
+    const ValueId tested = f_.tested_mask(latch_);
+    const auto arg = std::ranges::find(back_edge().args, tested);
+    mask_ = static_cast<u32>(arg - back_edge().args.begin());
+    return tested.valid() && arg != back_edge().args.end();
+  }
+
+  /// What a lane does follows from its own values, whichever lane it is.
+  [[nodiscard]] bool acts_per_lane() const {
+    for (const BlockId b : *loop_->blocks)
+      for (const InstId i : f_[b].insts) {
+        const Inst& inst = f_[i];
+        switch (inst.op) {
+        case Op::LaneId:
+        case Op::InitVgpr:
+        case Op::InitExec:
+        case Op::WriteLane:
+        case Op::U64ToMask:
+        case Op::Clock: return false;
+        case Op::Const:
+          if (f_.type(f_.result(i)) == Type::Mask && inst.imm != 0 && ~inst.imm != 0) return false;
+          break;
+        case Op::Load:
+          if (inst.mem.form != AddressForm::Lanes ||
+              (inst.mem.space != Space::Global && inst.mem.space != Space::Lds))
+            return false;
+          break;
+        default:
+          if (inst.num_results > 1 && info(inst.op).is(kPure)) return false; // Shapes do not follow those.
+        }
+      }
+    return true;
+  }
+
+  /// Up to how many lanes are done sooner one after the other, by rough costs.
+  [[nodiscard]] unsigned worthwhile_lanes() const {
+    const unsigned gather = gang_lanes_ + 8;
+    unsigned gathered = 0, others = 0;
+    for (const BlockId b : *loop_->blocks)
+      for (const InstId i : f_[b].insts) {
+        const Inst& inst = f_[i];
+        if (inst.op == Op::Load && !is_strided(f_.operands(i)[0]))
+          gathered += inst.mem.bytes < 4 ? gather * 3 / 2 : gather * (inst.mem.bytes / 4u);
+        else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
+          ++others;
+      }
+    if (gathered == 0 || chases_pointers()) return 0;
+    const unsigned alone = 3 + others / 4;
+    const unsigned few = (gathered + others) / alone;
+    return 4 * few >= 3 * gang_lanes_ ? gang_lanes_ : few; // Not worth doing both.
+  }
+  [[nodiscard]] bool is_strided(ValueId v) const {
+    return v.index < shapes_->num_values() && (*shapes_)[v].strided();
+  }
+  static bool is_for_free(Op op) {
+    return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
+           op == Op::Select;
+  }
+
+  /// An address depends on what was loaded in the round before. Lanes that take turns wait one after the
+  /// other then, where together they wait once.
+  [[nodiscard]] bool chases_pointers() const {
+    std::vector<bool> loaded(f_.num_values(), false);
+    const auto spread = [&](bool from_loads) {
+      for (const BlockId b : *loop_->blocks) {
+        for (const InstId i : f_[b].insts) {
+          bool depends = from_loads && f_[i].op == Op::Load;
+          for (const ValueId x : f_.operands(i))
+            depends |= loaded[x.index] && !(f_.type(x) == Type::Mask && f_[i].op == Op::Load);
+          for (unsigned r = 0; depends && r < f_[i].num_results; ++r) loaded[f_.result(i, r).index] = true;
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            if (loop_->contains(s.block) && s.block != loop_->header() && loaded[s.args[a].index])
+              loaded[f_[s.block].params[a].index] = true;
+      }
+    };
+    spread(true);
+    std::vector<ValueId> carried;
+    for (u32 p = 0; p < back_edge().args.size(); ++p)
+      if (p != mask_ && loaded[back_edge().args[p].index]) carried.push_back(f_[loop_->header()].params[p]);
+    loaded.assign(f_.num_values(), false);
+    for (const ValueId v : carried) loaded[v.index] = true;
+    spread(false);
+    for (const BlockId b : *loop_->blocks)
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::Load && loaded[f_.operands(i)[0].index]) return true;
+    return false;
+  }
+
+  /// Without lanes that go on, no lane of `mask` is set.
+  [[nodiscard]] bool is_empty(ValueId mask, unsigned depth = 0) const {
+    if (mask == params()[mask_]) return true;
+    const InstId i = f_.def_id(mask);
+    if (depth > kMaxDepth || !is_inside(mask) || !i.valid()) return false;
+    const auto x = f_.operands(i);
+    switch (f_[i].op) {
+    case Op::And: return is_empty(x[0], depth + 1) || is_empty(x[1], depth + 1);
+    case Op::AndNot: return is_empty(x[0], depth + 1);
+    case Op::Or: return is_empty(x[0], depth + 1) && is_empty(x[1], depth + 1);
+    default: return false;
+    }
+  }
+
+  /// What `v` is in a round without lanes: one of the loop's parameters, or a value from outside; invalid if
+  /// that cannot be said.
+  [[nodiscard]] ValueId as_before(ValueId v, unsigned depth = 0) const {
+    if (!is_inside(v) || (is_param(v) && is_per_lane(f_.type(v)))) return v;
+    if (depth > kMaxDepth) return {};
+    const InstId i = f_.def_id(v);
+    if (!i.valid()) return at_join(v, depth);
+    const auto x = f_.operands(i);
+    switch (f_[i].op) {
+    case Op::Select: return is_empty(x[0]) ? as_before(x[2], depth + 1) : ValueId{};
+    case Op::Lo:
+    case Op::Hi: { // Of what is selected and joined.
+      InstId whole = f_.def_id(x[0]);
+      while (whole.valid() && f_[whole].op == Op::Select && is_empty(f_.operands(whole)[0]))
+        whole = f_.def_id(f_.operands(whole)[2]);
+      if (!whole.valid() || f_[whole].op != Op::Join) return {};
+      return as_before(f_.operands(whole)[f_[i].op == Op::Lo ? 0 : 1], depth + 1);
+    }
+    case Op::Or:
+      for (const unsigned n : {0u, 1u})
+        if (f_.type(v) == Type::Mask && is_empty(x[n])) return as_before(x[1 - n], depth + 1);
+      return {};
+    case Op::AndNot:
+      return f_.type(v) == Type::Mask && is_empty(x[1]) ? as_before(x[0], depth + 1) : ValueId{};
+    default: return {};
+    }
+  }
+  [[nodiscard]] ValueId at_join(ValueId param, unsigned depth) const {
+    ValueId same;
+    const BlockId b = f_.def_block(param);
+    if (b == loop_->header()) return {};
+    for (const BlockId p : cfg_.preds[b.index])
+      for (const Successor& s : f_[p].successors) {
+        if (s.block != b) continue;
+        const ValueId before = as_before(s.args[f_[param].index], depth + 1);
+        if (!before.valid() || (same.valid() && same != before)) return {};
+        same = before;
+      }
+    return same;
+  }
+  bool find_left_behind() {
+    left_behind_.clear();
+    for (const auto* values : {&f_[latch_].successors[1].args, &loop_->escaping})
+      for (const ValueId v : *values) {
+        left_behind_.push_back(as_before(v));
+        if (!left_behind_.back().valid()) return false;
+      }
+    return true;
+  }
+
+  /// Parameters that change by the same in all lanes become what they were at first, plus a scalar: there is
+  /// nothing to pick of them.
+  void make_scalar_counters() {
+    const BlockId header = loop_->header();
+    std::vector<ValueId> replaced(f_.num_values());
+    std::vector<u8> kept(f_.num_values(), 1);
+    const std::vector<ValueId> old = params();
+    std::map<std::pair<Type, u64>, ValueId> counters; ///< by what they count in
+    const auto insert = [&](BlockId b, bool first, Op op, Type t, std::initializer_list<ValueId> x) {
+      const Inst proto{.op = op, .pc = f_[b].pc};
+      const std::span<const ValueId> operands{x.begin(), x.size()};
+      return f_.result(first ? f_.insert_first(b, proto, operands, {&t, 1})
+                             : f_.insert_before_end(b, proto, operands, {&t, 1}));
+    };
+    for (u32 n = 0; n < old.size(); ++n) {
+      u64 step = 0;
+      if (!counts_by(old[n], back_edge().args[n], step) ||
+          std::ranges::find(left_behind_, old[n]) != left_behind_.end())
+        continue;
+      const Type t = f_.type(old[n]), scalar = is_wide(t) ? Type::G64 : Type::G32;
+      ValueId& counter = counters[{scalar, step}];
+      if (!counter.valid()) {
+        counter = f_.add_param(header, scalar);
+        entry_edge().args.push_back(f_.entry_constant(scalar, 0));
+        const ValueId by = f_.entry_constant(scalar, step);
+        f_[latch_].successors[0].args.push_back(insert(latch_, false, Op::Add, scalar, {counter, by}));
+      }
+      const ValueId sum = insert(header, true, Op::Add, t, {entry_edge().args[n], old[n]});
+      f_.operands(f_.def_id(sum))[1] = insert(header, true, Op::Splat, t, {counter});
+      replaced[old[n].index] = sum;
+      kept[old[n].index] = 0;
+    }
+    replaced.resize(f_.num_values());
+    kept.resize(f_.num_values(), 1);
+    for (Successor* edge : {&entry_edge(), &f_[latch_].successors[0]})
+      for (u32 n = static_cast<u32>(old.size()); n-- > 0;)
+        if (kept[old[n].index] == 0) edge->args.erase(edge->args.begin() + n);
+    f_.keep_params(header, kept);
+    f_.replace_values(replaced);
+    (void)find_mask();
+  }
+  /// Whether the parameter grows by a constant from round to round.
+  [[nodiscard]] bool counts_by(ValueId param, ValueId next, u64& step) const {
+    const InstId i = f_.def_id(next);
+    if (!i.valid() || f_[i].op != Op::Add || !is_vector(f_.type(param))) return false;
+    const auto x = f_.operands(i);
+    return (x[0] == param && f_.is_const(x[1], &step)) || (x[1] == param && f_.is_const(x[0], &step));
+  }
+
+  [[nodiscard]] bool differs(ValueId v) const {
+    const bool known = v.index < shapes_->num_values(); // The rest are parameters of earlier loops' exits.
+    return is_per_lane(f_.type(v)) && !f_.is_const(v) && !(known && (*shapes_)[v].uniform());
+  }
+
+  /// Per-lane values from outside that the loop uses.
+  [[nodiscard]] std::vector<ValueId> find_inputs() const {
+    std::vector<ValueId> inputs;
+    std::vector<bool> found(f_.num_values(), false);
+    const auto use = [&](ValueId v) {
+      if (is_inside(v) || !differs(v) || found[v.index]) return;
+      found[v.index] = true;
+      inputs.push_back(v);
+    };
+    for (const BlockId b : *loop_->blocks) {
+      for (const InstId i : f_[b].insts) std::ranges::for_each(f_.operands(i), use);
+      for (const Successor& s : f_[b].successors) std::ranges::for_each(s.args, use);
+    }
+    return inputs;
+  }
+
+  /// What a lane has of `v`, of which it is the turn in block `pick`. Addresses are computed from what they
+  /// are made of: 64 bits are dearer to pick than 32.
+  ValueId of_lane(Builder& at, ValueId v, unsigned depth = 0) {
+    const Type t = f_.type(v), scalar = is_wide(t) ? Type::G64 : Type::G32;
+    u64 bits = 0;
+    if (f_.is_const(v, &bits)) return f_.entry_constant(scalar, bits);
+    const InstId i = f_.def_id(v);
+    const Op op = i.valid() ? f_[i].op : Op::Const;
+    const auto operand = [&](unsigned n) { return of_lane(at, f_.operands(i)[n], depth + 1); };
+    if (op == Op::Splat) {
+      const ValueId from = f_.operands(i)[0];
+      return is_gang(f_.type(from)) ? from : at.op(Op::Splat, scalar, {from});
+    }
+    if (is_wide(t) && depth < kMaxDepth) {
+      if (op == Op::Add) {
+        const ValueId a = operand(0);
+        return at.add(a, operand(1));
+      }
+      if (op == Op::ZExt || op == Op::SExt) return at.op(op, scalar, {operand(0)});
+      if (op == Op::Shl && f_.is_const(f_.operands(i)[1], &bits))
+        return at.op(op, scalar, {operand(0), f_.entry_constant(Type::U32, bits)});
+    }
+    for (const Picked& p : picked_)
+      if (p.from == v) return p.param;
+    picked_.push_back({v, f_.add_param(at.block(), scalar)});
+    return picked_.back().param;
+  }
+  /// The same in all lanes; of masks, `choice` makes vectors to pick from.
+  ValueId spread(Builder& at, ValueId v, BlockId choice) {
+    if (f_.type(v) != Type::Mask) return at.op(Op::Splat, f_.type(v), {of_lane(at, v)});
+    Builder before(f_, choice);
+    before.pc = at.pc;
+    const ValueId bit = before.select(v, before.v32c(1), before.v32c(0));
+    return at.icmp(IntPred::Ne, spread(at, bit, choice), at.v32c(0));
+  }
+  /// Picks all that is needed of the first lane of `mask`, for block `pick`.
+  std::vector<ValueId> pick_from(Builder& at, ValueId mask) {
+    std::vector<ValueId> args = {at.op(Op::FirstLane, Type::Mask, {mask})};
+    const ValueId first = args[0];
+    for (const Picked& p : picked_) args.push_back(at.op(Op::GangPick, f_.type(p.param), {p.from, first}));
+    return args;
+  }
+
+  void add_turns(unsigned few) {
+    make_scalar_counters();
+    picked_.clear();
+    const std::vector<ValueId> inputs = find_inputs();
+    pass_escaping_values(f_, cfg_, *loop_);
+    const BlockId header = loop_->header();
+    const u32 pc = f_[header].pc;
+    const std::vector<ValueId> old = params();
+    const BlockId choice = f_.add_block(pc), begin = f_.add_block(pc), pick = f_.add_block(pc),
+                  next = f_.add_block(pc);
+    entry_edge().block = choice;
+    f_[latch_].successors[0].block = choice;
+    const auto append = [](std::vector<ValueId> a, const std::vector<ValueId>& b) {
+      a.insert(a.end(), b.begin(), b.end());
+      return a;
+    };
+
+    // What a lane leaves behind changes from turn to turn, and who is left.
+    std::vector<ValueId> all, changing;
+    std::vector<u32> changes;
+    for (u32 n = 0; n < old.size(); ++n) {
+      all.push_back(f_.add_param(choice, f_.type(old[n])));
+      if (n != mask_ && std::ranges::find(left_behind_, old[n]) == left_behind_.end()) continue;
+      changes.push_back(n);
+      changing.push_back(all[n]);
+    }
+    std::vector<ValueId> before(old.size());
+    for (const u32 n : changes) before[n] = f_.add_param(pick, f_.type(old[n]));
+    const ValueId lane = f_.add_param(pick, Type::Mask);
+
+    // What is picked of the next lane does not wait for the end of this one's turn.
+    Builder at(f_, pick);
+    at.pc = pc;
+    std::unordered_map<u32, ValueId> instead;
+    for (const ValueId v : inputs) instead[v.index] = spread(at, v, choice);
+    std::vector<ValueId> start = all;
+    for (u32 n = 0; n < old.size(); ++n)
+      if (n != mask_ && differs(old[n])) start[n] = spread(at, all[n], choice);
+    instead[old[mask_].index] = start[mask_] = f_.entry_constant(Type::Mask, ~u64{0});
+    const ValueId others = at.andnot(before[mask_], lane);
+    const std::vector<ValueId> next_lane = pick_from(at, others);
+    const CopiedBlocks alone = copy_blocks(f_, *loop_->blocks, instead);
+    for (const BlockId b : *loop_->blocks) let_load(alone.of(b), lane, start[mask_]);
+    at.set_block(pick);
+    at.jump(alone.of(header), start);
+    const BlockId latch = alone.of(latch_);
+    const std::vector<ValueId> after = f_[latch].successors[0].args;
+    f_[latch].successors = {{alone.of(header), after}, {next, {}}};
+    f_[f_.terminator(latch)].imm = gang_decided(next);
+
+    at.set_block(choice);
+    at.branch(at.any(at.op(Op::NotFew, Type::Mask, {all[mask_]}, few)), header, begin, all);
+    f_[f_.terminator(choice)].imm = gang_decided(loop_->exit);
+    at.set_block(begin);
+    const std::vector<ValueId> first_lane = pick_from(at, all[mask_]);
+    at.jump(pick, append(changing, first_lane));
+
+    at.set_block(next);
+    std::vector<ValueId> now, out = left_behind_;
+    for (const u32 n : changes) {
+      now.push_back(n == mask_ ? others : at.select(lane, after[n], before[n]));
+      std::ranges::replace(out, old[n], now.back());
+    }
+    at.branch(at.any(others), pick, loop_->exit, append(now, next_lane), out);
+    f_[f_.terminator(next)].imm = gang_decided(loop_->exit);
+    take_parameters_of(choice, header);
+  }
+
+  /// Loads in `b` are of that one lane, which a fault would be of.
+  void let_load(BlockId b, ValueId lane, ValueId all_lanes) {
+    for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
+      const InstId i = f_[b].insts[n];
+      if (f_[i].op != Op::Load || f_[i].mem.space != Space::Global) continue;
+      f_[i].mem.spread = true;
+      ValueId mask = lane;
+      if (f_.operands(i).back() != all_lanes) {
+        const Type t = Type::Mask;
+        const std::array both{lane, f_.operands(i).back()};
+        const InstId narrowed = f_.make({.op = Op::And, .pc = f_[i].pc}, both, {&t, 1});
+        f_[narrowed].block = b;
+        f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n++), narrowed);
+        mask = f_.result(narrowed);
+      }
+      f_.operands(i).back() = mask;
+    }
+  }
+
+  /// `b` comes after `before` alone, which hands on its parameters.
+  void take_parameters_of(BlockId before, BlockId b) {
+    std::vector<ValueId> map(f_.num_values());
+    for (u32 n = 0; n < f_[b].params.size(); ++n) map[f_[b].params[n].index] = f_[before].params[n];
+    f_.keep_params(b, std::vector<u8>(f_.num_values(), 0));
+    f_[before].successors[0].args.clear();
+    f_.replace_values(map);
+  }
+};
+
+/// The blocks in which a lane is picked.
+[[nodiscard]] bool picks_a_lane(const Function& f, BlockId b) {
+  return std::ranges::any_of(f[b].insts, [&](InstId i) { return f[i].op == Op::FirstLane; });
+}
+
+} // namespace
+
+bool run_last_lanes_alone(Function& f, unsigned gang_lanes) { return LastLanes(f, gang_lanes).run(); }
+
+bool lanes_may_run_alone(const Function& f, const Plan& plan, unsigned gang_lanes) {
+  if (!plan.lockstep && plan.lanes == gang_lanes) return true; // What the wave decides, its only gang does.
+  for (const Phase& phase : plan.phases)
+    for (const BlockId b : phase.blocks)
+      if (f.tested_mask(b).valid() && !plan.gang_decided[b.index])
+        for (const Successor& s : f[b].successors)
+          if (picks_a_lane(f, s.block)) return false;
+  return true;
+}
+
+void run_gangs_alone_with_last_lanes(const Function& f, Plan& plan) {
+  for (Phase& phase : plan.phases)
+    if (std::ranges::any_of(phase.blocks, [&](BlockId b) { return picks_a_lane(f, b); }))
+      phase.interleave = 1;
+}
+
+} // namespace lanewise::phases
