@@ -55,6 +55,10 @@ private:
   void hint_successors(u32 b);
   void resolve_edge(u32 from, u32 n);
 
+  [[nodiscard]] bool is_parameter(VReg v, u32 b) const {
+    return live_.def_block[v.index] == b && live_.def_operand[v.index] == kNever;
+  }
+
   // Inside a block.
   void process(const LInst& inst, u32 index);
   void collect_uses(const LInst& inst);

@@ -119,9 +119,13 @@ bool Allocator::comes_in_register(u32 b, u32 param) {
 
 namespace {
 
+/// Most of them, at the front, are in order already.
 void sort_by_number(std::span<ValueAt> values) {
-  std::sort(values.begin(), values.end(),
-            [](const ValueAt& a, const ValueAt& b) { return a.value.index < b.value.index; });
+  const auto lower = [](const ValueAt& a, const ValueAt& b) { return a.value.index < b.value.index; };
+  const auto rest = std::is_sorted_until(values.begin(), values.end(), lower);
+  if (rest == values.end()) return;
+  std::sort(rest, values.end(), lower);
+  if (lower(*rest, rest[-1])) std::inplace_merge(values.begin(), rest, values.end(), lower);
 }
 
 /// The first `count` of [first, last) in the order of `before`, sorted; returns their end.
@@ -222,12 +226,15 @@ void Allocator::settle_unplaced(u32 b) {
   }
   const u32 first = static_cast<u32>(entries_.size());
   const std::vector<VReg>& params = part_.blocks[b].params;
-  for (unsigned c = 0; c < kNumClasses; ++c)
-    for (const Candidate& x : candidates_[c]) {
-      if (live_.def_block[x.value.index] == b && live_.def_operand[x.value.index] == kNever) continue;
-      stored_[x.value.index] = merged(x.value).all_stored;
-      entries_.push_back({x.value, reg_[x.value.index], stored_[x.value.index] != 0});
-    }
+  const auto start_with = [&](VReg v) {
+    stored_[v.index] = merged(v).all_stored;
+    entries_.push_back({v, reg_[v.index], stored_[v.index] != 0});
+  };
+  for (const VReg v : merged_values_) // in the order of their numbers, all but a few
+    if (reg_[v.index] != kNone) start_with(v);
+  for (const auto& chosen : candidates_)
+    for (const Candidate& x : chosen)
+      if (merged(x.value).count == 0 && !is_parameter(x.value, b)) start_with(x.value);
   sort_by_number(std::span(entries_).subspan(first));
   entry_through_[b] = static_cast<u32>(entries_.size()) - first;
   for (const VReg p : params) {
@@ -243,12 +250,17 @@ void Allocator::settle_unplaced(u32 b) {
 
 void Allocator::leave_block(u32 b) {
   const u32 first = static_cast<u32>(exits_.size());
+  const auto end_with = [&](VReg v) { exits_.push_back({v, reg_[v.index], stored_[v.index] != 0}); };
+  u32 others[kNumClasses];
+  std::copy(std::begin(occupied_), std::end(occupied_), others);
+  for (const ValueAt& at : at_entry(b)) { // in the order of their numbers already
+    const u8 r = reg_[at.value.index];
+    if (r == kNone) continue;
+    others[cls(at.value)] &= ~(1u << r);
+    end_with(at.value);
+  }
   for (unsigned c = 0; c < kNumClasses; ++c)
-    for (u32 set = occupied_[c]; set; set &= set - 1) {
-      const auto r = static_cast<u8>(std::countr_zero(set));
-      const VReg v = occupant_[c][r];
-      exits_.push_back({v, r, stored_[v.index] != 0});
-    }
+    for (u32 set = others[c]; set; set &= set - 1) end_with(occupant_[c][std::countr_zero(set)]);
   sort_by_number(std::span(exits_).subspan(first));
   exit_[b] = {first, static_cast<u32>(exits_.size()) - first};
   hint_successors(b);
@@ -324,7 +336,12 @@ void Allocator::resolve_edge(u32 from, u32 n) {
     const bool kept = live_.in_loop(from, to) || stored_around(at.value, from);
     if (wanted && !kept) step(Step::Kind::Store, cls(at.value), 0, at.reg, v, 1);
   }
-  for (const ValueAt& at : through) send(source(at.value), at);
+  for (const ValueAt& at : through) {
+    if (at.reg != kNone && at.reg == reg_[at.value.index])
+      free[cls(at.value)] &= ~(1u << at.reg); // stays where it is
+    else
+      send(source(at.value), at);
+  }
   auto entry_params = at_entry(to).subspan(entry_through_[to]);
   // An argument's slot, if it is filled, may be the parameter's.
   const auto is_in_its_slot = [&](VReg arg, VReg param) {
