@@ -89,12 +89,13 @@ private:
   void find_tainted() {
     tainted_.assign(f_.num_values(), 0);
     const Cfg cfg(f_);
-    for (bool changed = true; changed;) {
-      changed = false;
-      const auto add = [&](u8& to, u8 taint) {
+    // Values are defined before they are used: only what a loop hands on, and memory, is used before.
+    for (bool again = true; again;) {
+      again = false;
+      const auto add = [&](u8& to, u8 taint, bool is_used_before) {
         if ((to | taint) == to) return;
         to |= taint;
-        changed = true;
+        again |= is_used_before;
       };
       for (const BlockId b : cfg.rpo) {
         for (const InstId i : f_[b].insts) {
@@ -103,14 +104,19 @@ private:
             for (const ValueId v : f_.operands(i).subspan(std::min<std::size_t>(1, f_[i].num_operands)))
               data |= taint(v);
             const Space space = f_[i].mem.space;
-            if (space == Space::Scratch || space == Space::Flat) add(in_private_, data);
-            if (space != Space::Scratch) add(in_memory_, data);
+            if (space == Space::Scratch || space == Space::Flat) add(in_private_, data, true);
+            if (space != Space::Scratch) add(in_memory_, data, true);
           }
-          for (unsigned r = 0; r < f_[i].num_results; ++r) add(tainted_[f_.result(i, r).index], of_result(i));
+          if (f_[i].num_results == 0) continue;
+          const u8 result = of_result(i);
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            add(tainted_[f_.result(i, r).index], result, false);
         }
-        for (const Successor& s : f_[b].successors)
+        for (const Successor& s : f_[b].successors) {
+          const bool is_back = cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index];
           for (std::size_t a = 0; a < s.args.size(); ++a)
-            add(tainted_[f_[s.block].params[a].index], taint(s.args[a]));
+            add(tainted_[f_[s.block].params[a].index], taint(s.args[a]), is_back);
+        }
       }
     }
   }

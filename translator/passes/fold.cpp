@@ -31,7 +31,7 @@ public:
     for (const BlockId b : cfg.rpo) {
       block_ = b;
       out_.clear();
-      joined_.clear();
+      if (!joined_.empty()) joined_.clear();
       for (const InstId i : f_[b].insts) visit(i);
       f_[b].insts.assign(out_.begin(), out_.end());
     }
@@ -73,6 +73,7 @@ private:
 
   void visit(InstId i) {
     for (ValueId& v : f_.operands(i)) v = resolve(v);
+    if (f_[i].num_operands == 0) return keep(i);
     pc_ = f_[i].pc;
     if (f_[i].op == Op::Branch) return fold_branch(i);
     if (f_[i].op == Op::Store && can_be_wide(f_[i])) join_stored(i);
@@ -80,7 +81,7 @@ private:
         f_[i].num_results == 1 && info(f_[i].op).is(kPure) && operands.size() <= kMaxOperands) {
       const Inst inst = f_[i];
       std::array<ValueId, kMaxOperands> copy; // simplify() may grow the pool
-      std::copy(operands.begin(), operands.end(), copy.begin());
+      for (std::size_t n = 0; n < operands.size(); ++n) copy[n] = operands[n];
       const ValueId v = simplify(inst, f_.type(inst.first_result), {copy.data(), operands.size()});
       if (v.valid()) {
         map_[inst.first_result.index] = v;

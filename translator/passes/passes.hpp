@@ -41,8 +41,9 @@ void merge_blocks(ir::Function& f);
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
 
-/// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars.
-void scalarize_lanes(ir::Function& f);
+/// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars. Returns
+/// whether there were any.
+bool scalarize_lanes(ir::Function& f);
 
 /// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
 /// `private_bytes` is the size of each lane's private memory.
@@ -61,10 +62,10 @@ void thread_exits(ir::Function& f);
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
 
-/// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one another
-/// along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items. For branches
-/// decided on the wave as it was; they have to be decided anew. Each workgroup has a 64th of the LDS. Returns
-/// what is in the way; then nothing has changed.
+/// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one
+/// another along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items.
+/// For branches decided on the wave as it was; they have to be decided anew. Each workgroup has a 64th of the
+/// LDS. Returns what is in the way; then nothing has changed.
 std::string pack_workgroups(ir::Function& f, u32 private_bytes);
 
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at. `known`, if not null, is what

@@ -53,8 +53,9 @@ public:
       : f_(f), private_bytes_(private_bytes), cfg_(f), dom_(f, cfg_), rewriter_(f) {}
 
   /// False if no access is to a constant address.
-  bool run() {
-    if (!find_touches()) return false;
+  bool find() { return find_touches(); }
+
+  void run() {
     find_live();
     find_available();
     place_parameters();
@@ -62,7 +63,6 @@ public:
     std::vector<ValueId> map(f_.num_values());
     for (const auto& [old, now] : replaced_) map[old.index] = now;
     f_.replace_values(map);
-    return true;
   }
 
   /// Accesses at addresses that are not known.
@@ -330,27 +330,29 @@ private:
 void promote_private_memory(Function& f, u32 private_bytes) {
   // Where a function's frame lies, and where it returns to, is seen only once these have been followed
   // through lanes of registers that were themselves in private memory meanwhile: hence in turns, call by
-  // call.
+  // call. It ends when neither a round nor the scalars that it found let more be known than the round before.
   const auto reachable = [&] {
     return std::count_if(f.blocks.begin(), f.blocks.end(), [](const Block& b) { return !b.insts.empty(); });
   };
   auto blocks = reachable();
+  bool scalarized = true;
   for (u32 unknown = ~0u;;) {
     Promotion promotion(f, private_bytes);
-    if (!promotion.run()) return;
+    if (!promotion.find()) return;
+    const auto left = reachable();
+    if (promotion.others() >= unknown && left >= blocks && !scalarized) return;
+    unknown = promotion.others();
+    blocks = left;
+    promotion.run();
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
     if (promotion.others() == 0) return;
-    scalarize_lanes(f);
+    scalarized = scalarize_lanes(f);
     use_launch_facts(f);
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
-    const auto left = reachable();
-    if (promotion.others() >= unknown && left >= blocks) return;
-    unknown = promotion.others();
-    blocks = left;
   }
 }
 

@@ -15,11 +15,12 @@ class LaneScalarizer {
 public:
   explicit LaneScalarizer(Function& f) : f_(f), cfg_(f) {}
 
-  void run() {
+  bool run() {
     std::vector<InstId> reads;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
         if (f_[i].op == Op::ReadLane) reads.push_back(i);
+    bool changed = false;
     std::vector<ValueId> map;
     for (const InstId i : reads) {
       u64 lane = 0;
@@ -35,9 +36,11 @@ public:
       const ValueId scalar = trace(x[0], lane);
       map.resize(f_.num_values());
       map[f_[i].first_result.index] = scalar;
+      changed = true;
     }
     map.resize(f_.num_values());
     f_.replace_values(map);
+    return changed;
   }
 
 private:
@@ -138,6 +141,6 @@ private:
 
 } // namespace
 
-void scalarize_lanes(Function& f) { LaneScalarizer(f).run(); }
+bool scalarize_lanes(Function& f) { return LaneScalarizer(f).run(); }
 
 } // namespace lanewise::passes

@@ -1,10 +1,10 @@
 // Bounds of integer values and the bits that can be set in them, from their definitions.
 #pragma once
 
-#include "support/flat_map.hpp"
 #include "translator/ir/ir.hpp"
 
 #include <optional>
+#include <vector>
 
 namespace lanewise::passes {
 
@@ -30,13 +30,20 @@ public:
   [[nodiscard]] std::optional<bool> compare(ir::IntPred p, ir::ValueId a, ir::ValueId b) const;
   /// Puts in what is known of a value besides its definition. Nobody must have asked for it, nor for what is
   /// made of it.
-  void assume(ir::ValueId v, const Limits& x) { known_.try_emplace(v.index, x); }
+  void assume(ir::ValueId v, const Limits& x) { note(v, x); }
   /// No bit can be set in both: adding them is or-ing them.
   [[nodiscard]] bool disjoint_bits(ir::ValueId a, ir::ValueId b) const { return (ones(a) & ones(b)) == 0; }
 
 private:
   const ir::Function& f_;
-  mutable FlatMap<Limits> known_; ///< by value
+  mutable std::vector<u32> place_; ///< per value: in known_, counted from 1; values made since have none
+  mutable std::vector<Limits> known_;
+
+  void note(ir::ValueId v, const Limits& x) const {
+    if (v.index >= place_.size()) place_.resize(f_.num_values(), 0);
+    known_.push_back(x);
+    place_[v.index] = static_cast<u32>(known_.size());
+  }
 
   [[nodiscard]] Limits of(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] Limits compute(ir::ValueId v, unsigned depth) const;
