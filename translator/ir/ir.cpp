@@ -161,7 +161,7 @@ void Function::replace_arguments(std::vector<ValueId>& map) {
     for (Successor& s : block.successors) replace(map, s.args);
 }
 
-void Function::compact() {
+std::vector<InstId> Function::compact() {
   std::vector<InstId> new_inst(insts_.size());
   std::vector<ValueId> new_value(values_.size());
   for (const Block& block : blocks) {
@@ -204,6 +204,7 @@ void Function::compact() {
     for (Successor& s : block.successors)
       for (ValueId& v : s.args) v = new_value[v.index];
   }
+  return new_inst;
 }
 
 std::vector<u32> Function::use_counts() const {

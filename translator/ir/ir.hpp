@@ -176,8 +176,8 @@ public:
   /// Likewise in successor arguments alone: for who has seen to the operands on the way.
   void replace_arguments(std::vector<ValueId>& map);
   /// Renumbers instructions and values so that none are left but those in blocks, which keep their order.
-  /// Ids from before mean nothing any more.
-  void compact();
+  /// Ids from before mean nothing any more: returned is what those of instructions have become.
+  std::vector<InstId> compact();
   /// How often each value is used, as operand or successor argument.
   [[nodiscard]] std::vector<u32> use_counts() const;
 

@@ -547,10 +547,15 @@ void Cfg::note_address(u64 address) {
   add_edge(static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data())), true, 2);
 }
 
+void Cfg::renumber(std::span<const ir::InstId> now) {
+  for (auto& [pc, jump] : assumptions_) jump = now[jump.index];
+  for (ir::InstId& jump : assumed_returns_) jump = now[jump.index];
+}
+
 std::set<u32> Cfg::unproved(const ir::Function& f) const {
   std::set<u32> pcs;
   for (const auto& [pc, jump] : assumptions_)
-    if (f[jump].block.valid()) pcs.insert(pc);
+    if (jump.valid() && f[jump].block.valid()) pcs.insert(pc);
   for (const LaneCall& call : lane_calls_)
     if (addresses_in(call.low, call.high) != call.callees) pcs.insert(call.pc);
   return pcs;
@@ -558,7 +563,7 @@ std::set<u32> Cfg::unproved(const ir::Function& f) const {
 
 bool Cfg::returns_are_proved(const ir::Function& f) const {
   return std::none_of(assumed_returns_.begin(), assumed_returns_.end(),
-                      [&](ir::InstId jump) { return f[jump].block.valid(); });
+                      [&](ir::InstId jump) { return jump.valid() && f[jump].block.valid(); });
 }
 
 } // namespace lanewise::lift

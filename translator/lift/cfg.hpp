@@ -74,6 +74,8 @@ public:
   /// Calls were lifted for one target, MODE for one value, or returns for their call alone: whatever else a
   /// register says leads to a BadJump, which the complete function, simplified, must not contain any more.
   [[nodiscard]] bool assumes_anything() const { return !assumptions_.empty() || !assumed_returns_.empty(); }
+  /// To be told when the function's instructions have been renumbered (ir::Function::compact).
+  void renumber(std::span<const ir::InstId> now);
   /// The pcs of which it does.
   [[nodiscard]] std::set<u32> unproved(const ir::Function& f) const;
   [[nodiscard]] bool returns_are_proved(const ir::Function& f) const;

@@ -131,6 +131,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     if (cfg.assumes_anything()) {
       passes::fold(out.function);
       passes::eliminate_dead_code(out.function);
+      cfg.renumber(out.function.compact()); // what lifting has left is a small part
       passes::promote_private_memory(out.function, source.private_bytes_per_lane);
     }
     const std::set<u32> wrong = cfg.unproved(out.function);

@@ -4,12 +4,15 @@
 // like that of a variable, with block parameters where paths meet. Accesses at addresses that are not known
 // go to memory, which is kept true for them: a store to a slot that such a load may see remains, and behind a
 // store that may hit the slot its value is not known until it has been loaded again.
+#include "support/lists.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/private_access.hpp"
 #include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 namespace lanewise::passes {
 
@@ -17,27 +20,29 @@ using namespace ir;
 
 namespace {
 
-/// A set of slots.
-class SlotSet {
+/// Sets of slots, in one array.
+class SlotSets {
 public:
-  SlotSet() = default;
-  SlotSet(std::size_t slots, bool all) : words_((slots + 63) / 64, all ? ~u64{0} : 0) {}
-  [[nodiscard]] bool operator[](u32 slot) const { return (words_[slot / 64] >> (slot % 64) & 1) != 0; }
-  void set(u32 slot, bool value) {
-    const u64 bit = u64{1} << (slot % 64);
-    words_[slot / 64] = value ? words_[slot / 64] | bit : words_[slot / 64] & ~bit;
+  SlotSets() = default;
+  SlotSets(std::size_t sets, std::size_t slots, bool all)
+      : words_per_set_((slots + 63) / 64), words_(sets * words_per_set_, all ? ~u64{0} : 0) {}
+
+  [[nodiscard]] std::span<u64> operator[](std::size_t set) {
+    return {words_.data() + set * words_per_set_, words_per_set_};
   }
-  void unite(const SlotSet& o) {
-    for (std::size_t n = 0; n < words_.size(); ++n) words_[n] |= o.words_[n];
+  [[nodiscard]] bool has(std::size_t set, u32 slot) const {
+    return (words_[set * words_per_set_ + slot / 64] >> (slot % 64) & 1) != 0;
   }
-  void intersect(const SlotSet& o) {
-    for (std::size_t n = 0; n < words_.size(); ++n) words_[n] &= o.words_[n];
-  }
-  friend bool operator==(const SlotSet&, const SlotSet&) = default;
 
 private:
+  std::size_t words_per_set_ = 0;
   std::vector<u64> words_;
 };
+
+void put(std::span<u64> set, u32 slot, bool value) {
+  const u64 bit = u64{1} << (slot % 64);
+  set[slot / 64] = value ? set[slot / 64] | bit : set[slot / 64] & ~bit;
+}
 
 /// What an instruction does with the slots from `first` on.
 struct Touch {
@@ -76,13 +81,14 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   Rewriter rewriter_;
-  std::vector<u32> dwords_;                 ///< per slot, ascending: its place in private memory
-  std::vector<std::vector<Touch>> touches_; ///< per block, in order
-  u32 others_ = 0;                          ///< accesses at addresses that are not known
-  SlotSet in_memory_;                       ///< other accesses may go there: what is stored must remain
-  std::vector<SlotSet> live_in_, available_in_;
+  std::vector<u32> dwords_;         ///< per slot, ascending: its place in private memory
+  Lists<Touch> touches_;            ///< per block, in order
+  u32 others_ = 0;                  ///< accesses at addresses that are not known
+  std::vector<u8> in_memory_;       ///< per slot: other accesses may go there, what is stored must remain
+  SlotSets live_in_, available_in_; ///< per block
   std::vector<std::vector<u32>> parameters_; ///< per block: the slots of the parameters that were added
-  std::vector<std::vector<ValueId>> at_end_; ///< per block and slot: its value, invalid if it is in memory
+  /// Per block, as far as they are done, and slot: its value at the end, invalid if it is in memory.
+  std::vector<ValueId> at_end_;
   std::vector<std::pair<ValueId, ValueId>> replaced_;
 
   // ---- which accesses there are
@@ -101,13 +107,15 @@ private:
     others_ = static_cast<u32>(
         std::count_if(accesses.begin(), accesses.end(), [](const auto& a) { return !a.second.exact; }));
     if (dwords_.empty() || dwords_.size() * f_.num_blocks() > kMaxSlotsTimesBlocks) return false;
-    touches_.resize(f_.num_blocks());
-    in_memory_ = SlotSet(dwords_.size(), false);
-    for (const auto& [i, range] : accesses) add_touch(i, range);
+    in_memory_.assign(dwords_.size(), 0);
+    std::vector<std::pair<u32, Touch>> touches;
+    touches.reserve(accesses.size());
+    for (const auto& [i, range] : accesses) touches.emplace_back(f_[i].block.index, touch(i, range));
+    touches_ = Lists<Touch>(f_.num_blocks(), touches);
     return true;
   }
 
-  void add_touch(InstId i, const PrivateBytes& range) {
+  Touch touch(InstId i, const PrivateBytes& range) {
     const auto slot = [&](u64 dword) {
       return static_cast<u32>(std::lower_bound(dwords_.begin(), dwords_.end(), dword) - dwords_.begin());
     };
@@ -118,8 +126,8 @@ private:
     t.count = slot((range.end + 3) / 4) - t.first;
     t.reads = f_[i].op != Op::Store;
     t.writes = f_[i].op != Op::Load;
-    touches_[f_[i].block.index].push_back(t);
-    for (u32 s = t.first; !t.exact && s < t.first + t.count; ++s) in_memory_.set(s, true);
+    for (u32 s = t.first; !t.exact && s < t.first + t.count; ++s) in_memory_[s] = 1;
+    return t;
   }
 
   // ---- where values are wanted, and where they are known
@@ -130,72 +138,85 @@ private:
   }
 
   void find_live() {
-    live_in_.assign(f_.num_blocks(), SlotSet(dwords_.size(), false));
-    const SlotSet none(dwords_.size(), false);
-    SlotSet live;
+    live_in_ = SlotSets(f_.num_blocks(), dwords_.size(), false);
+    SlotSets work(1, dwords_.size(), false);
+    const std::span<u64> live = work[0];
     for (bool changed = true; changed;) {
       changed = false;
       for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) {
-        live = none;
-        for (const Successor& s : f_[*b].successors) live.unite(live_in_[s.block.index]);
-        const auto& touches = touches_[b->index];
-        for (auto t = touches.rbegin(); t != touches.rend(); ++t)
-          for (u32 s = t->first; s < t->first + t->count; ++s)
-            if (t->exact || t->writes) live.set(s, !overwrites(*t));
-        if (live == live_in_[b->index]) continue;
-        live_in_[b->index] = live;
-        changed = true;
+        std::ranges::fill(live, 0);
+        for (const Successor& s : f_[*b].successors) {
+          const std::span<const u64> after = live_in_[s.block.index];
+          for (std::size_t w = 0; w < live.size(); ++w) live[w] |= after[w];
+        }
+        for (const Touch& t : std::views::reverse(touches_[b->index]))
+          for (u32 s = t.first; s < t.first + t.count; ++s)
+            if (t.exact || t.writes) put(live, s, !overwrites(t));
+        changed |= copy(live, live_in_[b->index]);
       }
     }
   }
 
   void find_available() {
-    available_in_.assign(f_.num_blocks(), SlotSet(dwords_.size(), true));
+    available_in_ = SlotSets(f_.num_blocks(), dwords_.size(), true);
     // Nobody has said what is in private memory at the start. Where all accesses are known it is 0.
-    for (u32 s = 0; s < dwords_.size(); ++s) available_in_[0].set(s, !in_memory_[s]);
-    std::vector<SlotSet> out = available_in_;
-    SlotSet now;
+    for (u32 s = 0; s < dwords_.size(); ++s) put(available_in_[0], s, in_memory_[s] == 0);
+    SlotSets out = available_in_, work(1, dwords_.size(), false);
+    const std::span<u64> now = work[0];
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : cfg_.rpo) {
-        SlotSet& in = available_in_[b.index];
-        for (const BlockId p : cfg_.preds[b.index]) in.intersect(out[p.index]);
-        now = in;
+        const std::span<u64> in = available_in_[b.index];
+        for (const BlockId p : cfg_.preds[b.index]) {
+          const std::span<const u64> before = out[p.index];
+          for (std::size_t w = 0; w < in.size(); ++w) in[w] &= before[w];
+        }
+        std::ranges::copy(in, now.begin());
         for (const Touch& t : touches_[b.index])
           for (u32 s = t.first; s < t.first + t.count; ++s)
-            if (t.exact || t.writes) now.set(s, t.exact);
-        if (now == out[b.index]) continue;
-        out[b.index] = now;
-        changed = true;
+            if (t.exact || t.writes) put(now, s, t.exact);
+        changed |= copy(now, out[b.index]);
       }
     }
   }
 
+  /// Returns whether `to` was different.
+  static bool copy(std::span<const u64> from, std::span<u64> to) {
+    if (std::ranges::equal(from, to)) return false;
+    std::ranges::copy(from, to.begin());
+    return true;
+  }
+
   /// Parameters for slots at the iterated dominance frontiers of what changes what is known of them.
   void place_parameters() {
-    std::vector<std::vector<BlockId>> frontier(f_.num_blocks());
+    // Neither blocks nor slots are in a list twice in a row.
+    std::vector<std::pair<u32, BlockId>> found;
+    std::vector<BlockId> last(f_.num_blocks());
     for (const BlockId b : cfg_.rpo) {
       if (cfg_.preds[b.index].size() < 2) continue;
       for (BlockId p : cfg_.preds[b.index])
         for (; p.valid() && p != dom_.idom[b.index]; p = dom_.idom[p.index])
-          if (frontier[p.index].empty() || frontier[p.index].back() != b) frontier[p.index].push_back(b);
+          if (std::exchange(last[p.index], b) != b) found.emplace_back(p.index, b);
     }
-    std::vector<std::vector<BlockId>> changes(dwords_.size());
+    const Lists<BlockId> frontier(f_.num_blocks(), found);
+    found.clear();
+    last.assign(dwords_.size(), BlockId{});
     for (const BlockId b : cfg_.rpo)
       for (const Touch& t : touches_[b.index])
         for (u32 s = t.first; s < t.first + t.count; ++s)
-          if ((t.writes || (t.exact && !available_in_[b.index][s])) &&
-              (changes[s].empty() || changes[s].back() != b))
-            changes[s].push_back(b);
+          if ((t.writes || (t.exact && !available_in_.has(b.index, s))) && std::exchange(last[s], b) != b)
+            found.emplace_back(s, b);
+    const Lists<BlockId> changes(dwords_.size(), found);
     parameters_.resize(f_.num_blocks());
+    std::vector<BlockId> work;
     for (u32 s = 0; s < dwords_.size(); ++s) {
-      std::vector<BlockId>& work = changes[s];
+      work.assign(changes[s].begin(), changes[s].end());
       while (!work.empty()) {
         const BlockId from = work.back();
         work.pop_back();
         for (const BlockId b : frontier[from.index]) {
           auto& slots = parameters_[b.index];
-          if (!live_in_[b.index][s] || !available_in_[b.index][s]) continue;
+          if (!live_in_.has(b.index, s) || !available_in_.has(b.index, s)) continue;
           if (!slots.empty() && slots.back() == s) continue;
           slots.push_back(s);
           work.push_back(b);
@@ -210,7 +231,7 @@ private:
   std::vector<ValueId> now_; ///< per slot
 
   void rename() {
-    at_end_.resize(f_.num_blocks());
+    at_end_.reserve(cfg_.rpo.size() * dwords_.size());
     std::vector<u32> first_parameter(f_.num_blocks());
     for (const BlockId b : cfg_.rpo) {
       first_parameter[b.index] = static_cast<u32>(f_[b].params.size());
@@ -221,7 +242,7 @@ private:
       if (!touches_[b.index].empty()) rewrite(b);
       for (Successor& successor : f_[b].successors)
         for (const u32 s : parameters_[successor.block.index]) successor.args.push_back(now_[s]);
-      at_end_[b.index] = now_;
+      at_end_.insert(at_end_.end(), now_.begin(), now_.end());
     }
   }
 
@@ -230,10 +251,12 @@ private:
       const ValueId zero = f_.entry_constant(Type::V32, 0);
       now_.assign(dwords_.size(), zero);
     } else {
-      now_ = at_end_[dom_.idom[b.index].index];
+      const u32 dominator = cfg_.rpo_index[dom_.idom[b.index].index];
+      std::copy_n(at_end_.begin() + static_cast<std::ptrdiff_t>(dominator * dwords_.size()), dwords_.size(),
+                  now_.begin());
     }
     for (u32 s = 0; s < dwords_.size(); ++s)
-      if (!available_in_[b.index][s]) now_[s] = ValueId{};
+      if (!available_in_.has(b.index, s)) now_[s] = ValueId{};
     for (const u32 s : parameters_[b.index]) now_[s] = f_[b].params[first_parameter++];
   }
 
@@ -242,13 +265,14 @@ private:
     old.swap(f_[b].insts);
     std::vector<InstId> now;
     now.reserve(old.size());
-    auto touch = touches_[b.index].begin();
+    const std::span<const Touch> touches = touches_[b.index];
+    auto next = touches.begin();
     for (const InstId i : old) {
-      if (touch == touches_[b.index].end() || touch->inst != i) {
+      if (next == touches.end() || next->inst != i) {
         now.push_back(i);
         continue;
       }
-      const Touch& t = *touch++;
+      const Touch& t = *next++;
       rewriter_.begin(i, now);
       out_ = &now;
       bool kept = true;
@@ -311,7 +335,7 @@ private:
     bool remains = false;
     for (u32 n = 0; n < t.count; ++n) {
       const u32 slot = t.first + n;
-      remains |= in_memory_[slot];
+      remains |= in_memory_[slot] != 0;
       ValueId v = f_.operands(t.inst)[1 + n];
       if (mem.bytes < 4) {
         const unsigned bits = 8u * mem.bytes, offset = bit_offset(t.inst);
