@@ -149,10 +149,9 @@ void replace(std::vector<ValueId>& map, std::span<ValueId> values) {
 
 void Function::replace_values(std::vector<ValueId>& map) {
   if (is_empty(map)) return;
-  for (Block& block : blocks) {
-    for (const InstId i : block.insts) replace(map, operands(i));
+  replace(map, operand_pool_);
+  for (Block& block : blocks)
     for (Successor& s : block.successors) replace(map, s.args);
-  }
 }
 
 void Function::replace_arguments(std::vector<ValueId>& map) {

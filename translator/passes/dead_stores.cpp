@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 namespace lanewise::passes {
 
@@ -20,9 +21,6 @@ using namespace ir;
 namespace {
 
 constexpr u32 kNone = 0xffff'fffeu, kAll = 0xffff'fffdu;
-
-/// Per place the lanes that are looked at. Rows of registers come first, then dwords of private memory.
-using Seen = std::vector<u32>;
 
 /// What an access does to places.
 struct Access {
@@ -43,15 +41,17 @@ public:
     dom_.emplace(f_, *cfg_);
     loops_.emplace(f_, *cfg_, *dom_);
     find_accesses();
-    live_in_.assign(f_.num_blocks(), Seen(places(), kNone));
+    live_in_.assign(f_.num_blocks() * places(), kNone);
+    seen_.resize(places());
     for (bool changed = true; changed;) {
       changed = false;
       for (auto b = cfg_->rpo.rbegin(); b != cfg_->rpo.rend(); ++b) {
-        Seen seen = live_out(*b);
+        find_live_out(*b);
         const auto& accesses = accesses_[b->index];
-        for (auto a = accesses.rbegin(); a != accesses.rend(); ++a) step(*a, seen);
-        if (seen == live_in_[b->index]) continue;
-        live_in_[b->index] = std::move(seen);
+        for (auto a = accesses.rbegin(); a != accesses.rend(); ++a) step(*a);
+        const std::span<u32> before = live_in(*b);
+        if (std::ranges::equal(seen_, before)) continue;
+        std::ranges::copy(seen_, before.begin());
         changed = true;
       }
     }
@@ -70,8 +70,11 @@ private:
   std::vector<u32> rows_;                     ///< of registers that are accessed, ascending
   std::vector<u32> dwords_;                   ///< of private memory that stores go to, ascending
   std::vector<std::vector<Access>> accesses_; ///< per block, in order
-  std::vector<Seen> live_in_;
+  // The lanes that are looked at, per place: rows of registers come first, then dwords of private memory.
+  std::vector<u32> live_in_; ///< where blocks begin, one after the other
+  std::vector<u32> seen_;    ///< where we are
 
+  [[nodiscard]] std::span<u32> live_in(BlockId b) { return {live_in_.data() + b.index * places(), places()}; }
   [[nodiscard]] std::size_t places() const { return rows_.size() + dwords_.size(); }
 
   static bool is_row_access(const Inst& inst) {
@@ -150,21 +153,26 @@ private:
     return facts_->implies(a, b);
   }
 
-  Seen live_out(BlockId b) const {
-    Seen seen(places(), kNone);
-    for (const Successor& s : f_[b].successors)
-      for (std::size_t p = 0; p < places(); ++p) seen[p] = unite(seen[p], live_in_[s.block.index][p]);
-    return seen;
+  void find_live_out(BlockId b) {
+    const auto& successors = f_[b].successors;
+    if (successors.empty())
+      std::ranges::fill(seen_, kNone);
+    else
+      std::ranges::copy(live_in(successors[0].block), seen_.begin());
+    for (std::size_t n = 1; n < successors.size(); ++n) {
+      const std::span<const u32> other = live_in(successors[n].block);
+      for (std::size_t p = 0; p < other.size(); ++p) seen_[p] = unite(seen_[p], other[p]);
+    }
   }
 
-  void step(const Access& a, Seen& seen) const {
+  void step(const Access& a) {
     const ValueId mask = f_.operands(a.inst).back();
     const u32 lanes = a.reads ? named(mask) : kNone;
     for (u32 p = a.first; p < a.first + a.count; ++p) {
       if (a.reads)
-        seen[p] = unite(seen[p], lanes);
-      else if (a.exact && kills(mask, seen[p]))
-        seen[p] = kNone;
+        seen_[p] = unite(seen_[p], lanes);
+      else if (a.exact && kills(mask, seen_[p]))
+        seen_[p] = kNone;
     }
   }
   bool kills(ValueId mask, u32 lanes) const {
@@ -173,13 +181,13 @@ private:
   }
 
   void sweep(BlockId b) {
-    Seen seen = live_out(b);
+    find_live_out(b);
     bool removed = false;
     const auto& accesses = accesses_[b.index];
     for (auto a = accesses.rbegin(); a != accesses.rend(); ++a) {
       bool dead = a->removable;
-      for (u32 p = a->first; dead && p < a->first + a->count; ++p) dead = seen[p] == kNone;
-      step(*a, seen);
+      for (u32 p = a->first; dead && p < a->first + a->count; ++p) dead = seen_[p] == kNone;
+      step(*a);
       if (!dead) continue;
       f_[a->inst].block = BlockId{};
       removed = true;

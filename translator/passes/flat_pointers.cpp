@@ -97,6 +97,10 @@ private:
         to |= taint;
         again |= is_used_before;
       };
+      const auto add_to = [&](ValueId v, u8 taint, bool is_used_before) {
+        const bool is_pointer = f_.type(v) != Type::Mask && f_.type(v) != Type::U1; // or part of one
+        if (taint != 0 && is_pointer) add(tainted_[v.index], taint, is_used_before);
+      };
       for (const BlockId b : cfg.rpo) {
         for (const InstId i : f_[b].insts) {
           if (info(f_[i].op).is(kStores)) {
@@ -109,22 +113,18 @@ private:
           }
           if (f_[i].num_results == 0) continue;
           const u8 result = of_result(i);
-          for (unsigned r = 0; r < f_[i].num_results; ++r)
-            add(tainted_[f_.result(i, r).index], result, false);
+          for (unsigned r = 0; r < f_[i].num_results; ++r) add_to(f_.result(i, r), result, false);
         }
         for (const Successor& s : f_[b].successors) {
           const bool is_back = cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index];
           for (std::size_t a = 0; a < s.args.size(); ++a)
-            add(tainted_[f_[s.block].params[a].index], taint(s.args[a]), is_back);
+            add_to(f_[s.block].params[a], taint(s.args[a]), is_back);
         }
       }
     }
   }
 
-  [[nodiscard]] u8 taint(ValueId v) const {
-    // Lanes and conditions are no pointers.
-    return f_.type(v) == Type::Mask || f_.type(v) == Type::U1 ? 0 : tainted_[v.index];
-  }
+  [[nodiscard]] u8 taint(ValueId v) const { return tainted_[v.index]; }
 
   /// What `v` may have in it in `lanes`: less than in others, where registers hold what was there before.
   [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, unsigned& steps) const {

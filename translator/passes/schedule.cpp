@@ -171,11 +171,15 @@ private:
     std::vector<InstId> ready, order;
     for (const InstId i : stretch)
       if (users_[i.index] == 0) ready.push_back(i);
+    const auto key = [&](InstId i) {
+      const Alive more = change(i);
+      return std::tuple(more.vectors, more.masks, stretch.size() - place_[i.index]);
+    };
     while (!ready.empty()) {
-      const auto best = std::ranges::min_element(ready, {}, [&](InstId i) {
-        const Alive more = change(i);
-        return std::tuple(more.vectors, more.masks, stretch.size() - place_[i.index]);
-      });
+      auto best = ready.begin();
+      auto least = key(*best);
+      for (auto r = best + 1; r != ready.end(); ++r)
+        if (const auto k = key(*r); k < least) best = r, least = k;
       const InstId i = std::exchange(*best, ready.back());
       ready.pop_back();
       order.push_back(i);

@@ -35,6 +35,7 @@ public:
       }
       index_[v] = index;
     }
+    if (intervals.empty()) return;
     number();
     for (u32 b : live.order) cover_block(b);
     // The last block at whose end a value is alive.
@@ -231,13 +232,15 @@ SlotLayout assign_slots(const Module& module, const Part& part, const Liveness& 
       layout.offset[i.value.index] = offset;
       busy.emplace(i.last, offset);
     }
-    for (const Step& s : steps)
+    for (const Step& s : steps) {
+      if (s.kind == Step::Kind::Inst || s.kind == Step::Kind::Remat) continue;
       for (u32 slot : {s.index, s.index2})
-        if (s.kind != Step::Kind::Inst && s.kind != Step::Kind::Remat && slot >= kScratchSlot &&
-            (s.cls == RegClass::Vec) == (bytes == vec_bytes) && layout.scratch[slot - kScratchSlot] == 0) {
+        if (slot >= kScratchSlot && (s.cls == RegClass::Vec) == (bytes == vec_bytes) &&
+            layout.scratch[slot - kScratchSlot] == 0) {
           layout.scratch[slot - kScratchSlot] = size + 1; // 0 means none yet
           size += bytes;
         }
+    }
   }
   for (u32& s : layout.scratch) s -= s != 0;
   layout.stack_bytes = align_up(size, 64u);
