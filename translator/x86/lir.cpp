@@ -84,21 +84,21 @@ LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operan
   LInst inst = next_;
   inst.id = static_cast<u16>(id);
   inst.first_operand = static_cast<u32>(part_.operands.size());
-  if (dest) part_.operands.push_back(*dest);
-  part_.operands.insert(part_.operands.end(), ops);
+  const auto add = [&](const Operand& given) {
+    Operand& o = part_.operands.emplace_back(given);
+    if (o.kind != OperandKind::Reg || o.view != View::Auto) return;
+    RegClass cls = part_.class_of(o.reg);
+    assert(cls != RegClass::Gpr && "a Gpr operand needs a view");
+    o.view = cls == RegClass::Mask ? View::K : View::Full;
+  };
+  if (dest) add(*dest);
+  for (const Operand& o : ops) add(o);
   if (next_mask_.valid()) {
     Operand mask = k(next_mask_);
     mask.kind = OperandKind::WriteMask;
     part_.operands.push_back(mask);
   }
   inst.num_operands = static_cast<u8>(part_.operands.size() - inst.first_operand);
-  for (u32 i = inst.first_operand; i < part_.operands.size(); ++i) {
-    Operand& o = part_.operands[i];
-    if (o.kind != OperandKind::Reg || o.view != View::Auto) continue;
-    RegClass cls = part_.class_of(o.reg);
-    assert(cls != RegClass::Gpr && "a Gpr operand needs a view");
-    o.view = cls == RegClass::Mask ? View::K : View::Full;
-  }
   next_ = LInst{};
   next_.origin = inst.origin;
   next_mask_ = next_old_ = VReg{};

@@ -328,14 +328,14 @@ void Allocator::resolve_edge(u32 from, u32 n) {
   auto args = part_.edge_args(t, n);
   const auto through = at_entry(to).first(entry_through_[to]);
   for (const ValueAt& at : through) border_[at.value.index] = {edge, at.stored};
-  for (const ValueAt& at : at_exit(from)) {
-    const u32 v = at.value.index;
-    if (remat_[v] || at.stored || at_def_[v] || !live_.is_live_in(at.value, to)) continue;
-    const bool wanted = border_[v].edge != edge || border_[v].stored;
-    // What a loop starts with in memory stays there.
-    const bool kept = live_.in_loop(from, to) || stored_around(at.value, from);
-    if (wanted && !kept) step(Step::Kind::Store, cls(at.value), 0, at.reg, v, 1);
-  }
+  if (!live_.in_loop(from, to)) // What a loop starts with in memory stays there.
+    for (const ValueAt& at : at_exit(from)) {
+      const u32 v = at.value.index;
+      if (at.stored || (border_[v].edge == edge && !border_[v].stored)) continue; // nobody wants it there
+      if (remat_[v] || at_def_[v] || !live_.is_live_in(at.value, to) || stored_around(at.value, from))
+        continue;
+      step(Step::Kind::Store, cls(at.value), 0, at.reg, v, 1);
+    }
   for (const ValueAt& at : through) {
     if (at.reg != kNone && at.reg == reg_[at.value.index])
       free[cls(at.value)] &= ~(1u << at.reg); // stays where it is
