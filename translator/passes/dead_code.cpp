@@ -4,6 +4,8 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -78,6 +80,10 @@ private:
   }
 
   void sweep() {
+    std::vector<u8> loses_params(f_.num_blocks(), 0);
+    for (const BlockId b : cfg_.rpo)
+      loses_params[b.index] =
+          std::ranges::any_of(f_[b].params, [&](ValueId p) { return live_value_[p.index] == 0; });
     for (u32 n = 0; n < f_.num_blocks(); ++n) {
       const BlockId b{n};
       Block& block = f_[b];
@@ -94,6 +100,7 @@ private:
         return true;
       });
       for (Successor& s : block.successors) {
+        if (loses_params[s.block.index] == 0) continue;
         const auto& params = f_[s.block].params;
         std::size_t kept = 0;
         for (std::size_t a = 0; a < s.args.size(); ++a)
@@ -102,7 +109,8 @@ private:
       }
     }
     // Parameters last: the arguments above are matched against the full lists.
-    for (const BlockId b : cfg_.rpo) f_.keep_params(b, live_value_);
+    for (const BlockId b : cfg_.rpo)
+      if (loses_params[b.index] != 0) f_.keep_params(b, live_value_);
   }
 };
 

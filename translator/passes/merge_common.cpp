@@ -69,22 +69,27 @@ private:
 
   /// To a fixed point: one merged parameter can make others agree.
   void merge_parameters() {
+    std::vector<const Successor*> ways_in;
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : cfg_.rpo) {
+        if (f_[b].params.empty()) continue;
+        ways_in.clear();
+        for (const BlockId pred : cfg_.preds[b.index])
+          for (const Successor& s : f_[pred].successors)
+            if (s.block == b) ways_in.push_back(&s);
         for (u32 p = 0; p < f_[b].params.size(); ++p) {
           const ValueId param = f_[b].params[p];
           if (map_[param.index].valid()) continue;
           ValueId common;
           bool agree = true;
-          for (const BlockId pred : cfg_.preds[b.index])
-            for (const Successor& s : f_[pred].successors) {
-              if (s.block != b) continue;
-              const ValueId arg = resolve(s.args[p]);
-              if (arg == param || arg == common) continue;
-              agree = agree && (!common.valid() || same_constant(arg, common));
-              if (!common.valid() || is_before(arg, b)) common = arg;
-            }
+          for (const Successor* way : ways_in) {
+            const ValueId arg = resolve(way->args[p]);
+            if (arg == param || arg == common) continue;
+            agree = agree && (!common.valid() || same_constant(arg, common));
+            if (!agree) break;
+            if (!common.valid() || is_before(arg, b)) common = arg;
+          }
           if (agree && common.valid() && (!f_.is_const(common) || is_before(common, b))) {
             map_[param.index] = common;
             changed = true;
