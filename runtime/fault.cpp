@@ -129,7 +129,10 @@ HostFault run_guarded(GuestPosition& position, void (*body)(void*), void* argume
 
 std::string FaultReport::line() const {
   std::string text = fmt::format("{} in {}", kind_name(kind), kernel);
-  if (pc) text += fmt::format(" at pc {:#x} (kernel+{:#x})", pc, offset);
+  const bool before = static_cast<i64>(offset) < 0; // in a function that the kernel called
+  if (pc)
+    text += fmt::format(" at pc {:#x} (kernel{}{:#x})", pc, before ? '-' : '+',
+                        before ? u64{0} - offset : offset);
   if (!instruction.empty()) text += fmt::format(", {}", instruction);
   text += fmt::format(": workgroup ({},{},{}), wave {}", workgroup[0], workgroup[1], workgroup[2], wave);
   if (lane >= 0) text += fmt::format(", lane {}", lane);

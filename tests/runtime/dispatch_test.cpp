@@ -224,6 +224,13 @@ TEST(Dispatcher, WildPointerBecomesOneReportAndTheNextLaunchWorks) {
   }
 }
 
+TEST(FaultReport, FunctionsMayLieBeforeTheKernel) {
+  FaultReport report;
+  report.pc = 0x1000;
+  report.offset = ~u64{0x67};
+  EXPECT_NE(report.line().find("(kernel-0x68)"), std::string::npos) << report.line();
+}
+
 TEST(Dispatcher, NonCanonicalAddressIsAFaultToo) {
   Dispatcher dispatcher(1);
   FakeEngine bad(1, [&](FakeFrame&) { return Stop{StopReason::End, *unmapped(1ull << 63), 0}; });
