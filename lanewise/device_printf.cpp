@@ -22,8 +22,8 @@ public:
     return value;
   }
   std::string string() {
-    const auto* text = reinterpret_cast<const char*>(rest_.data());
-    std::string result(text, strnlen(text, rest_.size_bytes()));
+    const std::string_view bytes(reinterpret_cast<const char*>(rest_.data()), rest_.size_bytes());
+    std::string result(bytes.substr(0, bytes.find('\0')));
     rest_ = rest_.subspan(std::min(rest_.size(), result.size() / sizeof(u64) + 1));
     return result;
   }

@@ -23,7 +23,7 @@ public:
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, bytes)));
     if (!memory_) return;
     std::memset(memory_.get(), 0, bytes);
-    std::memcpy(memory_.get(), segment.bytes.data(), segment.bytes.size());
+    std::copy(segment.bytes.begin(), segment.bytes.end(), memory_.get());
   }
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
 

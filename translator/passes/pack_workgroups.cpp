@@ -65,8 +65,8 @@ public:
 
   [[nodiscard]] const Cfg& cfg() const { return cfg_; }
   [[nodiscard]] const Dominators& dominators() const { return dom_; }
-  /// The scalar differs between workgroups.
-  [[nodiscard]] bool varies(ValueId v) const { return varies_[v.index]; }
+  /// The scalar differs between workgroups. What packing itself adds does not.
+  [[nodiscard]] bool varies(ValueId v) const { return v.index < varies_.size() && varies_[v.index]; }
   /// Outer ones first.
   [[nodiscard]] std::vector<Fork> take_forks() { return std::move(forks_); }
 
