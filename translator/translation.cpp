@@ -44,9 +44,11 @@ bool is_sound(const FaultEntry& e) {
   constexpr u8 kNone = 0xff;
   const auto below = [](u8 number, u8 limit) { return number < limit || number == kNone; };
   const u8 masks = e.mask_is_vec ? 32 : 8;
-  const bool indexed = e.site.kind == FaultSite::Kind::Indexed;
+  const bool table = e.site.kind == FaultSite::Kind::Table;
+  const bool indexed = table || e.site.kind == FaultSite::Kind::Indexed;
   return e.site.kind <= FaultSite::Kind::Indexed && below(e.base, 16) && below(e.index, indexed ? 32 : 16) &&
-         e.scale_log2 < 4 && below(e.mask, masks) && below(e.lane_reg, 16) && e.lanes * e.site.bytes <= 64;
+         e.scale_log2 < 4 && below(e.mask, masks) && below(e.lane_reg, 16) && e.lanes * e.site.bytes <= 64 &&
+         (!table || e.site.distance < 32);
 }
 
 } // namespace

@@ -176,6 +176,29 @@ TEST(Launch, TheLastLaneInALoopFaultsAsItself) {
   }
 }
 
+// Rows of the table are loaded whole, but the fault is a lane's.
+TEST(Launch, ALaneOutsideASmallTableFaultsAsItself) {
+  constexpr std::uint32_t kItems = 64;
+  std::vector<std::uint32_t> in(kItems), out(kItems);
+  std::vector<float> sums(kItems);
+  for (std::uint32_t n = 0; n < kItems; ++n) in[n] = n + 3;
+  for (const DeviceOptions& options : engines()) {
+    auto table = Buffer::allocate(4096);
+    ASSERT_TRUE(table);
+    const auto* end = table->data() + table->size();
+    LaunchConfig config;
+    config.grid = config.block = {kItems, 1, 1};
+    Fault fault;
+    ASSERT_FALSE(load_kernel(options, "constant_tables")
+                     .launch(config,
+                             {Argument::pointer(end), Argument::pointer(in.data()),
+                              Argument::pointer(out.data()), Argument::pointer(sums.data())},
+                             &fault));
+    EXPECT_EQ(fault.address, reinterpret_cast<std::uint64_t>(end) + 4 * 3) << fault.message;
+    EXPECT_EQ(fault.lane, 0) << fault.message;
+  }
+}
+
 TEST(Launch, WrongArgumentsAreUsageErrors) {
   DeviceOptions options;
   options.engine = Engine::Interp;

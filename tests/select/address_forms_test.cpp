@@ -570,6 +570,54 @@ TEST(AddressForms, ScaledSums) {
   }
 }
 
+/// Indices that are known to be small: from the middle of a page, and from where only the first of the
+/// table's elements can be touched.
+TEST(AddressForms, SmallTables) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  auto* bytes = reinterpret_cast<u8*>(memory.base());
+  for (u32 n = 0; n < kPage; ++n) bytes[n] = static_cast<u8>(n * 37 + (n >> 4));
+  struct Table {
+    unsigned bytes, scale, step; ///< an index is a multiple of `step`
+    const char* words;
+  };
+  constexpr Table kTables[] = {{1, 0, 1, "1"}, {1, 0, 1, "1 sext"}, {2, 1, 1, "2"}, {2, 0, 2, "2 sext"},
+                               {4, 2, 1, "4"}, {4, 0, 4, "4"},      {8, 3, 1, "8"}, {16, 2, 1, "16"}};
+  for (const translator::Simd simd : widths())
+    for (const Table& t : kTables)
+      for (const u64 exec : {~u64{0}, kSomeLanes, u64{0}})
+        for (const u32 dwords : {4u, 8u, 13u, 16u, 32u, 64u})
+          for (const bool at_end : {false, true}) {
+            if (simd == translator::Simd::Avx2 && dwords > 16) continue;
+            const u32 reach = at_end ? t.bytes + 3 : 4 * dwords; // of the lanes, in bytes
+            const u64 base = memory.base() + (at_end ? kPage - reach : 1000u);
+            const u32 indices = ((reach - t.bytes) >> t.scale) / t.step + 1;
+            SCOPED_TRACE(fmt::format("{} << {}, {} dwords, at the end {}, lanes {:#x}, AVX-512 {}", t.words,
+                                     t.scale, dwords, at_end, exec, simd == translator::Simd::Avx512));
+            const unsigned results = (t.bytes + 3) / 4;
+            std::string body = "  v11:v32 = load v18, v7 {global 4 row 4}\n  ";
+            for (unsigned r = 0; r < results; ++r) body += fmt::format("{}v{}:v32", r ? ", " : "", 20 + r);
+            body += fmt::format(" = load v2, v11, v7 #0x4 {{global {} indexed {} table {}}}\n", t.words,
+                                t.scale, dwords);
+            for (unsigned r = 0; r < results; ++r)
+              body += fmt::format("  store v18, v{}, v7 #{:#x} {{global 4 row 4}}\n", 20 + r, 256 * (r + 1));
+            alignas(64) u32 row[5][64] = {};
+            const auto index = [&](u32 l) { return (l * 29 + 3) % indices * t.step; };
+            for (u32 l = 0; l < 64; ++l) row[0][l] = index(l);
+            run_program(body, simd, exec, base - 4, 0, row[0]);
+            for (u32 l = 0; l < 64; ++l)
+              for (unsigned r = 0; r < results; ++r) {
+                u32 expected = 0;
+                const unsigned size = std::min(t.bytes, 4u);
+                std::memcpy(&expected, reinterpret_cast<u8*>(base) + (index(l) << t.scale) + 4 * r, size);
+                if (std::string_view(t.words).ends_with("sext"))
+                  expected = t.bytes == 1 ? static_cast<u32>(static_cast<i8>(expected))
+                                          : static_cast<u32>(static_cast<i16>(expected));
+                EXPECT_EQ(row[r + 1][l], (exec >> l & 1) != 0 ? expected : 0u) << "lane " << l;
+              }
+          }
+}
+
 /// Streaming stores, where they can be and where they cannot: lines that begin elsewhere, lanes that are
 /// missing, a displacement; alone and with others, on whichever gangs run side by side.
 TEST(AddressForms, StreamingStores) {

@@ -237,6 +237,10 @@ private:
         if (!form_numbers(proto.mem)) return false;
         continue;
       }
+      if (memory && w == "table") {
+        if (!number(proto.mem.table)) return false;
+        continue;
+      }
       if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))
         return expected("an attribute");
     }

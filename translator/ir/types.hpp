@@ -104,9 +104,10 @@ struct MemAttr {
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
   bool spread =
       false; ///< a load of the mask's one lane, which all lanes of its gang get (phases/last_lanes.hpp)
-  bool apart = false;    ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
-  u8 scale = 0;          ///< Wrapped, Indexed
-  i16 stride = 0;        ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
+  bool apart = false; ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
+  u8 scale = 0;       ///< Wrapped, Indexed
+  u8 table = 0;   ///< Indexed loads: no lane goes beyond so many dwords from the base; 0 if that is unknown
+  i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool coherent = false; ///< a load that wants to see what other workgroups have stored (glc)
   bool streams = false;  ///< a store past the caches (passes/stream_stores.cpp)
   bool may_tear = false; ///< address is not known to be naturally aligned (informational)

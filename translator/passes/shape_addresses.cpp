@@ -195,6 +195,16 @@ private:
     // Indices that cannot be negative are the same either way; the hardware's gathers extend the sign.
     f_[i].mem.index_sign = sum.index_sign || (!strided && shapes_.limits().max(sum.index) >> 31 == 0);
     f_[i].mem.scale = static_cast<u8>(sum.scale);
+    if (!strided && f_[i].op == Op::Load) f_[i].mem.table = table_dwords(sum, f_[i].mem.bytes);
+  }
+
+  /// How far from the base elements may end, if that is not far and none lies across dwords; else 0.
+  u8 table_dwords(const Sum& sum, unsigned bytes) const {
+    const unsigned most = gang_lanes_ == 16 ? 256 : 64; // what permutations can take from
+    const Limits limits = shapes_.limits().of(sum.index);
+    const u64 end = limits.max < most ? (limits.max << sum.scale) + bytes : most + 1;
+    const bool aligned = ((limits.ones << sum.scale) & (std::min(bytes, 4u) - 1)) == 0;
+    return end <= most && aligned ? static_cast<u8>((end + 3) / 4) : u8{0};
   }
 
   /// What `v` is in the lanes of `mask`, if selects take the same for all of them.

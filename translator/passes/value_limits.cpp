@@ -96,6 +96,26 @@ Limits ValueLimits::of(ValueId v, unsigned depth) const {
   return x;
 }
 
+/// c, if `a` - `product` is a % c for all 32-bit a: the product is c times the upper half of a product of a
+/// with a rounded up reciprocal, shifted.
+u64 ValueLimits::divisor_of_remainder(ValueId a, ValueId product) const {
+  u64 c = 0, shift = 0, reciprocal = 0;
+  const auto with_constant = [&](ValueId v, Op op, u64& bits) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || f_[i].op != op) return ValueId{};
+    const auto x = f_.operands(i);
+    for (const unsigned n : {1u, 0u})
+      if (f_.is_const(x[n], &bits) && (n == 1 || info(op).is(kCommutes))) return x[1 - n];
+    return ValueId{};
+  };
+  ValueId quotient = with_constant(product, Op::Mul, c);
+  if (!quotient.valid() || c == 0) return 0;
+  if (const ValueId whole = with_constant(quotient, Op::LShr, shift); whole.valid()) quotient = whole;
+  if (with_constant(quotient, Op::UMulHi, reciprocal) != a || shift > 31) return 0;
+  const u64 one = u64{1} << (32 + shift); // The error, times a, stays below 1 / c.
+  return reciprocal * c >= one && reciprocal * c - one <= u64{1} << shift ? c : 0;
+}
+
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const u64 all = constant_bits(f_.type(v));
   const Limits anything{all, all};
@@ -121,7 +141,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Join:
     return {in(1).max << 32 | in(0).max, in(1).ones << 32 | in(0).ones, in(1).min << 32 | in(0).min};
   case Op::Add: return sum(in(0), in(1), all);
-  case Op::Sub: return difference(in(0), in(1), all);
+  case Op::Sub:
+    if (const u64 divisor = divisor_of_remainder(x[0], x[1]); divisor != 0) return up_to(divisor - 1);
+    return difference(in(0), in(1), all);
   case Op::Mul:
   case Op::UMulWide: return product(in(0), in(1), all);
   case Op::SMulWide: return std::max(in(0).max, in(1).max) >> 31 == 0 ? product(in(0), in(1), all) : anything;

@@ -35,6 +35,7 @@ public:
   [[nodiscard]] bool disjoint_bits(ir::ValueId a, ir::ValueId b) const { return (ones(a) & ones(b)) == 0; }
 
 private:
+  [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product) const;
   const ir::Function& f_;
   mutable std::vector<u32> place_; ///< per value: in known_, counted from 1; values made since have none
   mutable std::vector<Limits> known_;

@@ -136,8 +136,9 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
     } else if (o.kind == OperandKind::WriteMask) {
       e.mask = assigned[i].reg;
     } else if (o.kind == OperandKind::Hidden) {
-      (o.view == View::R64 ? e.lane_reg : e.mask) = assigned[i].reg;
-      e.mask_is_vec = o.view == View::Full;
+      const bool index = e.site.kind == FaultSite::Kind::Table && e.index == 0xff;
+      (o.view == View::R64 ? e.lane_reg : index ? e.index : e.mask) = assigned[i].reg;
+      e.mask_is_vec = !index && o.view == View::Full;
     } else if (vec_reg && i == vector_mask_operand(module, inst, e.site.kind)) {
       e.mask = assigned[i].reg;
       e.mask_is_vec = true;

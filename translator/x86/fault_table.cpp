@@ -68,6 +68,10 @@ int first_lane(const FaultEntry& e, const Registers& regs) {
   return -1;
 }
 
+u64 scalar_base(const FaultEntry& e, const Registers& regs) {
+  return regs.gpr(e.base) + static_cast<u64>(i64{e.disp});
+}
+
 u64 scalar_address(const FaultEntry& e, const Registers& regs) {
   return regs.gpr(e.base) + (regs.gpr(e.index) << e.scale_log2) + static_cast<u64>(i64{e.disp});
 }
@@ -146,6 +150,12 @@ runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code,
     found.lane = access->lane_reg != 0xff ? static_cast<int>(regs.gpr(access->lane_reg) & 63)
                                           : first_lane(*access, regs);
     break;
+  case FaultSite::Kind::Table: {
+    found.lane = std::max(first_lane(*access, regs), 0);
+    const u64 index = regs.vec(access->index, 4 * static_cast<u32>(found.lane), 4);
+    found.address = scalar_base(*access, regs) + (index << access->site.distance);
+    break;
+  }
   case FaultSite::Kind::Contiguous: found = contiguous(*access, regs, host_address); break;
   case FaultSite::Kind::Indexed: found = indexed(*access, regs); break;
   }

@@ -361,22 +361,6 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   });
 }
 
-/// Does without `read` if no lane takes part.
-template <class F>
-void Selector::read_if_any(const Access& a, std::span<VReg> out, F read) {
-  const BlockId some = b_->add_block(), join = b_->add_block();
-  std::array<VReg, 4> params{}, none{};
-  for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
-  for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
-  test_mask(a.mask);
-  b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
-  b_->at(some);
-  read();
-  b_->jump(join, out);
-  b_->at(join);
-  std::copy_n(params.begin(), out.size(), out.begin());
-}
-
 void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
   const auto read = [&](unsigned n) {
     b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 8});

@@ -141,7 +141,7 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
     return row_access(i, first, disp, inst.mem.stride, out);
   }
   case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);
-  default: return perform(i, indexed_access(i), out);
+  default: return inst.mem.table != 0 ? load_from_table(i, out) : perform(i, indexed_access(i), out);
   }
 }
 

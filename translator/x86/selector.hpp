@@ -321,6 +321,9 @@ private:
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
+  // select_table.cpp
+  void load_from_table(InstId i, std::span<VReg> out);
+  VReg look_up(std::span<const VReg> rows, VReg index);
   Access masked_access(InstId i);
   Access lds_lanes(InstId i, VReg start);
   VReg lds_base(u64 frame_offset);
@@ -444,8 +447,21 @@ private:
   void if_full(const Access& a, std::span<VReg> out, F access);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
+  /// Does without `read` if no lane takes part.
   template <class F>
-  void read_if_any(const Access& a, std::span<VReg> out, F read);
+  void read_if_any(const Access& a, std::span<VReg> out, F read) {
+    const BlockId some = b_->add_block(), join = b_->add_block();
+    std::array<VReg, 4> params{}, none{};
+    for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
+    for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
+    test_mask(a.mask);
+    b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
+    b_->at(some);
+    read();
+    b_->jump(join, out);
+    b_->at(join);
+    std::copy_n(params.begin(), out.size(), out.begin());
+  }
   Regs load_qwords(const Access& a, VReg address, i64 disp);
   void set_qwords(InstId i, Regs qwords, std::span<VReg> out);
   VReg load_dwords(const Access& a, VReg address, i64 disp);
