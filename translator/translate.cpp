@@ -175,6 +175,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("split_bytes", passes::split_bytes)
       .run("widen_accesses", passes::widen_accesses)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("load_scalars", passes::load_scalars)
       .run("unmask_accesses", passes::unmask_accesses)
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)

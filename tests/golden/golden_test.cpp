@@ -71,6 +71,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"replace_divisions", passes::replace_divisions},
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},
+      {"load_scalars", passes::load_scalars},
       {"merge_rows", passes::merge_rows},
       {"widen_accesses", passes::widen_accesses},
       {"thread_exits", passes::thread_exits},

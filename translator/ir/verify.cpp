@@ -166,8 +166,10 @@ private:
       if (const char* what = check_address(inst.mem, operands, wide_address)) return what;
     for (unsigned i = 0; i < data; ++i)
       if (f_.type(operands[address + i]) != element) return "data is v32, or all of it v64";
+    const bool scalar = inst.op == Op::Load && inst.mem.spread && inst.mem.bytes <= 4;
     for (unsigned r = 0; r < inst.num_results; ++r)
-      if (f_.type(f_.result(id, r)) != element) return "results are v32, or all of them v64";
+      if (f_.type(f_.result(id, r)) != element && !(scalar && f_.type(f_.result(id, r)) == Type::G32))
+        return "results are v32, or all of them v64";
     const unsigned results = inst.op == Op::Load                         ? elements
                              : inst.op == Op::Atomic && inst.mem.returns ? elements
                                                                          : 0;

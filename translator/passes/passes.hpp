@@ -35,6 +35,9 @@ void merge_common(ir::Function& f);
 /// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
 void eliminate_dead_code(ir::Function& f);
 
+/// Loads of one lane for all of which only scalars are wanted have a scalar for a result.
+void load_scalars(ir::Function& f);
+
 /// Joins each block that is only jumped to from one place to the block before it.
 void merge_blocks(ir::Function& f);
 

@@ -13,6 +13,7 @@ bool Selector::memory_inst(InstId i) {
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (inst.mem.spread && (inst.mem.form != ir::AddressForm::Row || inst.mem.stride != 0))
     return unsupported(i, "one lane's load from several places"), true;
+  if (inst.num_results == 1 && ir::is_gang(type(f_.result(i)))) return load_scalar(i), true;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
   const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
@@ -326,26 +327,45 @@ VReg Selector::load_from(const Access& a, u32 id, View view, const Operand& at) 
   return a.lane.valid() ? b_->def(id, view, {at, hidden(a.lane)}) : b_->def(id, view, {at});
 }
 
+/// A dword or less from one place, in a general-purpose register.
+VReg Selector::load_scalar_from(const ir::MemAttr& attr, const Access& a) {
+  const u32 id = attr.bytes >= 4 ? Inst::kIdMov : attr.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx;
+  const View view = attr.bytes == 1 ? View::R8 : attr.bytes == 2 ? View::R16 : View::R32;
+  b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = std::min<u8>(attr.bytes, 4)});
+  return load_from(a, id, View::R32, mem(a.base, a.disp, view));
+}
+
+/// What one lane loads for all, of which only a scalar is wanted.
+void Selector::load_scalar(InstId i) {
+  Access a = masked_access(i);
+  a.base = reg1(f_.operands(i)[0]);
+  if (a.full) return set(f_.result(i), load_scalar_from(f_[i].mem, a));
+  const BlockId some = b_->add_block(), join = b_->add_block();
+  const VReg loaded = b_->add_param(join, RegClass::Gpr), none = b_->const32(0);
+  test_mask(a.mask);
+  b_->branch(CondCode::kZero, join, {&none, 1}, some, {});
+  b_->at(some);
+  const VReg read = load_scalar_from(f_[i].mem, a);
+  b_->jump(join, {&read, 1});
+  b_->at(join);
+  set(f_.result(i), loaded);
+}
+
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   if (is_wide(i)) return load_uniform_qwords(a, out);
   const ir::Inst& inst = f_[i];
-  const FaultSite site{.kind = FaultSite::Kind::Scalar,
-                       .bytes = static_cast<u8>(std::min<unsigned>(inst.mem.bytes, 4))};
-  const u32 narrow_id = inst.mem.bytes == 1   ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
-                        : inst.mem.bytes == 2 ? (inst.mem.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx)
-                                              : Inst::kIdMov;
-  const View view = inst.mem.bytes == 1 ? View::R8 : inst.mem.bytes == 2 ? View::R16 : View::R32;
+  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = 4};
   const auto read = [&](unsigned d) {
-    const Operand at = mem(a.base, a.disp + d * a.dword_stride, view);
+    if (inst.mem.bytes < 4) return splat(Type::V32, load_scalar_from(inst.mem, a)).r[0];
     b_->faults(site);
-    if (inst.mem.bytes >= 4) return load_from(a, Inst::kIdVpbroadcastd, View::Full, at);
-    return splat(Type::V32, load_from(a, narrow_id, View::R32, at)).r[0];
+    return load_from(a, Inst::kIdVpbroadcastd, View::Full,
+                     mem(a.base, a.disp + d * a.dword_stride, View::R32));
   };
   if (avx512() && inst.mem.bytes >= 4 && !a.full && !a.spread) { // Without a lane, nothing is read.
     for (unsigned d = 0; d < out.size(); ++d) {
       b_->faults(site).zero_masked(a.mask);
-      out[d] =
-          load_from(a, Inst::kIdVpbroadcastd, View::Full, mem(a.base, a.disp + d * a.dword_stride, view));
+      out[d] = load_from(a, Inst::kIdVpbroadcastd, View::Full,
+                         mem(a.base, a.disp + d * a.dword_stride, View::R32));
     }
     return;
   }

@@ -442,6 +442,8 @@ private:
   VReg element_of_first(VReg v, VReg mask, VReg lane);
   void branch_if_spread(const Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
+  VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
+  void load_scalar(InstId i);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   template <class F>
   void if_full(const Access& a, std::span<VReg> out, F access);
