@@ -137,7 +137,7 @@ private:
     for (const BlockId b : *loop_->blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
-        if (inst.op == Op::Load && !is_strided(f_.operands(i)[0]))
+        if (inst.op == Op::Load && !is_row(f_.operands(i)[0]))
           gathered += inst.mem.bytes < 4 ? gather * 3 / 2 : gather * (inst.mem.bytes / 4u);
         else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
@@ -147,8 +147,19 @@ private:
     const unsigned few = (gathered + others) / alone;
     return 4 * few >= 3 * gang_lanes_ ? gang_lanes_ : few; // Not worth doing both.
   }
-  [[nodiscard]] bool is_strided(ValueId v) const {
-    return v.index < shapes_->num_values() && (*shapes_)[v].strided();
+  /// An address that is one row, or is if no index wraps: such loads are no gathers.
+  [[nodiscard]] bool is_row(ValueId v, unsigned depth = 0) const {
+    if (v.index < shapes_->num_values() && (*shapes_)[v].strided()) return true;
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || depth > kMaxDepth) return false;
+    const auto x = f_.operands(i);
+    switch (f_[i].op) {
+    case Op::Add: return is_row(x[0], depth + 1) && is_row(x[1], depth + 1);
+    case Op::Shl: return f_.is_const(x[1]) && is_row(x[0], depth + 1);
+    case Op::ZExt:
+    case Op::SExt: return is_row(x[0], depth + 1);
+    default: return false;
+    }
   }
   static bool is_for_free(Op op) {
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
