@@ -30,8 +30,8 @@ Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device:
 } // namespace
 
 Device::State::State(const DeviceOptions& wanted)
-    : options(wanted), dispatcher(wanted.threads),
-      host_calls(dispatcher.threads(), wanted.output ? wanted.output : stdout) {
+    : options(wanted), dispatcher(wanted.threads), output(wanted.output ? wanted.output : stdout),
+      host_calls(dispatcher.threads(), output) {
   queue.group_segment_aperture_base_hi = static_cast<u32>(runtime::kSharedAperture >> 32);
   queue.private_segment_aperture_base_hi = static_cast<u32>(runtime::kPrivateAperture >> 32);
   for (runtime::GuardedBuffer* missing : {&no_hostcalls, &no_default_queue})

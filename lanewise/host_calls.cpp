@@ -93,7 +93,7 @@ void HostCalls::print(Slot& slot) {
   }
   constexpr u64 kToStderr = 1;
   const bool error = !words.empty() && words[0] == kToStderr;
-  const std::string text = words.empty() ? std::string() : format_device_printf(std::span(words).subspan(1));
+  const std::string text = words.empty() ? std::string() : format_hip_printf(std::span(words).subspan(1));
   std::FILE* const out = error ? stderr : out_;
   std::fwrite(text.data(), 1, text.size(), out);
   std::fflush(out);

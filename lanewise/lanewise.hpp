@@ -71,7 +71,7 @@ struct DeviceOptions {
   bool disk_cache = false; ///< keep translations on disk, for other processes and later ones
   /// Empty: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise.
   std::string cache_folder = {};
-  /// Where printf of HIP kernels writes; null: stdout.
+  /// Where printf of kernels writes; null: stdout.
   std::FILE* output = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // From a launch's arguments to a dispatch, and from its faults to an error.
 #include "lanewise/engines.hpp"
 #include "lanewise/launch_facts.hpp"
+#include "lanewise/printf_buffer.hpp"
 
 #include "runtime/kernel_waves.hpp"
 
@@ -117,13 +118,14 @@ struct Checked {
 };
 
 Result<Checked> check_launch(const Kernel::State& state, const LaunchConfig& config,
-                             std::span<const Argument> arguments) {
+                             std::span<const Argument> arguments, u64 printf_buffer) {
   const isa::Target target = state.module.object.target.isa;
   Checked checked;
   checked.shape = shape_of(config);
   auto fits = abi::check_dispatch(state.kernel, target, checked.shape, 0);
   if (!fits) return std::move(fits).error();
-  const abi::HiddenValues hidden = hidden_values(state, config);
+  abi::HiddenValues hidden = hidden_values(state, config);
+  hidden.printf_buffer = printf_buffer;
   auto kernarg = abi::build_kernarg(state.kernel, argument_values(arguments), checked.shape, hidden);
   if (!kernarg) return std::move(kernarg).error();
   checked.kernarg = std::move(*kernarg);
@@ -173,7 +175,11 @@ Result<Preparation> Kernel::prepare(const LaunchConfig& config) const {
 Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments,
                                    Fault* fault) const {
   Kernel::State& state = *state_;
-  auto checked = check_launch(state, config, arguments);
+  std::optional<PrintfBuffer> printf_buffer;
+  if (state.stores_printf) printf_buffer.emplace();
+  if (printf_buffer && printf_buffer->address() == 0)
+    return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the text of its printf"};
+  auto checked = check_launch(state, config, arguments, printf_buffer ? printf_buffer->address() : 0);
   if (!checked) return std::move(checked).error();
   auto prepared = state.prepare(facts_of(state, config), &checked->shape);
   if (!prepared) return std::move(prepared).error();
@@ -196,6 +202,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   if (state.calls_host)
     host = std::jthread([&](const std::stop_token& stop) { state.module.device->host_calls.serve(stop); });
   auto outcome = state.module.device->dispatcher.run(request, &times);
+  if (printf_buffer) printf_buffer->print(state.module.object.printf_formats, state.module.device->output);
   if (!outcome) return std::move(outcome).error();
   if (!*outcome) return LaunchTimes{times.wall_ms, times.cpu_ms, &(*prepared)->how};
   if (packed > 1) unpack(**outcome, packed);

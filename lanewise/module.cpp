@@ -31,6 +31,11 @@ KernelInfo describe(const abi::Kernel& kernel, const abi::TargetId& target) {
   return info;
 }
 
+bool has_argument(const abi::Kernel& kernel, abi::ValueKind kind) {
+  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(),
+                     [&](const abi::Argument& a) { return a.kind == kind; });
+}
+
 /// Whether the kernel can get to its buffer for calls of the host, and there is code that rings the doorbell.
 bool may_call_host(const abi::Kernel& kernel, const abi::LoadedImage& image) {
   constexpr u32 kSendInterrupt = 0xbf90'0001; // s_sendmsg sendmsg(MSG_INTERRUPT), on every target
@@ -39,8 +44,7 @@ bool may_call_host(const abi::Kernel& kernel, const abi::LoadedImage& image) {
       if (load_le<u32>(text.bytes.data() + at) == kSendInterrupt) return true;
     return false;
   };
-  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(),
-                     [](const abi::Argument& a) { return a.kind == abi::ValueKind::HiddenHostcallBuffer; }) &&
+  return has_argument(kernel, abi::ValueKind::HiddenHostcallBuffer) &&
          std::any_of(image.texts().begin(), image.texts().end(), in);
 }
 
@@ -77,7 +81,9 @@ Result<std::span<std::byte>> Module::variable(std::string_view name) const {
 
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
     : module(owner), kernel(declared), info(describe(declared, owner.object.target)),
-      calls_host(may_call_host(declared, owner.image)) {}
+      calls_host(may_call_host(declared, owner.image)),
+      stores_printf(!owner.object.printf_formats.empty() &&
+                    has_argument(declared, abi::ValueKind::HiddenPrintfBuffer)) {}
 
 Result<const Prepared*> Kernel::State::add(Result<Prepared> made) {
   if (!made) return std::move(made).error().in(info.name);

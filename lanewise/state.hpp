@@ -27,6 +27,7 @@ struct [[gnu::visibility("hidden")]] Device::State {
   bool any_simd = false; ///< it was Auto: other code that the host can run will do
   std::optional<DiskCache> cache;
   runtime::Dispatcher dispatcher;
+  std::FILE* output; ///< of kernels
   HostCalls host_calls;
   abi::AmdQueue queue; ///< what kernels see through their queue pointer
   /// What kernels get in place of services that do not exist: memory without an accessible byte, so that who
@@ -46,7 +47,8 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   Module::State& module;
   const abi::Kernel& kernel;
   KernelInfo info;
-  bool calls_host; ///< it may, by the device library's protocol
+  bool calls_host;    ///< it may, by the device library's protocol
+  bool stores_printf; ///< as OpenCL kernels do
 
 private:
   std::mutex mutex_;

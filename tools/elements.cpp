@@ -1,5 +1,7 @@
 #include "tools/elements.hpp"
 
+#include "support/half.hpp"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -119,17 +121,6 @@ u16 half_from_double(double x) {
   // A subnormal has scale -24 and no implicit bit; adding works for carries into the exponent as well.
   const int biased = scale + 24;
   return static_cast<u16>(sign + (biased << 10) + static_cast<int>(units));
-}
-
-double double_from_half(u16 half) {
-  const int exponent = (half >> 10) & 31;
-  const int mantissa = half & 0x3ff;
-  double magnitude = 0;
-  if (exponent == 31)
-    magnitude = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-  else
-    magnitude = exponent ? std::ldexp(mantissa + 1024, exponent - 25) : std::ldexp(mantissa, -24);
-  return half & 0x8000 ? -magnitude : magnitude;
 }
 
 void store_element(ElementType type, double x, void* out) {

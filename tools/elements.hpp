@@ -21,7 +21,6 @@ std::string element_names();
 
 /// x rounded once to IEEE half precision, to nearest even.
 u16 half_from_double(double x);
-double double_from_half(u16 half);
 
 /// Writes x to `out` as `type`: integers truncate toward zero modulo 2^bits (NaN and infinities give 0), f16
 /// and f32 round once to nearest even.

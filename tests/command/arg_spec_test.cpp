@@ -1,5 +1,7 @@
 #include "tools/arg_spec.hpp"
 
+#include "support/half.hpp"
+
 #include <cmath>
 #include <cstdio>
 #include <gtest/gtest.h>

@@ -25,7 +25,7 @@ public:
     return *this;
   }
   Message& number(double value) { return number(std::bit_cast<u64>(value)); }
-  [[nodiscard]] std::string text() const { return format_device_printf(words_); }
+  [[nodiscard]] std::string text() const { return format_hip_printf(words_); }
 
 private:
   std::vector<u64> words_;
@@ -58,7 +58,7 @@ TEST(DevicePrintf, StringsEndAtTheirWords) {
 TEST(DevicePrintf, WhatIsMissingOrWrongDoesNoHarm) {
   EXPECT_EQ(Message("%d %s %q %").text(), "0  %q %");
   EXPECT_EQ(Message("%99999999999d").number(u64{1}).text().size(), 65536u);
-  EXPECT_EQ(format_device_printf({}), "");
+  EXPECT_EQ(format_hip_printf({}), "");
 }
 
 } // namespace
