@@ -12,6 +12,7 @@
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
+#include "translator/phases/walks.hpp"
 #include "translator/x86/engine.hpp"
 #include "translator/x86/interleave.hpp"
 
@@ -161,6 +162,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
       .run("find_retry_loops", passes::find_retry_loops)
+      .run("load_walks_together",
+           [&](ir::Function& g) {
+             if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);

@@ -15,6 +15,7 @@
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/unify_gangs.hpp"
+#include "translator/phases/walks.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -94,6 +95,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          phases::split_loops_by_full_masks(g);
        }},
+      {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_disjoint_rows",
        [](ir::Function& g) {

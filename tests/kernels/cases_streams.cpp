@@ -93,6 +93,45 @@ KernelCase gemv(uint32_t scale) {
       });
 }
 
+/// Rows that end with two elements, of four at a time.
+KernelCase row_walks(uint32_t scale) {
+  Random random(141);
+  uint32_t rows = 150 * scale, columns = 38;
+  const size_t elements = size_t{rows} * columns;
+  const std::vector<int16_t> shorts =
+      random.fill(elements, [](Random& r) { return static_cast<int16_t>(r.u32()); });
+  return Builder("row_walks")
+      .grid({round_up(rows, 64), 1, 1}, {64, 1, 1})
+      .value("rows", rows)
+      .value("columns", columns)
+      .buffer("weights", random.floats(columns, -1, 1))
+      .buffer("values", random.floats(elements, -1, 1))
+      .buffer("bytes", random.bytes(elements))
+      .buffer("shorts", shorts)
+      .buffer("longs", random.longs(elements))
+      .output<float>("sums", rows)
+      .output<uint64_t>("digests", rows)
+      .reference([=](std::span<Arg> args) {
+        auto weights = args[2].as<float>(), values = args[3].as<float>();
+        auto bytes = args[4].as<uint8_t>();
+        auto longs = args[6].as<uint64_t>();
+        for (size_t row = 0; row < rows; ++row) {
+          float sum = 0;
+          uint32_t low = 1, high = 0, balance = 0;
+          for (size_t c = 0; c < columns; ++c) {
+            const size_t n = row * columns + c;
+            sum = std::fma(values[n], weights[c], sum);
+            high += low += bytes[n];
+            balance = balance * 3 + static_cast<uint32_t>(shorts[n]);
+          }
+          uint64_t hash = high * uint64_t{65536} + low;
+          for (size_t c = 0; c < columns; ++c) hash = (hash ^ longs[row * columns + c]) * 0x100000001b3u;
+          args[7].as<float>()[row] = sum;
+          args[8].as<uint64_t>()[row] = hash + static_cast<uint64_t>(int64_t{static_cast<int32_t>(balance)});
+        }
+      });
+}
+
 KernelCase prefix_sum_rows(uint32_t scale) {
   Random random(134);
   uint32_t rows = 9 * scale, columns = 170 * scale;
@@ -125,6 +164,7 @@ constexpr CaseEntry kCases[] = {
     {"strided_sum", strided_sum},
     {"gemv", gemv},
     {"prefix_sum_rows", prefix_sum_rows},
+    {"row_walks", row_walks},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},
     {"empty.one_group", [](uint32_t) { return empty("empty.one_group", 1); }},
 };

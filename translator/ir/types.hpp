@@ -44,6 +44,19 @@ struct FpAttr {
 enum class IntPred : u8 { Eq, Ne, ULt, ULe, UGt, UGe, SLt, SLe, SGt, SGe };
 using FloatPred = u8; ///< bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered
 
+/// True where `p` is false.
+constexpr IntPred inverse(IntPred p) {
+  using enum IntPred;
+  constexpr IntPred kInverse[] = {Ne, Eq, UGe, UGt, ULe, ULt, SGe, SGt, SLe, SLt};
+  return kInverse[static_cast<unsigned>(p)];
+}
+/// `p` of the operands in the other order.
+constexpr IntPred swapped(IntPred p) {
+  using enum IntPred;
+  constexpr IntPred kSwapped[] = {Eq, Ne, UGt, UGe, ULt, ULe, SGt, SGe, SLt, SLe};
+  return kSwapped[static_cast<unsigned>(p)];
+}
+
 /// Which memory an access means.
 enum class Space : u8 {
   Global,    ///< address: V64, a host address

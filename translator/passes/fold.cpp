@@ -746,12 +746,8 @@ private:
       return emit(Op::MaskToU64, t, {emit(Op::Not, Type::Mask, {mask})});
     }
     if (const Match c = match(a, Op::ICmp)) {
-      static constexpr IntPred kInverse[] = {IntPred::Ne,  IntPred::Eq,  IntPred::UGe, IntPred::UGt,
-                                             IntPred::ULe, IntPred::ULt, IntPred::SGe, IntPred::SGt,
-                                             IntPred::SLe, IntPred::SLt};
       const ValueId x = operand(c, 0), y = operand(c, 1);
-      const u64 inverse = static_cast<u64>(kInverse[c->imm]);
-      return emit(Op::ICmp, t, {x, y}, inverse);
+      return emit(Op::ICmp, t, {x, y}, static_cast<u64>(inverse(static_cast<IntPred>(c->imm))));
     }
     return {};
   }

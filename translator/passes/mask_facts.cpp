@@ -122,15 +122,12 @@ u32 MaskFacts::pair_variable(ValueId a, ValueId b, u64 kind, unsigned count) {
 
 /// Three variables per pair: equal, and below as unsigned and as signed numbers where not equal.
 Bdd::Node MaskFacts::integer_comparison(InstId i) {
-  static constexpr IntPred kSwapped[] = {IntPred::Eq,  IntPred::Ne,  IntPred::UGt, IntPred::UGe,
-                                         IntPred::ULt, IntPred::ULe, IntPred::SGt, IntPred::SGe,
-                                         IntPred::SLt, IntPred::SLe};
   ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
   auto p = static_cast<IntPred>(f_[i].imm);
   if (a == b) return Bdd::kDropped;
   if (a.index > b.index) {
     std::swap(a, b);
-    p = kSwapped[static_cast<unsigned>(p)];
+    p = swapped(p);
   }
   const u32 first = pair_variable(a, b, 0, 3);
   const Node equal = bdd_.var(first);

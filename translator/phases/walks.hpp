@@ -1,0 +1,13 @@
+// Lanes that walk along memory, each on its own.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::phases {
+
+/// Loops in which each lane reads elements that follow one another, far from those of the lane beside it,
+/// exist a second time, with four rounds at once: what a lane reads in them is loaded together. Must run
+/// while addresses have no forms; branches must have been decided. Returns whether there are such loops.
+bool load_walks_together(ir::Function& f, unsigned gang_lanes);
+
+} // namespace lanewise::phases
