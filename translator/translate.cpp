@@ -120,7 +120,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("simplify_masks", passes::simplify_masks)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("thread_exits", passes::thread_exits)
+      .run("thread_exits", [](ir::Function& g) { passes::thread_exits(g); })
       .run("merge_blocks", passes::merge_blocks)
       .run("use_branches", passes::use_branches) // masks that are equal have become one
       .run("split_pairs", passes::split_pairs)
@@ -153,6 +153,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects
       .run("remove_dead_stores", remove_dead_stores)       // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("thread_exits",
+           [](ir::Function& g) {
+             if (!passes::thread_exits(g, true)) return;
+             passes::merge_blocks(g);
+             passes::use_branches(g);
+             tidy_up(g);
+           })
       .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)
       .run("legalize", passes::legalize)

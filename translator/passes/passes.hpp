@@ -59,8 +59,9 @@ void remove_dead_stores(ir::Function& f, u32 private_bytes);
 /// registers of masks from earlier uses, bits of lanes that have left a loop.
 void simplify_masks(ir::Function& f);
 
-/// Lets go straight out of a loop who has just seen that no lane stays in it.
-void thread_exits(ir::Function& f);
+/// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
+/// decided. Returns whether something has changed.
+bool thread_exits(ir::Function& f, bool decided = false);
 
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);

@@ -2,9 +2,14 @@
 // is left: also on ways round on which they have just seen that none is. Such a way gets the end of the loop
 // for itself, without the question, and goes straight out. What stays behind is often decided by a scalar
 // (use_branches.cpp): the masks then were only there to say what control says.
+//
+// Before branches are decided, ways with a mask that is used behind the loop are left alone, since a mask
+// that comes from two places is harder to see through. Afterwards they are not, but only branches that gangs
+// decide count: who comes to one that the wave decides has to wait for the others there.
 #include "translator/ir/copy.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <algorithm>
 
@@ -18,21 +23,25 @@ constexpr std::size_t kMaxInstructions = 12; ///< in the block that asks
 
 class ExitThreader {
 public:
-  explicit ExitThreader(Function& f)
-      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), known_(f.num_blocks()) {}
+  ExitThreader(Function& f, bool decided)
+      : f_(f), decided_(decided), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), known_(f.num_blocks()) {}
 
-  void run() {
-    if (loops_.irreducible) return;
+  /// Whether it has changed something.
+  bool run() {
+    if (loops_.irreducible) return false;
     std::vector<Way> ways;
     for (const BlockId b : cfg_.rpo) find(b, ways);
-    if (ways.empty()) return;
+    if (ways.empty()) return false;
     const MaskFacts facts(f_, cfg_, dom_);
     std::erase_if(ways, [&](const Way& w) { return !leads_out(w, facts); });
-    for (const Way& w : ways) thread(w);
+    bool changed = false;
+    for (const Way& w : ways) changed |= thread(w);
+    return changed;
   }
 
 private:
   Function& f_;
+  const bool decided_; ///< branches are
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
@@ -57,9 +66,17 @@ private:
     for (const BlockId from : cfg_.preds[b.index])
       for (u32 n = 0; n < f_[from].successors.size(); ++n) {
         if (f_[from].successors[n].block != b || !loops_.contains(loop, from)) continue;
+        if (decided_ && !may_leave_alone(from, b)) continue;
         const Way way{from, n}; // `from` is among the predecessors twice if both its ways lead here.
         if (std::ranges::find(ways, way) == ways.end()) ways.push_back(way);
       }
+  }
+
+  /// Gangs decide whether they go from `from` to `b`, and then whether out of the loop.
+  [[nodiscard]] bool may_leave_alone(BlockId from, BlockId b) const {
+    if (!phases::is_gang_decided(f_, from) || !phases::is_gang_decided(f_, b)) return false;
+    const BlockId join = phases::join_of(f_[f_.terminator(from)]);
+    return join == b || join == phases::join_of(f_[f_.terminator(b)]);
   }
 
   /// No lane is left that way.
@@ -70,9 +87,9 @@ private:
            !facts.bdd().overflowed();
   }
 
-  void thread(const Way& w) {
+  bool thread(const Way& w) {
     const BlockId b = f_[w.from].successors[w.successor].block;
-    if (!pass_on_values(b)) return;
+    if (!pass_on_values(b)) return false;
     std::vector<ValueId> now(f_.num_values());
     const auto rename = [&](ValueId& v) {
       if (now[v.index].valid()) v = now[v.index];
@@ -94,6 +111,16 @@ private:
     std::ranges::for_each(out.args, rename);
     f_[own].successors = {std::move(out)};
     f_[w.from].successors[w.successor] = {own, {}};
+    if (decided_) meet_behind(b);
+    return true;
+  }
+
+  /// Gangs that used to meet in `b` meet where those do that went different ways from there.
+  void meet_behind(BlockId b) {
+    const u64 join = f_[f_.terminator(b)].imm;
+    for (const BlockId other : cfg_.rpo)
+      if (phases::is_gang_decided(f_, other) && phases::join_of(f_[f_.terminator(other)]) == b)
+        f_[f_.terminator(other)].imm = join;
   }
 
   struct Use {
@@ -130,7 +157,7 @@ private:
       for (Successor& s : f_[at].successors)
         for (ValueId& v : s.args) note(v, at);
     }
-    if (!simple || hands_on_masks(b, uses)) return false;
+    if (!simple || (!decided_ && hands_on_masks(b, uses))) return false;
     for (const Use& use : uses) {
       const ValueId v = *use.value;
       const auto way = std::ranges::find(f_[b].successors, use.after, &Successor::block);
@@ -148,6 +175,6 @@ private:
 
 } // namespace
 
-void thread_exits(Function& f) { ExitThreader(f).run(); }
+bool thread_exits(Function& f, bool decided) { return ExitThreader(f, decided).run(); }
 
 } // namespace lanewise::passes

@@ -122,6 +122,7 @@ private:
         for (const bool inverted : {false, true}) {
           if (!is_restriction(tested, lanes, splat, inverted, b)) continue;
           f_.operands(branch)[0] = f_.operands(f_.def_id(splat))[0];
+          f_[branch].imm = 0; // Nobody decides any more.
           if (inverted) std::swap(f_[b].successors[0], f_[b].successors[1]);
           std::ranges::replace(f_[b].successors[inverted ? 1 : 0].args, tested, lanes);
           return;
