@@ -16,11 +16,12 @@ public:
   Lists() = default;
   /// From (index, item) in any order; within a list the items keep it.
   Lists(std::size_t count, std::span<const std::pair<u32, T>> items)
-      : first_(count + 1, 0), items_(items.size()) {
-    for (const auto& [index, item] : items) ++first_[index + 1];
-    for (std::size_t n = 0; n < count; ++n) first_[n + 1] += first_[n];
-    std::vector<u32> next(first_.begin(), first_.end() - 1);
-    for (const auto& [index, item] : items) items_[next[index]++] = item;
+      : first_(count + 2, 0), items_(items.size()) {
+    // first_[n + 1] goes from where list n begins to where it ends while that is filled.
+    for (const auto& [index, item] : items) ++first_[index + 2];
+    for (std::size_t n = 1; n <= count; ++n) first_[n + 1] += first_[n];
+    for (const auto& [index, item] : items) items_[first_[index + 1]++] = item;
+    first_.pop_back();
   }
   [[nodiscard]] std::span<const T> operator[](std::size_t index) const {
     return {items_.data() + first_[index], first_[index + 1] - first_[index]};

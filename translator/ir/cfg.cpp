@@ -69,6 +69,7 @@ std::vector<u32> immediate_dominators(const Lists<u32>& preds) {
 Dominators::Dominators(const Function& f, const Cfg& cfg)
     : idom(f.num_blocks()), first_(f.num_blocks(), ~0u), last_(f.num_blocks(), 0) {
   std::vector<std::pair<u32, u32>> edges;
+  edges.reserve(2 * cfg.rpo.size());
   for (u32 n = 0; n < cfg.rpo.size(); ++n)
     for (const BlockId p : cfg.preds[cfg.rpo[n].index]) edges.emplace_back(n, cfg.rpo_index[p.index]);
   const std::vector<u32> order = immediate_dominators(Lists<u32>(cfg.rpo.size(), edges));

@@ -15,9 +15,8 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
         return kTrue;
       }
       const Node made = static_cast<Node>(nodes_.size());
-      nodes_.push_back({var, lo, hi});
       const u64 high = samples_of(var);
-      samples_.push_back((samples_[hi] & high) | (samples_[lo] & ~high));
+      nodes_.push_back({var, lo, hi, (nodes_[hi].samples & high) | (nodes_[lo].samples & ~high)});
       table_[slot] = made;
       if (nodes_.size() * 2 > table_.size()) grow();
       return made;
@@ -48,12 +47,16 @@ Bdd::Node Bdd::ite(Node c, Node a, Node b) {
   const std::size_t slot = mix(c, a, b);
   if (const Cached& hit = cache_[slot & (cache_.size() - 1)]; hit.c == c && hit.a == a && hit.b == b)
     return hit.result;
-  const u32 var = std::min({nodes_[c].var, nodes_[a].var, nodes_[b].var}); // terminals have the largest
-  const auto half = [&](Node f, bool high) {
-    return nodes_[f].var != var ? f : high ? nodes_[f].hi : nodes_[f].lo;
+  const Inner &of_c = nodes_[c], &of_a = nodes_[a], &of_b = nodes_[b];
+  const u32 var = std::min({of_c.var, of_a.var, of_b.var}); // terminals have the largest
+  struct Halves {
+    Node lo, hi;
   };
-  const Node lo = ite(half(c, false), half(a, false), half(b, false));
-  const Node hi = ite(half(c, true), half(a, true), half(b, true));
+  const auto halves = [&](Node f, const Inner& inner) {
+    return inner.var == var ? Halves{inner.lo, inner.hi} : Halves{f, f};
+  };
+  const Halves hc = halves(c, of_c), ha = halves(a, of_a), hb = halves(b, of_b);
+  const Node lo = ite(hc.lo, ha.lo, hb.lo), hi = ite(hc.hi, ha.hi, hb.hi);
   const Node result = make(var, lo, hi);
   cache_[slot & (cache_.size() - 1)] = {c, a, b, result}; // may have grown meanwhile
   return result;

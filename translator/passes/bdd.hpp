@@ -17,8 +17,7 @@ public:
   using Node = u32;
   static constexpr Node kFalse = 0, kTrue = 1;
 
-  Bdd()
-      : nodes_(2, {~0u, 0, 0}), samples_{0, ~u64{0}}, table_(1u << kFirstTableBits, 0), cache_(kFirstCache) {}
+  Bdd() : nodes_{{~0u, 0, 0, 0}, {~0u, 0, 0, ~u64{0}}}, table_(kFirstTable, 0), cache_(kFirstCache) {}
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
   Node not_(Node a) { return ite(a, kFalse, kTrue); }
@@ -40,7 +39,7 @@ public:
 
   /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
   /// functions is an assignment at which they are true together.
-  [[nodiscard]] u64 samples(Node f) const { return samples_[f]; }
+  [[nodiscard]] u64 samples(Node f) const { return nodes_[f].samples; }
   /// The values of a variable in the samples: bits that look random.
   static u64 samples_of(u32 var) {
     u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
@@ -68,12 +67,12 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr unsigned kFirstTableBits = 8;
-  static constexpr std::size_t kFirstCache = 256, kMaxCache = 1u << 14;
+  static constexpr std::size_t kFirstTable = 256, kFirstCache = 256, kMaxCache = 1u << 14;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   struct Inner {
     u32 var;
     Node lo, hi;
+    u64 samples;
   };
   struct Cached {
     Node c = 0, a = 0, b = 0, result = 0; ///< of ite(c, a, b), or for_all(c, ~a); c == 0: unused
@@ -84,8 +83,7 @@ private:
     u16 num_vars = 0, num_nodes = 0; ///< no nodes: not yet known; more than kMaxSize: too large
   };
   std::vector<Inner> nodes_;
-  std::vector<u64> samples_; ///< per node
-  std::vector<Node> table_;  ///< open addressing; 0: free
+  std::vector<Node> table_; ///< open addressing; 0: free
   std::vector<Cached> cache_;
   mutable std::vector<Shape> shapes_; ///< per node
   mutable std::vector<u32> support_;  ///< variables of functions whose shape is known

@@ -21,6 +21,7 @@ public:
   void run() {
     const Cfg cfg(f_);
     for (const BlockId b : cfg.rpo) {
+      if (std::ranges::none_of(f_[b].insts, [&](InstId i) { return is_candidate(i); })) continue;
       std::vector<InstId> old;
       old.swap(f_[b].insts);
       for (const InstId i : old) {
@@ -120,6 +121,7 @@ private:
   Function& f_;
 
   bool merge_pairs(BlockId b) {
+    if (std::ranges::none_of(f_[b].insts, [&](InstId i) { return is_candidate(i); })) return false;
     std::vector<InstId> old;
     old.swap(f_[b].insts);
     std::vector<InstId>& insts = f_[b].insts;

@@ -142,6 +142,7 @@ private:
   }
   void order(std::span<InstId> stretch) {
     std::vector<std::pair<ValueId, bool>> live_below;
+    live_below.reserve(4 * stretch.size());
     const auto note = [&](ValueId v) { live_below.emplace_back(v, live_[v.index]); };
     for (const InstId i : stretch) {
       for (const ValueId v : f_.operands(i)) note(v);
@@ -169,6 +170,8 @@ private:
       for (const ValueId v : f_.operands(i))
         if (const InstId def = definition(v); def.valid()) ++users_[def.index];
     std::vector<InstId> ready, order;
+    ready.reserve(stretch.size());
+    order.reserve(stretch.size());
     for (const InstId i : stretch)
       if (users_[i.index] == 0) ready.push_back(i);
     const auto key = [&](InstId i) {

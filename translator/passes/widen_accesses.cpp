@@ -20,13 +20,13 @@ public:
   explicit Widener(Function& f) : f_(f), wanted_(f.num_insts(), false), rewriter_(f) {}
 
   void run() {
-    find_loads();
-    change([&](InstId i, std::vector<InstId>& to) {
-      if (wanted_[i.index])
-        load(i, to);
-      else
-        to.push_back(i);
-    });
+    if (find_loads())
+      change([&](InstId i, std::vector<InstId>& to) {
+        if (wanted_[i.index])
+          load(i, to);
+        else
+          to.push_back(i);
+      });
     change([&](InstId i, std::vector<InstId>& to) {
       const auto x = f_.operands(i);
       if (f_[i].op == Op::Join)
@@ -41,10 +41,11 @@ private:
   std::vector<bool> wanted_; ///< per instruction: a load of 64-bit values
   Rewriter rewriter_;
 
-  /// Marks the loads of which something looks at two dwords together.
-  void find_loads() {
+  /// Marks the loads of which something looks at two dwords together. False if there are none.
+  bool find_loads() {
+    bool found = false;
     const auto look_at = [&](ValueId low, ValueId high) {
-      if (is_loaded_pair(f_, low, high)) wanted_[f_.def_id(low).index] = true;
+      if (is_loaded_pair(f_, low, high)) wanted_[f_.def_id(low).index] = found = true;
     };
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts) {
@@ -53,6 +54,7 @@ private:
         if (f_[i].op != Op::Store || !can_be_wide(f_[i])) continue;
         for (std::size_t n = address_operands(f_[i].mem); n + 2 < x.size(); n += 2) look_at(x[n], x[n + 1]);
       }
+    return found;
   }
 
   /// Appends what becomes of each instruction to its block, then puts `map_` into effect.

@@ -28,9 +28,12 @@ BlockOrder::BlockOrder(const Part& part) : part_(part) {
 void BlockOrder::number_blocks() {
   const std::size_t n = part_.blocks.size();
   order.clear();
+  order.reserve(n);
   rank.assign(n, kNever);
   std::vector<u8> seen(n, 0);
-  std::vector<std::pair<u32, u32>> stack = {{0, 0}};
+  std::vector<std::pair<u32, u32>> stack;
+  stack.reserve(n);
+  stack.emplace_back(0, 0);
   seen[0] = 1;
   while (!stack.empty()) {
     auto& [b, i] = stack.back();

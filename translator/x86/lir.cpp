@@ -50,6 +50,8 @@ std::array<u8, 64> repeat(T value) {
 } // namespace
 
 Builder::Builder(Module& module, PartId part) : module_(module), part_(*module.parts[part.index]) {
+  constexpr std::size_t kFewOperands = 512; // in most parts there are more
+  part_.operands.reserve(kFewOperands);
   set_pc(0);
 }
 

@@ -45,6 +45,7 @@ void Liveness::collect_definitions() {
 void Liveness::collect_uses() {
   std::vector<u32> last(part_.classes.size(), kNever);
   std::vector<std::pair<VReg, UsingBlock>> found;
+  found.reserve(part_.classes.size());
   first_use_.assign(part_.classes.size() + 1, 0);
   for (const u32 b : order) {
     const Block& block = part_.blocks[b];
@@ -74,18 +75,21 @@ void Liveness::collect_uses() {
 
 void Liveness::number_values() {
   number_.assign(part_.classes.size(), kNever);
-  std::array<std::vector<VReg>, kNumClasses> of_class;
+  std::array<u32, kNumClasses> next{};
   for (u32 v = kNumFixed; v < number_.size(); ++v)
-    if (!uses(VReg{v}).empty()) of_class[static_cast<unsigned>(part_.classes[v])].push_back(VReg{v});
+    if (!uses(VReg{v}).empty()) ++next[static_cast<unsigned>(part_.classes[v])];
   for (unsigned c = 0; c < kNumClasses; ++c) {
-    class_word_[c] = static_cast<u32>(values_.size() / 64);
-    for (const VReg v : of_class[c]) {
-      number_[v.index] = static_cast<u32>(values_.size());
-      values_.push_back(v);
-    }
-    values_.resize(align_up(values_.size(), std::size_t{64}));
+    const u32 words = (next[c] + 63) / 64;
+    next[c] = 64 * class_word_[c];
+    class_word_[c + 1] = class_word_[c] + words;
   }
-  words_ = class_word_[kNumClasses] = static_cast<u32>(values_.size() / 64);
+  words_ = class_word_[kNumClasses];
+  values_.resize(std::size_t{64} * words_);
+  for (u32 v = kNumFixed; v < number_.size(); ++v)
+    if (!uses(VReg{v}).empty()) {
+      number_[v] = next[static_cast<unsigned>(part_.classes[v])]++;
+      values_[number_[v]] = VReg{v};
+    }
 }
 
 void Liveness::gather_live_out(u32 b, std::vector<u64>& out) const {

@@ -37,6 +37,9 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   raw_blocks_.resize(blocks);
   for (int n = 0; n < 2; ++n) raw_edges_[n].resize(blocks);
   out_.operands.resize(part.operands.size());
+  raw_.reserve(part.operands.size() / 2);
+  exits_.reserve(8 * blocks);
+  entries_.reserve(8 * blocks);
   for (unsigned c = 0; c < kNumClasses; ++c) {
     u32 set = allocatable(static_cast<RegClass>(c), module.avx512);
     while (static_cast<unsigned>(std::popcount(set)) > options.max_regs[c]) set &= set - 1;
