@@ -20,6 +20,8 @@ struct WaveInit;
 
 namespace lanewise::runtime {
 
+struct DeferredAdds;
+
 /// Flat-address apertures: the high halves of addresses that mean LDS and private memory. Both are
 /// non-canonical on x86, so no host pointer lies in them.
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
@@ -34,6 +36,8 @@ struct WorkgroupContext {
   /// Private memory of the whole workgroup: wave w at scratch + w * scratch_wave_bytes.
   u8* scratch = nullptr;
   u64 scratch_wave_bytes = 0;
+  /// Of the thread that runs the workgroup; only if the engine has deferred_add_bytes().
+  DeferredAdds* deferred_adds = nullptr;
 };
 
 /// Why a wave stopped.
@@ -108,7 +112,8 @@ struct alignas(64) WaveFrame {
   // anywhere.
   const void* slow_access = nullptr; ///< a stub for accesses left to C++, translator/x86/slow_access.hpp
   const u64* two_over_pi = nullptr;  ///< bits of 2/pi, translator/two_over_pi.hpp
-  u64 reserved[2] = {};
+  DeferredAdds* deferred_adds = nullptr;
+  u64 reserved = 0;
   // Read by translated code, and never written by it.
   u32 sgpr[32] = {};                       ///< initial SGPRs
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids
@@ -131,9 +136,14 @@ public:
   /// Whether a wave may stop at a barrier.
   [[nodiscard]] virtual bool has_barriers() const = 0;
 
-  /// Workgroups of one work-item that a wave of this engine is, each in a lane of its own, along x. Where more
-  /// than 1, waves start as those of workgroups with as many work-items, and their LDS has a part for each.
+  /// Workgroups of one work-item that a wave of this engine is, each in a lane of its own, along x. Where
+  /// more than 1, waves start as those of workgroups with as many work-items, and their LDS has a part for
+  /// each.
   [[nodiscard]] virtual u32 workgroups_per_wave() const { return 1; }
+
+  /// Bytes of the elements whose sums waves leave in WorkgroupContext::deferred_adds, 0 if they do not.
+  /// Whoever runs waves then flushes these.
+  [[nodiscard]] virtual u32 deferred_add_bytes() const { return 0; }
 
   /// Puts a new wave into `frame`. `wave_in_group` selects its part of the workgroup's scratch. `workgroup`
   /// is referred to as long as the frame is used.

@@ -13,6 +13,10 @@ constexpr u32 kRowWaves = 8;
 /// What the places of a row may take, so that they stay in the first-level cache.
 constexpr u64 kRowBytes = 32 << 10;
 
+/// Rows after which deferred sums are added: often enough for a host that watches a counter, and so rarely
+/// that it takes no time.
+constexpr u32 kRowsPerFlush = 256;
+
 /// Frames a power of two apart would share few sets of the first-level cache.
 u64 frame_stride(const WaveEngine& engine) { return align_up<u64>(engine.frame_bytes(), 64) | 64; }
 
@@ -81,6 +85,7 @@ public:
         begin_partial();
       }
       if (!run_waves()) return;
+      if (++rows_ % kRowsPerFlush == 0) worker_.flush(request_);
     }
   }
 
@@ -100,6 +105,7 @@ private:
   u32 group_[3];              ///< number next_
   u64 first_ = 0;             ///< the workgroup in place_
   u32 place_ = 0, waves_ = 0; ///< waves_ frames from the first of place_ on are to run
+  u32 rows_ = 0;              ///< that have run
 
   void set_id(u64 number, u32 (&id)[3]) const {
     const u64 row = number / request_.groups[0];
@@ -214,6 +220,11 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
   stride_ = frame_stride(*request.engine);
   lds_stride_ = align_up<u64>(request.lds_bytes + 64, 64);
   const u64 scratch_bytes = request.max_waves * request.scratch_wave_bytes;
+  const bool defers = request.engine->deferred_add_bytes() != 0;
+  if (defers) {
+    if (!deferred_.reserve(sizeof(DeferredAdds))) return false;
+    deferred_adds().clear();
+  }
   if (!frames_.reserve(count * request.max_waves * stride_) || !lds_.reserve(count * lds_stride_) ||
       !scratch_.reserve(count * scratch_bytes))
     return false;
@@ -226,9 +237,14 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
     context.gds_bytes = kGdsBytes;
     context.scratch = scratch_.data() + i * scratch_bytes;
     context.scratch_wave_bytes = request.scratch_wave_bytes;
+    if (defers) context.deferred_adds = &deferred_adds();
   }
   serial_ = serial;
   return true;
+}
+
+void Worker::flush(const DispatchRequest& request) {
+  if (const u32 bytes = request.engine->deferred_add_bytes(); bytes != 0) deferred_adds().flush(bytes);
 }
 
 std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 first, u64 last,
@@ -236,6 +252,7 @@ std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 fir
   RangeRun run(request, *this, first, last, stopped);
   const HostFault fault = run_guarded(
       run.position, [](void* range) { static_cast<RangeRun*>(range)->execute(); }, &run);
+  flush(request);
   _mm_sfence(); // streaming stores are seen before whatever tells that the range is done
   if (!fault.signal && !run.halted) return std::nullopt;
   FaultReport report;

@@ -6,6 +6,7 @@
 // engine is shared.
 #pragma once
 
+#include "runtime/deferred_adds.hpp"
 #include "runtime/dispatch.hpp"
 
 #include <atomic>
@@ -37,7 +38,12 @@ public:
 
 private:
   friend class RangeRun;
+  /// Adds what its waves have deferred to memory.
+  void flush(const DispatchRequest& request);
+  [[nodiscard]] DeferredAdds& deferred_adds() { return *reinterpret_cast<DeferredAdds*>(deferred_.data()); }
+
   Arena frames_, lds_, scratch_;
+  Arena deferred_;            ///< for engines with deferred_add_bytes()
   std::vector<Place> places_; ///< the last one is for workgroups at ragged edges, the others for whole ones
   u64 serial_ = 0;
   u64 stride_ = 0, lds_stride_ = 0; ///< from frame to frame, from place to place

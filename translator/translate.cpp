@@ -194,7 +194,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", passes::stream_stores)
       .run("schedule", passes::schedule)
-      .run("sink", passes::sink);
+      .run("sink", passes::sink)
+      .run("defer_adds", passes::defer_adds);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
   return std::move(passes).result();

@@ -59,6 +59,7 @@ void write(ByteWriter& out, const Translation& translation) {
   out.number(translation.frame_bytes);
   out.number(static_cast<u8>(translation.has_barriers));
   out.number(static_cast<u8>(translation.packs));
+  out.number(translation.deferred_add_bytes);
   out.number(translation.team_lanes);
   out.number(static_cast<u8>(translation.machine.has_slow_accesses));
   const FaultTable& faults = translation.machine.faults;
@@ -79,6 +80,7 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   t.frame_bytes = in.number<u32>();
   t.has_barriers = in.number<u8>() != 0;
   t.packs = in.number<u8>() != 0;
+  t.deferred_add_bytes = in.number<u32>();
   t.team_lanes = in.number<u32>();
   t.machine.has_slow_accesses = in.number<u8>() != 0;
   FaultTable& faults = t.machine.faults;
@@ -91,6 +93,7 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   constexpr u32 kMaxFrame = 64 << 20;
   const bool sound =
       in.ok() && t.simd <= Simd::Avx512 && t.frame_bytes >= runtime::kFrameSlots + x86::kTempBytes &&
+      (t.deferred_add_bytes == 0 || t.deferred_add_bytes == 4 || t.deferred_add_bytes == 8) &&
       t.frame_bytes % 64 == 0 && t.frame_bytes <= kMaxFrame && std::has_single_bit(t.team_lanes) &&
       t.team_lanes >= gang_lanes(t.simd) && t.team_lanes <= kWaveSize && faults.gang_lane_bytes != 0 &&
       !code.empty() && std::all_of(faults.accesses.begin(), faults.accesses.end(), is_sound);

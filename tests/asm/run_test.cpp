@@ -307,6 +307,104 @@ stray:  s_load_dwordx2 s[4:5], s[0:1], 0
   }
 }
 
+/// A kernel with one argument, a pointer in s[4:5]: what `lines` do with work-item v0 (in the workgroup) and
+/// v1 = 4 * v0.
+abi::Assembly counting_kernel(const std::string& lines) {
+  return abi::assemble(R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  counts
+        .p2align 8
+        .type   counts,@function
+counts: s_load_dwordx2 s[4:5], s[0:1], 0
+        v_lshlrev_b32 v1, 2, v0
+        v_mov_b32 v2, 1
+        s_waitcnt lgkmcnt(0)
+)" + lines +
+                       testing::kernel_end_with(
+                           {.name = "counts", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 4, .max_items = 64},
+                           {"global_buffer"}));
+}
+
+/// Each workgroup adds to one counter when it is its turn, and waits for that: were additions put off, the
+/// second one would wait forever for the first, which ran before it on the same thread.
+TEST(AssembledCounters, WorkgroupsTakeTurns) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        v_mov_b32 v1, 0
+L0:     global_load_dword v3, v1, s[4:5] glc
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s6, v3
+        s_cmp_lg_u32 s6, s2
+        s_cbranch_scc1 L0
+        s_mov_b64 exec, 1
+        global_atomic_add v1, v2, s[4:5]
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  std::uint32_t counter = 0;
+  auto kernel = load_kernel(assembly, "counts", {.engine = Engine::Jit, .threads = 1, .no_fallback = true});
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  ASSERT_TRUE(kernel->launch({.grid = {6400, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(&counter)}));
+  EXPECT_EQ(counter, 100u);
+}
+
+/// So many places that no thread could remember what to add to them.
+TEST(AssembledCounters, AddToManyPlaces) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        s_lshl_b32 s6, s2, 8
+        v_add_u32 v1, s6, v1
+        v_mul_u32_u24 v3, 0x7004, v0
+        v_and_b32 v3, 0xfffc, v3
+        global_atomic_add v1, v2, s[4:5]
+        global_atomic_add v3, v2, s[4:5]
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  constexpr std::uint32_t kGroups = 2000;
+  std::vector<std::uint32_t> expected(64 * kGroups, 1);
+  for (std::uint32_t i = 0; i < 64; ++i) expected[(0x7004 * i & 0xfffc) / 4] += kGroups;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> counts(64 * kGroups);
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .threads = 2, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    ASSERT_TRUE(kernel->launch({.grid = {64 * kGroups, 1, 1}, .block = {64, 1, 1}},
+                               {Argument::pointer(counts.data())}));
+    EXPECT_EQ(counts, expected);
+  }
+}
+
+/// Counters of several threads, and the addition that faults: its lane, its address, and what came before.
+TEST(AssembledCounters, AddUpAndFaultWhereTheyAre) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        s_cmp_lg_u32 s2, 3000
+        s_cbranch_scc1 L0
+        v_cmp_eq_u32 vcc, 37, v0
+        v_mov_b32 v3, 0x40000000
+        v_cndmask_b32 v1, v1, v3, vcc
+L0:     global_atomic_add v1, v2, s[4:5]
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit})
+    for (const unsigned threads : {1u, 2u}) {
+      std::vector<std::uint32_t> counts(64);
+      auto kernel =
+          load_kernel(assembly, "counts", {.engine = engine, .threads = threads, .no_fallback = true});
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      const std::vector<Argument> arguments = {Argument::pointer(counts.data())};
+      ASSERT_TRUE(kernel->launch({.grid = {64 * 3000, 1, 1}, .block = {64, 1, 1}}, arguments));
+      EXPECT_EQ(counts, std::vector<std::uint32_t>(64, 3000));
+      Fault fault;
+      ASSERT_FALSE(kernel->launch({.grid = {64 * 3001, 1, 1}, .block = {64, 1, 1}}, arguments, &fault));
+      EXPECT_EQ(fault.workgroup[0], 3000u);
+      EXPECT_EQ(fault.lane, 37);
+      EXPECT_EQ(fault.address, reinterpret_cast<std::uint64_t>(counts.data()) + 0x40000000);
+      if (threads == 1) {
+        EXPECT_EQ(counts[36], 6001u);
+        EXPECT_EQ(counts[37], 6000u);
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });

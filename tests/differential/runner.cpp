@@ -1,6 +1,7 @@
 #include "tests/differential/runner.hpp"
 
 #include "abi/initial_state.hpp"
+#include "runtime/deferred_adds.hpp"
 #include "runtime/interp/interp.hpp"
 #include "tests/differential/memory_map.hpp"
 #include "translator/translator.hpp"
@@ -106,6 +107,9 @@ Outcome run(const Program& program, const WaveEngine& engine) {
   group.gds_bytes = sizeof s.gds;
   group.scratch = s.scratch;
   group.scratch_wave_bytes = kScratchBytesPerLane * kWaveSize;
+  runtime::DeferredAdds deferred;
+  deferred.clear();
+  group.deferred_adds = &deferred;
   const auto waves = static_cast<u32>(program.waves.size());
   std::vector<std::unique_ptr<void, Free>> frames;
   for (u32 wave = 0; wave < waves; ++wave) {
@@ -123,6 +127,7 @@ Outcome run(const Program& program, const WaveEngine& engine) {
       alive = true;
     }
   }
+  deferred.flush(engine.deferred_add_bytes());
   out.arena.assign(s.arena, s.arena + kArenaBytes);
   out.lds.assign(s.lds, s.lds + kLdsBytes);
   out.scratch.assign(std::begin(s.scratch), std::end(s.scratch));

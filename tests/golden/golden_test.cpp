@@ -86,6 +86,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", passes::find_retry_loops},
+      {"defer_adds", passes::defer_adds},
       {"stream_stores",
        [](ir::Function& g) {
          g.launch.min_items = u64{1} << 22;

@@ -1,5 +1,6 @@
 // The dispatcher against an engine whose waves run C++ functions: what it promises does not depend on who
 // executes waves.
+#include "runtime/deferred_adds.hpp"
 #include "runtime/dispatch.hpp"
 
 #include <algorithm>
@@ -34,12 +35,14 @@ using Step = std::function<Stop(FakeFrame&)>;
 class FakeEngine : public WaveEngine, public WaveSource {
 public:
   u32 ragged_from = ~0u; ///< groups from this x on have one wave, and shape 1
+  bool defers = false;
 
   FakeEngine(u32 waves, Step step, bool barriers = true)
       : waves_(waves), barriers_(barriers), step_(std::move(step)) {}
 
   std::size_t frame_bytes() const override { return sizeof(FakeFrame); }
   bool has_barriers() const override { return barriers_; }
+  u32 deferred_add_bytes() const override { return defers ? 4 : 0; }
   void start(void*, const abi::WaveInit&, const WorkgroupContext&, u32) const override {}
   void restart(const GroupFrames& frames) const override {
     for (u32 n = 0; n < frames.groups * frames.waves; ++n) {
@@ -114,6 +117,41 @@ TEST(Dispatcher, RunsEveryWorkgroupOnce) {
     EXPECT_FALSE(*fault);
     EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](auto& count) { return count == 1; }));
   }
+}
+
+/// What waves leave in the thread's table is in memory at the end, now and then before, and when one faults.
+TEST(Dispatcher, AddsWhatWavesHaveDeferred) {
+  for (const unsigned threads : {1u, 3u})
+    for (const bool faults : {false, true}) {
+      Dispatcher dispatcher(threads);
+      u32 counter = 0;
+      std::atomic<u32> most_missing = 0;
+      constexpr u32 kGroups = 20'000;
+      FakeEngine engine(1, [&](FakeFrame& f) {
+        auto& entry = f.context->deferred_adds->entries[3];
+        if (threads == 1) most_missing = std::max<u32>(most_missing, f.group[0] - counter);
+        if (faults && f.group[0] == 100) *unmapped(0x10) = 1;
+        if (entry.pending != 0) {
+          EXPECT_EQ(entry.address, reinterpret_cast<u64>(&counter));
+        }
+        entry.address = reinterpret_cast<u64>(&counter);
+        ++entry.pending;
+        return kEnd;
+      });
+      engine.defers = true;
+      for (u32 launch = 0; launch < 2; ++launch) {
+        counter = 0;
+        auto fault = dispatcher.run(request_for(engine, kGroups));
+        ASSERT_TRUE(fault);
+        EXPECT_EQ(fault->has_value(), faults);
+        if (!faults) {
+          EXPECT_EQ(counter, kGroups);
+        } else if (threads == 1) {
+          EXPECT_EQ(counter, 100u);
+        }
+        EXPECT_LT(most_missing, kGroups / 4);
+      }
+    }
 }
 
 TEST(Dispatcher, EmptyGridRunsNothing) {

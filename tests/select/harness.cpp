@@ -1,6 +1,7 @@
 #include "tests/select/harness.hpp"
 
 #include "abi/initial_state.hpp"
+#include "runtime/deferred_adds.hpp"
 
 #include <cstdlib>
 
@@ -87,6 +88,9 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   group.gds_bytes = 8192;
   group.scratch = input.scratch.data();
   group.scratch_wave_bytes = u64{input.scratch_per_lane} * 64;
+  runtime::DeferredAdds deferred;
+  deferred.clear();
+  group.deferred_adds = &deferred;
   void* frame = std::aligned_alloc(64, (*engine)->frame_bytes());
   std::memset(frame, 0xa5, (*engine)->frame_bytes());
   (*engine)->start(frame, init, group, 0);
@@ -94,6 +98,7 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   do stop = run_wave(**engine, frame);
   while (stop.reason == runtime::StopReason::Barrier);
   EXPECT_EQ(stop.reason, runtime::StopReason::End);
+  deferred.flush((*engine)->deferred_add_bytes());
   std::free(frame);
   input.lds.resize(lds_bytes);
 }

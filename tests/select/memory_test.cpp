@@ -1,3 +1,4 @@
+#include "runtime/deferred_adds.hpp"
 #include "tests/select/op_case.hpp"
 #include "translator/x86/slow_access.hpp"
 
@@ -349,8 +350,10 @@ namespace {
 /// address.
 enum class Place { Any, One, Scalar };
 
-/// Each atomic in each memory; `mask` as fill_mask() says.
-void check_atomics(Place where, int mask, bool uniform_data = false) {
+bool is_addition(AtomicOp op) { return op == AtomicOp::Add || op == AtomicOp::Sub; }
+
+/// Each atomic in each memory, or those that can be deferred; `mask` as fill_mask() says.
+void check_atomics(Place where, int mask, bool uniform_data = false, bool deferred = false) {
   const bool one_place = where != Place::Any;
   for (const translator::Simd simd : widths())
     for (const auto& [space, where_to] :
@@ -361,6 +364,7 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
         for (const u32 bytes : {4u, 8u})
           for (const bool returns : {false, true}) {
             const auto op = static_cast<AtomicOp>(n);
+            if (deferred && (!is_addition(op) || returns || space != Space::Global)) continue;
             const bool two = op == AtomicOp::Cmpswap || op == AtomicOp::FCmpswap || op == AtomicOp::Mskor;
             const bool is_float = op >= AtomicOp::FAdd && op <= AtomicOp::FCmpswap;
             const u32 dwords = bytes / 4;
@@ -371,6 +375,7 @@ void check_atomics(Place where, int mask, bool uniform_data = false) {
             r.attr.atomic = op;
             r.attr.kind = bytes == 8 ? FloatKind::F64 : FloatKind::F32;
             r.attr.returns = returns;
+            r.attr.deferred = deferred;
             r.data = two ? 2 * dwords : dwords;
             r.results = returns ? dwords : 0;
             r.uniform_address = one_place;
@@ -443,6 +448,38 @@ TEST(SelectMemory, Atomics) {
     for (const int mask : {2, kFewLanes}) check_atomics(Place::Any, mask, uniform_data);
 }
 
+TEST(SelectMemory, DeferredAdds) {
+  for (const Place place : {Place::Any, Place::One, Place::Scalar})
+    for (const bool uniform_data : {false, true})
+      for (const int mask : {0, 1, 2, 3, kFewLanes}) check_atomics(place, mask, uniform_data, true);
+}
+
+/// Lanes whose addresses have one entry take it from each other.
+TEST(SelectMemory, DeferredAddsThatShareAnEntry) {
+  for (const translator::Simd simd : widths())
+    for (const u8 bytes : {4, 8}) {
+      AccessRun r;
+      r.op = Op::Atomic;
+      r.attr = {.space = Space::Global, .bytes = bytes, .atomic = AtomicOp::Add};
+      r.attr.deferred = true;
+      r.data = bytes / 4u;
+      fill_mask(r.in[5], 0);
+      const u64 apart = u64{runtime::DeferredAdds::kEntries} * bytes;
+      std::vector<u8> memory(3 * apart);
+      std::array<u64, 3> sums{};
+      for (u32 l = 0; l < 64; ++l) {
+        const u32 place = l / 2 % 3;
+        r.in[0][l] = reinterpret_cast<u64>(memory.data()) + place * apart;
+        r.in[1][l] = l, r.in[2][l] = 2 * l;
+        sums[place] += bytes == 4 ? l : u64{2 * l} << 32 | l;
+      }
+      r.run(simd);
+      for (u32 place = 0; place < 3; ++place)
+        EXPECT_EQ(bytes == 4 ? load_le<u32>(&memory[place * apart]) : load_le<u64>(&memory[place * apart]),
+                  sums[place]);
+    }
+}
+
 TEST(SelectMemory, AtomicsAtOnePlace) {
   for (const Place place : {Place::One, Place::Scalar})
     for (const int mask : {0, 2, 3}) check_atomics(place, mask);
@@ -483,6 +520,17 @@ TEST(SelectMemory, GangsSideBySideDoOneAtomicForTheWave) {
   MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Add};
   attr.form = ir::AddressForm::Row;
   EXPECT_EQ(count(code_of_atomic(attr, false, true), "\nlock "), 1u);
+}
+
+/// Where the thread has the address, no lock is taken: locked are the first addition to it, and that of what
+/// was pending for another. Of a whole wave, one is deferred.
+TEST(SelectMemory, DeferredAddsThatThreadsKnowTakeNoLock) {
+  MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Add};
+  attr.deferred = true;
+  const std::string code = code_of_atomic(attr, true, false);
+  EXPECT_EQ(count(code, "\nlock "), 12u) << code; // Three for each gang: the last if all go to memory.
+  attr.form = ir::AddressForm::Row;
+  EXPECT_EQ(count(code_of_atomic(attr, false, true), "\nlock "), 2u);
 }
 
 /// Data that is the same in all lanes stays in a register, and so do results; where they would be in memory:

@@ -271,6 +271,8 @@ private:
     if (w == "sext") return mem.sign_extend = true;
     if (w == "returns") return mem.returns = true;
     if (w == "retry") return mem.retry = true;
+    if (w == "awaited") return mem.awaited = true;
+    if (w == "deferred") return mem.deferred = true;
     if (w == "idxen") return mem.idxen = true;
     if (w == "offen") return mem.offen = true;
     if (w == "addr64") return mem.addr64 = true;

@@ -109,6 +109,9 @@ struct MemAttr {
   FloatKind kind = FloatKind::F32; ///< of the float atomics
   bool returns = false;            ///< the atomic's old value is used
   bool retry = false; ///< compare-and-swap of a loop that each gang may run alone (passes/retry_loops.cpp)
+  bool awaited =
+      false; ///< the wave may wait for the atomic before it tells others something (lift/waits.hpp)
+  bool deferred = false; ///< the sum may be added to memory later (passes/defer_adds.cpp)
   // Buffer only
   bool idxen = false, offen = false, addr64 = false;
   AddressForm form = AddressForm::Lanes;

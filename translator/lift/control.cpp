@@ -1,5 +1,6 @@
 // Control flow and the state registers: SOPP, and the parts of SOP1, SOPK and SOPC that change PC, MODE or
 // the index mode.
+#include "isa/symbols.hpp"
 #include "runtime/wave.hpp"
 #include "translator/ir/illegal.hpp"
 #include "translator/lift/cfg.hpp"
@@ -141,6 +142,11 @@ void add_control_rules(Rules& rules) {
   RULE(s_set_gpr_idx_idx) { set_gpr_idx(l, l.s32(0), l.known.gpr_idx); };
   RULE(s_set_gpr_idx_mode) { set_gpr_idx(l, l.ssa.read(kM0Var), static_cast<u32>(l.in->src[0].value) & 15); };
 
+  RULE(s_waitcnt) { // All memory operations complete at once; but atomics may be put off.
+    const unsigned vm = isa::unpack_waitcnt(l.target, static_cast<u32>(l.in->src[0].value)).vm;
+    if (vm != isa::unpack_waitcnt(l.target, 0xffff).vm) l.note_wait(vm);
+  };
+
   // Global wave sync exists in no engine. Code that holds a barrier of the whole grid, but does not get
   // there, is nothing to interpret for that.
   for (const isa::Row& row : isa::rows())
@@ -151,7 +157,6 @@ void add_control_rules(Rules& rules) {
   // graphics pipe.
   using isa::Op;
   for (const Op op : {Op::s_nop,
-                      Op::s_waitcnt,
                       Op::s_sleep,
                       Op::s_setprio,
                       Op::s_sendmsg,

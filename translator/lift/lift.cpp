@@ -85,6 +85,11 @@ void Lifter::lift(const isa::Inst& inst, u32 offset) {
   if (row->has(isa::kTerminator)) cfg.end_program();
 }
 
+void Lifter::note_wait(unsigned outstanding) {
+  const auto& insts = b.function()[b.block()].insts;
+  waits.push_back({b.block(), insts.empty() ? ir::InstId{} : insts.back(), outstanding});
+}
+
 void Lifter::note_address() {
   const isa::Operand& d = in->dst[0];
   if (!d.is(isa::OperandKind::Sgpr)) return;
@@ -126,6 +131,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     lifter.ssa.finish();
     out.guest_instructions = cfg.guest_instructions();
     if (lifter.learn_indices(indices)) continue;
+    mark_awaited(out.function, lifter.waits);
     lower_buffers(out.function, source);
     passes::merge_blocks(out.function);
     if (cfg.assumes_anything()) {

@@ -9,6 +9,7 @@
 #include "translator/lift/lift.hpp"
 #include "translator/lift/ssa.hpp"
 #include "translator/lift/value_range.hpp"
+#include "translator/lift/waits.hpp"
 
 #include <bitset>
 #include <map>
@@ -45,6 +46,7 @@ public:
   const isa::Target target;
   Cfg& cfg;
   Static known;
+  std::vector<Wait> waits; ///< so far
 
   // The instruction being lifted.
   const isa::Inst* in = nullptr;
@@ -58,6 +60,8 @@ public:
   void lift(const isa::Inst& inst, u32 offset);
   /// Records that the current instruction cannot be lifted. Its results keep their old values.
   void untranslated(std::string why = {});
+  /// The wave goes on when all but the last `outstanding` vector memory instructions are done.
+  void note_wait(unsigned outstanding);
   /// Tells the control flow if the scalar pair just written holds a known address.
   void note_address();
 

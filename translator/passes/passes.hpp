@@ -120,6 +120,9 @@ void finish_before_barriers(ir::Function& f);
 /// Marks the stores that go past the caches (MemAttr::streams), in launches large enough for that.
 void stream_stores(ir::Function& f);
 
+/// Marks the atomic additions that may reach memory later (MemAttr::deferred).
+void defer_adds(ir::Function& f);
+
 /// Loads of overlapping elements that are looked at byte by byte become loads of bytes. What took the bytes
 /// out is left to eliminate_dead_code.
 void split_bytes(ir::Function& f);

@@ -23,13 +23,15 @@ public:
   TranslatedKernel(PlacedCode code, const void* slow_access, const translator::Translation& translation)
       : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(translation.frame_bytes),
         has_barriers_(translation.has_barriers), packs_(translation.packs),
-        team_lanes_(translation.team_lanes) {}
+        deferred_add_bytes_(translation.deferred_add_bytes), team_lanes_(translation.team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
   [[nodiscard]] bool has_barriers() const override { return has_barriers_; }
 
   [[nodiscard]] u32 workgroups_per_wave() const override { return packs_ ? kWaveSize : 1; }
+
+  [[nodiscard]] u32 deferred_add_bytes() const override { return deferred_add_bytes_; }
 
   void start(void* frame, const abi::WaveInit& init, const runtime::WorkgroupContext& workgroup,
              u32 wave_in_group) const override {
@@ -43,6 +45,7 @@ public:
     slow_request(frame).active = 0;
     f.slow_access = slow_access_;
     f.two_over_pi = translator::kTwoOverPi;
+    f.deferred_adds = workgroup.deferred_adds;
     const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), team_lanes_);
     f.gangs_end = static_cast<const u8*>(frame) + 4 * lanes;
     // In the slots, masks of gangs that do not run are empty.
@@ -90,7 +93,7 @@ private:
   const void* slow_access_; ///< null if the code does not call it
   u32 frame_bytes_;
   bool has_barriers_, packs_;
-  u32 team_lanes_;
+  u32 deferred_add_bytes_, team_lanes_;
 };
 
 /// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
@@ -105,6 +108,13 @@ bool stops_at_barrier(const ir::Function& f) {
   return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const ir::Block& block) {
     return !block.insts.empty() && f[block.insts.back()].op == ir::Op::Barrier;
   });
+}
+
+u32 deferred_add_bytes(const ir::Function& f) {
+  for (const ir::Block& block : f.blocks)
+    for (const ir::InstId i : block.insts)
+      if (f[i].op == ir::Op::Atomic && f[i].mem.deferred) return f[i].mem.bytes;
+  return 0;
 }
 
 } // namespace
@@ -127,6 +137,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
                         .extras = options.extras,
                         .frame_bytes = frame.bytes,
                         .has_barriers = stops_at_barrier(f),
+                        .deferred_add_bytes = deferred_add_bytes(f),
                         .team_lanes = team_lanes(plan, options.simd),
                         .machine = std::move(code->code)};
   return result;

@@ -72,6 +72,7 @@ void Selector::select_phase(u32 phase) {
   gang_index_ = VReg{};
   loaded_from_.clear();
   lds_bases_ = {};
+  deferred_adds_ = {};
   lds_limits_ = {};
   gang_scratch_ = VReg{};
   per_lane_ = plan_.phases[phase].per_lane;

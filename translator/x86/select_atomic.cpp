@@ -1,5 +1,6 @@
 // Atomics: lane after lane, or if all lanes go to one address, all at once, those of several gangs included.
 // Global memory and GDS take lock prefixes; LDS does not, because a workgroup runs on one thread.
+#include "runtime/deferred_adds.hpp"
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/select_float.hpp"
 
@@ -74,6 +75,7 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
     if (combination(inst.mem.atomic) && !wide_result) return combined_atomic(i, a, out);
     if (inst.mem.atomic == AtomicOp::Cmpswap && !out.empty()) return exchange_at_one_place(i, a, out);
   }
+  if (inst.mem.deferred) return deferred_adds(i, a);
   const auto operands = f_.operands(i);
   const bool wide = inst.mem.bytes == 8;
   const unsigned dwords = wide ? 2 : 1;
@@ -161,6 +163,102 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   std::copy_n(results.begin(), out.size(), out.begin());
 }
 
+/// Additions that are done later. No other access waits for these: lane after lane from memory.
+void Selector::deferred_adds(InstId i, const Access& a) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool wide = inst.mem.bytes == 8;
+  std::array<VReg, 2> scalars{}; // dwords that are the same in all lanes
+  bool all_scalars = true;
+  for (unsigned d = 0; d < inst.mem.bytes / 4u; ++d) {
+    scalars[d] = scalar_of(operands[1 + d]);
+    all_scalars &= scalars[d].valid();
+  }
+  VReg data;
+  if (all_scalars) {
+    data = scalars[0];
+    if (wide) {
+      const VReg high = b_->op_r64_tied(Inst::kIdShl, scalars[1], imm(32));
+      data = b_->op_r64_tied(Inst::kIdOr, high, r64(data));
+    }
+  } else if (wide) {
+    const Regs qwords = join_parts(reg1(operands[1]), reg1(operands[2]));
+    spill_data(true, qwords.r);
+  } else {
+    const VReg dwords[] = {reg1(operands[1])};
+    spill_data(false, dwords);
+  }
+  spill_addresses(a);
+  const auto add = [&](const ir::Inst& how) {
+    for_each_lane(a.mask, [&](VReg lane) {
+      const VReg address = aligned_address(inst, lane_address(a, lane), a.disp);
+      VReg addend = data;
+      if (!all_scalars)
+        addend = wide ? b_->load64(temp_lane(kTempData, lane, 3, View::R64))
+                      : b_->load32(temp_lane(kTempData, lane, 2, View::R32));
+      (void)atomic_lane(how, mem(address, 0, wide ? View::R64 : View::R32), lane, addend, {}, false);
+    });
+  };
+  const BlockId later = b_->add_block(), at_once = b_->add_block(true), done = b_->add_block();
+  b_->emit(Inst::kIdCmp, {mem(deferred_table(), offsetof(runtime::DeferredAdds, misses), View::R32),
+                          imm(runtime::DeferredAdds::kManyMisses)});
+  b_->branch(CondCode::kUnsignedLT, later, at_once);
+  b_->at(later);
+  add(inst);
+  b_->jump(done);
+  b_->at(at_once);
+  ir::Inst locked = inst;
+  locked.mem.deferred = false;
+  add(locked);
+  b_->jump(done);
+  b_->at(done);
+}
+
+VReg Selector::deferred_table() {
+  if (!deferred_adds_.valid())
+    deferred_adds_ = hoisted([&] {
+      return b_->remat().load64(mem(kFrame, offsetof(runtime::WaveFrame, deferred_adds), View::R64));
+    });
+  return deferred_adds_;
+}
+
+/// Adds to what is pending for the address, or, where that is not in the table, to memory, and puts it there
+/// in place of another.
+void Selector::defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data) {
+  using Table = runtime::DeferredAdds;
+  constexpr i64 kAddress = offsetof(Table::Entry, address), kPending = offsetof(Table::Entry, pending);
+  const bool wide = inst.mem.bytes == 8;
+  const u32 id = in_memory(inst.mem.atomic);
+  const VReg table = deferred_table(),
+             place = b_->op_r32_tied(Inst::kIdAnd, at.reg,
+                                     imm(static_cast<i64>(Table::kEntries - 1) * inst.mem.bytes));
+  const auto entry = [&](i64 field, View view) { return mem_index(table, place, wide ? 1 : 2, field, view); };
+  const BlockId known = b_->add_block(), other = b_->add_block(true), done = b_->add_block();
+  b_->emit(Inst::kIdCmp, {entry(kAddress, View::R64), r64(at.reg)});
+  b_->branch(CondCode::kEqual, known, other);
+  b_->at(known);
+  b_->emit(id, {entry(kPending, at.view), sized(data, wide)});
+  b_->jump(done);
+
+  b_->at(other);
+  b_->emit(Inst::kIdInc, {mem(table, offsetof(Table, misses), View::R32)});
+  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes, .is_write = true};
+  b_->faults(site).lock().emit(id, {at, sized(data, wide), hidden(lane)});
+  const VReg pending = b_->load64(entry(kPending, View::R64));
+  const BlockId flush = b_->add_block(true), take = b_->add_block(true);
+  b_->emit(Inst::kIdTest, {r64(pending), r64(pending)});
+  b_->branch(CondCode::kZero, take, flush);
+  b_->at(flush);
+  const VReg before = b_->load64(entry(kAddress, View::R64));
+  b_->faults(site).lock().emit(Inst::kIdAdd, {mem(before, 0, at.view), sized(pending, wide), hidden(lane)});
+  b_->jump(take);
+  b_->at(take);
+  b_->store64(entry(kAddress, View::R64), at.reg);
+  b_->store64(entry(kPending, View::R64), b_->const32(0));
+  b_->jump(done);
+  b_->at(done);
+}
+
 /// The scalar that `v` is in all lanes, if it is known to be one.
 VReg Selector::scalar_of(ValueId v) {
   u64 constant = 0;
@@ -185,7 +283,7 @@ BlockId Selector::begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 
 }
 
 VReg Selector::aligned_address(const ir::Inst& inst, VReg base, i64 disp) {
-  const VReg address = b_->op_r64(Inst::kIdLea, mem(base, disp, View::R64));
+  const VReg address = disp == 0 ? base : b_->op_r64(Inst::kIdLea, mem(base, disp, View::R64));
   return b_->op_r64_tied(Inst::kIdAnd, address, imm(-static_cast<i64>(inst.mem.bytes)));
 }
 
@@ -352,6 +450,10 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
   const View view = wide ? View::R64 : View::R32;
   const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = inst.mem.bytes, .is_write = true};
   const Operand lane_of_fault = hidden(lane);
+  if (inst.mem.deferred) {
+    defer_add(inst, at, lane, data);
+    return {};
+  }
   if (!locked) {
     const VReg old = b_->def(Inst::kIdMov, view, {at});
     b_->emit(Inst::kIdMov, {at, sized(new_value(inst, old, data, second), wide)});

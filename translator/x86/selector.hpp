@@ -373,6 +373,9 @@ private:
   void set_mxcsr_for_atomic(const ir::Inst& inst);
   [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
+  void deferred_adds(InstId i, const Access& a);
+  VReg deferred_table();
+  void defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data);
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
   VReg scalar_of(ValueId v);
   BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);
@@ -564,6 +567,7 @@ private:
   u32 num_streams_ = 0;                           ///< streaming stores of the function
   bool streaming_ = false;                        ///< one is being emitted
   std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
+  VReg deferred_adds_;                            ///< WaveFrame::deferred_adds
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;
   std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset

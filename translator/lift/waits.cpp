@@ -1,0 +1,75 @@
+#include "translator/lift/waits.hpp"
+
+#include <algorithm>
+
+namespace lanewise::lift {
+
+using namespace ir;
+
+namespace {
+
+/// Looks from one atomic at what follows.
+class Search {
+public:
+  Search(const Function& f, const std::vector<std::vector<Wait>>& waits)
+      : f_(f), waits_(waits), later_at_(f.num_blocks(), kNotReached) {}
+
+  bool is_awaited(InstId atomic) {
+    const BlockId home = f_[atomic].block;
+    const auto& insts = f_[home].insts;
+    const auto at = std::find(insts.begin(), insts.end(), atomic);
+    if (walk(home, static_cast<std::size_t>(at - insts.begin()) + 1, 0)) return true;
+    while (!work_.empty()) {
+      const BlockId b = work_.back();
+      work_.pop_back();
+      if (walk(b, 0, later_at_[b.index])) return true;
+    }
+    return false;
+  }
+
+private:
+  static constexpr int kNotReached = -1, kAwaited = 64; // no counter goes so far
+  const Function& f_;
+  const std::vector<std::vector<Wait>>& waits_;
+  std::vector<int> later_at_; ///< per block: memory instructions between the atomic and its start, at most
+  std::vector<BlockId> work_;
+
+  /// Goes through `b` from instruction number `first` on, `later` accesses behind the atomic.
+  bool walk(BlockId b, std::size_t first, int later) {
+    const auto& insts = f_[b].insts;
+    const auto wait_after = [&](InstId i) {
+      for (const Wait& w : waits_[b.index])
+        if (w.after == i && later >= static_cast<int>(w.outstanding)) later = kAwaited;
+    };
+    if (first == 0) wait_after(InstId{});
+    for (std::size_t n = first == 0 ? 0 : first - 1; n < insts.size(); ++n) {
+      const InstId i = insts[n];
+      if (n >= first) {
+        const OpInfo& op = info(f_[i].op);
+        const bool is_seen = op.is(kStores) || f_[i].op == Op::Barrier;
+        if (later == kAwaited && is_seen) return true;
+        if (op.is(kMemory) && later < kAwaited - 1) ++later;
+      }
+      wait_after(i);
+    }
+    for (const Successor& s : f_[b].successors) {
+      if (later_at_[s.block.index] >= later) continue;
+      later_at_[s.block.index] = later;
+      work_.push_back(s.block);
+    }
+    return false;
+  }
+};
+
+} // namespace
+
+void mark_awaited(Function& f, std::span<const Wait> waits) {
+  std::vector<std::vector<Wait>> by_block(f.num_blocks());
+  for (const Wait& w : waits) by_block[w.block.index].push_back(w);
+  for (const Block& b : f.blocks)
+    for (const InstId i : b.insts)
+      if (f[i].op == Op::Atomic && !f[i].mem.returns && f[i].mem.space != Space::Lds)
+        f[i].mem.awaited = Search(f, by_block).is_awaited(i);
+}
+
+} // namespace lanewise::lift
