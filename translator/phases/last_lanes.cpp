@@ -144,8 +144,7 @@ private:
       }
     if (gathered == 0 || chases_pointers()) return 0;
     const unsigned alone = 3 + others / 4;
-    const unsigned few = (gathered + others) / alone;
-    return 4 * few >= 3 * gang_lanes_ ? gang_lanes_ : few; // Not worth doing both.
+    return std::min((gathered + others) / alone, gang_lanes_);
   }
   /// An address that is one row, or is if no index wraps: such loads are no gathers.
   [[nodiscard]] bool is_row(ValueId v, unsigned depth = 0) const {
