@@ -1,5 +1,5 @@
-// Division chains of compilers: what passes::replace_divisions makes of them gives the chain's bits, for
-// operands from all over the range and for those at its borders.
+// Division and root chains of compilers: what passes::replace_divisions makes of them gives the chain's bits,
+// for operands from all over the range and for those at its borders.
 #include "tests/select/harness.hpp"
 
 #include "translator/ir/parser.hpp"
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <random>
 
 namespace lanewise::x86::test {
@@ -80,6 +81,48 @@ constexpr const char* kF64 = R"(  v30:v32, v31:v32 = load v63, v50 {global 8}
 }
 )";
 
+/// Roots of the numerators; there are no denominators.
+constexpr const char* kRoot = R"(  v30:v32, v31:v32 = load v63, v50 {global 8}
+  v1:v64 = join v30, v31
+  v2:v64 = const #0x3fe0000000000000
+  v3:v64 = const #0x8000000000000000
+SCALE  v5:v64 = frsq v4 {f64}
+  v6:v64 = fmul v4, v5 {f64}
+  v7:v64 = fmul v5, v2 {f64}
+  v8:v64 = xor v3, v7
+  v9:v64 = ffma v8, v6, v2 {f64}
+  v10:v64 = ffma v6, v9, v6 {f64}
+  v11:v64 = ffma v7, v9, v7 {f64}
+  v12:v64 = xor v3, v10
+  v13:v64 = ffma v12, v10, v4 {f64}
+  v14:v64 = ffma v13, v11, v10 {f64}
+  v15:v64 = xor v3, v14
+  v16:v64 = ffma v15, v14, v4 {f64}
+  v17:v64 = ffma v16, v11, v14 {f64}
+  v40:v32 = lo v17
+  v41:v32 = hi v17
+  store v64, v40, v41, v50 {global 8}
+  endpgm
+}
+)";
+constexpr const char* kScaled = R"(  v20:v64 = const #0x1000000000000000
+  v21:mask = fcmp v1, v20 #0x1 {f64}
+  v22:v32 = const #0x4ff00000
+  v23:v32 = const #0x3ff00000
+  v24:v32 = select v21, v22, v23
+  v25:v32 = const #0x0
+  v26:v64 = join v25, v24
+  v4:v64 = fmul v1, v26 {f64}
+)";
+constexpr const char* kUnscaled = R"(  v25:v64 = const #0x0
+  v4:v64 = or v1, v25
+)";
+
+std::string root_of(const char* scale) {
+  std::string text = kRoot;
+  return text.replace(text.find("SCALE"), 5, scale);
+}
+
 std::string with_mode(std::string text, const std::string& mode) {
   for (std::size_t at; (at = text.find("MODE")) != std::string::npos;) text.replace(at, 4, mode);
   return text;
@@ -94,8 +137,9 @@ Division prepare(const std::string& text, bool replaced) {
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
   Division d{std::move(*parsed), {}};
   if (replaced) passes::replace_divisions(d.f);
-  EXPECT_EQ(replaced, std::any_of(d.f.blocks[0].insts.begin(), d.f.blocks[0].insts.end(),
-                                  [&](ir::InstId i) { return d.f[i].op == ir::Op::FDiv; }));
+  EXPECT_EQ(replaced, std::any_of(d.f.blocks[0].insts.begin(), d.f.blocks[0].insts.end(), [&](ir::InstId i) {
+              return d.f[i].op == ir::Op::FDiv || d.f[i].op == ir::Op::FSqrt;
+            }));
   passes::legalize(d.f);
   auto valid = ir::verify(d.f);
   EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().message);
@@ -151,6 +195,30 @@ u64 hard_numerator(std::mt19937_64& random, u64 d, u64 e) {
   return e << 23 | (a << std::countl_zero(static_cast<u32>(a) | 1) >> 8 & 0x7f'ffffu);
 }
 
+/// The f64 in [1, 4) whose roots lie next to the middle m between two numbers: with m scaled to an odd
+/// integer of 54 bits, m^2 is k away from a multiple of 2^54, the unit of what has so many bits when it is
+/// squared.
+std::vector<u64> hard_radicands(i64 furthest) {
+  constexpr u64 kUnit = u64{1} << 54;
+  std::vector<u64> found;
+  for (i64 k = -furthest; k <= furthest; ++k) {
+    if ((k & 7) != 1) continue; // Odd squares are 1 modulo 8.
+    u64 root = 1;               // of k, modulo ever more bits
+    for (unsigned bits = 3; bits < 54; ++bits)
+      if (((root * root - static_cast<u64>(k)) >> bits & 1) != 0) root += u64{1} << (bits - 1);
+    for (const u64 r : {root, 0 - root, root + kUnit / 2, kUnit / 2 - root}) {
+      const u64 m = r % kUnit;
+      if (m < kUnit / 2) continue;
+      __extension__ using Wide = unsigned __int128;
+      const Wide square = Wide{m} * m - static_cast<Wide>(k); // Negative k wraps as it should.
+      const u64 significand = static_cast<u64>(square >> 54);
+      if (square << 74 != 0 || (significand >> 53 != 0 && (significand & 1) != 0)) continue;
+      found.push_back(std::bit_cast<u64>(std::ldexp(static_cast<double>(significand), -52)));
+    }
+  }
+  return found;
+}
+
 void compare(const std::string& chain, unsigned mantissa_bits, unsigned exponent_bits, unsigned rounds) {
   const Division exact = prepare(kBegin + chain, false), fast = prepare(kBegin + chain, true);
   std::mt19937_64 random(7);
@@ -177,5 +245,25 @@ void compare(const std::string& chain, unsigned mantissa_bits, unsigned exponent
 TEST(Division, F32) { compare(with_mode(kF32, ""), 23, 8, 100); }
 TEST(Division, F32Flushing) { compare(with_mode(kF32, " flush_in flush_out"), 23, 8, 100); }
 TEST(Division, F64) { compare(kF64, 52, 11, 100); }
+TEST(Division, RootF64) { compare(root_of(kUnscaled), 52, 11, 100); }
+TEST(Division, RootF64Scaled) { compare(root_of(kScaled), 52, 11, 100); }
+
+TEST(Division, RootF64NextToMiddle) {
+  const std::vector<u64> radicands = hard_radicands(4000);
+  ASSERT_GT(radicands.size(), 500u);
+  const Division exact = prepare(kBegin + root_of(kScaled), false),
+                 fast = prepare(kBegin + root_of(kScaled), true);
+  for (std::size_t n = 0; n < radicands.size(); n += 64) {
+    Operands x{};
+    for (std::size_t l = 0; l < 64; ++l) x[l] = radicands[std::min(n + l, radicands.size() - 1)];
+    for (const translator::Simd simd : widths()) {
+      const auto expected = quotients(exact, simd, x), actual = quotients(fast, simd, x);
+      for (unsigned l = 0; l < 64; ++l) {
+        ASSERT_EQ(expected[l], actual[l]) << std::hex << "root of " << x[l];
+        ASSERT_EQ(std::bit_cast<double>(actual[l]), std::sqrt(std::bit_cast<double>(x[l])));
+      }
+    }
+  }
+}
 
 } // namespace lanewise::x86::test

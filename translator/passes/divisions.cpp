@@ -1,7 +1,7 @@
-// Divisions. Compilers expand a division into v_div_scale, v_rcp, Newton steps, v_div_fmas and v_div_fixup.
-// That chain gives the quotient rounded to nearest wherever nothing near the ends of the exponent range
-// happens; there it is replaced by a division, and the chain itself moves to a block of its own that only
-// gangs with other operands enter.
+// Divisions and roots. Compilers expand a division into v_div_scale, v_rcp, Newton steps, v_div_fmas and
+// v_div_fixup. That chain gives the quotient rounded to nearest wherever nothing near the ends of the
+// exponent range happens; there it is replaced by a division, and the chain itself moves to a block of its
+// own that only gangs with other operands enter.
 //
 // Why the replacement is exact (n numerator, d denominator, r reciprocal, all to nearest even):
 //  - r starts as the rounded 1/d (runtime/math/gcn_math.hpp), and a Newton step keeps it: with p bits its
@@ -13,8 +13,17 @@
 //    infinities, NaNs, denormals: v_div_fixup does what a division does.
 //  - f64 has only one correction, which misrounds some quotients. So its two last steps stay; only scaling,
 //    the Newton steps and the fix-up go.
+//    Of 1/d they keep the reciprocal, as Newton's do.
 //  - Where MODE flushes f32 denormals, and in f64, operands must be in a range that is neither scaled nor
 //    flushed; in f32 n may also be zero.
+//
+// Square roots of f64 likewise are v_rsq and Goldschmidt's steps, g towards the root s and h towards 1 / 2s:
+//  - The last step adds x - g^2, which is exact by then, times h: the sum is s (1 + e) with e < 3 * 2^-106
+//    before it is rounded. Only a few roots lie that close to the middle between two numbers; the test
+//    computes them, and the chain rounds them all as it should.
+//  - Of zeros and infinity the chain makes 0 * infinity; of negative numbers and NaNs, in the order that
+//    operands have here, what a root makes of them.
+//  - Tiny operands, whose remainder would be denormal, must have been scaled before, or the chain is kept.
 #include "translator/ir/copy.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
@@ -29,19 +38,32 @@ using namespace ir;
 
 namespace {
 
-/// The chain's instructions, the last one last, and what it divides.
+/// The chain's instructions, the last one last, and what it divides, or of what it is the root.
 struct Chain {
   ValueId numerator, denominator;
+  ValueId radicand;
+  bool may_be_tiny = false; ///< the radicand
   std::vector<InstId> insts;
   bool flushes = false; ///< MODE flushes f32 denormals around it
 };
+
+constexpr u64 kTiny = u64{1023 - 767} << 52; ///< f64
 
 /// Recognises one chain, from its end.
 class Matcher {
 public:
   Matcher(const Function& f, InstId fixup) : f_(f), fixup_(fixup) {}
 
-  std::optional<Chain> match() {
+  std::optional<Chain> match() { return f_[fixup_].op == Op::DivFixup ? match_division() : match_root(); }
+
+private:
+  using Operands = std::array<ValueId, 3>;
+  const Function& f_;
+  InstId fixup_; ///< the last one
+  Chain chain_;
+  ValueId d_, n_; ///< scaled
+
+  std::optional<Chain> match_division() {
     const auto x = f_.operands(fixup_);
     chain_.denominator = x[1];
     chain_.numerator = x[2];
@@ -67,12 +89,72 @@ public:
     return chain_;
   }
 
-private:
-  using Operands = std::array<ValueId, 3>;
-  const Function& f_;
-  InstId fixup_;
-  Chain chain_;
-  ValueId d_, n_; ///< scaled
+  /// g + (x - g^2) h, twice.
+  std::optional<Chain> match_root() {
+    const FpAttr& fp = f_[fixup_].fp;
+    if (fp.kind != FloatKind::F64 || fp.round != Round::NearestEven || fp.flush_in || fp.flush_out) return {};
+    const auto last = f_.operands(fixup_);
+    const auto remainder = fma(last[0]);
+    if (!remainder || !is_square_remainder(*remainder, last[2])) return {};
+    const ValueId x = (*remainder)[2], h = last[1];
+    const auto g = fma(last[2]);
+    if (!g || (*g)[1] != h) return {};
+    const auto first = fma((*g)[0]);
+    if (!first || (*first)[2] != x || !is_square_remainder(*first, (*g)[2]) || !match_estimate((*g)[2], h, x))
+      return {};
+    chain_.insts.push_back(fixup_);
+    chain_.radicand = x;
+    chain_.may_be_tiny = !is_scaled(x);
+    return chain_;
+  }
+  /// x - g^2
+  bool is_square_remainder(const Operands& v, ValueId g) { return v[1] == g && negated(v[0]) == g; }
+  /// g = g0 + g0 r, h = h0 + h0 r with r = 0.5 - h0 g0, g0 = x y, h0 = 0.5 y, and y = 1 / sqrt(x).
+  bool match_estimate(ValueId g, ValueId h, ValueId x) {
+    const auto to_g = fma(g), to_h = fma(h);
+    if (!to_g || !to_h || (*to_g)[0] != (*to_g)[2] || (*to_h)[0] != (*to_h)[2] || (*to_g)[1] != (*to_h)[1])
+      return false;
+    const ValueId g0 = (*to_g)[0], h0 = (*to_h)[0];
+    const auto r = fma((*to_g)[1]);
+    if (!r || negated((*r)[0]) != h0 || (*r)[1] != g0 || !is_half((*r)[2])) return false;
+    const InstId product = take(g0, Op::FMul), half = take(h0, Op::FMul);
+    if (!product.valid() || !half.valid()) return false;
+    const ValueId y = f_.operands(half)[0];
+    const InstId root = take(y, Op::FRsq);
+    return root.valid() && f_.operands(root)[0] == x && f_.operands(product)[0] == x &&
+           f_.operands(product)[1] == y && is_half(f_.operands(half)[1]);
+  }
+  [[nodiscard]] bool is_half(ValueId v) const {
+    u64 bits = 0;
+    return f_.is_const(v, &bits) && bits == std::bit_cast<u64>(0.5);
+  }
+  /// x = u * (u < 2^-767 ? 2^256 : 1)
+  [[nodiscard]] bool is_scaled(ValueId x) const {
+    const auto operands_of = [&](ValueId v, Op op) {
+      const InstId i = f_.def_id(v);
+      return i.valid() && f_[i].op == op ? f_.operands(i) : std::span<const ValueId>{};
+    };
+    const auto is_constant = [&](ValueId v, u64 wanted) {
+      u64 bits = 0;
+      return f_.is_const(v, &bits) && bits == wanted;
+    };
+    const auto product = operands_of(x, Op::FMul);
+    for (std::size_t n = 0; n < product.size(); ++n) {
+      const auto factor = operands_of(product[n], Op::Join);
+      if (factor.empty() || !is_constant(factor[0], 0)) continue;
+      const auto choice = operands_of(factor[1], Op::Select);
+      if (choice.empty() || !is_constant(choice[1], 0x4ff0'0000) || !is_constant(choice[2], 0x3ff0'0000))
+        continue;
+      const auto test = operands_of(choice[0], Op::FCmp);
+      if (test.empty() || f_.def(choice[0])->fp.kind != FloatKind::F64) continue;
+      const u64 outcomes = f_.def(choice[0])->imm;
+      const ValueId u = product[1 - n];
+      if ((outcomes == kGreater && is_constant(test[0], kTiny) && test[1] == u) ||
+          (outcomes == kLess && is_constant(test[1], kTiny) && test[0] == u))
+        return true;
+    }
+    return false;
+  }
 
   /// The instruction defining `v` if it is an `op` of the chain's format, rounding to nearest; it is noted.
   InstId take(ValueId v, Op op) {
@@ -82,7 +164,7 @@ private:
     if (fp.kind != f_[fixup_].fp.kind || fp.round != Round::NearestEven) return {};
     // Scaling and its undoing happen in the mode of the surroundings; the steps between keep denormals.
     const bool outer = op == Op::DivScale || op == Op::DivFmas;
-    const bool may_flush = op == Op::FRcp; // of numbers that are normal
+    const bool may_flush = op == Op::FRcp || op == Op::FRsq; // of numbers that are normal
     if (!may_flush && (fp.flush_in || fp.flush_out) != (outer && chain_.flushes)) return {};
     chain_.insts.push_back(i);
     return i;
@@ -178,7 +260,9 @@ public:
     std::vector<InstId> rest(insts.begin() + static_cast<std::ptrdiff_t>(position_) + 1, insts.end()), out;
     insts.resize(position_);
     r_.begin(fixup, out);
-    const ValueId unusual = unusual_operands(), quotient = divide();
+    const bool is_root = chain_.radicand.valid();
+    const ValueId unusual = is_root ? unusual_radicand() : unusual_operands();
+    const ValueId quotient = is_root ? root() : divide();
     u64 bits = 1;
     ValueId result = quotient;
     BlockId next = block_;
@@ -210,15 +294,31 @@ private:
 
   [[nodiscard]] bool wide() const { return r_.fp.kind == FloatKind::F64; }
 
+  ValueId root() {
+    constexpr u32 kZeroOrInfinity = 0x260; // v_cmp_class's bits
+    constexpr u64 kInvalid = 0xfff8'0000'0000'0000;
+    const ValueId x = chain_.radicand;
+    const ValueId special = r_.op(Op::FClass, Type::Mask, {x, r_.v32(kZeroOrInfinity)});
+    return r_.select(special, r_.constant(Type::V64, kInvalid), r_.same(Op::FSqrt, x));
+  }
   ValueId divide() {
     const ValueId n = chain_.numerator, d = chain_.denominator;
     if (!wide()) return r_.fdiv(n, d);
-    const ValueId reciprocal = r_.fdiv(r_.f64(1.0), d), quotient = r_.fmul(n, reciprocal);
+    const ValueId reciprocal = r_.fdiv(r_.f64(1.0), d);
+    u64 bits = 0;
+    if (f_.is_const(n, &bits) && bits == std::bit_cast<u64>(1.0)) return reciprocal;
+    const ValueId quotient = r_.fmul(n, reciprocal);
     const ValueId minus_d = r_.same(Op::Xor, d, r_.constant(Type::V64, u64{1} << 63));
     return r_.fma(r_.fma(minus_d, quotient, n), reciprocal, quotient);
   }
 
   /// The lanes in which the replacement may differ.
+  ValueId unusual_radicand() {
+    if (!chain_.may_be_tiny) return r_.constant(Type::Mask, 0);
+    const ValueId x = chain_.radicand;
+    return r_.icmp(IntPred::ULt, r_.add(x, r_.constant(Type::V64, ~u64{0})),
+                   r_.constant(Type::V64, kTiny - 1)); // Positive, but less.
+  }
   ValueId unusual_operands() {
     if (wide())
       return r_.mask_or(outside(chain_.numerator, 1023, 382, 52), outside(chain_.denominator, 1023, 382, 52));
@@ -297,10 +397,13 @@ ValueId started_lanes(Function& f) {
 } // namespace
 
 void replace_divisions(Function& f) {
-  const auto divides = [&](BlockId b) {
-    return std::any_of(f[b].insts.begin(), f[b].insts.end(),
-                       [&](InstId i) { return f[i].op == Op::DivFixup; });
+  bool any_roots = false;
+  for (const Block& block : f.blocks)
+    for (const InstId i : block.insts) any_roots |= f[i].op == Op::FRsq && f[i].fp.kind == FloatKind::F64;
+  const auto may_end_chain = [&](InstId i) {
+    return f[i].op == Op::DivFixup || (any_roots && f[i].op == Op::FFma && f[i].fp.kind == FloatKind::F64);
   };
+  const auto divides = [&](BlockId b) { return std::ranges::any_of(f[b].insts, may_end_chain); };
   std::vector<ValueId> map;
   std::vector<BlockId> work;
   for (u32 b = f.num_blocks(); b-- > 0;)
@@ -312,7 +415,7 @@ void replace_divisions(Function& f) {
     work.pop_back();
     for (std::size_t n = 0; n < f[b].insts.size(); ++n) {
       const InstId i = f[b].insts[n];
-      if (f[i].op != Op::DivFixup) continue;
+      if (!may_end_chain(i)) continue;
       const auto chain = Matcher(f, i).match();
       if (!chain) continue;
       const BlockId next = Replacer(f, b, n, *chain, lanes, map).run();

@@ -82,7 +82,7 @@ void fill_masks(ir::Function& f);
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);
 
-/// Replaces the instruction sequences that compilers expand divisions to.
+/// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to.
 void replace_divisions(ir::Function& f);
 
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
