@@ -127,7 +127,7 @@ KernelCase row_walks(uint32_t scale) {
           uint64_t hash = high * uint64_t{65536} + low;
           for (size_t c = 0; c < columns; ++c) hash = (hash ^ longs[row * columns + c]) * 0x100000001b3u;
           args[7].as<float>()[row] = sum;
-          args[8].as<uint64_t>()[row] = hash + static_cast<uint64_t>(int64_t{static_cast<int32_t>(balance)});
+          args[8].as<uint64_t>()[row] = hash + balance;
         }
       });
 }

@@ -3,9 +3,10 @@
 // cache line for one element, and lines do not stay where rows are a power of two apart. Loads of four
 // elements of a lane take as many instructions as one, and the lines a quarter as often.
 //
-//   choice:  are the lanes' addresses side by side? then the loop as it was: it loads rows
-//   rounds:  are there four more? else the loop as it was, for the rest
-//   four:    four rounds, with one load for what each load has in them; back to `rounds`
+//   choice:    are the lanes' addresses side by side? then the loop as it was: it loads rows
+//   together:  are all lanes there? then they need no mask
+//   rounds:    are there four more? else the loop as it was, for the rest
+//   four:      four rounds, with one load for what each load has in them; back to `rounds`
 //
 // That is for loops of one block whose number of rounds depends on a scalar that counts.
 #include "translator/phases/walks.hpp"
@@ -163,33 +164,45 @@ private:
 
   void change() {
     pass_escaping_values(f_, cfg_, *loop_);
-    const BlockId plain = header();
-    const u32 pc = f_[plain].pc;
-    const BlockId choice = f_.add_block(pc), rounds = f_.add_block(pc), four = f_.add_block(pc);
+    const BlockId plain = header(), choice = f_.add_block(f_[plain].pc);
     for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
       for (Successor& s : f_[b].successors)
         if (s.block == plain && b != plain) s.block = choice;
-    const auto take_params = [&](BlockId b) {
-      std::vector<ValueId> params;
-      for (const ValueId p : std::vector<ValueId>(f_[plain].params))
-        params.push_back(f_.add_param(b, f_.type(p)));
-      return params;
-    };
-
     Builder at(f_, choice);
-    at.pc = pc;
+    at.pc = f_[plain].pc;
     const std::vector<ValueId> start = take_params(choice);
     if (far_apart_.valid()) {
-      at.branch(at.any(lanes_far_apart(at, start)), rounds, plain, start, start);
-      f_[f_.terminator(choice)].imm = gang_decided(loop_->exit);
-    } else {
-      at.jump(rounds, start);
+      const BlockId together = f_.add_block(at.pc);
+      branch(at, lanes_far_apart(at, start), {together, {}}, {plain, start});
+      at.set_block(together);
     }
-
-    at.set_block(rounds);
+    // Loads by a mask take more than those without, also where all lanes are in it.
+    const ValueId mask = f_.operands(walks_[0]).back();
+    if (f_.is_full(mask)) return at.jump(add_rounds({}), start);
+    const BlockId some = add_rounds({}), all = add_rounds(mask);
+    branch(at, at.not_(mask), {some, start}, {all, start});
+  }
+  /// Each gang goes one way if it has lanes in `mask`, else the other.
+  void branch(Builder& at, ValueId mask, const Successor& some, const Successor& none) {
+    at.branch(at.any(mask), some.block, none.block, some.args, none.args);
+    f_[f_.terminator(at.block())].imm = gang_decided(loop_->exit);
+  }
+  /// Gives `b` the loop's parameters.
+  std::vector<ValueId> take_params(BlockId b) {
+    std::vector<ValueId> params;
+    for (const ValueId p : std::vector<ValueId>(f_[header()].params))
+      params.push_back(f_.add_param(b, f_.type(p)));
+    return params;
+  }
+  /// The loop of four rounds, where `full`, if valid, has all lanes; its first block.
+  BlockId add_rounds(ValueId full) {
+    const BlockId rounds = f_.add_block(f_[header()].pc), four = f_.add_block(f_[header()].pc);
+    Builder at(f_, rounds);
+    at.pc = f_[header()].pc;
     const std::vector<ValueId> now = take_params(rounds);
-    at.branch(are_enough(at, now[count_.param]), four, plain, now, now);
-    do_rounds(four, take_params(four), rounds);
+    at.branch(are_enough(at, now[count_.param]), four, header(), now, now);
+    do_rounds(four, take_params(four), rounds, full);
+    return rounds;
   }
 
   /// The lanes whose first element is not in the row that starts with lane 0's, or the row before.
@@ -217,7 +230,7 @@ private:
     return at.and_(enough, at.icmp(count_.goes_on, next, count_.bound));
   }
 
-  void do_rounds(BlockId four, std::vector<ValueId> params, BlockId rounds) {
+  void do_rounds(BlockId four, std::vector<ValueId> params, BlockId rounds, ValueId full) {
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
     std::unordered_map<u32, std::vector<ValueId>> together; ///< by load: its elements of all rounds
@@ -227,6 +240,7 @@ private:
     };
     for (unsigned round = 0; round < kRounds; ++round) {
       now.clear();
+      if (full.valid()) now[full.index] = f_.entry_constant(Type::Mask, ~u64{0});
       for (u32 n = 0; n < params.size(); ++n) now[f_[plain].params[n].index] = params[n];
       for (const InstId i : insts) {
         const bool last = i == insts.back();

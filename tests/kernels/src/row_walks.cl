@@ -16,8 +16,8 @@ kernel void row_walks(uint rows, uint columns, global const float* weights, glob
         low += bytes[c];
         high += low;
     }
-    int balance = 0;
-    for (int c = columns - 1; c >= 0; --c) balance = balance * 3 + shorts[columns - 1 - c];
+    uint balance = 0;
+    for (int c = columns - 1; c >= 0; --c) balance = balance * 3 + (uint)shorts[columns - 1 - c];
     ulong hash = high * 65536ul + low;
     for (uint c = 0; c < columns; ++c) hash = (hash ^ longs[c]) * 0x100000001b3ul;
     sums[row] = sum;
