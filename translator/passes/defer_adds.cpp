@@ -3,14 +3,15 @@
 // what is there reaches memory some time later, at the end of the range of workgroups at the latest.
 //
 // Nobody can tell, since workgroups have no order among themselves but what they tell each other:
-// (1) From the addition on, the wave neither looks at memory that others write nor stores to any, nor comes to
-//     a barrier: all that may follow is more such additions, of elements of the same size.
+// (1) From the addition on, the wave neither looks at memory that others write nor stores to any, nor comes
+//     to a barrier: all that may follow is more such additions, of elements of the same size.
 // (2) It does not wait for the addition before others (MemAttr::awaited): whoever does might add to something
 //     that says that the first is done.
-// (3) No wave of the kernel waits for what others write. A thread runs many workgroups one after the other, and
-//     one that waited for what an earlier one has added would wait forever. Who waits looks at memory again and
-//     again: so what is loaded in a loop decides nothing in the loop.
-// A host, too, sees sums late, but no later than what it sees of other workgroups that the thread runs before.
+// (3) No wave of the kernel waits for what others write. A thread runs many workgroups one after the other,
+//     and one that waited for what an earlier one has added would wait forever. Who waits looks at memory
+//     again and again: so what is loaded in a loop decides nothing in the loop.
+// A host, too, sees sums late, but no later than what it sees of other workgroups that the thread runs
+// before.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/initial_address.hpp"
 #include "translator/passes/passes.hpp"
