@@ -19,33 +19,21 @@ namespace {
 
 constexpr unsigned kMaxLoops = 8; ///< of a function
 
-class LoopSplitter {
+class LoopSplitter : LoadLoopPass {
 public:
-  explicit LoopSplitter(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+  explicit LoopSplitter(Function& f) : LoadLoopPass(f) {}
 
   void run() {
-    if (loops_.irreducible) return;
-    unsigned left = kMaxLoops;
-    for (u32 l = 0; l < loops_.loops.size() && left != 0; ++l) {
-      loop_ = find_load_loop(f_, loops_, l);
-      if (!loop_) continue;
+    for_each_loop(kMaxLoops, [&] {
       const ValueId mask = common_mask();
-      if (!mask.valid() || !find_escaping_values(f_, cfg_, dom_, *loop_)) continue;
+      if (!mask.valid() || !find_escaping()) return false;
       split(mask);
-      --left;
-    }
+      return true;
+    });
   }
 
 private:
-  Function& f_;
-  const Cfg cfg_;
-  const Dominators dom_;
-  const Loops loops_;
-  // Of the current loop.
-  std::optional<LoadLoop> loop_;
-
-  [[nodiscard]] bool is_inside(BlockId b) const { return loop_->contains(b); }
-  [[nodiscard]] bool is_inside(ValueId v) const { return is_inside(f_.def_block(v)); }
+  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
 
   /// The mask from outside that most of its loads go by.
   [[nodiscard]] ValueId common_mask() const {
@@ -62,25 +50,20 @@ private:
   }
 
   void split(ValueId mask) {
-    pass_escaping_values(f_, cfg_, *loop_);
-    const BlockId header = loop_->header(), choice = f_.add_block(f_[header].pc);
-    for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
-      for (Successor& s : f_[b].successors)
-        if (s.block == header && !is_inside(b)) s.block = choice;
-    std::vector<ValueId> params;
-    for (const ValueId p : std::vector<ValueId>(f_[header].params))
-      params.push_back(f_.add_param(choice, f_.type(p)));
+    pass_escaping();
+    const BlockId choice = add_entry();
+    const std::vector<ValueId> params = take_params(choice);
     const BlockId copy = copy_loop(mask);
     const ValueId missing = append(choice, Op::Not, Type::Mask, {mask}, 0);
     const ValueId some_missing = append(choice, Op::AnyLane, Type::U1, {missing}, 0);
     append(choice, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
-    f_[choice].successors = {{header, params}, {copy, params}};
+    f_[choice].successors = {{header(), params}, {copy, params}};
   }
 
   /// The loop once more, with all lanes for `mask`; its header.
   BlockId copy_loop(ValueId mask) {
     return copy_blocks(f_, *loop_->blocks, {{mask.index, f_.entry_constant(Type::Mask, ~u64{0})}})
-        .of(loop_->header());
+        .of(header());
   }
 
   ValueId append(BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {

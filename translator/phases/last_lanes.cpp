@@ -29,36 +29,26 @@ namespace {
 constexpr unsigned kMaxLoops = 4; ///< of a function
 constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 
-class LastLanes {
+class LastLanes : LoadLoopPass {
 public:
-  LastLanes(Function& f, unsigned gang_lanes)
-      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), gang_lanes_(gang_lanes) {}
+  LastLanes(Function& f, unsigned gang_lanes) : LoadLoopPass(f), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
-    if (loops_.irreducible) return false;
-    unsigned left = kMaxLoops;
-    for (u32 l = 0; l < loops_.loops.size() && left != 0; ++l) {
-      loop_ = find_load_loop(f_, loops_, l);
-      if (!loop_ || !find_edges() || !find_mask() || !acts_per_lane()) continue;
+    return for_each_loop(kMaxLoops, [&] {
+      if (!find_edges() || !find_mask() || !acts_per_lane()) return false;
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       const unsigned few = worthwhile_lanes();
-      if (few < 2 || !find_escaping_values(f_, cfg_, dom_, *loop_) || !find_left_behind()) continue;
+      if (few < 2 || !find_escaping() || !find_left_behind()) return false;
       add_turns(few);
-      --left;
-    }
-    return left != kMaxLoops;
+      return true;
+    });
   }
 
 private:
-  Function& f_;
-  const Cfg cfg_;
-  const Dominators dom_;
-  const Loops loops_;
   const unsigned gang_lanes_;
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
-  std::optional<LoadLoop> loop_;
   BlockId entry_, latch_; ///< the blocks before the header
   u32 mask_ = 0;          ///< which of the header's parameters has the lanes that are left
   struct Picked {
@@ -68,20 +58,20 @@ private:
   std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
 
   [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
-  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[loop_->header()].params; }
+  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
   [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
   [[nodiscard]] bool is_param(ValueId v) const {
-    return !f_.def_id(v).valid() && f_.def_block(v) == loop_->header();
+    return !f_.def_id(v).valid() && f_.def_block(v) == header();
   }
   Successor& entry_edge() {
     auto& ways = f_[entry_].successors;
-    return *std::ranges::find(ways, loop_->header(), &Successor::block);
+    return *std::ranges::find(ways, header(), &Successor::block);
   }
 
   /// One way in, one way round, and one way out, from the same block.
   bool find_edges() {
     entry_ = latch_ = BlockId{};
-    for (const BlockId p : cfg_.preds[loop_->header().index]) {
+    for (const BlockId p : cfg_.preds[header().index]) {
       BlockId& which = loop_->contains(p) ? latch_ : entry_;
       if (which.valid()) return false;
       which = p;
@@ -92,7 +82,7 @@ private:
     const bool into_next = std::ranges::any_of(loops_.loops, [&](const Loops::Loop& l) {
       return l.header == loop_->exit; // which would get a second way in
     });
-    return !into_next && back_edge().block == loop_->header() && f_[latch_].successors.size() == 2;
+    return !into_next && back_edge().block == header() && f_[latch_].successors.size() == 2;
   }
 
   /// The loop goes on if a lane of a parameter's next value is set.
@@ -179,14 +169,14 @@ private:
         }
         for (const Successor& s : f_[b].successors)
           for (std::size_t a = 0; a < s.args.size(); ++a)
-            if (loop_->contains(s.block) && s.block != loop_->header() && loaded[s.args[a].index])
+            if (loop_->contains(s.block) && s.block != header() && loaded[s.args[a].index])
               loaded[f_[s.block].params[a].index] = true;
       }
     };
     spread(true);
     std::vector<ValueId> carried;
     for (u32 p = 0; p < back_edge().args.size(); ++p)
-      if (p != mask_ && loaded[back_edge().args[p].index]) carried.push_back(f_[loop_->header()].params[p]);
+      if (p != mask_ && loaded[back_edge().args[p].index]) carried.push_back(f_[header()].params[p]);
     loaded.assign(f_.num_values(), false);
     for (const ValueId v : carried) loaded[v.index] = true;
     spread(false);
@@ -240,7 +230,7 @@ private:
   [[nodiscard]] ValueId at_join(ValueId param, unsigned depth) const {
     ValueId same;
     const BlockId b = f_.def_block(param);
-    if (b == loop_->header()) return {};
+    if (b == header()) return {};
     for (const BlockId p : cfg_.preds[b.index])
       for (const Successor& s : f_[p].successors) {
         if (s.block != b) continue;
@@ -263,7 +253,7 @@ private:
   /// Parameters that change by the same in all lanes become what they were at first, plus a scalar: there is
   /// nothing to pick of them.
   void make_scalar_counters() {
-    const BlockId header = loop_->header();
+    const BlockId header = this->header();
     std::vector<ValueId> replaced(f_.num_values());
     std::vector<u8> kept(f_.num_values(), 1);
     const std::vector<ValueId> old = params();
@@ -377,8 +367,8 @@ private:
     make_scalar_counters();
     picked_.clear();
     const std::vector<ValueId> inputs = find_inputs();
-    pass_escaping_values(f_, cfg_, *loop_);
-    const BlockId header = loop_->header();
+    pass_escaping();
+    const BlockId header = this->header();
     const u32 pc = f_[header].pc;
     const std::vector<ValueId> old = params();
     const BlockId choice = f_.add_block(pc), begin = f_.add_block(pc), pick = f_.add_block(pc),
@@ -391,10 +381,10 @@ private:
     };
 
     // What a lane leaves behind changes from turn to turn, and who is left.
-    std::vector<ValueId> all, changing;
+    const std::vector<ValueId> all = take_params(choice);
+    std::vector<ValueId> changing;
     std::vector<u32> changes;
     for (u32 n = 0; n < old.size(); ++n) {
-      all.push_back(f_.add_param(choice, f_.type(old[n])));
       if (n != mask_ && std::ranges::find(left_behind_, old[n]) == left_behind_.end()) continue;
       changes.push_back(n);
       changing.push_back(all[n]);

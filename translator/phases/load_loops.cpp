@@ -91,4 +91,19 @@ void pass_escaping_values(Function& f, const Cfg& cfg, const LoadLoop& loop) {
   }
 }
 
+std::vector<ValueId> LoadLoopPass::take_params(BlockId b) {
+  std::vector<ValueId> params;
+  for (const ValueId p : std::vector<ValueId>(f_[header()].params))
+    params.push_back(f_.add_param(b, f_.type(p)));
+  return params;
+}
+
+BlockId LoadLoopPass::add_entry() {
+  const BlockId entry = f_.add_block(f_[header()].pc);
+  for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
+    for (Successor& s : f_[b].successors)
+      if (s.block == header() && !loop_->contains(b)) s.block = entry;
+  return entry;
+}
+
 } // namespace lanewise::phases

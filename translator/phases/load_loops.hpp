@@ -29,4 +29,37 @@ bool find_escaping_values(const ir::Function& f, const ir::Cfg& cfg, const ir::D
                           LoadLoop& loop);
 void pass_escaping_values(ir::Function& f, const ir::Cfg& cfg, const LoadLoop& loop);
 
+/// What passes that give such loops other versions have in common.
+class LoadLoopPass {
+protected:
+  ir::Function& f_;
+  // Of the function as it was before.
+  const ir::Cfg cfg_;
+  const ir::Dominators dom_;
+  const ir::Loops loops_;
+  std::optional<LoadLoop> loop_; ///< the current one
+
+  explicit LoadLoopPass(ir::Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+
+  /// Calls `change` for one loop after the other, until it has said of so many that it has changed them.
+  /// Whether there was any.
+  template <class Change>
+  bool for_each_loop(unsigned most, Change change) {
+    unsigned changed = 0;
+    for (u32 l = 0; !loops_.irreducible && l < loops_.loops.size() && changed < most; ++l) {
+      loop_ = find_load_loop(f_, loops_, l);
+      if (loop_ && change()) ++changed;
+    }
+    return changed != 0;
+  }
+  [[nodiscard]] bool find_escaping() { return find_escaping_values(f_, cfg_, dom_, *loop_); }
+  void pass_escaping() { pass_escaping_values(f_, cfg_, *loop_); }
+
+  [[nodiscard]] ir::BlockId header() const { return loop_->header(); }
+  /// Gives `b` the header's parameters.
+  std::vector<ir::ValueId> take_params(ir::BlockId b);
+  /// An empty block that whoever comes to the loop from outside now comes to.
+  ir::BlockId add_entry();
+};
+
 } // namespace lanewise::phases

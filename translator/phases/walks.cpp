@@ -37,36 +37,25 @@ struct Sum {
   u64 constant = 0;
 };
 
-class Walks {
+class Walks : LoadLoopPass {
 public:
-  Walks(Function& f, unsigned gang_lanes)
-      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), gang_lanes_(gang_lanes) {}
+  Walks(Function& f, unsigned gang_lanes) : LoadLoopPass(f), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
-    if (loops_.irreducible) return false;
-    unsigned left = kMaxLoops;
-    for (u32 l = 0; l < loops_.loops.size() && left != 0; ++l) {
-      if (loops_.loops[l].blocks.size() != 1) continue;
-      loop_ = find_load_loop(f_, loops_, l);
-      if (!loop_ || f_[header()].insts.size() > kMaxInstructions || !find_count() || !find_walks() ||
-          !find_escaping_values(f_, cfg_, dom_, *loop_))
-        continue;
+    return for_each_loop(kMaxLoops, [&] {
+      if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxInstructions || !find_count() ||
+          !find_walks() || !find_escaping())
+        return false;
       change();
-      --left;
-    }
-    return left != kMaxLoops;
+      return true;
+    });
   }
 
 private:
-  Function& f_;
-  const Cfg cfg_;
-  const Dominators dom_;
-  const Loops loops_;
   const unsigned gang_lanes_;
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
-  std::optional<LoadLoop> loop_;
   struct Count {
     u32 param = 0;   ///< which of the header's parameters counts
     u64 offset = 0;  ///< what is compared is that much more,
@@ -77,7 +66,6 @@ private:
   std::vector<InstId> walks_; ///< loads
   ValueId far_apart_;         ///< of a walk whose lanes might be side by side: its address
 
-  [[nodiscard]] BlockId header() const { return loop_->header(); }
   [[nodiscard]] bool changes(ValueId v) const { return f_.def_block(v) == header() && !f_.is_const(v); }
   [[nodiscard]] bool is_param(ValueId v) const { return !f_.def_id(v).valid() && changes(v); }
   [[nodiscard]] u32 goes_on_way() const { return f_[header()].successors[0].block == header() ? 0 : 1; }
@@ -163,11 +151,8 @@ private:
   }
 
   void change() {
-    pass_escaping_values(f_, cfg_, *loop_);
-    const BlockId plain = header(), choice = f_.add_block(f_[plain].pc);
-    for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
-      for (Successor& s : f_[b].successors)
-        if (s.block == plain && b != plain) s.block = choice;
+    pass_escaping();
+    const BlockId plain = header(), choice = add_entry();
     Builder at(f_, choice);
     at.pc = f_[plain].pc;
     const std::vector<ValueId> start = take_params(choice);
@@ -186,13 +171,6 @@ private:
   void branch(Builder& at, ValueId mask, const Successor& some, const Successor& none) {
     at.branch(at.any(mask), some.block, none.block, some.args, none.args);
     f_[f_.terminator(at.block())].imm = gang_decided(loop_->exit);
-  }
-  /// Gives `b` the loop's parameters.
-  std::vector<ValueId> take_params(BlockId b) {
-    std::vector<ValueId> params;
-    for (const ValueId p : std::vector<ValueId>(f_[header()].params))
-      params.push_back(f_.add_param(b, f_.type(p)));
-    return params;
   }
   /// The loop of four rounds, where `full`, if valid, has all lanes; its first block.
   BlockId add_rounds(ValueId full) {

@@ -339,15 +339,12 @@ VReg Selector::load_scalar_from(const ir::MemAttr& attr, const Access& a) {
 void Selector::load_scalar(InstId i) {
   Access a = masked_access(i);
   a.base = reg1(f_.operands(i)[0]);
-  if (a.full) return set(f_.result(i), load_scalar_from(f_[i].mem, a));
-  const BlockId some = b_->add_block(), join = b_->add_block();
-  const VReg loaded = b_->add_param(join, RegClass::Gpr), none = b_->const32(0);
-  test_mask(a.mask);
-  b_->branch(CondCode::kZero, join, {&none, 1}, some, {});
-  b_->at(some);
-  const VReg read = load_scalar_from(f_[i].mem, a);
-  b_->jump(join, {&read, 1});
-  b_->at(join);
+  VReg loaded;
+  const auto read = [&] { loaded = load_scalar_from(f_[i].mem, a); };
+  if (a.full)
+    read();
+  else
+    read_if_any(a, {&loaded, 1}, read, RegClass::Gpr);
   set(f_.result(i), loaded);
 }
 

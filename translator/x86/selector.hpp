@@ -454,11 +454,11 @@ private:
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
   /// Does without `read` if no lane takes part.
   template <class F>
-  void read_if_any(const Access& a, std::span<VReg> out, F read) {
+  void read_if_any(const Access& a, std::span<VReg> out, F read, RegClass c = RegClass::Vec) {
     const BlockId some = b_->add_block(), join = b_->add_block();
     std::array<VReg, 4> params{}, none{};
-    for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
-    for (unsigned d = 0; d < out.size(); ++d) none[d] = b_->splat32(0);
+    for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, c);
+    for (unsigned d = 0; d < out.size(); ++d) none[d] = c == RegClass::Vec ? b_->splat32(0) : b_->const32(0);
     test_mask(a.mask);
     b_->branch(CondCode::kZero, join, {none.data(), out.size()}, some, {});
     b_->at(some);
