@@ -565,6 +565,8 @@ void Selector::load_scattered(InstId i, const Access& a, std::span<VReg> out) {
     out[0] = load_narrow(i, a);
     return;
   }
+  // Gathers of dwords or qwords are no faster than loads of a lane each, which bring more.
+  if (inst.mem.bytes >= 12 && a.dword_stride == 4 && !a.has_gaps) return load_elements(i, a, out);
   unsigned d = 0;
   if (a.dword_stride == 4)
     for (; d + 2 <= out.size(); d += 2) set_qwords(i, gather_qwords(a, d), out.subspan(d, 2));

@@ -1,7 +1,7 @@
 // Elements of 8, 12 or 16 bytes at a fixed distance that is not their size, as in arrays of structures: each
 // lane's element by one scalar-addressed access, and shuffles to and from one register per dword. A gather or
 // scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones. What
-// has no scatter is stored to any addresses likewise.
+// has no scatter is stored to any addresses likewise, and 12 or 16 bytes are loaded from any.
 #include "translator/x86/selector.hpp"
 
 #include <bit>
@@ -12,8 +12,9 @@ Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lan
                                  unsigned from) {
   const VReg base = s.stride == 0 ? lane_address(a, lane) : a.base;
   b_->faults({.kind = FaultSite::Kind::Contiguous,
-              .bytes = static_cast<u8>(bytes),
+              .bytes = static_cast<u8>(from + bytes),
               .lane_offset = static_cast<u8>(lane),
+              .early = static_cast<u8>(from),
               .is_write = s.is_write});
   constexpr View kViews[] = {View::R8, View::R16, View::R32, View::R64, View::Xmm};
   return mem(base, a.disp + from + static_cast<i64>(lane) * s.stride, kViews[std::countr_zero(bytes)]);
@@ -51,12 +52,12 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
   if (f_[i].mem.bytes >= 12) {
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
-      if (f_[i].mem.bytes == 12 && lane == lanes() - 1) {
+      if (f_[i].mem.bytes == 12 && (stride == 0 || lane == lanes() - 1)) {
         const Operand low = spaced_element(a, s, lane, 8);
         const VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
         const Operand third = spaced_element(a, s, lane, 4, 8);
         const VReg three = b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(two), third, imm(2)});
-        rows[row] = b_->op(insert, rows[row], xmm(three), imm(static_cast<int>(slot)));
+        rows[row] = slot == 0 ? three : b_->op(insert, rows[row], xmm(three), imm(static_cast<int>(slot)));
         continue;
       }
       const Operand element = spaced_element(a, s, lane, 16);
@@ -82,6 +83,23 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
   }
   for (unsigned r = 0; r < 2; ++r)
     out[r] = wide ? rows[r] : b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(r == 0 ? 0x88 : 0xdd));
+}
+
+/// Elements of 12 or 16 bytes at any addresses. Lanes that take no part read zeros in the frame.
+void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
+  Access each = a;
+  each.index = exact_addresses(a);
+  each.wide = true;
+  each.disp = 0;
+  if (!a.full) {
+    const Operand zeros = temp(kTempData, View::Full);
+    b_->store_vec(zeros, b_->splat32(0));
+    const VReg elsewhere = splat(Type::V64, b_->op_r64(Inst::kIdLea, temp(kTempData, View::R64))).r[0];
+    for (unsigned p = 0; p < 2; ++p)
+      each.index.r[p] = blend(wide_mask(a.mask, p), each.index.r[p], elsewhere, true);
+  }
+  spill_addresses(each);
+  load_spaced(i, each, 0, out);
 }
 
 /// Elements that reach into those of the next lanes, as a cell and its neighbours do when they are loaded at

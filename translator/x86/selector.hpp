@@ -426,6 +426,7 @@ private:
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
   static bool can_be_spaced(u32 bytes, i64 stride);
   void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
+  void load_elements(InstId i, const Access& a, std::span<VReg> out);
   struct RowSlot {
     unsigned row, slot;
   };
