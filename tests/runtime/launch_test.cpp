@@ -183,6 +183,35 @@ TEST(Launch, TheLastLaneInALoopFaultsAsItself) {
   }
 }
 
+// Several elements of a row are loaded at once where there are so many, and nothing beyond the last row.
+TEST(Launch, RowsOfEveryLengthAreWalked) {
+  constexpr std::uint32_t kRows = 64;
+  for (std::uint32_t columns = 1; columns <= 40; ++columns) {
+    const std::vector<float> weights(columns, 1.0f);
+    std::vector<std::vector<std::uint64_t>> all;
+    for (const DeviceOptions& options : engines()) {
+      const auto elements = [&](std::size_t bytes) {
+        auto rows = Buffer::allocate(4096 * ((kRows * columns * bytes + 4095) / 4096));
+        EXPECT_TRUE(rows);
+        for (std::size_t n = 0; n < rows->size(); ++n) rows->data()[n] = static_cast<std::byte>(n * n >> 3);
+        return *rows;
+      };
+      const auto last = [&](const Buffer& rows, std::size_t bytes) {
+        return Argument::pointer(rows.data() + rows.size() - kRows * columns * bytes);
+      };
+      const Buffer values = elements(4), bytes = elements(1), shorts = elements(2), longs = elements(8);
+      auto& results = all.emplace_back(kRows + kRows / 2); // Sums of floats are behind the others.
+      const auto fault =
+          fault_of(options, "row_walks", kRows,
+                   {Argument::value(kRows), Argument::value(columns), Argument::pointer(weights.data()),
+                    last(values, 4), last(bytes, 1), last(shorts, 2), last(longs, 8),
+                    Argument::pointer(&results[kRows]), Argument::pointer(results.data())});
+      ASSERT_FALSE(fault) << columns << " columns: " << fault->message;
+      EXPECT_EQ(results, all[0]) << columns << " columns";
+    }
+  }
+}
+
 // Rows of the table are loaded whole, but the fault is a lane's.
 TEST(Launch, ALaneOutsideASmallTableFaultsAsItself) {
   constexpr std::uint32_t kItems = 64;

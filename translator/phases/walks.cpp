@@ -1,12 +1,15 @@
 // A work-item for each row of a matrix, record or string: in the loop over its elements, each lane loads by
 // an address far from the others', which moves on by an element a round. Such a gather takes each lane's
 // cache line for one element, and lines do not stay where rows are a power of two apart. Loads of four
-// elements of a lane take as many instructions as one, and the lines a quarter as often.
+// elements of a lane take as many instructions as one, and the lines a quarter as often. Elements of less
+// than four bytes come 16 bytes at once.
 //
 //   choice:    are the lanes' addresses side by side? then the loop as it was: it loads rows
 //   together:  are all lanes there? then they need no mask
 //   rounds:    are there four more? else the loop as it was, for the rest
 //   four:      four rounds, with one load for what each load has in them; back to `rounds`
+//
+// Where 16 bytes are more than four elements, `rounds` and `four` exist for so many as well, and come first.
 //
 // That is for loops of one block whose number of rounds depends on a scalar that counts.
 #include "translator/phases/walks.hpp"
@@ -26,9 +29,11 @@ namespace {
 
 constexpr unsigned kMaxLoops = 8; ///< of a function
 constexpr unsigned kRounds = 4;
+constexpr std::size_t kMaxCopied = 320;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of a load
 constexpr unsigned kMaxDepth = 8;            ///< of what is looked through
+constexpr u64 kMaxStep = 1 << 16;            ///< of the count, so that those of many rounds do not wrap
 constexpr i64 kFarApart = 16;                ///< bytes from lane to lane
 
 /// A sum of values and a constant.
@@ -128,8 +133,9 @@ private:
     const u64 mask = constant_bits(t);
     count_.offset &= mask;
     count_.step &= mask;
-    if (count_.step == 0) return false;
-    return pred == IntPred::Ne || ((pred == IntPred::ULt || pred == IntPred::SLt) && count_.step < 1u << 16);
+    const u64 distance = std::min(count_.step, mask & (0 - count_.step));
+    if (distance == 0 || distance >= kMaxStep) return false;
+    return pred == IntPred::Ne || ((pred == IntPred::ULt || pred == IntPred::SLt) && distance == count_.step);
   }
   bool find_walks() {
     walks_.clear();
@@ -172,14 +178,23 @@ private:
     at.branch(at.any(mask), some.block, none.block, some.args, none.args);
     f_[f_.terminator(at.block())].imm = gang_decided(loop_->exit);
   }
-  /// The loop of four rounds, where `full`, if valid, has all lanes; its first block.
+  /// The loops of several rounds, where `full`, if valid, has all lanes; the first block.
   BlockId add_rounds(ValueId full) {
-    const BlockId rounds = f_.add_block(f_[header()].pc), four = f_.add_block(f_[header()].pc);
+    const BlockId four = add_rounds(full, kRounds, header());
+    unsigned bytes = kMaxBytes;
+    for (const InstId i : walks_) bytes = std::min<unsigned>(bytes, f_[i].mem.bytes);
+    const unsigned more = kMaxBytes / bytes;
+    const bool pays = more > kRounds && more * f_[header()].insts.size() <= kMaxCopied;
+    return pays ? add_rounds(full, more, four) : four;
+  }
+  /// The loop of `count` rounds, which with less to do goes to `rest`.
+  BlockId add_rounds(ValueId full, unsigned count, BlockId rest) {
+    const BlockId rounds = f_.add_block(f_[header()].pc), several = f_.add_block(f_[header()].pc);
     Builder at(f_, rounds);
     at.pc = f_[header()].pc;
     const std::vector<ValueId> now = take_params(rounds);
-    at.branch(are_enough(at, now[count_.param]), four, header(), now, now);
-    do_rounds(four, take_params(four), rounds, full);
+    at.branch(are_enough(at, now[count_.param], count), several, rest, now, now);
+    do_rounds(several, count, take_params(several), rounds, full);
     return rounds;
   }
 
@@ -196,45 +211,47 @@ private:
     return at.icmp(IntPred::UGe, beyond, at.constant(Type::V64, 2 * row));
   }
 
-  /// The three tests that follow will find that the loop goes on.
-  ValueId are_enough(Builder& at, ValueId counter) {
+  /// The tests in the `rounds` that follow, but for the last, will find that the loop goes on.
+  ValueId are_enough(Builder& at, ValueId counter, unsigned rounds) {
     const Type t = f_.type(counter);
     const bool down = count_.step > constant_bits(t) / 2;
     const u64 step = down ? constant_bits(t) & (0 - count_.step) : count_.step;
     const ValueId next = at.add(counter, at.constant(t, count_.offset));
     const ValueId far = down ? at.sub(next, count_.bound) : at.sub(count_.bound, next);
-    const ValueId enough = at.icmp(IntPred::UGt, far, at.constant(t, (kRounds - 2) * step));
+    const ValueId enough = at.icmp(IntPred::UGt, far, at.constant(t, (rounds - 2) * step));
     if (count_.goes_on == IntPred::Ne) return enough;
     return at.and_(enough, at.icmp(count_.goes_on, next, count_.bound));
   }
 
-  void do_rounds(BlockId four, std::vector<ValueId> params, BlockId rounds, ValueId full) {
+  /// Block `several`: `count` rounds, and back to `rounds`.
+  void do_rounds(BlockId several, unsigned count, std::vector<ValueId> params, BlockId rounds, ValueId full) {
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
+    const ValueId all = full.valid() ? f_.entry_constant(Type::Mask, ~u64{0}) : full;
     std::unordered_map<u32, std::vector<ValueId>> together; ///< by load: its elements of all rounds
     std::unordered_map<u32, ValueId> now;
     const auto rename = [&](ValueId& v) {
       if (const auto it = now.find(v.index); it != now.end()) v = it->second;
     };
-    for (unsigned round = 0; round < kRounds; ++round) {
+    for (unsigned round = 0; round < count; ++round) {
       now.clear();
-      if (full.valid()) now[full.index] = f_.entry_constant(Type::Mask, ~u64{0});
+      if (full.valid()) now[full.index] = all;
       for (u32 n = 0; n < params.size(); ++n) now[f_[plain].params[n].index] = params[n];
       for (const InstId i : insts) {
         const bool last = i == insts.back();
-        if (last && round + 1 < kRounds) break;
+        if (last && round + 1 < count) break;
         if (std::ranges::find(walks_, i) != walks_.end()) {
           std::vector<ValueId>& elements = together[i.index];
           if (elements.empty()) {
             std::array operands{f_.operands(i)[0], f_.operands(i)[1]};
             std::ranges::for_each(operands, rename);
-            elements = load(four, i, operands, kRounds - round);
+            elements = load(several, i, operands, count - round);
           }
           for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = elements[r];
           elements.erase(elements.begin(), elements.begin() + f_[i].num_results);
           continue;
         }
-        const InstId c = append_copy(f_, four, i);
+        const InstId c = append_copy(f_, several, i);
         std::ranges::for_each(f_.operands(c), rename);
         for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = f_.result(c, r);
       }
@@ -243,9 +260,9 @@ private:
     }
     Successor out = way_out();
     std::ranges::for_each(out.args, rename);
-    f_[four].successors.resize(2);
-    f_[four].successors[goes_on_way()] = {rounds, params};
-    f_[four].successors[1 - goes_on_way()] = out;
+    f_[several].successors.resize(2);
+    f_[several].successors[goes_on_way()] = {rounds, params};
+    f_[several].successors[1 - goes_on_way()] = out;
   }
 
   /// What load `i`, of these operands, has in as many rounds as fit into a load, or are left.
