@@ -11,6 +11,7 @@
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
+#include "translator/phases/retry_chains.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/phases/walks.hpp"
 #include "translator/x86/engine.hpp"
@@ -168,7 +169,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
-      .run("find_retry_loops", passes::find_retry_loops)
+      .run("chain_retries",
+           [&](ir::Function& g) {
+             const auto loops = passes::find_retry_loops(g);
+             if (phases::chain_retries(g, loops, gang_lanes(options.simd), source.lds_bytes)) tidy_up(g);
+           })
       .run("load_walks_together",
            [&](ir::Function& g) {
              if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);

@@ -370,8 +370,70 @@ counts: s_load_dwordx2 s[4:5], s[0:1], 0
         s_waitcnt lgkmcnt(0)
 )" + lines +
                        testing::kernel_end_with(
-                           {.name = "counts", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 4, .max_items = 64},
+                           {.name = "counts", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 8, .max_items = 64},
                            {"global_buffer"}));
+}
+
+/// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.
+const char* const kRetriedAddition = R"(
+        s_mov_b64 s[6:7], 0
+L0:     v_add_u32 v4, v3, v2
+        v_mov_b32 v5, v3
+        global_atomic_cmpswap v6, v1, v[4:5], s[4:5] glc
+        s_waitcnt vmcnt(0)
+        v_cmp_eq_u32 vcc, v6, v3
+        v_mov_b32 v3, v6
+        s_or_b64 s[6:7], vcc, s[6:7]
+        s_andn2_b64 exec, exec, s[6:7]
+        s_cbranch_execnz L0
+        s_mov_b64 exec, -1
+)";
+
+/// Who adds to one of a few counters gets a number that nobody else gets, also from other threads.
+TEST(AssembledCounters, HandOutNumbersByRetries) {
+  constexpr std::uint32_t kGroups = 500;
+  for (const std::uint32_t counters : {1u, 2u, 32u}) {
+    const abi::Assembly assembly =
+        counting_kernel("v_and_b32 v1, " + std::to_string(4 * (counters - 1)) +
+                        ", v1\nglobal_load_dword v3, v1, s[4:5]\ns_waitcnt vmcnt(0)\n" + kRetriedAddition +
+                        "v_mul_u32_u24 v3, " + std::to_string(4 * counters) +
+                        ", v3\nv_add_u32 v3, v3, v1\nglobal_store_dword v3, v2, s[4:5] offset:128\n"
+                        "s_endpgm\n");
+    ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+      std::vector<std::uint32_t> counts(32 + 64 * kGroups), expected = counts;
+      std::fill_n(expected.begin(), counters, 64 * kGroups / counters);
+      std::fill(expected.begin() + 32, expected.end(), 1u);
+      auto kernel = load_kernel(assembly, "counts", {.engine = engine, .threads = 2, .no_fallback = true});
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      ASSERT_TRUE(kernel->launch({.grid = {64 * kGroups, 1, 1}, .block = {64, 1, 1}},
+                                 {Argument::pointer(counts.data())}));
+      EXPECT_EQ(counts, expected) << counters;
+    }
+  }
+}
+
+/// Of several lanes that go where nothing is, the first: nobody has loaded from there before.
+TEST(AssembledCounters, RetriesFaultWhereTheyAre) {
+  const abi::Assembly assembly = counting_kernel(std::string(R"(
+        v_and_b32 v1, 12, v1
+        v_cmp_lt_u32 vcc, 36, v0
+        v_mov_b32 v3, 0x40000000
+        v_cndmask_b32 v1, v1, v3, vcc
+        v_mov_b32 v3, 0
+)") + kRetriedAddition + "s_endpgm\n");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    std::vector<std::uint32_t> counts(4);
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .threads = 1, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Fault fault;
+    ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(counts.data())},
+                                &fault));
+    EXPECT_EQ(fault.lane, 37);
+    EXPECT_EQ(fault.address, reinterpret_cast<std::uint64_t>(counts.data()) + 0x40000000);
+    EXPECT_NE(fault.message.find("write to"), std::string::npos) << fault.message;
+  }
 }
 
 /// Each workgroup adds to one counter when it is its turn, and waits for that: were additions put off, the

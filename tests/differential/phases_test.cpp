@@ -34,9 +34,37 @@ std::vector<std::string> retry(std::vector<std::string> lines, const std::vector
           "v_mov_b32 v7, 0", "ds_read_b32 v5, v1", "s_waitcnt lgkmcnt(0)"});
   return lines;
 }
+/// Likewise of 64 bits, which become 3 times their low dword + v21 + 1, and in the high dword one more.
+std::vector<std::string> retry_qwords(std::vector<std::string> lines) {
+  const char* const loop[] = {"v_mov_b32 v10, 0",
+                              "v_mov_b32 v11, 0",
+                              "s_mov_b64 s[16:17], 0",
+                              "L0:",
+                              "v_mul_lo_u32 v12, v10, 3",
+                              "v_add_u32 v12, v12, v21",
+                              "v_add_u32 v12, 1, v12",
+                              "v_add_u32 v13, 1, v11",
+                              "ds_cmpst_rtn_b64 v[14:15], v1, v[10:11], v[12:13]",
+                              "s_waitcnt lgkmcnt(0)",
+                              "v_cmp_eq_u64 vcc, v[14:15], v[10:11]",
+                              "v_mov_b32 v10, v14",
+                              "v_mov_b32 v11, v15",
+                              "s_or_b64 s[16:17], vcc, s[16:17]",
+                              "s_andn2_b64 exec, exec, s[16:17]",
+                              "s_cbranch_execnz L0",
+                              "s_mov_b64 exec, -1",
+                              "s_mov_b64 vcc, 0",
+                              "s_mov_b64 s[16:17], 0",
+                              "v_mov_b32 v12, 0",
+                              "v_mov_b32 v13, 0",
+                              "v_mov_b32 v14, 0",
+                              "v_mov_b32 v15, 0"};
+  lines.insert(lines.end(), std::begin(loop), std::end(loop));
+  return lines;
+}
 /// What `x` becomes in lanes `first` to `end` - 1.
-u32 chain(u32 x, u32 first, u32 end) {
-  for (u32 lane = first; lane < end; ++lane) x = 3 * x + 4 * lane + 1;
+u32 chain(u32 x, u32 first, u32 end, u32 step = 1) {
+  for (u32 lane = first; lane < end; lane += step) x = 3 * x + 4 * lane + 1;
   return x;
 }
 
@@ -117,6 +145,34 @@ const Rule kRules[] = {
     {"RetriesThatExpectDifferentValuesAtFirst", // The last lane expects the right one, so it is first.
      retry({"v_sub_u32 v2, 0xfc, v21"}, {}),
      {{5, [](u32) { return chain(253, 0, 63); }}}},
+    {"RetriesAtFourAddresses",
+     retry({"v_and_b32 v1, 12, v21", "ds_read_b32 v2, v1"}, {}),
+     {{4, [](u32 lane) { return chain(0, lane % 4, lane, 4); }},
+      {5, [](u32 lane) { return chain(0, lane % 4, 64, 4); }}}},
+    {"RetriesAtAnAddressOfTheirOwn",
+     retry({"v_mov_b32 v1, v21", "ds_read_b32 v2, v1"}, {}),
+     {{4, [](u32) { return 0u; }}, {5, [](u32 lane) { return 4 * lane + 1; }}}},
+    {"RetriesOfSomeLanes", // the others do nothing
+     retry({"v_and_b32 v1, 12, v21", "v_and_b32 v7, 8, v21", "v_cmp_ne_u32 vcc, 0, v7",
+            "s_and_b64 exec, exec, vcc", "ds_read_b32 v2, v1"},
+           {}),
+     {{4, [](u32 lane) { return lane & 2 ? chain(0, lane % 4, lane, 4) : 0; }},
+      {5, [](u32 lane) { return lane & 2 ? chain(0, lane % 4, 64, 4) : 0; }}}},
+    {"RetriesBeyondTheLds", // Who goes there finds 0, each time.
+     retry({"v_mov_b32 v7, 0x100000", "v_and_b32 v1, 4, v21", "v_mul_lo_u32 v1, v1, v7",
+            "ds_read_b32 v2, v1"},
+           {}),
+     {{4, [](u32 lane) { return lane % 2 == 0 ? chain(0, 0, lane, 2) : 0; }},
+      {5, [](u32 lane) { return lane % 2 == 0 ? chain(0, 0, 64, 2) : 0; }}}},
+    {"RetriesAtAnOddAddress", // which is that of the dword around it, but not for the load
+     retry({"v_mov_b32 v7, 5", "ds_write_b32 v1, v7", "v_mov_b32 v1, 1", "ds_read_b32 v2, v1"}, {}),
+     {{4, [](u32 lane) { return chain(5, 0, lane); }}, {5, [](u32) { return chain(5, 0, 64) >> 8; }}}},
+    {"RetriesOfQwords",
+     retry_qwords({}),
+     {{10, [](u32 lane) { return chain(0, 0, lane); }}, {11, [](u32 lane) { return lane; }}}},
+    {"RetriesOfQwordsAtFourAddresses",
+     retry_qwords({"v_and_b32 v1, 12, v21", "v_lshlrev_b32 v1, 1, v1"}),
+     {{10, [](u32 lane) { return chain(0, lane % 4, lane, 4); }}, {11, [](u32 lane) { return lane / 4; }}}},
     {"RetriesThatAreCounted",
      retry({"ds_read_b32 v2, v1"}, {"v_add_u32 v6, 1, v6"}),
      {{6, [](u32 lane) { return lane + 1; }}}},

@@ -14,6 +14,7 @@
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
+#include "translator/phases/retry_chains.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/phases/walks.hpp"
 
@@ -85,7 +86,9 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"split_bytes", passes::split_bytes},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
-      {"find_retry_loops", passes::find_retry_loops},
+      {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
+      {"chain_retries",
+       [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},
       {"defer_adds", passes::defer_adds},
       {"stream_stores",
        [](ir::Function& g) {

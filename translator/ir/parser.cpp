@@ -241,6 +241,10 @@ private:
         if (!number(proto.mem.table)) return false;
         continue;
       }
+      if (memory && w == "retry") {
+        if (!number(proto.mem.retry)) return false;
+        continue;
+      }
       if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))
         return expected("an attribute");
     }
@@ -270,7 +274,6 @@ private:
       return true;
     if (w == "sext") return mem.sign_extend = true;
     if (w == "returns") return mem.returns = true;
-    if (w == "retry") return mem.retry = true;
     if (w == "awaited") return mem.awaited = true;
     if (w == "deferred") return mem.deferred = true;
     if (w == "idxen") return mem.idxen = true;

@@ -33,10 +33,10 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
     if (mem.kind != FloatKind::F32)
       fmt::format_to(out, " {}", kFloatKindNames[static_cast<unsigned>(mem.kind)]);
     if (mem.returns) fmt::format_to(out, " returns");
-    if (mem.retry) fmt::format_to(out, " retry");
     if (mem.awaited) fmt::format_to(out, " awaited");
     if (mem.deferred) fmt::format_to(out, " deferred");
   }
+  if (mem.retry != 0) fmt::format_to(out, " retry {}", mem.retry);
   if (mem.form != AddressForm::Lanes) {
     fmt::format_to(out, " {}", kFormNames[static_cast<unsigned>(mem.form)]);
     if (mem.form != AddressForm::Indexed) fmt::format_to(out, " {}", mem.stride);

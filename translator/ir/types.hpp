@@ -108,7 +108,8 @@ struct MemAttr {
   AtomicOp atomic = AtomicOp::Add;
   FloatKind kind = FloatKind::F32; ///< of the float atomics
   bool returns = false;            ///< the atomic's old value is used
-  bool retry = false; ///< compare-and-swap of a loop that each gang may run alone (passes/retry_loops.cpp)
+  u8 retry = 0; ///< number of the loop that each gang may run alone, if it belongs to one that retries a
+                ///< compare-and-swap (passes/retry_loops.cpp)
   bool awaited =
       false; ///< the wave may wait for the atomic before it tells others something (lift/waits.hpp)
   bool deferred = false; ///< the sum may be added to memory later (passes/defer_adds.cpp)

@@ -92,9 +92,6 @@ void legalize(ir::Function& f);
 /// Square roots of operands that are scaled where they might be denormal become roots of the operands.
 void unscale_roots(ir::Function& f);
 
-/// Marks compare-and-swaps whose loops each gang may run alone (MemAttr::retry).
-void find_retry_loops(ir::Function& f);
-
 /// Gives accesses whose addresses are the same in all lanes of a gang, or change by a fixed stride, scalar
 /// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have,
 /// `private_bytes` that of each lane's private memory. What the vectors were made of is left to

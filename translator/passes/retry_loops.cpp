@@ -8,12 +8,12 @@
 // what it wrote. What the loop leaves behind depends on that order only, not on how often a lane has tried in
 // vain (2).
 //
-// (1) The first expected value is the same in all lanes, or loaded from where the compare-and-swap goes, by
-// one instruction for all lanes.
+// (1) The first expected value is the same in all lanes, or loaded by one instruction for all lanes from an
+// address that follows from that of the compare-and-swap, as is the address itself.
 // (2) From one time round to the next nothing is handed on but what is expected and who is left, besides
 // which lanes are done, and values that change only in lanes that are left.
+#include "translator/passes/retry_loops.hpp"
 #include "translator/passes/mask_facts.hpp"
-#include "translator/passes/passes.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -24,16 +24,24 @@ using namespace ir;
 
 namespace {
 
+constexpr std::size_t kMaxLoops = 255; ///< that MemAttr::retry can tell apart
+
 /// One loop of a single block with one access to memory, a compare-and-swap.
-class RetryLoop {
+class Candidate {
 public:
-  RetryLoop(const Function& f, const Cfg& cfg, const MaskFacts& masks, BlockId block, InstId swap)
+  Candidate(const Function& f, const Cfg& cfg, const MaskFacts& masks, BlockId block, InstId swap)
       : f_(f), cfg_(cfg), masks_(masks), bdd_(masks.bdd()), b_(block), swap_(swap),
         dwords_(f[swap].mem.bytes / 4u) {}
 
   bool holds() {
     return find_edges() && find_mask() && find_expected() && leaves_on_success() && starts_alike() &&
            swaps_for_what_is_expected() && leaves_nothing_else();
+  }
+
+  [[nodiscard]] RetryLoop result() const {
+    RetryLoop loop{b_, swap_, {}};
+    for (const ValueId p : f_[b_].params) loop.carried.push_back(carried(p));
+    return loop;
   }
 
 private:
@@ -47,13 +55,22 @@ private:
   const Successor* back_ = nullptr;  ///< the edge to the next time round
   const Successor* entry_ = nullptr; ///< the only way in
   ValueId left_;                     ///< parameter: the lanes that are left
-  std::vector<ValueId> expected_;    ///< parameters: one of 64 bits, or one
-  ValueId found_it_;                 ///< a comparison of what was found with what was expected
+  std::vector<ValueId> expected_;    ///< parameters: one of 64 bits, or one for each dword
+  Bdd::Node found_it_{};             ///< lanes that have found what they expected
 
   [[nodiscard]] bool is_parameter(ValueId v) const { return !f_.def_id(v).valid() && f_.def_block(v) == b_; }
   [[nodiscard]] ValueId next(ValueId parameter) const { return back_->args[f_[parameter].index]; }
   [[nodiscard]] ValueId first(ValueId parameter) const { return entry_->args[f_[parameter].index]; }
-  [[nodiscard]] bool is_expected(ValueId v) const { return v == expected_[0]; }
+  [[nodiscard]] bool is_part_of_expected(ValueId v) const {
+    return std::ranges::find(expected_, v) != expected_.end();
+  }
+  /// All dwords of it.
+  [[nodiscard]] bool is_expected(ValueId v) const {
+    if (expected_.size() == 1) return v == expected_[0];
+    const Inst* join = f_.def(v);
+    return join != nullptr && join->op == Op::Join &&
+           std::ranges::equal(f_.operands(f_.def_id(v)), expected_);
+  }
 
   bool find_edges() {
     for (const Successor& s : f_[b_].successors)
@@ -96,17 +113,19 @@ private:
   /// The operands compared are parameters that become what was found.
   bool find_expected() {
     const auto x = f_.operands(swap_).subspan(1 + dwords_, dwords_);
-    ValueId wide = x[0];
-    for (unsigned d = 0; dwords_ == 2 && d < 2; ++d) {
-      const InstId i = f_.def_id(x[d]);
-      if (!i.valid() || f_[i].op != (d == 0 ? Op::Lo : Op::Hi)) return false;
-      const ValueId whole = f_.operands(i)[0];
-      if (d == 1 && whole != wide) return false;
-      wide = whole;
+    if (std::ranges::all_of(x, [&](ValueId v) { return is_parameter(v); })) {
+      expected_.assign(x.begin(), x.end());
+      for (unsigned d = 0; d < dwords_; ++d)
+        if (!is_found(next(x[d]), d)) return false;
+      return true;
     }
-    if (!is_parameter(wide)) return false;
-    expected_ = {wide};
-    return is_all_found(next(wide));
+    if (dwords_ == 1) return false;
+    const Inst *lo = f_.def(x[0]), *hi = f_.def(x[1]);
+    if (lo == nullptr || hi == nullptr || lo->op != Op::Lo || hi->op != Op::Hi) return false;
+    const ValueId whole = f_.operands(f_.def_id(x[0]))[0];
+    if (whole != f_.operands(f_.def_id(x[1]))[0] || !is_parameter(whole)) return false;
+    expected_ = {whole};
+    return is_all_found(next(whole));
   }
 
   /// The lanes that are left next are exactly those that did not find what they expected.
@@ -121,23 +140,32 @@ private:
       if (p != IntPred::Eq && p != IntPred::Ne) continue;
       const auto x = f_.operands(i);
       if (!(is_all_found(x[0]) && is_expected(x[1])) && !(is_all_found(x[1]) && is_expected(x[0]))) continue;
-      Bdd::Node found = masks_.lanes(f_.result(i));
-      if (p == IntPred::Ne) found = bdd_.not_(found);
-      return masks_.is_empty(bdd_.and_(after, found), b_) &&
-             masks_.is_empty(bdd_.andnot(before, bdd_.or_(after, found)), b_);
+      found_it_ = masks_.lanes(f_.result(i));
+      if (p == IntPred::Ne) found_it_ = bdd_.not_(found_it_);
+      return masks_.is_empty(bdd_.and_(after, found_it_), b_) &&
+             masks_.is_empty(bdd_.andnot(before, bdd_.or_(after, found_it_)), b_);
     }
     return false;
   }
 
   /// (1)
   [[nodiscard]] bool starts_alike() const {
-    const ValueId start = at_first(first(expected_[0]));
-    const InstId i = f_.def_id(start);
-    if (!i.valid()) return false;
-    if (f_[i].op == Op::Const || (f_[i].op == Op::Splat && is_uniform(f_.type(f_.operands(i)[0]))))
-      return true;
-    if (dwords_ == 1) return is_load(start, 0);
-    return f_[i].op == Op::Join && is_load(f_.operands(i)[0], 0) && is_load(f_.operands(i)[1], 1);
+    for (unsigned d = 0; d < expected_.size(); ++d) {
+      const ValueId start = at_first(first(expected_[d]));
+      const InstId i = f_.def_id(start);
+      if (!i.valid()) return false;
+      if (is_same_in_all_lanes(start)) continue;
+      const bool whole = f_[i].op == Op::Join && dwords_ == 2 && expected_.size() == 1;
+      if (whole ? !is_load(f_.operands(i)[0], 0) || !is_load(f_.operands(i)[1], 1) : !is_load(start, d))
+        return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
+    const Inst* def = f_.def(v);
+    if (def == nullptr) return false;
+    return def->op == Op::Const ||
+           (def->op == Op::Splat && is_uniform(f_.type(f_.operands(f_.def_id(v))[0])));
   }
   /// What `v` is in the lanes that are left at first.
   [[nodiscard]] ValueId at_first(ValueId v) const {
@@ -153,15 +181,47 @@ private:
     const InstId i = f_.def_id(v);
     if (!i.valid() || f_[i].op != Op::Load || f_.result(i, dword) != v) return false;
     const MemAttr &load = f_[i].mem, &swap = f_[swap_].mem;
-    return load.space == swap.space && load.form == swap.form && load.bytes == swap.bytes &&
-           f_[i].imm == f_[swap_].imm && f_.operands(i)[0] == f_.operands(swap_)[0] &&
+    return load.space == swap.space && load.form == AddressForm::Lanes && load.bytes == swap.bytes &&
+           follows_from(f_.operands(i)[0], index_of(f_.operands(swap_)[0])) &&
            masks_.implies(first(left_), f_.operands(i).back());
+  }
+  /// What `address` differs by from lane to lane: lanes with one address have one of that.
+  [[nodiscard]] ValueId index_of(ValueId address) const {
+    const InstId i = f_.def_id(address);
+    if (!i.valid()) return address;
+    const auto x = f_.operands(i);
+    switch (f_[i].op) {
+    case Op::Add:
+      return is_same_in_all_lanes(x[0])   ? index_of(x[1])
+             : is_same_in_all_lanes(x[1]) ? index_of(x[0])
+                                          : address;
+    case Op::ZExt:
+    case Op::SExt: return x[0];
+    default: return address;
+    }
+  }
+  /// Lanes with the same `index` have the same `v`. Depth-limited.
+  [[nodiscard]] bool follows_from(ValueId v, ValueId index, unsigned depth = 0) const {
+    if (v == index || is_same_in_all_lanes(v)) return true;
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || depth > 8) return false;
+    switch (f_[i].op) {
+    case Op::Add:
+    case Op::Shl:
+    case Op::And:
+    case Op::Join:
+    case Op::ZExt:
+    case Op::SExt: break;
+    default: return false;
+    }
+    const auto x = f_.operands(i);
+    return std::ranges::all_of(x, [&](ValueId o) { return follows_from(o, index, depth + 1); });
   }
 
   /// In the lanes that are left, `v` follows from what is expected and what does not change - and if asked
   /// for, from what was found. Depth-limited.
   [[nodiscard]] bool follows(ValueId v, bool from_found, unsigned depth = 0) const {
-    if (f_.def_block(v) != b_ || is_expected(v) || v == left_) return true;
+    if (f_.def_block(v) != b_ || is_part_of_expected(v) || v == left_) return true;
     const InstId i = f_.def_id(v);
     if (!i.valid() || depth > 40) return false;
     if (i == swap_) return from_found;
@@ -209,7 +269,7 @@ private:
     // What has changed in lanes that were left only.
     for (const ValueId p : f_[b_].params)
       if (next(p) == v && changes_where_left(p, v)) return true;
-    return is_expected(v) && changes_where_left(v, next(v));
+    return is_part_of_expected(v) && changes_where_left(v, next(v));
   }
   [[nodiscard]] bool changes_where_left(ValueId parameter, ValueId v) const {
     const InstId i = f_.def_id(v);
@@ -227,6 +287,19 @@ private:
              masks_.is_empty(bdd_.andnot(before, bdd_.or_(after, now)), b_);
     }
     return false;
+  }
+
+  [[nodiscard]] RetryLoop::Carried carried(ValueId p) const {
+    using Carried = RetryLoop::Carried;
+    const ValueId v = next(p);
+    if (p == left_) return Carried::Left;
+    if (is_part_of_expected(p)) return p == expected_[0] ? Carried::Expected : Carried::ExpectedHigh;
+    if (f_.type(p) != Type::Mask) return changes_where_left(p, v) ? Carried::Changes : Carried::Unseen;
+    const Bdd::Node done = masks_.lanes(p), now = masks_.lanes(v);
+    const Bdd::Node least = bdd_.or_(done, bdd_.and_(masks_.lanes(left_), found_it_));
+    const bool adds = masks_.is_empty(bdd_.andnot(least, now), b_) &&
+                      masks_.is_empty(bdd_.andnot(now, bdd_.or_(done, found_it_)), b_);
+    return adds ? Carried::Done : Carried::Other;
   }
 };
 
@@ -246,20 +319,28 @@ InstId only_swap(const Function& f, BlockId b) {
 
 } // namespace
 
-void find_retry_loops(Function& f) {
-  std::vector<std::pair<BlockId, InstId>> found;
+std::vector<RetryLoop> find_retry_loops(Function& f) {
+  std::vector<std::pair<BlockId, InstId>> candidates;
   for (u32 n = 0; n < f.num_blocks(); ++n) {
     const auto& successors = f.blocks[n].successors;
     if (std::any_of(successors.begin(), successors.end(),
                     [&](const Successor& s) { return s.block.index == n; }))
-      if (const InstId swap = only_swap(f, BlockId{n}); swap.valid()) found.emplace_back(BlockId{n}, swap);
+      if (const InstId swap = only_swap(f, BlockId{n}); swap.valid())
+        candidates.emplace_back(BlockId{n}, swap);
   }
-  if (found.empty()) return;
+  std::vector<RetryLoop> found;
+  if (candidates.empty()) return found;
   const Cfg cfg(f);
   const Dominators dom(f, cfg);
   const MaskFacts masks(f, cfg, dom);
-  for (const auto& [b, swap] : found)
-    if (cfg.reachable(b) && RetryLoop(f, cfg, masks, b, swap).holds()) f[swap].mem.retry = true;
+  for (const auto& [b, swap] : candidates) {
+    if (!cfg.reachable(b) || found.size() == kMaxLoops) continue;
+    Candidate loop(f, cfg, masks, b, swap);
+    if (!loop.holds()) continue;
+    found.push_back(loop.result());
+    f[swap].mem.retry = static_cast<u8>(found.size());
+  }
+  return found;
 }
 
 } // namespace lanewise::passes

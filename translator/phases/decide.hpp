@@ -31,6 +31,10 @@ inline ir::BlockId join_of(const ir::Inst& branch) {
 /// to the first.
 inline constexpr u64 kSecondIsRare = 2;
 
+/// Branch::imm of a branch at the start of a loop that does nothing but retry a compare-and-swap, and may run
+/// as MemAttr::retry says (phases/retry_chains.cpp).
+inline constexpr u64 kRetries = 4;
+
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);
 

@@ -186,6 +186,8 @@ private:
 
   bool fits_in_phase(const Loops::Loop& loop, u32 index, const Loops& loops) {
     std::vector<InstId> accesses;
+    const bool retries =
+        loop.blocks.size() == 1 || (f_[f_.terminator(loop.header)].imm & kRetries) != 0; // if marked
     const auto no = [&](const std::string& why) {
       reasons_.push_back({loop.header, "loop at wave level: " + why});
       return false;
@@ -202,9 +204,8 @@ private:
             return no(fmt::format("{} at {:#x} looks across gangs", info(inst.op).text, inst.pc));
         if (!is_access(f_, i)) continue;
         accesses.push_back(i);
-        const bool alone = inst.mem.retry && loop.blocks.size() == 1; // meets itself, but may
         for (const InstId other : accesses)
-          if (!(alone && other == i) && conflicts(other, i, [&](ValueId base) {
+          if (!(retries && belong_together(other, i)) && conflicts(other, i, [&](ValueId base) {
                 return !loops.contains(static_cast<i32>(index), f_.def_block(base));
               }))
             return no(fmt::format("the accesses at {:#x} and {:#x} may touch each other's memory",
@@ -235,6 +236,11 @@ private:
     return f_.def_id(v).valid() || b != plan_.phases[phase].entry;
   }
 
+  /// In one loop that retries a compare-and-swap, which each gang may run alone.
+  bool belong_together(InstId first, InstId second) const {
+    return f_[first].mem.retry != 0 && f_[first].mem.retry == f_[second].mem.retry;
+  }
+
   /// Each gang runs `b` at most once in a phase: it lies in none of the loops inside phases.
   bool is_once_a_phase(BlockId b) const { return b.index >= repeats_.size() || !repeats_[b.index]; }
 
@@ -247,7 +253,8 @@ private:
     if (f_[i].op == Op::Clock) return nullptr;
     if (!is_access(f_, i)) return nullptr;
     for (const InstId other : accesses_[phase])
-      if (conflicts(other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
+      if (!belong_together(other, i) &&
+          conflicts(other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
         return "may touch what another gang's access in this phase touches";
     return nullptr;
   }

@@ -217,6 +217,10 @@ void Selector::select_inst(InstId i) {
   case Op::Splat: {
     const ValueId source = f_.operands(i)[0];
     const ValueId v = f_.result(i);
+    if (is_fused(source)) {
+      const auto pick = f_.operands(f_.def_id(source));
+      return set(v, gang_pick_for_all(pick[0], pick[1]));
+    }
     if (!in_preamble(source)) set(v, splat(type(v), reg1(source)));
     return;
   }

@@ -70,10 +70,13 @@ void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
 
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
+  const ir::Inst* mask = f_.def(f_.operands(i).back());
+  const bool is_one_lane = mask != nullptr && mask->op == Op::FirstLane;
   if (a.uniform()) {
     const bool wide_result = inst.mem.bytes == 8 && !out.empty();
     if (combination(inst.mem.atomic) && !wide_result) return combined_atomic(i, a, out);
-    if (inst.mem.atomic == AtomicOp::Cmpswap && !out.empty()) return exchange_at_one_place(i, a, out);
+    if (inst.mem.atomic == AtomicOp::Cmpswap && !out.empty())
+      return is_one_lane ? exchange_of_one_lane(i, a, out) : exchange_at_one_place(i, a, out);
   }
   if (inst.mem.deferred) return deferred_adds(i, a);
   const auto operands = f_.operands(i);
@@ -439,6 +442,36 @@ void Selector::exchange_at_one_place(InstId i, const Access& a, std::span<VReg> 
   b_->emit(Inst::kIdTest, {r32(left), r32(left)});
   const VReg again[] = {left, next, now[0], now[1]};
   b_->branch(CondCode::kZero, join, {now.data(), dwords}, loop, {again, 2 + dwords});
+  b_->at(join);
+  std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// One lane's compare-and-swap, in general-purpose registers.
+void Selector::exchange_of_one_lane(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool wide = inst.mem.bytes == 8;
+  const VReg bits = mask_to_bits(a.mask);
+  std::array<VReg, 4> results{};
+  const BlockId join = begin_if_any(bits, out, results);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  const auto dword = [&](unsigned n) {
+    const VReg scalar = scalar_of(operands[1 + n]);
+    return scalar.valid() ? scalar : element_of_first(reg1(operands[1 + n]), a.mask, lane);
+  };
+  const auto operand = [&](unsigned n) {
+    if (!wide) return dword(n);
+    const VReg low = dword(2 * n), high = b_->op_r64_tied(Inst::kIdShl, dword(2 * n + 1), imm(32));
+    return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
+  };
+  const VReg data = operand(0), expected = operand(1);
+  const Operand at = mem(aligned_address(inst, a.base, a.disp), 0, wide ? View::R64 : View::R32);
+  const VReg old = atomic_lane(inst, at, lane, data, expected, true);
+  for (unsigned d = 0; d < out.size(); ++d) {
+    const VReg part = d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32));
+    out[d] = zero_outside(a.mask, splat(Type::V32, part).r[0]);
+  }
+  b_->jump(join, out);
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());
 }

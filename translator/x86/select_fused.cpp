@@ -1,6 +1,7 @@
 // Instructions that their only user emits. AVX-512: an operation whose user selects between it and another
 // value under a mask is done under that mask, and a comparison whose user narrows it by another mask is, too.
 // Logic goes to select_logic.cpp.
+// What is picked of a lane for all of them stays in vectors.
 // A scalar that is shifted to be added becomes the scaled index of a lea.
 #include "translator/x86/select_float.hpp"
 
@@ -49,6 +50,16 @@ void Selector::find_fused(IrBlockId b) {
         const InstId extension = near(f_.operands(shift)[0], n);
         if (extension.valid() && f_[extension].op == Op::ZExt) fused_[extension.index] = true;
         break;
+      }
+    }
+    if (inst.op == Op::Splat) {
+      if (const InstId def = near(operands[0], n); def.valid() && f_[def].op == Op::GangPick)
+        fused_[def.index] = true;
+    } else if (inst.op == Op::AndNot && type(operands[0]) == Type::Mask) {
+      const InstId def = near(operands[1], n);
+      if (def.valid() && f_[def].op == Op::FirstLane && f_.operands(def)[0] == operands[0]) {
+        fused_[def.index] = true;
+        continue;
       }
     }
     if (!avx512()) continue;

@@ -46,7 +46,10 @@ bool Selector::mask_inst(InstId i) {
     return set(result, mask_and(in(0), in(1))), true;
   case Op::Or: return set(result, either(Inst::kIdKorw, Inst::kIdVpor, in(0), in(1))), true;
   case Op::Xor: return set(result, either(Inst::kIdKxorw, Inst::kIdVpxor, in(0), in(1))), true;
-  case Op::AndNot: return set(result, either(Inst::kIdKandnw, Inst::kIdVpandn, in(1), in(0))), true;
+  case Op::AndNot:
+    if (is_fused(operands[1])) // All but the first.
+      return set(result, mask_from_bits(b_->op_r32(Inst::kIdBlsr, r32(mask_to_bits(in(0)))))), true;
+    return set(result, either(Inst::kIdKandnw, Inst::kIdVpandn, in(1), in(0))), true;
   case Op::Not: return set(result, mask_not(in(0))), true;
   case Op::BitSelect:
   case Op::Select: {

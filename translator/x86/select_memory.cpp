@@ -331,7 +331,7 @@ VReg Selector::load_from(const Access& a, u32 id, View view, const Operand& at) 
 VReg Selector::load_scalar_from(const ir::MemAttr& attr, const Access& a) {
   const u32 id = attr.bytes >= 4 ? Inst::kIdMov : attr.sign_extend ? Inst::kIdMovsx : Inst::kIdMovzx;
   const View view = attr.bytes == 1 ? View::R8 : attr.bytes == 2 ? View::R16 : View::R32;
-  b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = std::min<u8>(attr.bytes, 4)});
+  b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = std::min<u8>(attr.bytes, 4), .is_write = a.to_write});
   return load_from(a, id, View::R32, mem(a.base, a.disp, view));
 }
 
@@ -351,7 +351,7 @@ void Selector::load_scalar(InstId i) {
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   if (is_wide(i)) return load_uniform_qwords(a, out);
   const ir::Inst& inst = f_[i];
-  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = 4};
+  const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = 4, .is_write = a.to_write};
   const auto read = [&](unsigned d) {
     if (inst.mem.bytes < 4) return splat(Type::V32, load_scalar_from(inst.mem, a)).r[0];
     b_->faults(site);
@@ -380,7 +380,7 @@ void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
 
 void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
   const auto read = [&](unsigned n) {
-    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 8});
+    b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = 8, .is_write = a.to_write});
     return load_from(a, Inst::kIdVpbroadcastq, View::Full, mem(a.base, a.disp + 8 * i64{n}, View::R64));
   };
   const auto read_all = [&] {

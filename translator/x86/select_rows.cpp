@@ -19,6 +19,7 @@ Selector::Access Selector::masked_access(InstId i) {
   a.mask = reg1(mask);
   u64 bits = 0;
   a.spread = f_[i].mem.spread;
+  a.to_write = f_[i].mem.retry != 0;
   // What picks a lane hands on a parameter, and there is one as long as it does; other masks are parts of it.
   a.full = f_.is_full(mask) || (a.spread && !f_.def_id(mask).valid());
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();

@@ -247,6 +247,25 @@ VReg Selector::gang_pick(ValueId v, ValueId mask) {
   return b_->op_r64_tied(Inst::kIdOr, b_->op_r64_tied(Inst::kIdShl, hi, imm(32)), r64(lo));
 }
 
+/// The same in all lanes, without a way through general-purpose registers.
+Regs Selector::gang_pick_for_all(ValueId v, ValueId mask) {
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(mask_to_bits(reg1(mask))));
+  if (type(v) != Type::V64) return {{b_->op(Inst::kIdVpermd, splat(Type::V32, lane).r[0], reg1(v)), VReg{}}};
+  const Regs from = regs(v);
+  VReg r;
+  if (avx512()) {
+    r = b_->op_tied(Inst::kIdVpermt2q, from.r[0], splat(Type::V64, lane).r[0], from.r[1]);
+  } else { // The bit that tells the halves apart becomes the sign, and of dwords the index has three bits.
+    static constexpr u32 kHalves[] = {0, 1, 0, 1, 0, 1, 0, 1};
+    const VReg upper = splat(Type::V64, b_->op_r64_tied(Inst::kIdShl, b_->copy(lane), imm(61))).r[0];
+    const VReg half = b_->op(Inst::kIdVblendvpd, from.r[0], from.r[1], upper);
+    const VReg twice = b_->op_r32(Inst::kIdLea, mem_index(lane, lane, 0, 0, View::R32));
+    const VReg index = b_->op(Inst::kIdVpaddd, splat(Type::V32, twice).r[0], table(kHalves));
+    r = b_->op(Inst::kIdVpermd, index, half);
+  }
+  return {{r, r}};
+}
+
 VReg Selector::lane_ids() {
   static constexpr u32 kIota[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const BlockId here = b_->current();

@@ -118,6 +118,7 @@ private:
   Regs splat(Type t, VReg uniform);
   VReg gang_first(ValueId v);
   VReg gang_pick(ValueId v, ValueId mask);
+  Regs gang_pick_for_all(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
   VReg lane_ids();
@@ -299,6 +300,7 @@ private:
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
     VReg lane;                  ///< of a uniform load: whose fault it would be, if known
     bool spread = false;        ///< a load of the mask's only lane, for all: that lane's fault
+    bool to_write = false;      ///< what is loaded is part of an access that writes: a fault is that one's
     bool contiguous = false;    ///< `base` is where lane 0 of the gang goes, the others follow
     bool part_of_dword = false; ///< with contiguous, 1- and 2-byte accesses: the elements are 4 bytes apart
     VReg bit_shift;             ///< where they lie in the dwords at `base`
@@ -376,6 +378,7 @@ private:
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
   void defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data);
+  void exchange_of_one_lane(InstId i, const Access& a, std::span<VReg> out);
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
   VReg scalar_of(ValueId v);
   BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);

@@ -1,0 +1,29 @@
+// Loops that only retry a compare-and-swap, as GPU compilers make them of what has no atomic of its own.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::passes {
+
+/// A loop of one block whose lanes leave it when their compare-and-swap has succeeded. Whichever lanes go
+/// first, those that go to one address get through in ascending order.
+struct RetryLoop {
+  /// What a parameter of the block is.
+  enum class Carried : u8 {
+    Left,         ///< the lanes that are left
+    Expected,     ///< what they expect to find, or the low dword of that
+    ExpectedHigh, ///< the high dword, if that is a parameter of its own
+    Done,         ///< a mask, to which those are added that have got through
+    Changes, ///< select(left, x, itself) in the next round, where x follows from what was expected and found
+    Unseen,  ///< not a mask; neither the swap nor what is behind the loop depends on it
+    Other,   ///< another mask
+  };
+  ir::BlockId block;
+  ir::InstId swap;
+  std::vector<Carried> carried; ///< per parameter
+};
+
+/// Finds them, and marks their compare-and-swaps: each gang may run such a loop alone (MemAttr::retry).
+std::vector<RetryLoop> find_retry_loops(ir::Function& f);
+
+} // namespace lanewise::passes
