@@ -152,6 +152,15 @@ const Rule kRules[] = {
     {"RetriesAtAnAddressOfTheirOwn",
      retry({"v_mov_b32 v1, v21", "ds_read_b32 v2, v1"}, {}),
      {{4, [](u32) { return 0u; }}, {5, [](u32 lane) { return 4 * lane + 1; }}}},
+    {"RetriesThatKeepWhatTheyExpected", // as `do assumed = old, old = cas(...); while (old != assumed);` does
+     {"v_and_b32 v1, 12, v21", "ds_read_b32 v2, v1", "s_mov_b64 s[16:17], 0", "s_waitcnt lgkmcnt(0)", "L0:",
+      "v_mov_b32 v4, v2", "v_mul_lo_u32 v3, v2, 3", "v_add_u32 v3, v3, v21", "v_add_u32 v3, 1, v3",
+      "ds_cmpst_rtn_b32 v2, v1, v4, v3", "s_waitcnt lgkmcnt(0)", "v_cmp_eq_u32 vcc, v4, v2",
+      "s_or_b64 s[16:17], vcc, s[16:17]", "s_andn2_b64 exec, exec, s[16:17]", "s_cbranch_execnz L0",
+      "s_mov_b64 exec, -1", "s_mov_b64 vcc, 0", "s_mov_b64 s[16:17], 0", "v_mov_b32 v2, 0",
+      "v_mov_b32 v3, 0", "ds_read_b32 v5, v1", "s_waitcnt lgkmcnt(0)"},
+     {{4, [](u32 lane) { return chain(0, lane % 4, lane, 4); }},
+      {5, [](u32 lane) { return chain(0, lane % 4, 64, 4); }}}},
     {"RetriesOfSomeLanes", // the others do nothing
      retry({"v_and_b32 v1, 12, v21", "v_and_b32 v7, 8, v21", "v_cmp_ne_u32 vcc, 0, v7",
             "s_and_b64 exec, exec, vcc", "ds_read_b32 v2, v1"},

@@ -110,13 +110,26 @@ private:
     return f_[i].op == Op::Join && is_found(x[0], 0) && is_found(x[1], 1);
   }
 
+  /// What becomes of a parameter that is expected, at least in the lanes that go on: those that do not may
+  /// keep it, which is what they have found.
+  [[nodiscard]] ValueId next_expected(ValueId parameter) const {
+    const ValueId v = next(parameter);
+    return stays_on_success(parameter) ? f_.operands(f_.def_id(v))[1] : v;
+  }
+  [[nodiscard]] bool stays_on_success(ValueId parameter) const {
+    const InstId i = f_.def_id(next(parameter));
+    if (!i.valid() || f_[i].op != Op::Select) return false;
+    const auto x = f_.operands(i);
+    return x[0] == next(left_) && x[2] == parameter;
+  }
+
   /// The operands compared are parameters that become what was found.
   bool find_expected() {
     const auto x = f_.operands(swap_).subspan(1 + dwords_, dwords_);
     if (std::ranges::all_of(x, [&](ValueId v) { return is_parameter(v); })) {
       expected_.assign(x.begin(), x.end());
       for (unsigned d = 0; d < dwords_; ++d)
-        if (!is_found(next(x[d]), d)) return false;
+        if (!is_found(next_expected(x[d]), d)) return false;
       return true;
     }
     if (dwords_ == 1) return false;
@@ -125,7 +138,7 @@ private:
     const ValueId whole = f_.operands(f_.def_id(x[0]))[0];
     if (whole != f_.operands(f_.def_id(x[1]))[0] || !is_parameter(whole)) return false;
     expected_ = {whole};
-    return is_all_found(next(whole));
+    return is_all_found(next_expected(whole));
   }
 
   /// The lanes that are left next are exactly those that did not find what they expected.
@@ -269,7 +282,10 @@ private:
     // What has changed in lanes that were left only.
     for (const ValueId p : f_[b_].params)
       if (next(p) == v && changes_where_left(p, v)) return true;
-    return is_part_of_expected(v) && changes_where_left(v, next(v));
+    // In the last round of a lane, what it expects is what it finds.
+    return std::ranges::any_of(expected_, [&](ValueId p) {
+      return (v == p || v == next(p)) && (stays_on_success(p) || changes_where_left(p, next(p)));
+    });
   }
   [[nodiscard]] bool changes_where_left(ValueId parameter, ValueId v) const {
     const InstId i = f_.def_id(v);
