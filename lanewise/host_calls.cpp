@@ -18,6 +18,8 @@ enum Service : u32 { kPrintf = 2, kMemory = 3 };
 constexpr u64 kBegin = 1, kEnd = 2;
 constexpr unsigned kLengthBit = 5, kIdBit = 8; ///< the length has three bits
 
+constexpr u64 kHeapBytes = 128 << 10; ///< as much as the library's __ockl_dm_init_v1 clears
+
 template <class T>
 T* zeroed(u64 count) {
   return static_cast<T*>(std::calloc(count, sizeof(T)));
@@ -30,6 +32,7 @@ HostCalls::HostCalls(unsigned threads, std::FILE* out) : out_(out) {
   index_mask_ = packets - 1;
   headers_.reset(zeroed<Header>(packets));
   payloads_.reset(zeroed<Payload>(packets));
+  heap_.reset(zeroed<std::byte>(kHeapBytes));
   shared_ = {headers_.get(), payloads_.get(), &doorbell_, 0, 0, index_mask_};
   if (!headers_ || !payloads_) return;
   // Packets are named by index; 0 ends a stack, so that the packet with this index gets a bit above.

@@ -27,6 +27,9 @@ public:
 
   /// What kernels get as their hostcall buffer.
   [[nodiscard]] u64 buffer() const { return reinterpret_cast<u64>(&shared_); }
+  /// Where malloc of kernels of ABI version 5 keeps its books (older ones have a variable for them): zeros at
+  /// first. What it hands out it gets by calls.
+  [[nodiscard]] u64 heap() const { return reinterpret_cast<u64>(heap_.get()); }
 
   /// Answers calls until it is to stop and none is left. For several threads at a time.
   void serve(const std::stop_token& stop);
@@ -58,6 +61,7 @@ private:
   u64 index_mask_; ///< the guest may write to its own
   std::unique_ptr<Header, Free> headers_;
   std::unique_ptr<Payload, Free> payloads_;
+  std::unique_ptr<std::byte, Free> heap_;
   std::FILE* out_;
 
   std::mutex mutex_; ///< of what follows

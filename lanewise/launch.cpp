@@ -102,6 +102,7 @@ abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& 
   hidden.queue_ptr = reinterpret_cast<u64>(&device.queue);
   hidden.hostcall_buffer =
       state.calls_host ? device.host_calls.buffer() : reinterpret_cast<u64>(device.no_hostcalls.data());
+  hidden.heap_v1 = device.host_calls.heap();
   hidden.default_queue = reinterpret_cast<u64>(device.no_default_queue.data());
   return hidden;
 }

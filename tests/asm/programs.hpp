@@ -245,6 +245,31 @@ host_call:
                      {"global_buffer", "global_buffer", "hidden_hostcall_buffer"});
 }
 
+/// gfx900. heap(out): counts in the last dword of the heap of malloc, and gives what was there.
+inline std::string heap() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .globl  heap
+        .p2align 8
+        .type   heap,@function
+heap:
+        s_load_dwordx4 s[4:7], s[0:1], 0
+        s_mov_b64 exec, 1
+        v_mov_b32 v0, 0x1fffc
+        v_mov_b32 v1, 1
+        v_mov_b32 v2, 0
+        s_waitcnt lgkmcnt(0)
+        v_mov_b32 v3, s7
+        v_add_co_u32 v4, vcc, s6, v0
+        v_addc_co_u32 v5, vcc, 0, v3, vcc
+        global_atomic_add v1, v[4:5], v1, off glc
+        s_waitcnt vmcnt(0)
+        global_store_dword v2, v1, s[4:5]
+        s_endpgm
+)" + kernel_end_with({.name = "heap", .kernarg_bytes = 16, .sgprs = 16, .vgprs = 8, .max_items = 64},
+                     {"global_buffer", "hidden_heap_v1"});
+}
+
 /// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
 inline std::string wave_sync() {
   return R"(

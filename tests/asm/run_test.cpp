@@ -257,6 +257,22 @@ TEST(AssembledCalls, TheHostPrintsAndAllocates) {
   }
 }
 
+TEST(AssembledCalls, TheHeapOfMallocStartsWithZerosAndLasts) {
+  const abi::Assembly assembly = abi::assemble(testing::heap());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto kernel = load_kernel(assembly, "heap", {.engine = engine, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    for (std::uint32_t launch = 0; launch < 2; ++launch) {
+      std::uint32_t before = ~0u;
+      const auto result =
+          kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(&before)});
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_EQ(before, launch);
+    }
+  }
+}
+
 TEST(AssembledCalls, WhatNoEngineExecutesIsAFaultWhereItIsReached) {
   const abi::Assembly assembly = abi::assemble(testing::wave_sync());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
