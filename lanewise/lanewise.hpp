@@ -228,9 +228,9 @@ public:
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   /// Error: NotFound, with the names there are.
   [[nodiscard]] Result<Kernel> kernel(std::string_view name) const;
-  /// The memory of a variable: HIP's `__device__` and `__constant__`, OpenCL's program-scope variables. It
-  /// can be read and written between launches, and lives as long as the module. Errors: NotFound; Unsupported
-  /// if it is constant, so that kernels may have its value built in.
+  /// The memory of a variable: HIP's `__device__`, `__constant__` and `__managed__`, OpenCL's program-scope
+  /// variables. It can be read and written between launches, and lives as long as the module. Errors:
+  /// NotFound; Unsupported if it is constant, so that kernels may have its value built in.
   [[nodiscard]] Result<std::span<std::byte>> variable(std::string_view name) const;
 
   struct [[gnu::visibility("hidden")]] State;

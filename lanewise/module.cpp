@@ -48,10 +48,36 @@ bool may_call_host(const abi::Kernel& kernel, const abi::LoadedImage& image) {
          std::any_of(image.texts().begin(), image.texts().end(), in);
 }
 
+/// What the compiler calls the memory of a HIP `__managed__` variable. The variable's own name is that of a
+/// pointer to it, which is for whoever loads the module to set.
+constexpr std::string_view kManaged = ".managed";
+
+/// The variable of that name, if it is one that may be written; errors as Module::variable() has them.
+Result<std::span<std::byte>> find_variable(const abi::CodeObject& object, const abi::LoadedImage& image,
+                                           std::string_view name) {
+  const abi::Symbol* symbol = object.find_symbol(name);
+  if (!symbol || symbol->kind != abi::Symbol::Kind::Object)
+    return Error{ErrorCode::NotFound, fmt::format("has no variable {}", name)};
+  if (!object.elf.is_loaded(symbol->address, symbol->size, abi::elf::kFlagWrite))
+    return Error{ErrorCode::Unsupported, fmt::format("{} is constant", name)};
+  return std::span(reinterpret_cast<std::byte*>(image.address_of(symbol->address)), symbol->size);
+}
+
+void set_managed_pointers(const abi::CodeObject& object, const abi::LoadedImage& image) {
+  for (const abi::Symbol& symbol : object.symbols) {
+    if (!symbol.name.ends_with(kManaged)) continue;
+    const auto pointer =
+        find_variable(object, image, symbol.name.substr(0, symbol.name.size() - kManaged.size()));
+    if (!pointer || pointer->size() != sizeof(u64)) continue;
+    store_le(pointer->data(), image.address_of(symbol.address));
+  }
+}
+
 } // namespace
 
 Module::State::State(std::shared_ptr<Device::State> on, abi::CodeObject loaded, abi::LoadedImage mapped)
     : device(std::move(on)), object(std::move(loaded)), image(std::move(mapped)) {
+  set_managed_pointers(object, image);
   for (const abi::Kernel& kernel : object.kernels) kernels.emplace_back(*this, kernel);
 }
 
@@ -71,12 +97,9 @@ Result<Kernel> Module::kernel(std::string_view name) const {
 }
 
 Result<std::span<std::byte>> Module::variable(std::string_view name) const {
-  const abi::Symbol* symbol = state_->object.find_symbol(name);
-  if (!symbol || symbol->kind != abi::Symbol::Kind::Object)
-    return Error{ErrorCode::NotFound, fmt::format("has no variable {}", name)};
-  if (!state_->object.elf.is_loaded(symbol->address, symbol->size, abi::elf::kFlagWrite))
-    return Error{ErrorCode::Unsupported, fmt::format("{} is constant", name)};
-  return std::span(reinterpret_cast<std::byte*>(state_->image.address_of(symbol->address)), symbol->size);
+  if (auto managed = find_variable(state_->object, state_->image, std::string(name).append(kManaged)))
+    return managed;
+  return find_variable(state_->object, state_->image, name);
 }
 
 Kernel::State::State(Module::State& owner, const abi::Kernel& declared)

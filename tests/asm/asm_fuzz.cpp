@@ -1,6 +1,7 @@
 // libFuzzer target: any text assembles or has errors. Build with the preset "fuzz".
 #include "abi/asm/assembler.hpp"
 #include "abi/code_object.hpp"
+#include "isa/op.hpp"
 
 #include <cstdlib>
 

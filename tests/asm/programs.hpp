@@ -270,6 +270,41 @@ heap:
                      {"global_buffer", "hidden_heap_v1"});
 }
 
+/// gfx900. managed(out): gives what is in HIP's `__managed__ int total = 5`.
+inline std::string managed() {
+  return R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
+        .data
+        .globl  total.managed
+        .type   total.managed,@object
+        .size   total.managed, 4
+total.managed:
+        .long   5
+        .globl  total
+        .type   total,@object
+        .size   total, 8
+        .p2align 3
+total:  .quad   0
+        .text
+        .globl  managed
+        .p2align 8
+        .type   managed,@function
+managed:
+        s_load_dwordx2 s[4:5], s[0:1], 0
+        s_getpc_b64 s[6:7]
+        s_add_u32 s6, s6, total@rel32@lo+4
+        s_addc_u32 s7, s7, total@rel32@hi+12
+        s_load_dwordx2 s[6:7], s[6:7], 0
+        s_waitcnt lgkmcnt(0)
+        s_load_dword s6, s[6:7], 0
+        v_mov_b32 v0, 0
+        s_waitcnt lgkmcnt(0)
+        v_mov_b32 v1, s6
+        global_store_dword v0, v1, s[4:5]
+        s_endpgm
+)" + kernel_descriptor({.name = "managed", .kernarg_bytes = 8});
+}
+
 /// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
 inline std::string wave_sync() {
   return R"(

@@ -218,6 +218,26 @@ TEST(AssembledAccesses, MissingServicesAreNamed) {
   }
 }
 
+TEST(AssembledAccesses, ManagedVariablesAreFoundByPointers) {
+  const abi::Assembly assembly = abi::assemble(testing::managed());
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto module = Device::create({.engine = engine})->load(assembly.code_object);
+    ASSERT_TRUE(module) << module.error().message;
+    auto kernel = module->kernel("managed");
+    auto total = module->variable("total");
+    ASSERT_TRUE(kernel && total);
+    ASSERT_EQ(total->size(), 4u);
+    for (const std::uint32_t value : {5u, 6u}) {
+      std::uint32_t out = 0;
+      const auto result = kernel->launch({}, {Argument::pointer(&out)});
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_EQ(out, value);
+      (*total)[0] = std::byte{6};
+    }
+  }
+}
+
 /// One call of the host, its service and what it sends in front.
 struct HostCall {
   std::uint32_t service, pad;
