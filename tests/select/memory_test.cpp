@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <random>
+#include <sys/mman.h>
 
 namespace lanewise::x86::test {
 
@@ -83,16 +84,21 @@ std::mt19937_64& generator() {
   return random;
 }
 
-enum class Pattern { Random, Unit, UnitUnaligned, Same };
+enum class Pattern { Random, Unit, UnitUnaligned, Same, Neighbours };
 
 /// Offsets below `size` (mostly), as `pattern` says.
 void fill_offsets(Row& row, Pattern pattern, u32 bytes, u32 size) {
   auto& random = generator();
   const u64 start = pattern == Pattern::UnitUnaligned ? 3 : random() % 4 * bytes;
   for (u64 l = 0; l < 64; ++l)
-    row[l] = pattern == Pattern::Random ? random() % size
-             : pattern == Pattern::Same ? start
-                                        : start + l * bytes;
+    row[l] = pattern == Pattern::Random       ? random() % size
+             : pattern == Pattern::Same       ? start
+             : pattern == Pattern::Neighbours ? start + (l ^ 1) * bytes
+                                              : start + l * bytes;
+  if (pattern != Pattern::Neighbours) return;
+  if (random() % 4 == 0)
+    for (u64& at : row) at += random() % 2; // not aligned
+  if (random() % 4 == 0) row[random() % 64] = random() % size;
 }
 
 constexpr int kFewLanes = 4, kMaskKinds = 5;
@@ -136,9 +142,11 @@ void for_all_accesses(Space space, Body body) {
   for (const translator::Simd simd : widths())
     for (const auto& [bytes, is_wide] : kSizes)
       for (const Op op : {Op::Load, Op::Store})
-        for (const Pattern pattern : {Pattern::Random, Pattern::Unit, Pattern::UnitUnaligned, Pattern::Same})
+        for (const Pattern pattern :
+             {Pattern::Random, Pattern::Unit, Pattern::UnitUnaligned, Pattern::Same, Pattern::Neighbours})
           for (int mask = 0; mask < kMaskKinds; ++mask) {
             if (is_wide && space == Space::Scratch) continue;
+            if (op == Op::Store && pattern == Pattern::Neighbours) continue;
             AccessRun r;
             r.op = op;
             r.wide = is_wide;
@@ -200,6 +208,32 @@ TEST(SelectMemory, Global) {
       EXPECT_EQ(memory, expected);
       EXPECT_EQ(r.out, out);
     });
+}
+
+/// Neighbours are loaded with the lines that they are in, but nothing of the next page.
+TEST(SelectMemory, NeighboursAtTheEndOfAPage) {
+  constexpr u64 kPage = 4096;
+  auto* memory =
+      static_cast<u8*>(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  for (u64 n = 0; n < kPage; ++n) memory[n] = static_cast<u8>(generator()());
+  ASSERT_EQ(mprotect(memory + kPage, kPage, PROT_NONE), 0);
+  for (const translator::Simd simd : widths())
+    for (const u8 bytes : {1, 2, 4, 8})
+      for (u64 left = 0; left < 4; ++left) {
+        AccessRun r;
+        r.attr.bytes = bytes;
+        r.results = bytes == 8 ? 2 : 1;
+        fill_mask(r.in[5], 0);
+        for (u64 l = 0; l < 64; ++l) r.in[0][l] = kPage - (64 + left) * bytes + (l ^ 1) * bytes;
+        std::array<Row, 4> out{};
+        reference(
+            r, [&](u32, u64 at) { return &memory[at]; }, out);
+        for (u64& at : r.in[0]) at += reinterpret_cast<u64>(memory);
+        r.run(simd);
+        EXPECT_EQ(r.out, out) << int{bytes} << " bytes";
+      }
+  munmap(memory, 2 * kPage);
 }
 
 TEST(SelectMemory, Lds) {

@@ -216,10 +216,11 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   };
   const bool whole_steps = bytes >> a.scale_log2 << a.scale_log2 == bytes;
   const bool may_be_row = (rows || bytes != 12) && whole_steps;
+  const bool few = !rows && may_be_few(f_.operands(i).back());
+  VReg step;
   if (!rows) {
-    if (may_be_few(f_.operands(i).back()))
-      take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
-    branch_if_spread(a, may_be_row ? bytes : 0, scattered);
+    if (few) take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
+    step = branch_if_spread(a, may_be_row ? bytes : 0, scattered);
   }
   if (may_be_row) {
     const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
@@ -243,6 +244,11 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
       load_uniform(i, same, out);
     });
     b_->at(scattered);
+  }
+  if (!rows && bytes <= 8 && !few) { // Lanes that leave a loop one by one have mostly gone apart.
+    const BlockId anywhere = b_->add_block(true);
+    load_from_window(i, a, step, anywhere, join, out);
+    b_->at(anywhere);
   }
   load_scattered(i, a, out);
   b_->jump(join, out);
@@ -305,8 +311,8 @@ VReg Selector::element_of_first(VReg v, VReg mask, VReg lane) {
 
 /// Ends the block: to `spread` if lanes 0 and 1 tell that the lanes neither go to one address nor, if
 /// `stride` is not 0, to addresses so far apart. Cheaper than to look at all, which is left for where they
-/// do.
-void Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread) {
+/// do. The result is by how much the index of lane 1 is more than that of lane 0.
+VReg Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread) {
   VReg distance;
   if (a.wide) {
     const VReg next = b_->def(Inst::kIdVpextrq, View::R64, {xmm(a.index.r[0]), imm(1)});
@@ -319,6 +325,7 @@ void Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread
   b_->emit(Inst::kIdTest,
            {a.wide ? r64(distance) : r32(distance), imm(~static_cast<i64>(stride >> a.scale_log2))});
   branch_away(CondCode::kNotZero, spread);
+  return distance;
 }
 
 /// A load from one place, whose fault is the access's only lane's, if that is known.

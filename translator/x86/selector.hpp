@@ -326,6 +326,8 @@ private:
   // select_table.cpp
   void load_from_table(InstId i, std::span<VReg> out);
   VReg look_up(std::span<const VReg> rows, VReg index);
+  // select_window.cpp
+  void load_from_window(InstId i, const Access& a, VReg step, BlockId no, BlockId join, std::span<VReg> out);
   Access masked_access(InstId i);
   Access lds_lanes(InstId i, VReg start);
   VReg lds_base(u64 frame_offset);
@@ -447,7 +449,7 @@ private:
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
   VReg address_of_first(const Access& a, VReg lane);
   VReg element_of_first(VReg v, VReg mask, VReg lane);
-  void branch_if_spread(const Access& a, unsigned stride, BlockId spread);
+  VReg branch_if_spread(const Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);

@@ -1,0 +1,92 @@
+// Loads whose lanes, it turns out, stay within two neighbouring lines from lane 0's on, lines of a register's
+// size: butterflies, samples of images, small strides. Both lines are loaded whole and permuted, which takes
+// a third of a gather.
+//
+// Nobody may access a page that no lane goes to: both lines lie in the page of lane 0, which takes part.
+#include "translator/x86/selector.hpp"
+
+namespace lanewise::x86 {
+
+namespace {
+constexpr i64 kPage = 4096;
+} // namespace
+
+/// Elements of up to 8 bytes, aligned to their size, or dwords; `step` is from lane 0's index to lane 1's.
+/// Ends the block: to `join` with the results, or to `no`.
+void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no, BlockId join,
+                                std::span<VReg> out) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const i64 line_bytes = module_.vec_bytes(), window = 2 * line_bytes >> a.scale_log2;
+  const View index_view = a.wide ? View::R64 : View::R32;
+  // Lanes 0 and 1 tell if it is worth looking at the others: that they lie in one window by chance should be
+  // rare, since a wrong guess costs as much as a gather.
+  const i64 near = std::max<i64>(4, attr.bytes) >> a.scale_log2;
+  const VReg moved = b_->def(Inst::kIdLea, index_view, {mem(step, near, index_view)});
+  b_->emit(Inst::kIdCmp, {reg(moved, index_view), imm(2 * near)});
+  branch_away(CondCode::kUnsignedGT, no);
+  if (!a.full) {
+    b_->emit(Inst::kIdTest, {r32(mask_to_bits(a.mask)), imm(1)});
+    branch_away(CondCode::kZero, no);
+  }
+  if (a.may_wrap) {
+    const VReg first_index = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
+    const VReg from_least =
+        b_->def(Inst::kIdLea, View::R32, {mem(first_index, INT32_MAX - window, View::R32)});
+    b_->emit(Inst::kIdCmp, {r32(from_least), imm(-3 * window)});
+    branch_away(CondCode::kUnsignedGT, no);
+  }
+  VReg first = first_address(a);
+  if (a.disp != 0) first = b_->op_r64(Inst::kIdLea, mem(first, a.disp, View::R64));
+  const VReg line = b_->op_r64_tied(Inst::kIdAnd, first, imm(-line_bytes));
+  const VReg in_page = b_->op_r32_tied(Inst::kIdAnd, line, imm(kPage - 1));
+  b_->emit(Inst::kIdCmp, {r32(in_page), imm(kPage - line_bytes)});
+  branch_away(CondCode::kEqual, no);
+  const VReg allowed = b_->splat32(static_cast<u32>(2 * line_bytes - std::min<i64>(4, attr.bytes)));
+  VReg behind, wrong; // bytes from `line` on; not 0 in lanes that go elsewhere
+  if (a.wide) {
+    const VReg start = splat(Type::V64, b_->op_r64(Inst::kIdLea, mem(line, -a.disp, View::R64))).r[0];
+    Regs exact;
+    for (unsigned p = 0; p < 2; ++p) exact.r[p] = b_->op(Inst::kIdVpsubq, a.index.r[p], start);
+    behind = narrow(exact, false);
+    wrong = vor(vandn(allowed, behind), narrow(exact, true));
+  } else {
+    const VReg in_line = b_->op_r32_tied(Inst::kIdAnd, first, imm(line_bytes - 1));
+    const VReg from_first =
+        b_->op(Inst::kIdVpsubd, a.index.r[0], b_->op(Inst::kIdVpbroadcastd, xmm(a.index.r[0])));
+    behind = b_->op(Inst::kIdVpaddd, shl_imm(from_first, a.scale_log2), splat(Type::V32, in_line).r[0]);
+    wrong = vandn(allowed, behind);
+  }
+  if (attr.bytes == 8) wrong = vor(wrong, vandn(allowed, b_->op(Inst::kIdVpaddd, behind, b_->splat32(4))));
+  if (avx512()) {
+    const VReg astray = b_->with_mask(a.mask).op_k(Inst::kIdVptestmd, wrong, vec(wrong));
+    b_->emit(Inst::kIdKortestw, {k(astray), k(astray)});
+  } else {
+    b_->emit(Inst::kIdVptest, {vec(wrong), vec(a.mask)});
+  }
+  branch_away(CondCode::kNotZero, no);
+
+  std::array<VReg, 2> rows{};
+  for (unsigned r = 0; r < 2; ++r) {
+    b_->faults({.kind = FaultSite::Kind::Table, .bytes = attr.bytes});
+    rows[r] = b_->def(Inst::kIdVmovups, View::Full, {mem(line, r * line_bytes), hidden(behind, View::Full)});
+  }
+  const auto dword = [&](unsigned d) {
+    const VReg index = shr_imm(behind, 2);
+    return look_up(rows, d == 0 ? index : b_->op(Inst::kIdVpaddd, index, b_->splat32(d)));
+  };
+  if (attr.bytes < 4) {
+    const VReg bit = shl_imm(vand(behind, b_->splat32(3)), 3);
+    out[0] = extended(attr, b_->op(Inst::kIdVpsrlvd, dword(0), bit));
+  } else if (is_wide(i)) {
+    const VReg low = dword(0);
+    const Regs both = join_parts(low, dword(1));
+    std::copy_n(both.r, 2, out.begin());
+  } else {
+    for (unsigned d = 0; d < out.size(); ++d) out[d] = dword(d);
+  }
+  for (unsigned r = 0; r < out.size() && !a.full; ++r)
+    out[r] = is_wide(i) ? zero_outside(wide_mask(a.mask, r), out[r], true) : zero_outside(a.mask, out[r]);
+  b_->jump(join, out);
+}
+
+} // namespace lanewise::x86
