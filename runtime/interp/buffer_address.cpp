@@ -37,6 +37,14 @@ Coordinates coordinates_of(const Wave& w, const BufferAddressing& a, unsigned la
   return at;
 }
 
+/// Where a wave's private memory ends, the next one's begins: what lies beyond is a fault, at the address
+/// that it has in the aperture (docs/SEMANTICS.md "Scratch").
+u64 in_private_memory(const Wave& w, const BufferAddressing& a, u64 address) {
+  const u64 behind = address - reinterpret_cast<u64>(w.scratch);
+  if (!a.is_private || behind < w.scratch_lane_bytes * kWaveSize) return address;
+  return runtime::kPrivateAperture + static_cast<u32>(behind / (4 * kWaveSize) * 4 + behind % 4);
+}
+
 } // namespace
 
 BufferAddressing addressing_of(Wave& w, const Code& c) {
@@ -46,7 +54,8 @@ BufferAddressing addressing_of(Wave& w, const Code& c) {
   a.word3 = v[3];
   const u16 base_high = static_cast<u16>(v[1]);
   const i64 high = mods.addr64 ? static_cast<i16>(base_high) : i64{base_high};
-  a.base = (v[0] | static_cast<u64>(high) << 32) + static_cast<u32>(scalar(w, c, 2));
+  const u64 base = v[0] | static_cast<u64>(high) << 32;
+  a.base = base + static_cast<u32>(scalar(w, c, 2));
   a.stride = v[1] >> 16 & 0x3fff;
   a.num_records = v[2];
   a.swizzle = (v[1] >> 31) != 0;
@@ -61,6 +70,7 @@ BufferAddressing addressing_of(Wave& w, const Code& c) {
   a.addr64 = mods.addr64;
   a.inst_offset = static_cast<u32>(mods.offset);
   a.vaddr = c.src[0].index;
+  a.is_private = a.add_tid && a.swizzle && !a.idxen && base == reinterpret_cast<u64>(w.group->scratch);
   a.check = check_of(w, a);
   return a;
 }
@@ -72,8 +82,9 @@ BufferPlace place_of(const Wave& w, const BufferAddressing& a, unsigned lane) {
     return p;
   }
   const Coordinates at = coordinates_of(w, a, lane);
-  p.address =
-      a.base + (a.swizzle ? swizzled_offset(a, at.index, at.offset) : linear_offset(a, at.index, at.offset));
+  const u64 offset =
+      a.swizzle ? swizzled_offset(a, at.index, at.offset) : linear_offset(a, at.index, at.offset);
+  p.address = in_private_memory(w, a, a.base + offset);
   p.checked = a.check == Check::LinearBytes ? linear_offset(a, at.index, at.offset) : at.offset;
   p.in_range = !a.null && (a.check != Check::Index || at.index < a.num_records);
   return p;
@@ -83,7 +94,7 @@ u64 component_address(const Wave& w, const BufferAddressing& a, unsigned lane, c
                       unsigned at) {
   if (at == 0 || !a.swizzle || a.addr64) return p.address + at;
   const Coordinates place = coordinates_of(w, a, lane);
-  return a.base + swizzled_offset(a, place.index, place.offset + at);
+  return in_private_memory(w, a, a.base + swizzled_offset(a, place.index, place.offset + at));
 }
 
 } // namespace lanewise::interp

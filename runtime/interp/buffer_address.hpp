@@ -12,6 +12,7 @@ struct BufferAddressing {
   u32 stride = 0;
   u32 element_size = 4, index_stride = 64;
   bool swizzle = false, add_tid = false, null = false;
+  bool is_private = false; ///< the V# that a kernel gets for its private memory, or a copy
   bool idxen = false, offen = false, addr64 = false;
   u32 inst_offset = 0;
   unsigned vaddr = 0;

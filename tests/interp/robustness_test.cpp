@@ -1,4 +1,5 @@
 // Faults are located to the lane, and no instruction stream brings the process down.
+#include "abi/initial_state.hpp"
 #include "isa/decoder.hpp"
 #include "runtime/fault.hpp"
 #include "tests/interp/machine.hpp"
@@ -72,6 +73,20 @@ TEST(Faults, ScratchBeyondTheLanesPart) {
   EXPECT_NE(fault.signal, 0);
   EXPECT_EQ(fault.where.lane, 9);
   EXPECT_EQ(fault.where.address, runtime::kPrivateAperture + 253);
+}
+
+TEST(Faults, ScratchBeyondTheWavesPartAsABuffer) {
+  for (const Target target : isa::kTargets) {
+    Machine m(target);
+    const auto v = abi::private_segment_buffer(target, reinterpret_cast<u64>(m.scratch.data())).words;
+    for (u32 n = 0; n < 4; ++n) m.set_s(8 + n, v[n]);
+    for (u32 l = 0; l < 64; ++l) m.set_v(0, l, l == 9 ? 252 : 248);
+    m.mubuf(Op::buffer_load_dword, 1, 0, 8, {.offset = 4, .offen = true});
+    const HostFault fault = run_guarded(m);
+    EXPECT_NE(fault.signal, 0);
+    EXPECT_EQ(fault.where.lane, 9);
+    EXPECT_EQ(fault.where.address, runtime::kPrivateAperture + 256);
+  }
 }
 
 TEST(Faults, BufferAndAtomics) {
