@@ -163,6 +163,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("merge_selects", passes::merge_selects)
       .run("replace_divisions", passes::replace_divisions)
+      .run("drop_root_corrections", passes::drop_root_corrections)
       .run("legalize", passes::legalize)
       .run("unscale_roots", passes::unscale_roots)
       .run("fold", passes::fold)

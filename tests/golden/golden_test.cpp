@@ -79,6 +79,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"thread_exits", [](ir::Function& g) { passes::thread_exits(g); }},
       {"thread_decided_exits", [](ir::Function& g) { passes::thread_exits(g, true); }},
       {"unscale_roots", passes::unscale_roots},
+      {"drop_root_corrections", passes::drop_root_corrections},
       {"unmask_accesses", passes::unmask_accesses},
       {"unroll_loops", passes::unroll_loops},
       {"hoist", passes::hoist},

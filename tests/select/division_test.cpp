@@ -1,5 +1,5 @@
-// Division and root chains of compilers: what passes::replace_divisions makes of them gives the chain's bits,
-// for operands from all over the range and for those at its borders.
+// Division and root chains of compilers: what passes::replace_divisions and drop_root_corrections make of
+// them gives the chain's bits, for operands from all over the range and for those at its borders.
 #include "tests/select/harness.hpp"
 
 #include "translator/ir/parser.hpp"
@@ -116,6 +116,48 @@ constexpr const char* kUnscaled = R"(  v25:v64 = const #0x0
   v4:v64 = or v1, v25
 )";
 
+/// Of f32, where MODE keeps denormals, and where it does not. v4: the scaled operand, v19: the root.
+constexpr const char* kScaled32 = R"(  v1:v32 = load v63, v50 {global 4}
+  v20:v32 = const #0xf800000
+  v21:mask = fcmp v1, v20 #0x1 {f32MODE}
+  v22:v32 = const #0x4f800000
+  v23:v32 = const #0x3f800000
+  v24:v32 = select v21, v22, v23
+  v4:v32 = fmul v1, v24 {f32MODE}
+  v2:v32 = const #0x3f000000
+  v3:v32 = const #0x80000000
+)";
+constexpr const char* kCorrected32 = R"(  v5:v32 = fsqrt v4 {f32 flush_in flush_out}
+  v6:v32 = const #0xffffffff
+  v7:v32 = const #0x1
+  v8:v32 = const #0x0
+  v9:v32 = add v5, v6
+  v10:v32 = add v7, v5
+  v11:v32 = xor v3, v9
+  v12:v32 = xor v3, v10
+  v13:v32 = ffma v11, v5, v4 {f32}
+  v14:v32 = ffma v12, v5, v4 {f32}
+  v15:mask = fcmp v8, v13 #0x6 {f32}
+  v16:v32 = select v15, v9, v5
+  v17:mask = fcmp v14, v8 #0x4 {f32}
+  v19:v32 = select v17, v10, v16
+)";
+constexpr const char* kImproved32 = R"(  v5:v32 = frsq v4 {f32 flush_in flush_out}
+  v6:v32 = fmul v4, v5 {f32MODE}
+  v7:v32 = fmul v5, v2 {f32MODE}
+  v8:v32 = xor v3, v7
+  v9:v32 = ffma v8, v6, v2 {f32MODE}
+  v10:v32 = ffma v6, v9, v6 {f32MODE}
+  v11:v32 = ffma v7, v9, v7 {f32MODE}
+  v12:v32 = xor v3, v10
+  v13:v32 = ffma v12, v10, v4 {f32MODE}
+  v19:v32 = ffma v13, v11, v10 {f32MODE}
+)";
+constexpr const char* kEnd32 = R"(  store v64, v19, v50 {global 4}
+  endpgm
+}
+)";
+
 std::string root_of(const char* scale) {
   std::string text = kRoot;
   return text.replace(text.find("SCALE"), 5, scale) + kEnd64;
@@ -134,10 +176,18 @@ Division prepare(const std::string& text, bool replaced) {
   auto parsed = ir::parse(text);
   EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
   Division d{std::move(*parsed), {}};
-  if (replaced) passes::replace_divisions(d.f);
-  EXPECT_EQ(replaced, std::any_of(d.f.blocks[0].insts.begin(), d.f.blocks[0].insts.end(), [&](ir::InstId i) {
-              return d.f[i].op == ir::Op::FDiv || d.f[i].op == ir::Op::FSqrt;
-            }));
+  if (replaced) {
+    passes::replace_divisions(d.f);
+    passes::drop_root_corrections(d.f);
+    passes::eliminate_dead_code(d.f);
+  }
+  const auto has = [&](auto what) {
+    return std::ranges::any_of(d.f.blocks[0].insts, [&](ir::InstId i) { return what(d.f[i]); });
+  };
+  const bool divides = has([](const ir::Inst& i) { return i.op == ir::Op::FDiv || i.op == ir::Op::FSqrt; });
+  const bool corrects =
+      has([](const ir::Inst& i) { return i.op == ir::Op::FFma && i.fp.kind == ir::FloatKind::F32; });
+  EXPECT_EQ(replaced, divides && !corrects);
   passes::legalize(d.f);
   auto valid = ir::verify(d.f);
   EXPECT_TRUE(valid.ok()) << (valid.ok() ? "" : valid.error().message);
@@ -245,6 +295,33 @@ TEST(Division, F32Flushing) { compare(with_mode(kF32, " flush_in flush_out"), 23
 TEST(Division, F64) { compare(std::string(kF64) + kEnd64, 52, 11, 100); }
 TEST(Division, RootF64) { compare(root_of(kUnscaled), 52, 11, 100); }
 TEST(Division, RootF64Scaled) { compare(root_of(kScaled), 52, 11, 100); }
+
+TEST(Division, RootF32) {
+  for (const char* mode : {"", " flush_in flush_out"})
+    compare(with_mode(std::string(kScaled32) + kImproved32 + kEnd32, mode), 23, 8, 100);
+  compare(with_mode(std::string(kScaled32) + kCorrected32 + kEnd32, ""), 23, 8, 100);
+}
+
+/// That roots of f32 are rounded before and after such steps, of all significands and scaled denormals.
+TEST(Division, RootsF32AreRounded) {
+  const auto next = [](float x, u32 by) { return std::bit_cast<float>(std::bit_cast<u32>(x) + by); };
+  const auto check = [&](float x) {
+    const float root = std::sqrt(x), y = 1.0f / root;
+    if (std::fma(-next(root, ~0u), root, x) <= 0 || std::fma(-next(root, 1), root, x) > 0) return false;
+    const float g = x * y, h = 0.5f * y, r = std::fma(-h, g, 0.5f);
+    const float g1 = std::fma(g, r, g), h1 = std::fma(h, r, h);
+    return std::fma(std::fma(-g1, g1, x), h1, g1) == root;
+  };
+  for (const int exponent : {-96, -95, 0, 1, 126, 127})
+    for (u32 m = 0; m < 1u << 23; ++m) {
+      const float x = std::ldexp(1.0f + std::ldexp(static_cast<float>(m), -23), exponent);
+      ASSERT_TRUE(check(x)) << std::hexfloat << x;
+    }
+  for (u32 m = 1; m < 1u << 23; ++m) {
+    const float x = std::ldexp(std::bit_cast<float>(m), 32);
+    ASSERT_TRUE(check(x)) << std::hexfloat << x;
+  }
+}
 
 TEST(Division, RootF64NextToMiddle) {
   const std::vector<u64> radicands = hard_radicands(4000);

@@ -85,6 +85,9 @@ void merge_selects(ir::Function& f);
 /// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to.
 void replace_divisions(ir::Function& f);
 
+/// Square roots of f32 with corrections become roots: v_sqrt_f32 is rounded to nearest here.
+void drop_root_corrections(ir::Function& f);
+
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);
