@@ -773,9 +773,8 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
 /// The lanes write in ascending order, each all of its element.
 void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
-  // AVX-512 has scatters, but for 16 bytes.
-  if (a.uniform() || a.dword_stride != 4 || bytes == 12 || (avx512() && bytes < 16))
-    return store_lanes(i, a, data);
+  const bool has_scatter = avx512() && bytes >= 4 && bytes < 16;
+  if (a.uniform() || a.dword_stride != 4 || bytes == 12 || has_scatter) return store_lanes(i, a, data);
   const auto all_lanes = [&] {
     spill_addresses(a);
     if (bytes < 8) return store_elements(i, a, {.is_write = true});

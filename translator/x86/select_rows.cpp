@@ -205,8 +205,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       out[0] = load_narrow_row(i, spread);
       return;
     }
-    if (bytes <= 4 && f_[i].op == Op::Store && !avx512())
-      return whole_gang([&] { store_elements(i, a, {stride, true}); });
+    if (bytes <= 4 && f_[i].op == Op::Store) return whole_gang([&] { store_elements(i, a, {stride, true}); });
     if (!can_be_spaced(bytes, stride)) return scattered(i, spread, out);
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
     return whole_gang([&] { load_spaced(i, a, stride, out); });

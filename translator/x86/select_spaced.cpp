@@ -23,7 +23,7 @@ Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lan
 /// Elements of 12 bytes can be spaced ones: all lanes but the last may read four bytes more, which lie in
 /// front of the next lane's element or in a page that this one begins in.
 bool Selector::can_be_spaced(u32 bytes, i64 stride) {
-  return bytes == 8 || bytes == 16 || (bytes == 12 && stride >= 16 && stride <= 4096);
+  return bytes == 8 || bytes == 16 || (bytes == 12 && stride >= 16 && stride <= kPage);
 }
 
 // On the way elements lie in rows of 128-bit slots, from which an interleaving makes registers of dwords or,
@@ -166,14 +166,16 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
   }
 }
 
-/// Elements of up to 4 bytes; AVX2.
+/// Elements of up to 4 bytes.
 void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
   const u32 bytes = f_[i].mem.bytes;
   const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
   const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
   VReg four = data;
   for (u32 lane = 0; lane < lanes(); ++lane) {
-    if (lane == 4) four = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(data), imm(1)});
+    if (lane % 4 == 0 && lane != 0)
+      four = b_->def(avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128, View::Xmm,
+                     {vec(data), imm(static_cast<int>(lane / 4))});
     const Operand to = spaced_element(a, s, lane, bytes);
     b_->emit(id, {to, xmm(four), imm(static_cast<int>(lane % 4 * (4 / bytes)))});
   }

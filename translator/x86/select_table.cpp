@@ -7,10 +7,6 @@
 
 namespace lanewise::x86 {
 
-namespace {
-constexpr unsigned kPage = 4096;
-} // namespace
-
 /// Of the dwords in `rows` (1, 2 or 4 registers), those that `index` says.
 VReg Selector::look_up(std::span<const VReg> rows, VReg index) {
   const auto beyond = [&](unsigned dwords) {
@@ -21,6 +17,29 @@ VReg Selector::look_up(std::span<const VReg> rows, VReg index) {
   if (avx512() && half == 1) return b_->op_tied(Inst::kIdVpermt2d, rows[0], index, rows[1]);
   const VReg low = look_up(rows.first(half), index), high = look_up(rows.last(half), index);
   return blend(beyond(static_cast<unsigned>(half) * lanes()), high, low);
+}
+
+/// The lanes' elements in `rows`, that lie at `offset` in bytes, which is `index` in dwords.
+void Selector::pick_elements(InstId i, const Access& a, std::span<const VReg> rows, VReg index, VReg offset,
+                             std::span<VReg> out) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const auto dword = [&](unsigned d) {
+    return look_up(rows, d == 0 ? index : b_->op(Inst::kIdVpaddd, index, b_->splat32(d)));
+  };
+  if (attr.bytes < 4) {
+    const VReg bit = shl_imm(vand(offset, b_->splat32(3)), 3);
+    out[0] = extended(attr, b_->op(Inst::kIdVpsrlvd, dword(0), bit));
+  } else if (is_wide(i)) {
+    for (unsigned d = 0; d < out.size(); d += 2) {
+      const VReg low = dword(d);
+      const Regs both = join_parts(low, dword(d + 1));
+      std::copy_n(both.r, 2, &out[d]);
+    }
+  } else {
+    for (unsigned d = 0; d < out.size(); ++d) out[d] = dword(d);
+  }
+  for (unsigned r = 0; r < out.size() && !a.full; ++r)
+    out[r] = is_wide(i) ? zero_outside(wide_mask(a.mask, r % 2), out[r], true) : zero_outside(a.mask, out[r]);
 }
 
 void Selector::load_from_table(InstId i, std::span<VReg> out) {
@@ -46,29 +65,8 @@ void Selector::load_from_table(InstId i, std::span<VReg> out) {
                       : b_->def(Inst::kIdVmovups, View::Full,
                                 {at, lanes_index, hidden(a.mask, avx512() ? View::K : View::Full)});
     }
-    const std::span<const VReg> table(row.data(), rows);
     const VReg offset = attr.scale == 0 ? index : shl_imm(index, attr.scale);
-    const VReg first = attr.scale == 2 ? index : shr_imm(offset, 2);
-    const auto dword = [&](unsigned d) {
-      return look_up(table, d == 0 ? first : b_->op(Inst::kIdVpaddd, first, b_->splat32(d)));
-    };
-    if (attr.bytes < 4) {
-      const VReg bit = shl_imm(vand(offset, b_->splat32(3)), 3);
-      const VReg field = b_->op(Inst::kIdVpsrlvd, dword(0), bit);
-      const unsigned rest = 32 - 8 * attr.bytes;
-      const VReg high = shl_imm(field, rest);
-      out[0] = b_->op(attr.sign_extend ? Inst::kIdVpsrad : Inst::kIdVpsrld, high, imm(rest));
-    } else if (is_wide(i)) {
-      for (unsigned d = 0; d < out.size(); d += 2) {
-        const VReg low = dword(d);
-        const Regs both = join_parts(low, dword(d + 1));
-        std::copy_n(both.r, 2, &out[d]);
-      }
-    } else
-      for (unsigned d = 0; d < out.size(); ++d) out[d] = dword(d);
-    for (unsigned r = 0; r < out.size() && !a.full; ++r)
-      out[r] =
-          is_wide(i) ? zero_outside(wide_mask(a.mask, r % 2), out[r], true) : zero_outside(a.mask, out[r]);
+    pick_elements(i, a, {row.data(), rows}, attr.scale == 2 ? index : shr_imm(offset, 2), offset, out);
   };
   hot_or_cold(
       CondCode::kA, out, [&] { a.full ? read() : read_if_any(a, out, read); },

@@ -7,10 +7,6 @@
 
 namespace lanewise::x86 {
 
-namespace {
-constexpr i64 kPage = 4096;
-} // namespace
-
 /// Elements of up to 8 bytes, aligned to their size, or dwords; `step` is from lane 0's index to lane 1's.
 /// Ends the block: to `join` with the results, or to `no`.
 void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no, BlockId join,
@@ -65,27 +61,11 @@ void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no
   }
   branch_away(CondCode::kNotZero, no);
 
+  b_->faults({.kind = FaultSite::Kind::Table, .bytes = attr.bytes});
   std::array<VReg, 2> rows{};
-  for (unsigned r = 0; r < 2; ++r) {
-    b_->faults({.kind = FaultSite::Kind::Table, .bytes = attr.bytes});
-    rows[r] = b_->def(Inst::kIdVmovups, View::Full, {mem(line, r * line_bytes), hidden(behind, View::Full)});
-  }
-  const auto dword = [&](unsigned d) {
-    const VReg index = shr_imm(behind, 2);
-    return look_up(rows, d == 0 ? index : b_->op(Inst::kIdVpaddd, index, b_->splat32(d)));
-  };
-  if (attr.bytes < 4) {
-    const VReg bit = shl_imm(vand(behind, b_->splat32(3)), 3);
-    out[0] = extended(attr, b_->op(Inst::kIdVpsrlvd, dword(0), bit));
-  } else if (is_wide(i)) {
-    const VReg low = dword(0);
-    const Regs both = join_parts(low, dword(1));
-    std::copy_n(both.r, 2, out.begin());
-  } else {
-    for (unsigned d = 0; d < out.size(); ++d) out[d] = dword(d);
-  }
-  for (unsigned r = 0; r < out.size() && !a.full; ++r)
-    out[r] = is_wide(i) ? zero_outside(wide_mask(a.mask, r), out[r], true) : zero_outside(a.mask, out[r]);
+  rows[0] = b_->def(Inst::kIdVmovups, View::Full, {mem(line), hidden(behind, View::Full)});
+  rows[1] = b_->load_vec(mem(line, line_bytes));
+  pick_elements(i, a, rows, shr_imm(behind, 2), behind, out);
   b_->jump(join, out);
 }
 

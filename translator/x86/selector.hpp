@@ -40,6 +40,8 @@ using ir::Type;
 using ir::ValueId;
 using IrBlockId = ir::BlockId;
 
+constexpr i64 kPage = 4096; ///< bytes that are accessible together
+
 /// The registers of a value: part 1 only for V64.
 struct Regs {
   VReg r[2];
@@ -326,6 +328,8 @@ private:
   // select_table.cpp
   void load_from_table(InstId i, std::span<VReg> out);
   VReg look_up(std::span<const VReg> rows, VReg index);
+  void pick_elements(InstId i, const Access& a, std::span<const VReg> rows, VReg index, VReg offset,
+                     std::span<VReg> out);
   // select_window.cpp
   void load_from_window(InstId i, const Access& a, VReg step, BlockId no, BlockId join, std::span<VReg> out);
   Access masked_access(InstId i);
