@@ -343,55 +343,6 @@ stray:  s_load_dwordx2 s[4:5], s[0:1], 0
   }
 }
 
-/// Elements of 12 and 16 bytes all over the place, of which lane 37's goes over the end. Lane 5, whose
-/// address is wrong, takes no part.
-TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
-  for (const char* load : {"global_load_dwordx4 v[4:7]", "global_load_dwordx3 v[4:6]"}) {
-    const abi::Assembly assembly =
-        abi::assemble(R"(
-        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
-        .globl  astray
-        .p2align 8
-        .type   astray,@function
-astray: s_load_dwordx2 s[4:5], s[0:1], 0
-        v_lshlrev_b32 v1, 3, v0
-        s_waitcnt lgkmcnt(0)
-        global_load_dwordx2 v[2:3], v1, s[4:5]
-        v_cmp_ne_u32 vcc, 5, v0
-        s_mov_b64 exec, vcc
-        s_waitcnt vmcnt(0)
-        )" + std::string(load) +
-                      R"(, v[2:3], off offset:16
-        s_waitcnt vmcnt(0)
-        v_xor_b32 v4, v4, v5
-        v_xor_b32 v5, v5, v6
-        global_store_dwordx2 v1, v[4:5], s[4:5]
-        s_endpgm
-)" +
-                      testing::kernel_end_with(
-                          {.name = "astray", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 8, .max_items = 64},
-                          {"global_buffer"}));
-    ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-    auto elements = Buffer::allocate(4096);
-    ASSERT_TRUE(elements);
-    const auto start = reinterpret_cast<std::uint64_t>(elements->data());
-    std::vector<std::uint64_t> addresses(64);
-    for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 1000 % 63 * 64;
-    addresses[5] = 0;
-    addresses[37] = start + 4096 - 24;
-    for (const auto& [engine, simd] :
-         {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
-      auto kernel = load_kernel(assembly, "astray", {.engine = engine, .simd = simd, .no_fallback = true});
-      ASSERT_TRUE(kernel) << kernel.error().message;
-      Fault fault;
-      ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
-                                  {Argument::pointer(addresses.data())}, &fault));
-      EXPECT_EQ(fault.lane, 37) << fault.message;
-      EXPECT_EQ(fault.address, start + 4096 - 8) << fault.message;
-    }
-  }
-}
-
 /// A kernel with one argument, a pointer in s[4:5]: what `lines` do with work-item v0 (in the workgroup) and
 /// v1 = 4 * v0.
 abi::Assembly counting_kernel(const std::string& lines) {
@@ -408,6 +359,44 @@ counts: s_load_dwordx2 s[4:5], s[0:1], 0
                        testing::kernel_end_with(
                            {.name = "counts", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 8, .max_items = 64},
                            {"global_buffer"}));
+}
+
+/// Elements of 12 and 16 bytes all over the place, of which lane 37's goes over the end. Lane 5, whose
+/// address is wrong, takes no part.
+TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
+  for (const char* load : {"global_load_dwordx4 v[4:7]", "global_load_dwordx3 v[4:6]"}) {
+    const abi::Assembly assembly = counting_kernel(R"(
+        v_lshlrev_b32 v1, 3, v0
+        global_load_dwordx2 v[2:3], v1, s[4:5]
+        v_cmp_ne_u32 vcc, 5, v0
+        s_mov_b64 exec, vcc
+        s_waitcnt vmcnt(0)
+        )" + std::string(load) + R"(, v[2:3], off offset:16
+        s_waitcnt vmcnt(0)
+        v_xor_b32 v4, v4, v5
+        v_xor_b32 v5, v5, v6
+        global_store_dwordx2 v1, v[4:5], s[4:5]
+        s_endpgm
+)");
+    ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    auto elements = Buffer::allocate(4096);
+    ASSERT_TRUE(elements);
+    const auto start = reinterpret_cast<std::uint64_t>(elements->data());
+    std::vector<std::uint64_t> addresses(64);
+    for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 1000 % 63 * 64;
+    addresses[5] = 0;
+    addresses[37] = start + 4096 - 24;
+    for (const auto& [engine, simd] :
+         {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+      auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      Fault fault;
+      ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
+                                  {Argument::pointer(addresses.data())}, &fault));
+      EXPECT_EQ(fault.lane, 37) << fault.message;
+      EXPECT_EQ(fault.address, start + 4096 - 8) << fault.message;
+    }
+  }
 }
 
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.

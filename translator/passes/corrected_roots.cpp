@@ -8,7 +8,6 @@
 //  - Else Goldschmidt's steps from y = 1 / sqrt(x): g = x y, h = y / 2, r = 1/2 - h g, then g + g r, h + h r
 //    and g + (x - g^2) h. That they make the rounded root of every significand the test shows. Of zeros and
 //    infinity they make 0 * infinity, and flip the signs of NaNs once.
-#include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 
@@ -27,34 +26,22 @@ constexpr u64 kLess = 1, kEqual = 2, kGreater = 4;
 
 class RootCorrector {
 public:
-  explicit RootCorrector(Function& f) : f_(f), r_(f), map_(f.num_values()) {}
+  explicit RootCorrector(Function& f) : f_(f), r_(f) {}
 
   void run() {
+    bool any = false;
     for (const Block& block : f_.blocks)
-      for (const InstId i : block.insts) any_ |= f_[i].op == Op::FSqrt || f_[i].op == Op::FRsq;
-    if (!any_) return;
-    for (Block& block : f_.blocks) {
-      std::vector<InstId> insts;
-      insts.reserve(block.insts.size());
-      for (const InstId i : block.insts) {
-        r_.begin(i, insts);
-        if (const ValueId root = rounded_root(i); root.valid()) {
-          map_.resize(f_.num_values());
-          map_[f_.result(i).index] = root;
-        }
-        insts.push_back(i);
-      }
-      block.insts = std::move(insts);
-    }
-    map_.resize(f_.num_values());
-    f_.replace_values(map_);
+      for (const InstId i : block.insts) any |= f_[i].op == Op::FSqrt || f_[i].op == Op::FRsq;
+    if (!any) return;
+    replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
+      r_.begin(i, out);
+      return rounded_root(i);
+    });
   }
 
 private:
   Function& f_;
   Rewriter r_;
-  std::vector<ValueId> map_;
-  bool any_ = false;
 
   [[nodiscard]] std::optional<std::span<const ValueId>> take(ValueId v, Op op) const {
     const InstId i = f_.def_id(v);

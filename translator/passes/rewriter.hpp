@@ -91,4 +91,25 @@ ir::ValueId lower_trig_preop(Rewriter& r, ir::ValueId x, ir::ValueId segment);
 /// A denormal f32 becomes a zero of its sign, whatever MODE says; nothing is emitted where MODE does it.
 ir::ValueId flushed_f32(Rewriter& r, ir::ValueId x, bool mode_does_it);
 
+/// Calls `replacement(i, out)` for every instruction. It returns what takes the place of i's result, which it
+/// may emit to `out`, or an invalid value.
+template <class F>
+void replace_results(ir::Function& f, F replacement) {
+  std::vector<ir::ValueId> map(f.num_values());
+  for (ir::Block& block : f.blocks) {
+    std::vector<ir::InstId> out;
+    out.reserve(block.insts.size());
+    for (const ir::InstId i : block.insts) {
+      if (const ir::ValueId v = replacement(i, out); v.valid()) {
+        map.resize(f.num_values());
+        map[f.result(i).index] = v;
+      }
+      out.push_back(i);
+    }
+    block.insts = std::move(out);
+  }
+  map.resize(f.num_values());
+  f.replace_values(map);
+}
+
 } // namespace lanewise::passes

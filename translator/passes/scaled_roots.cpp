@@ -4,8 +4,8 @@
 // which is one root that does not flush. Scaling is exact: x * 2^2n is not denormal, a root never is, and
 // what was scaled changes no significand on its way. Zeros, negative numbers and infinities give the same
 // with and without; a NaN is not less than anything.
-#include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
 
 #include <bit>
 #include <cmath>
@@ -22,26 +22,14 @@ constexpr int kDenormalBits = 23;
 
 class RootUnscaler {
 public:
-  explicit RootUnscaler(Function& f) : f_(f), map_(f.num_values()) {}
+  explicit RootUnscaler(Function& f) : f_(f) {}
 
   void run() {
-    const Cfg cfg(f_);
-    for (const BlockId b : cfg.rpo) {
-      std::vector<InstId> insts;
-      insts.reserve(f_[b].insts.size());
-      for (const InstId i : f_[b].insts) {
-        replace(i, insts);
-        insts.push_back(i);
-      }
-      f_[b].insts = std::move(insts);
-    }
-    map_.resize(f_.num_values());
-    f_.replace_values(map_);
+    replace_results(f_, [&](InstId i, std::vector<InstId>& out) { return unscaled(i, out); });
   }
 
 private:
   Function& f_;
-  std::vector<ValueId> map_;
 
   InstId take(ValueId v, Op op) const {
     const InstId i = f_.def_id(v);
@@ -90,24 +78,24 @@ private:
     return least && *least >= std::numeric_limits<float>::min() && std::isfinite(std::ldexp(*least, scale));
   }
 
-  void replace(InstId i, std::vector<InstId>& before) {
-    if (f_[i].op != Op::Select || f_.type(f_.result(i)) != Type::V32) return;
+  /// Instead of `i`, if it is the last step of such a root.
+  ValueId unscaled(InstId i, std::vector<InstId>& before) {
+    if (f_[i].op != Op::Select || f_.type(f_.result(i)) != Type::V32) return {};
     const ValueId mask = f_.operands(i)[0];
     int after = 0, scale = 0;
     const auto result = choice(mask, f_.result(i), after);
-    if (!result) return;
+    if (!result) return {};
     const InstId division = take(*result, Op::FDiv);
     const bool reciprocal = division.valid();
-    if (reciprocal && constant(f_.operands(division)[0]) != 1.0F) return;
+    if (reciprocal && constant(f_.operands(division)[0]) != 1.0F) return {};
     const InstId root = take(reciprocal ? f_.operands(division)[1] : *result, Op::FSqrt);
-    if (!root.valid()) return;
+    if (!root.valid()) return {};
     const auto x = choice(mask, f_.operands(root)[0], scale);
     if (!x || scale < kDenormalBits || scale != (reciprocal ? 2 : -2) * after || !is_small(mask, *x, scale))
-      return;
+      return {};
     ValueId now = unflushed(root, *x, f_[i].block, before);
     if (reciprocal) now = unflushed(division, now, f_[i].block, before);
-    map_.resize(f_.num_values());
-    map_[f_.result(i).index] = now;
+    return now;
   }
 
   /// `i` with `x` as its last operand and without flushing.

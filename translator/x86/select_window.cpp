@@ -54,8 +54,7 @@ void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no
   }
   if (attr.bytes == 8) wrong = vor(wrong, vandn(allowed, b_->op(Inst::kIdVpaddd, behind, b_->splat32(4))));
   if (avx512()) {
-    const VReg astray = b_->with_mask(a.mask).op_k(Inst::kIdVptestmd, wrong, vec(wrong));
-    b_->emit(Inst::kIdKortestw, {k(astray), k(astray)});
+    test_mask(b_->with_mask(a.mask).op_k(Inst::kIdVptestmd, wrong, vec(wrong)));
   } else {
     b_->emit(Inst::kIdVptest, {vec(wrong), vec(a.mask)});
   }
