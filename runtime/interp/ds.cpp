@@ -8,19 +8,34 @@ namespace {
 using isa::Atomic;
 using isa::Op;
 
-/// The memory an instruction works on: this workgroup's LDS, or the device's GDS.
+/// The memory an instruction works on: this workgroup's LDS, or a part of the device's GDS.
 struct Store {
-  u8* bytes = nullptr;
-  u64 limit = 0;
+  u8* memory = nullptr;
+  u64 end = 0;         ///< bytes of `memory`
+  u64 base = 0;        ///< where the part begins
+  u64 size = 0;        ///< of the part, which may go beyond the end
   bool shared = false; ///< other threads work on it
+
+  /// The bytes of the part that exist.
+  [[nodiscard]] u64 limit() const { return base < end ? std::min(size, end - base) : 0; }
 };
 
+Store lds_of(const Wave& w, u64 limit) { return {w.lds, limit, 0, limit, false}; }
+Store gds_of(const Wave& w, u64 base, u64 size) {
+  return {w.group->gds, w.group->gds_bytes, base, size, true};
+}
+
 Store store_of(const Wave& w, const Code& c) {
-  if (!c.inst->mods.gds && c.row->memory.space != isa::Space::Gds) return {w.lds, lds_limit(w), false};
-  // M0 holds the base (bits 31:16) and size (15:0) of this wave's part.
-  const u32 m0 = w.sgpr[isa::kM0], base = m0 >> 16, size = m0 & 0xffff;
-  const u64 room = base < w.group->gds_bytes ? w.group->gds_bytes - base : 0;
-  return {w.group->gds + base, std::min<u64>(size, room), true};
+  if (!c.inst->mods.gds) return lds_of(w, lds_limit(w));
+  const u32 m0 = w.sgpr[isa::kM0];
+  return gds_of(w, m0 >> 16, m0 & 0xffff);
+}
+
+/// Where instructions work that take no address, but begin at M0[15:0], in GDS at M0[31:16].
+Store store_from_m0(const Wave& w, const Code& c) {
+  const u32 m0 = w.sgpr[isa::kM0];
+  if (c.inst->mods.gds) return gds_of(w, m0 >> 16, w.group->gds_bytes);
+  return {w.lds, w.lds_bytes, m0 & 0xffff, w.lds_bytes, false};
 }
 
 /// Address plus offset: gfx6 does not wrap (docs/SEMANTICS.md).
@@ -29,7 +44,7 @@ u64 sum(const Wave& w, u32 address, u32 offset) {
 }
 
 u8* element(const Store& s, u64 address, unsigned bytes) {
-  return address + bytes <= s.limit ? s.bytes + address : nullptr;
+  return address + bytes <= s.limit() ? s.memory + s.base + address : nullptr;
 }
 
 /// The lanes' byte addresses at an offset, and which lanes find all their bytes there.
@@ -42,7 +57,8 @@ void find_places(const Wave& w, const Code& c, const Store& s, u32 offset, unsig
   const u32* base = w.vgpr[c.src[0].index];
   const bool wraps = w.target != Target::gfx600;
   // All LDS addresses are below 2^31.
-  const i32 last = s.limit >= bytes ? static_cast<i32>(s.limit - bytes) : -1;
+  const u64 limit = s.limit();
+  const i32 last = limit >= bytes ? static_cast<i32>(limit - bytes) : -1;
   Rows<1> fits;
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const u32 at = base[l] + offset;
@@ -60,10 +76,12 @@ u32 address_of(const Wave& w, const Code& c, unsigned lane) {
 template <class T>
 constexpr unsigned kParts = sizeof(T) / 4;
 
-/// Where an atomic works: the low bits of the address are ignored.
+/// Where an atomic works: the low bits of the address are ignored, and then those of the place.
 template <class T>
 u8* atomic_element(const Store& s, u64 address) {
-  return element(s, address & ~u64{sizeof(T) - 1}, sizeof(T));
+  constexpr u64 kLow = sizeof(T) - 1;
+  const u64 at = address & ~kLow, place = (s.base + at) & ~kLow;
+  return at + sizeof(T) <= s.size && place + sizeof(T) <= s.end ? s.memory + place : nullptr;
 }
 
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
@@ -85,7 +103,7 @@ void write_back(Wave& w, const Code& c, const u32* rows) {
 template <class Body>
 void for_each_place(const Wave& w, const Store& s, const Places& p, Body body) {
   for_each_lane(w.sgpr64[isa::kExecLo / 2] & p.fits,
-                [&](unsigned lane) { body(lane, s.bytes + p.at[lane]); });
+                [&](unsigned lane) { body(lane, s.memory + s.base + p.at[lane]); });
 }
 
 template <unsigned Bytes>
@@ -157,7 +175,7 @@ const Code* write2(Wave& w, const Code& c) {
   for_each_lane(w.exec(), [&](unsigned lane) {
     for (unsigned i = 0; i < 2; ++i)
       if ((p[i].fits >> lane & 1) != 0)
-        store_le<T>(s.bytes + p[i].at[lane], lane_value<T>(w, c.src[1 + i].index, lane));
+        store_le<T>(s.memory + s.base + p[i].at[lane], lane_value<T>(w, c.src[1 + i].index, lane));
   });
   return next(c);
 }
@@ -233,32 +251,27 @@ const Code* src2(Wave& w, const Code& c) {
 /// ds_append, ds_consume: one counter, moved by the number of active lanes.
 template <Atomic Kind>
 const Code* count_lanes(Wave& w, const Code& c) {
-  const u32 m0 = w.m0();
-  Store s = {w.lds, w.lds_bytes, false};
-  if (c.inst->mods.gds) s = {w.group->gds, w.group->gds_bytes, true};
-  const u64 address = u64{c.inst->mods.gds ? m0 >> 16 : m0 & 0xffff} + offset_of(c);
+  const Store s = store_from_m0(w, c);
   const u32 lanes = static_cast<u32>(std::popcount(w.exec()));
+  const u64 place = (s.base + offset_of(c)) & ~u64{3};
   u32 old = 0;
-  if (u8* at = atomic_element<u32>(s, address); at && lanes != 0) old = rmw<u32>(s, at, Kind, lanes, 0);
+  if (lanes != 0 && place + 4 <= s.end) old = rmw<u32>(s, s.memory + place, Kind, lanes, 0);
   for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[c.dst][lane] = old; });
   return next(c);
 }
 
-u64 addtid_address(const Wave& w, const Code& c, unsigned lane) {
-  return u64{offset_of(c)} + (w.sgpr[isa::kM0] & 0xffff) + lane * 4;
-}
 const Code* read_addtid(Wave& w, const Code& c) {
-  const Store s = {w.lds, w.lds_bytes, false};
+  const Store s = store_from_m0(w, c);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u8* from = element(s, addtid_address(w, c, lane), 4);
+    const u8* from = element(s, offset_of(c) + lane * 4, 4);
     w.vgpr[c.dst][lane] = from ? load_le<u32>(from) : 0;
   });
   return next(c);
 }
 const Code* write_addtid(Wave& w, const Code& c) {
-  const Store s = {w.lds, w.lds_bytes, false};
+  const Store s = store_from_m0(w, c);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    if (u8* to = element(s, addtid_address(w, c, lane), 4)) store_le<u32>(to, w.vgpr[c.src[1].index][lane]);
+    if (u8* to = element(s, offset_of(c) + lane * 4, 4)) store_le<u32>(to, w.vgpr[c.src[1].index][lane]);
   });
   return next(c);
 }

@@ -305,6 +305,39 @@ managed:
 )" + kernel_descriptor({.name = "managed", .kernarg_bytes = 8});
 }
 
+/// The start of a kernel for any target whose only argument is a buffer: its V# in s[4:7], the workgroup in
+/// s2, the work-item in v0.
+inline std::string kernel_with_buffer(std::string_view target, const std::string& name) {
+  return "\t.amdgcn_target \"amdgcn-amd-amdhsa--" + std::string(target) + "\"\n\t.globl " + name +
+         "\n\t.p2align 8\n\t.type " + name + ",@function\n" + name + R"(:
+        s_load_dwordx2 s[4:5], s[0:1], 0
+        s_mov_b32 s6, -1
+        s_mov_b32 s7, 0x27fac
+        s_waitcnt lgkmcnt(0)
+)";
+}
+
+/// gds_tickets(out): each work-item of the device takes a ticket from the counter at 16 in GDS, and puts
+/// there what its wave found in the one at 20, which counts work-items by waves.
+inline std::string gds_tickets(std::string_view target) {
+  return kernel_with_buffer(target, "gds_tickets") + R"(
+        v_mov_b32 v1, 0
+        v_mov_b32 v2, 1
+        s_mov_b32 m0, 0x00100008           // base 16, size 8
+        ds_append v3 offset:4 gds
+        ds_add_rtn_u32 v4, v1, v2 gds
+        ds_add_rtn_u32 v5, v1, v2 offset:8 gds // out of range
+        s_waitcnt lgkmcnt(0)
+        v_or_b32 v3, v3, v5
+        v_lshlrev_b32 v4, 2, v4
+        buffer_store_dword v3, v4, s[4:7], 0 offen
+        s_endpgm
+)" +
+         kernel_end_with(
+             {.name = "gds_tickets", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 6, .max_items = 64},
+             {"global_buffer"});
+}
+
 /// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
 inline std::string wave_sync() {
   return R"(

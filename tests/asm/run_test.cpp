@@ -3,6 +3,7 @@
 #include "lanewise/lanewise.hpp"
 #include "programs.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -54,6 +55,25 @@ TEST_P(AssembledKernel, AddsVectors) {
     ASSERT_TRUE(result) << result.error().message;
     for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 1001.0f * static_cast<float>(i)) << i;
     for (std::uint32_t i = n; i < out.size(); ++i) ASSERT_EQ(out[i], -1.0f);
+  }
+}
+
+/// GDS belongs to the device: its workgroups share it, and the next launch finds what the last one left.
+TEST_P(AssembledKernel, SharesGds) {
+  const abi::Assembly assembly = abi::assemble(testing::gds_tickets(GetParam()));
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  constexpr std::uint32_t n = 64 * 500;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto kernel = load_kernel(assembly, "gds_tickets", {.engine = engine, .threads = 4, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    std::vector<std::uint32_t> out(2 * n, 1);
+    for (int launch = 0; launch < 2; ++launch) {
+      const auto result =
+          kernel->launch({.grid = {n, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+      ASSERT_TRUE(result) << result.error().message;
+    }
+    std::sort(out.begin(), out.end());
+    for (std::uint32_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i / 64 * 64) << i;
   }
 }
 

@@ -35,7 +35,7 @@ inline constexpr unsigned kOffsetVgpr = 16, kAddressVgpr = 18, kScratchVgpr = 20
 inline constexpr unsigned kScalarDataSgpr = 48, kScalarBufferSgpr = 52;
 /// Last word of a V# that converts nothing: x y z w, 32 bits, float.
 inline constexpr u32 kPlainFormat = 0x0002'4fac;
-inline constexpr u32 kDataBytes = 4096, kLdsBytes = 4096, kScratchBytesPerLane = 256;
+inline constexpr u32 kDataBytes = 4096, kLdsBytes = 4096, kGdsBytes = 4096, kScratchBytesPerLane = 256;
 
 /// What a wave starts with, in the order in which the frame's prologue loads it.
 struct WaveState {

@@ -208,6 +208,7 @@ private:
     } else if (row_.memory.accesses()) {
       m.offset = static_cast<i32>(r_.one_in(2) ? 0 : r_.below(r_.one_in(4) ? 65536 : 256));
     }
+    m.gds = row_.memory.accesses() && r_.one_in(4);
     if (row_.memory.accesses() && inst_.src[0].is(OperandKind::Vgpr)) {
       inst_.src[0].index = row_.memory.pair > 1 ? kScratchVgpr : kOffsetVgpr;
     }
@@ -266,8 +267,7 @@ private:
     const auto words = pack(inst_, target_);
     Inst decoded;
     if (!words || decode(target_, words->span(), decoded) != DecodeStatus::Ok) return std::nullopt;
-    if (decoded.op != inst_.op || decoded.mods.tfe || decoded.mods.lds || decoded.mods.gds)
-      return std::nullopt;
+    if (decoded.op != inst_.op || decoded.mods.tfe || decoded.mods.lds) return std::nullopt;
     Line made;
     made.text = text(decoded, target_);
     made.words.assign(words->span().begin(), words->span().begin() + decoded.size / 4);

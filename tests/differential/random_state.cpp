@@ -127,7 +127,10 @@ WaveState random_wave(Random& r) {
   state.exec = random_mask(r);
   state.vcc = random_mask(r);
   state.scc = r.one_in(2);
-  state.m0 = r.one_in(8) ? r.below(kLdsBytes) : ~0u;
+  // A limit of the LDS, none, or base and size of a part of GDS.
+  state.m0 = r.one_in(8)   ? r.below(kLdsBytes)
+             : r.one_in(3) ? ~0u
+                           : (1 + r.below(256)) << (r.one_in(4) ? 16 : 20) | r.below(2 * kGdsBytes);
   for (u32& offset : state.small_offsets) offset = r.below(16) * 4;
   return state;
 }

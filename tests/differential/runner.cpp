@@ -19,7 +19,7 @@ using runtime::WaveEngine;
 
 /// What a program leaves behind.
 struct Outcome {
-  std::vector<u8> arena, lds, scratch;
+  std::vector<u8> arena, lds, gds, scratch;
   std::vector<StopReason> stops;
 };
 
@@ -29,7 +29,7 @@ struct Surroundings {
   alignas(64) u8 arena[kArenaBytes];
   alignas(64) u8 lds[kLdsBytes + 64];
   alignas(64) u8 scratch[kMaxWaves * kScratchBytesPerLane * kWaveSize];
-  alignas(64) u8 gds[4096];
+  alignas(64) u8 gds[kGdsBytes + 64];
 };
 
 Surroundings& surroundings() {
@@ -52,6 +52,7 @@ void prepare(const Program& program) {
   std::memcpy(s.arena + kData, program.data.data(), kDataBytes);
   std::memcpy(s.arena + kScalarData, program.data.data(), kDataBytes);
   std::memcpy(s.lds, program.lds.data(), kLdsBytes);
+  std::memcpy(s.gds, program.lds.data(), kGdsBytes);
   for (u32 wave = 0; wave < program.waves.size(); ++wave) {
     const WaveState& state = program.waves[wave];
     u8* region = s.arena + wave * kRegionBytes;
@@ -104,7 +105,7 @@ Outcome run(const Program& program, const WaveEngine& engine) {
   group.lds = s.lds;
   group.lds_bytes = kLdsBytes;
   group.gds = s.gds;
-  group.gds_bytes = sizeof s.gds;
+  group.gds_bytes = kGdsBytes;
   group.scratch = s.scratch;
   group.scratch_wave_bytes = kScratchBytesPerLane * kWaveSize;
   runtime::DeferredAdds deferred;
@@ -130,6 +131,7 @@ Outcome run(const Program& program, const WaveEngine& engine) {
   deferred.flush(engine.deferred_add_bytes());
   out.arena.assign(s.arena, s.arena + kArenaBytes);
   out.lds.assign(s.lds, s.lds + kLdsBytes);
+  out.gds.assign(s.gds, s.gds + kGdsBytes);
   out.scratch.assign(std::begin(s.scratch), std::end(s.scratch));
   return out;
 }
@@ -170,6 +172,8 @@ std::string compare(const Program& program, const Outcome& expected, const Outco
   differences(expected.arena, got.arena, place, text);
   differences(
       expected.lds, got.lds, [](u32 at) { return fmt::format("lds[{:#x}]", at); }, text);
+  differences(
+      expected.gds, got.gds, [](u32 at) { return fmt::format("gds[{:#x}]", at); }, text);
   if (!program.private_values)
     differences(
         expected.scratch, got.scratch, [](u32 at) { return fmt::format("scratch[{:#x}]", at); }, text);

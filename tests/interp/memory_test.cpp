@@ -178,6 +178,35 @@ TEST(Memory, LdsAtomicsAndWideAccess) {
   EXPECT_EQ(m.lds[2], 1u);
 }
 
+TEST(Memory, GdsIsWhatM0SaysOfIt) {
+  for (const Target target : {Target::gfx600, Target::gfx803, Target::gfx906}) {
+    Machine m(target);
+    for (u32 i = 0; i < 256; ++i) m.gds[i] = 1000 + i;
+    m.set_s(kM0, 8 << 16 | 12);
+    for (u32 l = 0; l < 64; ++l) m.set_v(0, l, l * 4);
+    m.set_v(1, 5);
+    m.set_v(5, 0);
+    m.exec = 15;
+    m.ds(Op::ds_read_b32, 2, 0, 0, 0, 0, true);
+    m.ds(Op::ds_add_rtn_u32, 3, 0, 1, 0, 4, true);
+    m.ds(Op::ds_write_b32, 0, 0, 1, 0, 8, true);
+    m.ds(Op::ds_append, 4, 0, 0, 0, 400, true); // M0's size is no limit for it
+    m.ds(Op::ds_read2_b32, 6, 5, 0, 0, 2 | 3 << 8, true);
+    m.run();
+    const std::vector<u32> read = {m.v(2, 0), m.v(2, 1), m.v(2, 2), m.v(2, 3)};
+    EXPECT_EQ(read, (std::vector<u32>{1002, 1003, 1004, 0}));
+    const std::vector<u32> added = {m.v(3, 0), m.v(3, 1), m.v(3, 2), m.v(3, 3)};
+    EXPECT_EQ(added, (std::vector<u32>{1003, 1004, 0, 0}));
+    const std::vector<u32> left(m.gds.begin() + 2, m.gds.begin() + 7);
+    EXPECT_EQ(left, (std::vector<u32>{1002, 1008, 5, 1005, 1006}));
+    EXPECT_EQ(m.v(4, 3), 1102u);
+    EXPECT_EQ(m.gds[102], 1106u);
+    EXPECT_EQ(m.v(6, 1), 5u);
+    EXPECT_EQ(m.v(7, 1), 0u);
+    EXPECT_EQ(m.lds[2], 0u);
+  }
+}
+
 /// A V# for `records` in units the target gives them.
 void set_resource(Machine& m, u32 sgpr_base, const void* base, u32 stride, u32 records,
                   u32 word3 = 0x7 << 12 | 4 << 15 | 0xfac) {

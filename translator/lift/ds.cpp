@@ -1,4 +1,4 @@
-// LDS (7nm guide 12.13, docs/SEMANTICS.md "Memory").
+// LDS and GDS (7nm guide 12.13, docs/SEMANTICS.md "Memory").
 #include "translator/lift/memory.hpp"
 
 namespace lanewise::lift {
@@ -24,7 +24,35 @@ ValueId lanes_below_m0(Lifter& l, ValueId address, i64 offset, unsigned bytes) {
   return b.and_(b.or_(no_limit, below), l.exec());
 }
 
+/// The wave's part of GDS: M0[31:16] is its base, M0[15:0] its size.
+ValueId gds_base(Lifter& l) { return l.b.lshr(l.ssa.read(kM0Var), 16); }
+
+Access gds_access(Lifter& l) {
+  Access a;
+  a.attr.space = ir::Space::Gds;
+  a.attr.bytes = l.row->memory.bytes;
+  a.attr.coherent = l.row->memory.atomic == isa::Atomic::None && l.row->memory.load;
+  return a;
+}
+
+Access gds_access_at(Lifter& l, ValueId address, i64 offset) {
+  Emit& b = l.b;
+  Access a = gds_access(l);
+  const unsigned bytes = a.attr.bytes;
+  const ValueId size = b.and_(l.ssa.read(kM0Var), 0xffff);
+  ValueId at = b.add(address, static_cast<u64>(offset));
+  ValueId fits = b.splat(b.icmp(IntPred::UGe, size, bytes));
+  if (offset != 0 && l.target == isa::Target::gfx600) // The sum does not wrap there.
+    fits = b.and_(fits, b.icmp(IntPred::UGe, at, static_cast<u64>(offset)));
+  if (l.row->memory.atomic != isa::Atomic::None) at = b.and_(at, ~u64{bytes - 1});
+  fits = b.and_(fits, b.icmp(IntPred::ULe, at, b.splat(b.sub(size, b.u32c(bytes)))));
+  a.address = {b.add(at, b.splat(gds_base(l)))};
+  a.lanes = b.and_(fits, l.exec());
+  return a;
+}
+
 Access access_at(Lifter& l, ValueId address, i64 offset) {
+  if (l.in->mods.gds) return gds_access_at(l, address, offset);
   Access a;
   a.attr.space = ir::Space::Lds;
   a.attr.bytes = l.row->memory.bytes;
@@ -41,7 +69,6 @@ std::array<i64, 2> pair_offsets(const Lifter& l) {
 }
 
 void single(Lifter& l) {
-  if (l.in->mods.gds) return l.untranslated("GDS");
   const Access a = access_at(l, l.v32(0), l.in->mods.offset);
   const isa::MemorySpec& m = l.row->memory;
   if (m.atomic == isa::Atomic::None) return perform(l, a, l.in->src[1], false);
@@ -60,7 +87,6 @@ void single(Lifter& l) {
 }
 
 void pair(Lifter& l) {
-  if (l.in->mods.gds) return l.untranslated("GDS");
   const isa::MemorySpec& m = l.row->memory;
   const unsigned n = m.bytes / 4u;
   const ValueId address = l.v32(0);
@@ -84,34 +110,39 @@ void pair(Lifter& l) {
   set_loaded(l, results);
 }
 
-/// One atomic by the number of active lanes at M0[15:0] + offset, whose old value every lane gets.
+/// Where an access without an address register begins: M0[15:0], in GDS M0[31:16]. M0 is no limit then.
+ValueId base_in_m0(Lifter& l) { return l.in->mods.gds ? gds_base(l) : l.b.and_(l.ssa.read(kM0Var), 0xffff); }
+
+/// Such an access to `lanes` at `address` + the instruction's offset.
+Access access_from_m0(Lifter& l, ValueId address, ValueId lanes) {
+  Access a = l.in->mods.gds ? gds_access(l) : Access{};
+  if (!l.in->mods.gds) a.attr.space = ir::Space::Lds;
+  a.address = {address};
+  a.offset = l.in->mods.offset;
+  a.lanes = lanes;
+  return a;
+}
+
+/// One atomic by the number of active lanes, whose old value every lane gets.
 void count(Lifter& l) {
-  if (l.in->mods.gds) return l.untranslated("GDS");
   Emit& b = l.b;
   const ValueId bits = b.mask_to_u64(l.exec());
   const ValueId first = b.u64_to_mask(b.and_(bits, b.sub(b.u64c(0), bits)));
-  const ValueId base = b.and_(l.ssa.read(kM0Var), 0xffff);
-  Access a;
-  a.attr.space = ir::Space::Lds;
+  Access a = access_from_m0(l, b.splat(base_in_m0(l)), first);
   a.attr.bytes = 4;
   a.attr.returns = true;
   set_atomic(a.attr, *l.row);
-  a.address = {b.splat(base)};
-  a.offset = l.in->mods.offset;
-  a.lanes = first;
   const ValueId data[] = {b.splat(b.lo(b.unary(Op::PopCount, bits)))};
   const auto old = atomic(l, a, data);
   const ValueId value = b.splat(b.op(Op::ReadFirst, Type::U32, {old[0], first}));
   l.set_vgpr(l.in->dst[0].index, value, l.exec());
 }
 
-/// Address M0[15:0] + offset + lane * 4.
+/// The address has lane * 4 added. Exists from gfx9 on, where M0 is no limit of the LDS.
 void add_tid(Lifter& l) {
-  if (l.in->mods.gds) return l.untranslated("GDS");
   Emit& b = l.b;
   const ValueId lane = b.shl(b.op(Op::LaneId, Type::V32, {}), 2);
-  const ValueId address = b.add(b.splat(b.and_(l.ssa.read(kM0Var), 0xffff)), lane);
-  perform(l, access_at(l, address, l.in->mods.offset), l.in->src[1], false);
+  perform(l, access_from_m0(l, b.add(b.splat(base_in_m0(l)), lane), l.exec()), l.in->src[1], false);
 }
 
 void swizzle(Lifter& l) {

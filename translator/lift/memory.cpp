@@ -105,7 +105,7 @@ void perform(Lifter& l, Access a, const isa::Operand& data, bool returns) {
     if (m.half == isa::Half::Hi) values[0] = l.b.lshr(values[0], 16);
     store(l, a, values);
   } else {
-    a.attr.coherent = l.in->mods.glc;
+    a.attr.coherent |= l.in->mods.glc;
     auto values = load(l, a);
     if (m.half != isa::Half::None) values[0] = merge_half(l, values[0], m.half);
     set_loaded(l, values);

@@ -47,7 +47,8 @@ private:
     const Inst& inst = f_[i];
     switch (inst.op) {
     case Op::Load: return !inst.mem.coherent;
-    case Op::Store: return inst.mem.space != Space::Flat && inst.mem.space != Space::Buffer;
+    case Op::Store:
+      return inst.mem.space != Space::Flat && inst.mem.space != Space::Buffer && inst.mem.space != Space::Gds;
     case Op::Atomic: return inst.mem.space == Space::Lds;
     case Op::ScalarStore: return false;
     default: return true;

@@ -20,7 +20,7 @@ unsigned reach(const Inst& inst) {
   case Space::Buffer: return kGlobal;
   case Space::Flat: return kGlobal | kLds;
   case Space::Lds: return kLds;
-  case Space::Gds: return kGds;
+  case Space::Gds: return kGlobal | kGds; // what other workgroups find there may tell them to look in memory
   case Space::Scratch:
   case Space::Registers: return 0;
   }
