@@ -224,26 +224,31 @@ const Code* atomic(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// ds_*_src2: the second operand lies in memory too, at a distance that the offset field or the address
-/// gives.
-u64 second_address(const Code& c, u32 a) {
-  const u32 offset = offset_of(c);
-  const i64 distance = (offset >> 15 & 1) != 0 ? sign_extend(a >> 17, 15) : sign_extend(offset & 0x7fff, 15);
-  return static_cast<u32>(a + distance * 4);
-}
-
+/// ds_*_src2: the second operand lies in memory too, at a distance in dwords that the offset field or, if its
+/// top bit is set, the address gives: then only the address's lower bits address.
 template <class T>
 const Code* src2(Wave& w, const Code& c) {
+  constexpr u32 kLow = sizeof(T) - 1;
   const Store s = store_of(w, c);
-  const Atomic kind = c.row->memory.atomic == Atomic::None ? Atomic::Swap : c.row->memory.atomic;
-  prepare_atomic(w);
+  const Atomic kind = c.row->memory.atomic;
+  const u32 offset = offset_of(c);
+  const bool far = (offset >> 15 & 1) != 0;
+  u32 first[kWaveSize];
+  T data[kWaveSize] = {};
   for_each_lane(w.exec(), [&](unsigned lane) {
     const u32 a = address_of(w, c, lane);
-    // When the address's upper bits hold the distance, only its lower ones address.
-    const u32 first = (offset_of(c) >> 15 & 1) != 0 ? a & 0x1'ffff : a;
-    u8* at = element(s, first, sizeof(T));
-    const u8* from = element(s, second_address(c, a), sizeof(T));
-    if (at) rmw<T>(s, at, kind, from ? load_le<T>(from) : T{0}, T{0});
+    const i64 distance = far ? sign_extend(a >> 17, 15) : sign_extend(offset & 0x7fff, 15);
+    first[lane] = (far ? a & 0x1'ffff : a) & ~kLow;
+    const u32 second = static_cast<u32>(first[lane] + distance * 4) & ~kLow;
+    if (const u8* from = element(s, second, sizeof(T))) data[lane] = load_le<T>(from);
+  });
+  prepare_atomic(w);
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    if (kind == Atomic::None) {
+      if (u8* at = element(s, first[lane], sizeof(T))) store_le<T>(at, data[lane]);
+    } else if (u8* at = atomic_element<T>(s, first[lane])) {
+      rmw<T>(s, at, kind, data[lane], T{0});
+    }
   });
   return next(c);
 }
@@ -292,12 +297,12 @@ Handler sized_handler(const isa::MemorySpec& memory) {
   }
 }
 
-// ds_condxchg32_rtn_b128 is known to CLRX only, the global wave sync and ordered counts to graphics.
+// ds_condxchg32_rtn_b128 is known to CLRX only, ordered counts to graphics.
 Handler handler_for(const isa::Row& row) {
   if (row.op == Op::ds_append) return count_lanes<Atomic::Add>;
   if (row.op == Op::ds_consume) return count_lanes<Atomic::Sub>;
   if (row.has(isa::kAddTid)) return row.memory.load ? read_addtid : write_addtid;
-  if (row.has(isa::kGws) || row.has(isa::kOrdered) || row.op == Op::ds_condxchg32_rtn_b128) return nullptr;
+  if (row.has(isa::kOrdered) || row.op == Op::ds_condxchg32_rtn_b128) return nullptr;
   return row.memory.bytes == 8 ? sized_handler<u64>(row.memory) : sized_handler<u32>(row.memory);
 }
 

@@ -207,6 +207,28 @@ TEST(Memory, GdsIsWhatM0SaysOfIt) {
   }
 }
 
+TEST(Memory, SecondOperandsInLds) {
+  for (const Target target : {Target::gfx600, Target::gfx906}) {
+    Machine m(target);
+    m.exec = 3;
+    for (u32 i = 0; i < 32; ++i) m.lds[i] = 100 * i;
+    m.set_s(kM0, ~0u);
+    m.set_v(0, 0, 4);
+    m.set_v(0, 1, 8);                  // what lane 0 reads is what lane 1 changes
+    m.set_v(1, 0, 40 | 2u << 17);      // at 40, two dwords further
+    m.set_v(1, 1, 48 | 0x7fffu << 17); // at 48, a dword before
+    m.ds(Op::ds_add_src2_u32, 0, 0, 0, 0, 1);
+    m.ds(Op::ds_write_src2_b32, 0, 1, 0, 0, 0x8000);
+    m.ds(Op::ds_sub_src2_u64, 0, 0, 0, 0, 0x7ffe); // two dwords before that of 0 or 8
+    m.run();
+    EXPECT_EQ(m.lds[1], 300u);
+    EXPECT_EQ(m.lds[2], 500u);
+    EXPECT_EQ(m.lds[3], 0u);
+    EXPECT_EQ(m.lds[10], 1200u);
+    EXPECT_EQ(m.lds[12], 1100u);
+  }
+}
+
 /// A V# for `records` in units the target gives them.
 void set_resource(Machine& m, u32 sgpr_base, const void* base, u32 stride, u32 records,
                   u32 word3 = 0x7 << 12 | 4 << 15 | 0xfac) {

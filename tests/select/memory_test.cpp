@@ -371,7 +371,7 @@ u64 after(AtomicOp op, bool wide, u64 m, u64 d, u64 c) {
   case AtomicOp::FMax: return f(m) > f(d) ? m : d;
   case AtomicOp::FCmpswap: return f(m) == f(c) ? d : m;
   case AtomicOp::Mskor: return (m & ~d) | c;
-  case AtomicOp::Wrap: break;
+  case AtomicOp::Wrap: return m >= d ? m - d : m + c;
   }
   return 0;
 }
@@ -394,12 +394,12 @@ void check_atomics(Place where, int mask, bool uniform_data = false, bool deferr
          {std::pair(Space::Global, Space::Global), std::pair(Space::Lds, Space::Lds),
           std::pair(Space::Flat, Space::Global), std::pair(Space::Flat, Space::Lds),
           std::pair(Space::Flat, Space::Scratch), std::pair(Space::Scratch, Space::Scratch)})
-      for (unsigned n = 0; n < static_cast<unsigned>(AtomicOp::Wrap); ++n)
+      for (unsigned n = 0; n <= static_cast<unsigned>(AtomicOp::Wrap); ++n)
         for (const u32 bytes : {4u, 8u})
           for (const bool returns : {false, true}) {
             const auto op = static_cast<AtomicOp>(n);
             if (deferred && (!is_addition(op) || returns || space != Space::Global)) continue;
-            const bool two = op == AtomicOp::Cmpswap || op == AtomicOp::FCmpswap || op == AtomicOp::Mskor;
+            const bool two = ir::takes_two(op);
             const bool is_float = op >= AtomicOp::FAdd && op <= AtomicOp::FCmpswap;
             const u32 dwords = bytes / 4;
             AccessRun r;

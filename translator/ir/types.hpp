@@ -68,7 +68,7 @@ enum class Space : u8 {
   Registers, ///< address: U32, the number of a row; the VGPRs of a wave that are indexed at run time
 };
 
-/// Read-modify-write operations; Cmpswap takes data then compare value.
+/// Read-modify-write operations (docs/IR.md).
 enum class AtomicOp : u8 {
   Swap,
   Cmpswap,
@@ -91,6 +91,12 @@ enum class AtomicOp : u8 {
   Mskor,
   Wrap
 };
+
+/// Whether an atomic has a second operand behind its data: the value to compare with, bits to set, what to
+/// add.
+constexpr bool takes_two(AtomicOp op) {
+  return op == AtomicOp::Cmpswap || op == AtomicOp::FCmpswap || op == AtomicOp::Mskor || op == AtomicOp::Wrap;
+}
 
 /// How the addresses of a vector memory access are given.
 enum class AddressForm : u8 {

@@ -155,11 +155,7 @@ private:
     const unsigned address = address_operands(inst.mem);
     unsigned data = 0;
     if (inst.op == Op::Store) data = elements;
-    if (inst.op == Op::Atomic) {
-      const bool two = inst.mem.atomic == AtomicOp::Cmpswap || inst.mem.atomic == AtomicOp::FCmpswap ||
-                       inst.mem.atomic == AtomicOp::Mskor;
-      data = two ? 2 * elements : elements;
-    }
+    if (inst.op == Op::Atomic) data = takes_two(inst.mem.atomic) ? 2 * elements : elements;
     if (operands.size() != address + data + 1) return "wrong number of operands for this access";
     if (f_.type(operands.back()) != Type::Mask) return "the last operand is the mask";
     if (!buffer)

@@ -76,14 +76,52 @@ void single(Lifter& l) {
   at.attr.returns = m.load;
   if (!set_atomic(at.attr, *l.row)) return l.untranslated("this atomic");
   const unsigned n = m.bytes / 4u;
-  // DS compares with data0 and stores data1; mskor clears data0 and sets data1.
   std::vector<ValueId> data = registers(l, l.in->src[1], n);
   if (takes_two(at.attr.atomic)) {
+    // DS compares with data0 and stores data1; others have the order of the IR.
+    const bool compares = m.atomic == isa::Atomic::CmpSwap || m.atomic == isa::Atomic::FcmpSwap;
     const auto second = registers(l, l.in->src[2], n);
-    data.insert(at.attr.atomic == ir::AtomicOp::Mskor ? data.end() : data.begin(), second.begin(),
-                second.end());
+    data.insert(compares ? data.begin() : data.end(), second.begin(), second.end());
   }
   set_loaded(l, atomic(l, at, data));
+}
+
+/// Each dword whose data has the top bit set becomes the data without that bit.
+void conditional_exchange(Lifter& l) {
+  Emit& b = l.b;
+  Access a = access_at(l, l.v32(0), l.in->mods.offset);
+  a.attr.atomic = ir::AtomicOp::Mskor;
+  a.attr.returns = true;
+  std::vector<ValueId> data; // the bits to clear, then those to set
+  const auto wanted = registers(l, l.in->src[1], 2);
+  for (const ValueId v : wanted) data.push_back(b.ashr(v, 31));
+  for (unsigned i = 0; i < 2; ++i) data.push_back(b.and_(b.and_(wanted[i], 0x7fff'ffffu), data[i]));
+  set_loaded(l, atomic(l, a, data));
+}
+
+/// ds_*_src2: the second operand lies in memory, too, at a distance in dwords which the offset or, if its top
+/// bit is set, the address's upper bits say.
+void source_in_memory(Lifter& l) {
+  Emit& b = l.b;
+  const isa::MemorySpec& m = l.row->memory;
+  const u64 aligned = ~u64{m.bytes - 1u};
+  const auto offset = static_cast<u32>(l.in->mods.offset);
+  const ValueId address = l.v32(0);
+  ValueId first, distance;
+  if ((offset & 0x8000) != 0) {
+    first = b.and_(address, 0x1'ffff & aligned);
+    distance = b.shl(b.ashr(address, 17), 2);
+  } else {
+    first = b.and_(address, aligned);
+    distance = b.v32c(static_cast<u32>(sign_extend(offset, 15)) << 2);
+  }
+  Access from = access_at(l, b.and_(b.add(first, distance), aligned), 0);
+  from.attr.coherent = l.in->mods.gds;
+  const auto data = load(l, from);
+  Access to = access_at(l, first, 0);
+  if (m.atomic == isa::Atomic::None) return store(l, to, data);
+  set_atomic(to.attr, *l.row);
+  atomic(l, to, data);
 }
 
 void pair(Lifter& l) {
@@ -161,10 +199,15 @@ void permute(Lifter& l) {
 
 void add_lds_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
-    if (row.encoding != isa::Encoding::Ds || row.memory.space != isa::Space::Lds || row.memory.src2) continue;
-    if (row.memory.atomic == isa::Atomic::Wrap || row.memory.atomic == isa::Atomic::CondXchg32) continue;
+    if (row.encoding != isa::Encoding::Ds || row.memory.space != isa::Space::Lds) continue;
     Rule& rule = rules[static_cast<unsigned>(row.op)];
-    if (row.has(isa::kAddTid))
+    if (row.op == isa::Op::ds_condxchg32_rtn_b128) // no document says what it does
+      continue;
+    if (row.memory.atomic == isa::Atomic::CondXchg32)
+      rule = conditional_exchange;
+    else if (row.memory.src2)
+      rule = source_in_memory;
+    else if (row.has(isa::kAddTid))
       rule = add_tid;
     else if (row.has(isa::kNoData))
       rule = count;

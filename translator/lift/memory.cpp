@@ -45,10 +45,6 @@ std::vector<ValueId> atomic(Lifter& l, const Access& a, std::span<const ValueId>
   return build(l, Op::Atomic, a, data, a.attr.returns ? dwords(a.attr) : 0);
 }
 
-bool takes_two(AtomicOp op) {
-  return op == AtomicOp::Cmpswap || op == AtomicOp::FCmpswap || op == AtomicOp::Mskor;
-}
-
 bool set_atomic(MemAttr& attr, const isa::Row& row) {
   using isa::Atomic;
   attr.kind = attr.bytes == 8 ? ir::FloatKind::F64 : ir::FloatKind::F32;
@@ -72,7 +68,7 @@ bool set_atomic(MemAttr& attr, const isa::Row& row) {
   case Atomic::Fmin: attr.atomic = AtomicOp::FMin; return true;
   case Atomic::Fmax: attr.atomic = AtomicOp::FMax; return true;
   case Atomic::FcmpSwap: attr.atomic = AtomicOp::FCmpswap; return true;
-  case Atomic::Wrap:
+  case Atomic::Wrap: attr.atomic = AtomicOp::Wrap; return true;
   case Atomic::CondXchg32:
   case Atomic::None: break;
   }

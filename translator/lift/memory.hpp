@@ -22,10 +22,8 @@ std::vector<ValueId> load(Lifter& l, const Access& access);
 void store(Lifter& l, const Access& access, std::span<const ValueId> data);
 std::vector<ValueId> atomic(Lifter& l, const Access& access, std::span<const ValueId> data);
 
-/// The atomic operation of a row, false if the IR has none. `two_sources` tells of a compare value.
+/// The atomic operation of a row, false if the IR has none.
 bool set_atomic(MemAttr& attr, const isa::Row& row);
-/// Whether the atomic takes a second source.
-bool takes_two(ir::AtomicOp op);
 
 /// `n` registers of a VGPR operand.
 std::vector<ValueId> registers(Lifter& l, const isa::Operand& o, unsigned n, unsigned first = 0);

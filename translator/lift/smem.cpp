@@ -20,7 +20,11 @@ ValueId offset_of(Lifter& l, ValueId* base) {
     *base = l.b.add(*base, static_cast<u64>(bytes));
     return l.b.u32c(0);
   }
-  const ValueId offset = o.is(isa::OperandKind::None) ? l.b.u32c(0) : l.b.and_(l.s32(o), ~u64{3});
+  ValueId offset = o.is(isa::OperandKind::None) ? l.b.u32c(0) : l.b.and_(l.s32(o), ~u64{3});
+  if (l.row->has(isa::kScratchSmem)) { // The register counts bytes per lane.
+    *base = l.b.add(*base, l.b.shl(l.b.zext(l.s32(o)), 6u));
+    offset = l.b.u32c(0);
+  }
   const i64 extra = i64{l.in->mods.offset} & ~i64{3};
   if (extra == 0) return offset;
   if (base == nullptr) return l.b.add(offset, static_cast<u64>(extra));
@@ -147,7 +151,7 @@ void nothing(Lifter&) {}
 
 void add_scalar_memory_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
-    if (row.encoding != isa::Encoding::Smem || row.has(isa::kScratchSmem)) continue;
+    if (row.encoding != isa::Encoding::Smem) continue;
     Rule& rule = rules[static_cast<unsigned>(row.op)];
     const bool buffer = row.src[0].dwords == 4;
     if (row.has(isa::kClock))
