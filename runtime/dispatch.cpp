@@ -1,6 +1,6 @@
 #include "runtime/dispatch.hpp"
 
-#include "runtime/workgroup.hpp"
+#include "runtime/wave_sync.hpp"
 #include "support/cpu_clock.hpp"
 
 #include <atomic>
@@ -69,6 +69,8 @@ private:
   double of_those_gone_ms_ = 0;
 };
 
+class FaultCollector;
+
 } // namespace
 
 struct Dispatcher::Pool {
@@ -77,6 +79,7 @@ struct Dispatcher::Pool {
   const unsigned threads;
   std::vector<Worker> workers;
   Arena gds;
+  WaveSync sync;
   u64 serial = 0;  // of the dispatch
   std::mutex turn; // one dispatch at a time: the workers' arenas are its own
   // Made at the first dispatch that is large enough: small ones must not pay for a thread pool.
@@ -88,6 +91,8 @@ struct Dispatcher::Pool {
   [[nodiscard]] double cpu_ms() const {
     return read_cpu_ms(CLOCK_THREAD_CPUTIME_ID) + (helpers ? helpers->ms() : 0);
   }
+
+  void run_parked(const DispatchRequest& request, FaultCollector& faults);
 
   /// Calls run_range(worker, first, last) for parts of the range on all threads.
   template <class RunRange>
@@ -186,6 +191,28 @@ u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, const
 
 } // namespace
 
+/// Goes on with the workgroups that have waited for others, until all have ended.
+void Dispatcher::Pool::run_parked(const DispatchRequest& request, FaultCollector& faults) {
+  const auto add = [&](std::optional<Worker::Fault>&& fault) {
+    if (fault) faults.add(fault->group, std::move(fault->report));
+  };
+  while (!faults.stopped()) {
+    const std::vector<SyncedGroup*> ready = sync.take_ready();
+    if (ready.empty()) {
+      if (SyncedGroup* const group = sync.first_parked())
+        add(group->home->never_released(request, *group, faults.stopped(), sync));
+      return;
+    }
+    run_parallel(0, ready.size(), 1, [&](Worker&, u64 first, u64 last) {
+      for (; first < last; ++first) {
+        SyncedGroup& group = *ready[first];
+        add(group.home->resume(request, group, faults.stopped(), sync));
+        if (group.waves == 0) sync.end_group(group);
+      }
+    });
+  }
+}
+
 Dispatcher::Dispatcher(unsigned threads) : pool_(std::make_unique<Pool>(threads)) {}
 Dispatcher::~Dispatcher() = default;
 unsigned Dispatcher::threads() const { return pool_->threads; }
@@ -195,11 +222,14 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   FaultCollector faults;
   if (!pool_->gds.reserve(kGdsBytes)) faults.stop_for_memory();
   const u64 serial = ++pool_->serial;
+  WaveSync& sync = pool_->sync;
   const auto run_range = [&](Worker& worker, u64 first, u64 last) {
-    if (faults.stopped().load(std::memory_order_relaxed)) return;
-    if (!worker.reserve(request, serial, pool_->gds.data())) return faults.stop_for_memory();
-    if (auto fault = worker.run(request, first, last, faults.stopped()))
-      faults.add(fault->group, std::move(fault->report));
+    while (first < last && !faults.stopped().load(std::memory_order_relaxed)) {
+      if (!worker.reserve(request, serial, pool_->gds.data())) return faults.stop_for_memory();
+      auto [fault, next] = worker.run(request, first, last, faults.stopped(), sync);
+      if (fault) return faults.add(fault->group, std::move(fault->report));
+      first = next;
+    }
   };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
   const double cpu_before = times ? pool_->cpu_ms() : 0;
@@ -207,6 +237,10 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 done = run_small(request, total, pool_->threads, clock, run_here);
   if (done < total) pool_->run_parallel(done, total, grain(request), run_range);
+  if (sync.used()) {
+    pool_->run_parked(request, faults);
+    sync.end_dispatch();
+  }
   if (times)
     *times = {.wall_ms = static_cast<double>(clock.ns()) * 1e-6, .cpu_ms = pool_->cpu_ms() - cpu_before};
   if (request.group_ns && total)

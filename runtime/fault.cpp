@@ -106,6 +106,7 @@ std::string_view kind_name(FaultKind kind) {
   case FaultKind::Trap: return "trap";
   case FaultKind::BadJump: return "jump out of the code";
   case FaultKind::Illegal: return "instruction that cannot be executed";
+  case FaultKind::Deadlock: return "wait without end";
   }
   return "fault";
 }

@@ -15,6 +15,7 @@ enum class FaultKind : u32 {
   Trap,       ///< s_trap; detail is the trap id
   BadJump,    ///< control left the code; `address` is the target
   Illegal,    ///< an instruction that cannot be executed
+  Deadlock,   ///< waves wait for each other (ds_gws_*) and none is left that could let one go
 };
 
 /// Everything known about the fault that ended a dispatch.

@@ -47,10 +47,27 @@ enum class StopReason : u32 {
   Trap,    ///< s_trap; detail = trap id
   BadJump, ///< control reached an address that holds no translated or decodable code; detail = 0, pc = target
   Illegal, ///< an instruction that cannot be executed here; pc = its address
+  Sync,    ///< ds_gws_*: detail = a SyncRequest; run again once that lets the wave go on
 };
 
 /// A set of reasons, as bits.
 constexpr u32 set_of(StopReason reason) { return 1u << static_cast<u32>(reason); }
+
+/// What a wave asks of the device's counters at which waves of all workgroups wait (runtime/wave_sync.hpp).
+struct SyncRequest {
+  enum class Kind : u32 { Init, SemaV, SemaBr, SemaP, SemaReleaseAll, Barrier };
+  static constexpr u32 kResources = 64;
+  // Where the parts are in Stop::detail; of the value it has the low 23 bits.
+  static constexpr u32 kResourceShift = 3, kValueShift = 9;
+
+  Kind kind{};
+  u32 resource = 0; ///< below kResources
+  u32 value = 0;    ///< data of the wave's first lane
+
+  [[nodiscard]] static constexpr SyncRequest from(u32 detail) {
+    return {Kind{detail & 7}, detail >> kResourceShift & (kResources - 1), detail >> kValueShift};
+  }
+};
 
 struct Stop {
   StopReason reason = StopReason::End;
@@ -133,7 +150,7 @@ public:
   /// before start().
   [[nodiscard]] virtual std::size_t frame_bytes() const = 0;
 
-  /// Whether a wave may stop at a barrier.
+  /// Whether a wave may stop at a barrier, or for global wave sync.
   [[nodiscard]] virtual bool has_barriers() const = 0;
 
   /// Workgroups of one work-item that a wave of this engine is, each in a lane of its own, along x. Where

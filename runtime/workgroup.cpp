@@ -1,5 +1,7 @@
 #include "runtime/workgroup.hpp"
 
+#include "runtime/wave_sync.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -60,9 +62,18 @@ void describe_fault(const HostFault& fault, FaultReport& report) {
 class RangeRun {
 public:
   RangeRun(const DispatchRequest& request, Worker& worker, u64 first, u64 last,
-           const std::atomic<bool>& stopped)
-      : request_(request), worker_(worker), stopped_(stopped), next_(first), last_(last) {
+           const std::atomic<bool>& stopped, WaveSync& sync)
+      : request_(request), worker_(worker), stopped_(stopped), sync_(sync), next_(first), last_(last) {
     set_id(first, group_);
+  }
+  /// Of a workgroup that has waited.
+  RangeRun(const DispatchRequest& request, Worker& worker, SyncedGroup& group,
+           const std::atomic<bool>& stopped, WaveSync& sync)
+      : RangeRun(request, worker, group.number, group.number, stopped, sync) {
+    first_ = group.number;
+    place_ = group.place;
+    waves_ = group.waves;
+    synced_ = &group;
   }
 
   void execute() {
@@ -84,10 +95,20 @@ public:
         place_ = whole;
         begin_partial();
       }
-      if (!run_waves()) return;
+      if (!run_waves() || parked_) return;
       if (++rows_ % kRowsPerFlush == 0) worker_.flush(request_);
     }
   }
+
+  /// Goes on with the workgroup that has waited.
+  void resume() {
+    if (run_synced(0, std::exchange(synced_->at_barrier, 0), std::exchange(synced_->waiting, 0)) && !parked_)
+      synced_->waves = 0;
+  }
+  /// The first workgroup that has not begun.
+  [[nodiscard]] u64 next() const { return next_; }
+  /// Makes `wave` of the workgroup that has waited the one that `position` is at.
+  void look_at(u32 wave) { position.row.current = frame(wave); }
 
   GuestPosition position;
   bool halted = false; ///< a wave has stopped for good, at position.row.current
@@ -101,6 +122,9 @@ private:
   const DispatchRequest& request_;
   Worker& worker_;
   const std::atomic<bool>& stopped_;
+  WaveSync& sync_;
+  SyncedGroup* synced_ = nullptr; ///< the workgroup, if it has had to wait
+  bool parked_ = false;           ///< it waits again: the worker is not ours any more
   u64 next_, last_;
   u32 group_[3];              ///< number next_
   u64 first_ = 0;             ///< the workgroup in place_
@@ -172,15 +196,17 @@ private:
     ++group_[2];
   }
 
-  /// Runs frames `from` to `to` - 1 of the row up to where they stop. False: one has halted.
+  /// Runs frames `from` to `to` - 1 of the row up to where they stop. False: one has halted, or asks for
+  /// sync; those behind it have not run.
   bool run_row(u32 from, u32 to) {
     position.row = {frame(from), frame(to), worker_.stride_, 0, position.row.mxcsr};
     position.engine = request_.engine;
     request_.engine->run(position.row);
     position.engine = nullptr;
     constexpr u32 kGoOn = set_of(StopReason::End) | set_of(StopReason::Barrier);
-    halted = (position.row.reasons & ~kGoOn) != 0;
-    return !halted;
+    if ((position.row.reasons & ~kGoOn) == 0) return true;
+    halted = (position.row.reasons & ~(kGoOn | set_of(StopReason::Sync))) != 0;
+    return false;
   }
 
   // Each round runs every live wave up to its next barrier or its end: all that are still alive have then
@@ -192,7 +218,7 @@ private:
       for (u32 rest = live; rest;) {
         const auto from = static_cast<u32>(std::countr_zero(rest));
         const u32 to = from + static_cast<u32>(std::countr_one(rest >> from));
-        if (!run_row(from, to)) return false;
+        if (!run_row(from, to)) return !halted && begin_sync(live, rest);
         reasons |= position.row.reasons;
         rest &= to == 32 ? 0 : ~0u << to;
       }
@@ -200,6 +226,63 @@ private:
       if (reasons & set_of(StopReason::End)) live = still_live(live);
     }
     return true;
+  }
+
+  // ---- global wave sync: wave by wave from here on, as it is rare
+
+  /// A wave has asked for sync while a round ran the waves of `live`, in which those of `rest` were left.
+  bool begin_sync(u32 live, u32 rest) {
+    const u32 wave = this->wave(), behind = rest & ~1u << wave, ran = live & ~behind & ~(1u << wave);
+    synced_ = nullptr;
+    const bool goes_on = ask(wave);
+    if (!run_synced(behind | (goes_on ? 1u << wave : 0), still_live(ran), goes_on ? 0 : 1u << wave))
+      return false;
+    if (!parked_) sync_.end_group(*synced_);
+    return true;
+  }
+
+  /// Runs the workgroup to its end, or until all of its waves wait: then it is parked. False: one has halted.
+  bool run_synced(u32 runnable, u32 at_barrier, u32 waiting) {
+    for (;;) {
+      while (runnable != 0) {
+        const auto wave = static_cast<u32>(std::countr_zero(runnable));
+        const u32 bit = 1u << wave;
+        if (run_row(wave, wave + 1)) {
+          runnable &= ~bit;
+          at_barrier |= still_live(bit);
+        } else if (halted) {
+          return false;
+        } else if (!ask(wave)) {
+          runnable &= ~bit;
+          waiting |= bit;
+        }
+      }
+      if (waiting != 0) {
+        runnable = sync_.take_released(*synced_);
+        waiting &= ~runnable;
+        if (runnable == 0 && park(at_barrier, waiting)) return true;
+      } else if (at_barrier != 0) {
+        runnable = std::exchange(at_barrier, 0);
+      } else {
+        return true;
+      }
+    }
+  }
+
+  /// Whether the wave, which has stopped for sync, goes on.
+  bool ask(u32 wave) {
+    if (synced_ == nullptr) synced_ = &sync_.begin_group();
+    return sync_.request(SyncRequest::from(request_.engine->last_stop(frame(wave)).detail), *synced_, wave);
+  }
+
+  bool park(u32 at_barrier, u32 waiting) {
+    synced_->number = first_;
+    synced_->place = place_;
+    synced_->waves = waves_;
+    synced_->at_barrier = at_barrier;
+    synced_->waiting = waiting;
+    worker_.flush(request_);
+    return parked_ = sync_.park(*synced_, worker_);
   }
 
   u32 still_live(u32 live) const {
@@ -244,27 +327,56 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
 }
 
 void Worker::flush(const DispatchRequest& request) {
-  if (const u32 bytes = request.engine->deferred_add_bytes(); bytes != 0) deferred_adds().flush(bytes);
+  // A worker whose memory a workgroup has taken with it has none.
+  const u32 bytes = request.engine->deferred_add_bytes();
+  if (bytes != 0 && deferred_.data() != nullptr) deferred_adds().flush(bytes);
 }
 
-std::optional<Worker::Fault> Worker::run(const DispatchRequest& request, u64 first, u64 last,
-                                         const std::atomic<bool>& stopped) {
-  RangeRun run(request, *this, first, last, stopped);
-  const HostFault fault = run_guarded(
-      run.position, [](void* range) { static_cast<RangeRun*>(range)->execute(); }, &run);
+std::optional<Worker::Fault> Worker::guarded(const DispatchRequest& request, RangeRun& run,
+                                             void (*body)(void*)) {
+  const HostFault fault = run_guarded(run.position, body, &run);
   flush(request);
   _mm_sfence(); // streaming stores are seen before whatever tells that the range is done
   if (!fault.signal && !run.halted) return std::nullopt;
-  FaultReport report;
-  report.kernel = request.kernel;
-  report.wave = run.wave();
-  run.group_id(report.workgroup);
+  Fault found = fault_at(request, run);
   if (fault.signal)
-    describe_fault(fault, report);
+    describe_fault(fault, found.report);
   else
-    describe_stop(request.engine->last_stop(run.position.row.current), report);
-  report.offset = report.pc - request.entry;
-  return Fault{run.group(), std::move(report)};
+    describe_stop(request.engine->last_stop(run.position.row.current), found.report);
+  found.report.offset = found.report.pc - request.entry;
+  return found;
+}
+
+Worker::Fault Worker::fault_at(const DispatchRequest& request, const RangeRun& run) {
+  Fault fault = {run.group(), {}};
+  fault.report.kernel = request.kernel;
+  fault.report.wave = run.wave();
+  run.group_id(fault.report.workgroup);
+  return fault;
+}
+
+Worker::Outcome Worker::run(const DispatchRequest& request, u64 first, u64 last,
+                            const std::atomic<bool>& stopped, WaveSync& sync) {
+  RangeRun run(request, *this, first, last, stopped, sync);
+  auto fault = guarded(request, run, [](void* range) { static_cast<RangeRun*>(range)->execute(); });
+  return {std::move(fault), run.next()};
+}
+
+std::optional<Worker::Fault> Worker::resume(const DispatchRequest& request, SyncedGroup& group,
+                                            const std::atomic<bool>& stopped, WaveSync& sync) {
+  RangeRun run(request, *this, group, stopped, sync);
+  return guarded(request, run, [](void* range) { static_cast<RangeRun*>(range)->resume(); });
+}
+
+Worker::Fault Worker::never_released(const DispatchRequest& request, SyncedGroup& group,
+                                     const std::atomic<bool>& stopped, WaveSync& sync) {
+  RangeRun run(request, *this, group, stopped, sync);
+  run.look_at(static_cast<u32>(std::countr_zero(group.waiting)));
+  Fault fault = fault_at(request, run);
+  describe_stop(request.engine->last_stop(run.position.row.current), fault.report);
+  fault.report.kind = FaultKind::Deadlock;
+  fault.report.offset = fault.report.pc - request.entry;
+  return fault;
 }
 
 } // namespace lanewise::runtime

@@ -14,12 +14,17 @@
 
 namespace lanewise::runtime {
 
+class WaveSync;
+struct SyncedGroup;
+
 /// Where a workgroup runs.
 struct alignas(64) Place {
   static constexpr u32 kEmpty = ~0u;
   WorkgroupContext context;
   u32 shape = kEmpty; ///< of the workgroup its frames were started for
 };
+
+class RangeRun;
 
 /// What one worker thread owns. Reused from workgroup to workgroup and from dispatch to dispatch.
 class alignas(64) Worker {
@@ -31,13 +36,27 @@ public:
     u64 group; ///< number of the workgroup
     FaultReport report;
   };
-  /// Runs workgroups `first` to `last` - 1, unless one faults or `stopped` becomes true. The report lacks
-  /// nothing but the instruction's text.
-  std::optional<Fault> run(const DispatchRequest& request, u64 first, u64 last,
-                           const std::atomic<bool>& stopped);
+  struct Outcome {
+    std::optional<Fault> fault; ///< lacks nothing but the instruction's text
+    u64 next;                   ///< the first workgroup that has not begun
+  };
+  /// Runs workgroups `first` to `last` - 1, unless one faults or `stopped` becomes true. Ends early when a
+  /// workgroup has to wait for others: it takes the worker's memory with it, and reserve() must come next.
+  Outcome run(const DispatchRequest& request, u64 first, u64 last, const std::atomic<bool>& stopped,
+              WaveSync& sync);
+
+  /// Goes on with a workgroup that lies here and waited. `group.waves` is 0 when it has ended.
+  std::optional<Fault> resume(const DispatchRequest& request, SyncedGroup& group,
+                              const std::atomic<bool>& stopped, WaveSync& sync);
+
+  /// Of a workgroup that lies here: waves wait, and nobody will let them go.
+  [[nodiscard]] Fault never_released(const DispatchRequest& request, SyncedGroup& group,
+                                     const std::atomic<bool>& stopped, WaveSync& sync);
 
 private:
   friend class RangeRun;
+  std::optional<Fault> guarded(const DispatchRequest& request, RangeRun& run, void (*body)(void*));
+  static Fault fault_at(const DispatchRequest& request, const RangeRun& run);
   /// Adds what its waves have deferred to memory.
   void flush(const DispatchRequest& request);
   [[nodiscard]] DeferredAdds& deferred_adds() { return *reinterpret_cast<DeferredAdds*>(deferred_.data()); }

@@ -87,6 +87,20 @@ const Code* barrier(Wave& w, const Code& c) {
   return stop_at(w, c, StopReason::Barrier);
 }
 
+/// Global wave sync: the resource is M0[21:16] + offset, the value the first active lane's data.
+template <runtime::SyncRequest::Kind Kind>
+const Code* wave_sync(Wave& w, const Code& c) {
+  using runtime::SyncRequest;
+  const u32 resource = ((w.m0() >> 16) + static_cast<u32>(c.inst->mods.offset)) % SyncRequest::kResources;
+  u32 value = 0;
+  if (c.src[0].kind == Source::Vgpr)
+    value = w.vgpr[c.src[0].index][w.exec() != 0 ? std::countr_zero(w.exec()) : 0];
+  w.resume_pc = next_pc(c);
+  return stop_at(w, c, StopReason::Sync,
+                 static_cast<u32>(Kind) | resource << SyncRequest::kResourceShift |
+                     value << SyncRequest::kValueShift);
+}
+
 const Code* trap(Wave& w, const Code& c) {
   const u32 id = static_cast<u32>(c.src[0].value & 0xff);
   constexpr u32 kDebuggerTrap = 3;
@@ -214,6 +228,13 @@ void register_control(HandlerTable& t) {
   t.set(Op::s_cbranch_execz, conditional<[](Wave& w) { return w.exec() == 0; }>);
   t.set(Op::s_cbranch_execnz, conditional<[](Wave& w) { return w.exec() != 0; }>);
   t.set(Op::s_barrier, barrier);
+  using Sync = runtime::SyncRequest::Kind;
+  t.set(Op::ds_gws_init, wave_sync<Sync::Init>);
+  t.set(Op::ds_gws_sema_v, wave_sync<Sync::SemaV>);
+  t.set(Op::ds_gws_sema_br, wave_sync<Sync::SemaBr>);
+  t.set(Op::ds_gws_sema_p, wave_sync<Sync::SemaP>);
+  t.set(Op::ds_gws_sema_release_all, wave_sync<Sync::SemaReleaseAll>);
+  t.set(Op::ds_gws_barrier, wave_sync<Sync::Barrier>);
   t.set(Op::s_trap, trap);
   t.set(Op::s_getpc_b64, getpc);
   t.set(Op::s_setpc_b64, setpc);

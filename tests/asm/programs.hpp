@@ -338,19 +338,61 @@ inline std::string gds_tickets(std::string_view target) {
              {"global_buffer"});
 }
 
-/// gfx900. wave_sync(): a barrier of the whole grid, which only workgroup 1 gets to.
-inline std::string wave_sync() {
-  return R"(
-        .amdgcn_target "amdgcn-amd-amdhsa--gfx900"
-        .globl  wave_sync
-        .p2align 8
-        .type   wave_sync,@function
-wave_sync:
-        s_cmp_lg_u32 s0, 1
-        s_cbranch_scc1 .Lend
-        ds_gws_barrier v0 gds
-.Lend:  s_endpgm
-)" + kernel_descriptor({.name = "wave_sync"});
+/// gws_init(): gives resource 1 of global wave sync this value.
+inline std::string gws_init(std::string_view target, int value) {
+  return kernel_with_buffer(target, "gws_init") + "v_mov_b32 v1, " + line_of(value) + R"(
+        s_mov_b32 m0, 0
+        ds_gws_init v1 offset:1 gds
+        s_endpgm
+)" +
+         kernel_end_with({.name = "gws_init", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 6, .max_items = 64},
+                         {"global_buffer"});
+}
+
+/// grid_sums(values): with 32 workgroups of 128, values[128 * g + i] becomes the sum over all g, by pairs,
+/// with a barrier of the whole grid after each step. `waves`: of the grid.
+inline std::string grid_sums(std::string_view target, int waves) {
+  std::string text = kernel_with_buffer(target, "grid_sums") + "v_mov_b32 v6, " + line_of(waves - 1) + R"(
+        s_mov_b32 m0, 0x00010000           // resource 1
+        s_lshl_b32 s2, s2, 9
+        v_lshlrev_b32 v0, 2, v0
+        v_or_b32 v1, s2, v0
+)";
+  for (int bit = 512; bit < 512 * 32; bit *= 2)
+    text += "v_mov_b32 v2, " + line_of(bit) + R"(
+        v_xor_b32 v2, v1, v2
+        buffer_load_dword v3, v1, s[4:7], 0 offen glc
+        buffer_load_dword v4, v2, s[4:7], 0 offen glc
+        s_waitcnt vmcnt(0)
+        ds_gws_barrier v6 gds
+        v_mad_u32_u24 v3, v3, 1, v4
+        buffer_store_dword v3, v1, s[4:7], 0 offen
+        s_waitcnt vmcnt(0)
+        s_barrier
+        ds_gws_barrier v6 gds
+)";
+  return text + "s_endpgm\n" +
+         kernel_end_with({.name = "grid_sums", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 8, .max_items = 128},
+                         {"global_buffer"});
+}
+
+/// one_by_one(count): each wave adds 1, without an atomic, between P and V of a semaphore.
+inline std::string one_by_one(std::string_view target) {
+  return kernel_with_buffer(target, "one_by_one") + R"(
+        s_mov_b32 m0, 0
+        ds_gws_sema_p offset:1 gds
+        s_mov_b64 exec, 1
+        buffer_load_dword v1, off, s[4:7], 0 glc
+        s_waitcnt vmcnt(0) & lgkmcnt(0)
+        v_mad_u32_u24 v1, v1, 1, 1
+        buffer_store_dword v1, off, s[4:7], 0
+        s_waitcnt vmcnt(0)
+        ds_gws_sema_v offset:1 gds
+        s_endpgm
+)" +
+         kernel_end_with(
+             {.name = "one_by_one", .kernarg_bytes = 8, .sgprs = 16, .vgprs = 8, .max_items = 128},
+             {"global_buffer"});
 }
 
 /// gfx900. out[0] = 3 * 10 + 5: a function address that lives in s[16:17] across calls of a function which

@@ -77,6 +77,76 @@ TEST_P(AssembledKernel, SharesGds) {
   }
 }
 
+/// Kernels that were assembled, on one device.
+class OneDevice {
+public:
+  explicit OneDevice(Engine engine)
+      : device_(Device::create({.engine = engine, .threads = 4, .no_fallback = true})) {}
+
+  Result<LaunchTimes> launch(const std::string& source, const std::string& name, std::uint32_t items,
+                             std::uint32_t group, void* buffer, Fault* fault = nullptr) {
+    const abi::Assembly assembly = abi::assemble(source);
+    EXPECT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    auto module = device_->load(assembly.code_object);
+    if (!module) return module.error();
+    auto kernel = module->kernel(name);
+    if (!kernel) return kernel.error();
+    return kernel->launch({.grid = {items, 1, 1}, .block = {group, 1, 1}}, {Argument::pointer(buffer)},
+                          fault);
+  }
+
+private:
+  Result<Device> device_;
+};
+
+TEST_P(AssembledKernel, WaitsForTheWholeGrid) {
+  const std::string target = GetParam();
+  for (const auto& [engine, initialize] : {std::pair(Engine::Interp, true), std::pair(Engine::Jit, true),
+                                           std::pair(Engine::Interp, false), std::pair(Engine::Jit, false)}) {
+    OneDevice device(engine);
+    std::vector<std::uint32_t> values(32 * 128);
+    if (initialize) {
+      ASSERT_TRUE(device.launch(testing::gws_init(target, 63), "gws_init", 1, 1, nullptr));
+    }
+    for (int launch = 0; launch < 2; ++launch) { // The counter is as before when all have passed.
+      for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i;
+      const auto result =
+          device.launch(testing::grid_sums(target, 64), "grid_sums", 32 * 128, 128, values.data());
+      ASSERT_TRUE(result) << result.error().message;
+      for (std::uint32_t i = 0; i < values.size(); ++i)
+        ASSERT_EQ(values[i], 128 * 31 * 16 + 32 * (i % 128)) << i;
+    }
+  }
+}
+
+TEST_P(AssembledKernel, PassesASemaphoreOneByOne) {
+  const std::string target = GetParam();
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    OneDevice device(engine);
+    ASSERT_TRUE(device.launch(testing::gws_init(target, 1), "gws_init", 1, 1, nullptr));
+    std::uint32_t count = 0;
+    const auto result = device.launch(testing::one_by_one(target), "one_by_one", 1000 * 128, 128, &count);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(count, 2000u);
+  }
+}
+
+TEST(AssembledSync, WavesThatNobodyLetsGoAreAFault) {
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    OneDevice device(engine);
+    std::vector<std::uint32_t> values(32 * 128);
+    ASSERT_TRUE(device.launch(testing::gws_init("gfx900", 64), "gws_init", 1, 1, nullptr));
+    Fault fault;
+    const auto result =
+        device.launch(testing::grid_sums("gfx900", 64), "grid_sums", 32 * 128, 128, values.data(), &fault);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::Fault);
+    EXPECT_NE(fault.message.find("wait without end in grid_sums"), std::string::npos) << fault.message;
+    EXPECT_NE(fault.message.find("ds_gws_barrier v6 gds: workgroup (0,0,0), wave 0"), std::string::npos)
+        << fault.message;
+  }
+}
+
 TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   const abi::Assembly assembly = abi::assemble(testing::call_after_shared_calls());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
@@ -310,23 +380,6 @@ TEST(AssembledCalls, TheHeapOfMallocStartsWithZerosAndLasts) {
       ASSERT_TRUE(result) << result.error().message;
       EXPECT_EQ(before, launch);
     }
-  }
-}
-
-TEST(AssembledCalls, WhatNoEngineExecutesIsAFaultWhereItIsReached) {
-  const abi::Assembly assembly = abi::assemble(testing::wave_sync());
-  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
-    auto kernel = load_kernel(assembly, "wave_sync", {.engine = engine, .no_fallback = true});
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    EXPECT_TRUE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {}));
-    Fault fault;
-    const auto result = kernel->launch({.grid = {128, 1, 1}, .block = {64, 1, 1}}, {}, &fault);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::Fault);
-    EXPECT_NE(fault.message.find("cannot be executed"), std::string::npos) << fault.message;
-    EXPECT_EQ(fault.offset, 8u);
-    EXPECT_EQ(fault.workgroup[0], 1u);
   }
 }
 

@@ -25,8 +25,6 @@ constexpr Missing kMissing[] = {
      [](const isa::Row& r) { return r.encoding == isa::Encoding::Exp; }},
     {"pixel parameters do not exist in compute",
      [](const isa::Row& r) { return std::string_view(r.name).starts_with("v_interp_"); }},
-    {"global wave sync has no meaning without the hardware's counters",
-     [](const isa::Row& r) { return r.has(isa::kGws); }},
     {"ordered append belongs to a graphics pipeline", [](const isa::Row& r) { return r.has(isa::kOrdered); }},
     {"no document says what it does", [](const isa::Row& r) { return named(r, {"ds_condxchg32_rtn_b128"}); }},
     {"returns from a trap handler, which does not exist",

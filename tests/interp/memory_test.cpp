@@ -207,6 +207,26 @@ TEST(Memory, GdsIsWhatM0SaysOfIt) {
   }
 }
 
+TEST(Memory, GlobalWaveSyncSaysWhatTheWaveWants) {
+  using runtime::SyncRequest;
+  Machine m(Target::gfx906);
+  m.set_s(kM0, 62 << 16);
+  for (u32 l = 0; l < 64; ++l) m.set_v(0, l, 100 + l);
+  m.exec = 0xc0;
+  m.ds(Op::ds_gws_barrier, 0, 0, 0, 0, 5, true);
+  m.ds(Op::ds_gws_sema_p, 0, 0, 0, 0, 0, true);
+  const runtime::Stop barrier = m.run();
+  EXPECT_EQ(barrier.reason, runtime::StopReason::Sync);
+  const SyncRequest first = SyncRequest::from(barrier.detail);
+  EXPECT_EQ(first.kind, SyncRequest::Kind::Barrier);
+  EXPECT_EQ(first.resource, 3u);
+  EXPECT_EQ(first.value, 106u);
+  const SyncRequest second = SyncRequest::from(m.resume().detail);
+  EXPECT_EQ(second.kind, SyncRequest::Kind::SemaP);
+  EXPECT_EQ(second.resource, 62u);
+  EXPECT_EQ(m.resume().reason, runtime::StopReason::End);
+}
+
 TEST(Memory, SecondOperandsInLds) {
   for (const Target target : {Target::gfx600, Target::gfx906}) {
     Machine m(target);

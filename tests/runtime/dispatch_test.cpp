@@ -358,5 +358,68 @@ TEST(DispatcherDeathTest, HostFaultsStayWithTheHost) {
   EXPECT_DEATH(*unmapped(0x10) = 1, "");
 }
 
+/// A stop at a barrier of `waves` waves.
+Stop at_barrier_of(u32 waves) {
+  return {StopReason::Sync,
+          static_cast<u32>(SyncRequest::Kind::Barrier) | (waves - 1) << SyncRequest::kValueShift, 0x1010};
+}
+TEST(Dispatch, WavesOfAllWorkgroupsMeet) {
+  constexpr u32 kGroups = 100, kWaves = 2 * 90 + 10; // the last ten workgroups have one
+  Dispatcher dispatcher(4);
+  std::atomic<u32> arrived[3] = {};
+  std::atomic<u32> early = 0;
+  FakeEngine engine(2, [&](FakeFrame& f) {
+    u32& own = *reinterpret_cast<u32*>(f.context->lds + 4 * f.wave);
+    if (f.step == 0) own = f.group[0];
+    if (own != f.group[0]) ++early;
+    if (f.step > 0 && arrived[f.step - 1] != kWaves) ++early;
+    if (f.step == 3) return kEnd;
+    ++arrived[f.step];
+    return at_barrier_of(kWaves);
+  });
+  engine.ragged_from = 90;
+  FakeEngine init(1, [](FakeFrame& f) {
+    return f.step == 0 ? Stop{StopReason::Sync, (kWaves - 1) << SyncRequest::kValueShift, 0} : kEnd;
+  });
+  ASSERT_FALSE(*dispatcher.run(request_for(init, 1)));
+  for (int launch = 0; launch < 2; ++launch) {
+    for (auto& n : arrived) n = 0;
+    const auto fault = dispatcher.run(request_for(engine, kGroups, 1, 1, 2));
+    ASSERT_TRUE(fault.ok());
+    EXPECT_FALSE(*fault) << (*fault)->line();
+    EXPECT_EQ(early, 0u);
+    for (auto& n : arrived) EXPECT_EQ(n, kWaves);
+  }
+}
+
+TEST(Dispatch, ABarrierThatCannotBePassedIsAFault) {
+  Dispatcher dispatcher(2);
+  FakeEngine init(1, [](FakeFrame& f) {
+    return f.step == 0 ? Stop{StopReason::Sync, 20u << SyncRequest::kValueShift, 0} : kEnd;
+  });
+  ASSERT_FALSE(*dispatcher.run(request_for(init, 1)));
+  FakeEngine engine(2, [](FakeFrame& f) { return f.wave == 0 ? kEnd : at_barrier_of(20); });
+  const auto fault = dispatcher.run(request_for(engine, 20, 1, 1, 2));
+  ASSERT_TRUE(fault.ok() && *fault);
+  EXPECT_EQ((*fault)->kind, FaultKind::Deadlock);
+  EXPECT_EQ((*fault)->workgroup[0], 0u);
+  EXPECT_EQ((*fault)->wave, 1u);
+  EXPECT_EQ((*fault)->offset, 0x10u);
+}
+
+TEST(Dispatch, AFaultBehindABarrierNamesItsWorkgroup) {
+  FakeEngine engine(1, [](FakeFrame& f) {
+    if (f.step == 0 && f.group[0] == 0) return Stop{StopReason::Sync, 7u << SyncRequest::kValueShift, 0};
+    const u32 before = f.group[0] == 0 ? 1 : 0;
+    if (f.step == before) return at_barrier_of(8);
+    return f.group[0] == 5 ? Stop{StopReason::Trap, 2, 0x1020} : kEnd;
+  });
+  Dispatcher one(1); // in order: workgroup 0 sets the counter
+  const auto fault = one.run(request_for(engine, 8));
+  ASSERT_TRUE(fault.ok() && *fault);
+  EXPECT_EQ((*fault)->kind, FaultKind::Trap);
+  EXPECT_EQ((*fault)->workgroup[0], 5u);
+}
+
 } // namespace
 } // namespace lanewise::runtime

@@ -279,6 +279,10 @@ void Builder::barrier(BlockId resume, std::vector<ValueId> args) {
   inst({.op = Op::Barrier}, {}, {});
   (*f_)[block_].successors = {{resume, std::move(args)}};
 }
+void Builder::sync(ValueId request, BlockId resume) {
+  inst({.op = Op::Sync}, {request}, {});
+  (*f_)[block_].successors = {{resume, {}}};
+}
 void Builder::trap(u32 id) { inst({.op = Op::Trap, .imm = id}, {}, {}); }
 void Builder::bad_jump(ValueId target) { inst({.op = Op::BadJump}, {target}, {}); }
 

@@ -59,6 +59,9 @@ inline constexpr OpInfo kOpInfo[] = {
 } // namespace detail
 constexpr const OpInfo& info(Op op) { return detail::kOpInfo[static_cast<unsigned>(op)]; }
 
+/// The wave stops until other waves have got somewhere, and goes on in the successor.
+constexpr bool waits_for_waves(Op op) { return op == Op::Barrier || op == Op::Sync; }
+
 /// An edge to a block with the values for its parameters.
 struct Successor {
   BlockId block;
@@ -235,6 +238,7 @@ public:
               std::vector<ValueId> not_taken_args = {});
   void end_program();
   void barrier(BlockId resume, std::vector<ValueId> args = {});
+  void sync(ValueId request, BlockId resume);
   void trap(u32 id);
   void bad_jump(ValueId target);
 

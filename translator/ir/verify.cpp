@@ -1,7 +1,7 @@
 // What a valid function is:
 //  1. Block 0 is the entry; it has no parameters and nobody jumps to it.
 //  2. Every reachable block ends in exactly one block-ending instruction, which is its last.
-//  3. The number of successors is what the ending says (jump, barrier 1; branch 2; others 0).
+//  3. The number of successors is what the ending says (jump, barrier, sync 1; branch 2; others 0).
 //  4. A successor's arguments match the target's parameters in number and types.
 //  5. Every use is dominated by its definition.
 //  6. Operand and result types are those of the op (opcodes.inc), with the per-op rules in check_types.
@@ -64,7 +64,7 @@ private:
   Result<void> check_edges(const Block& block) {
     const InstId end = block.insts.back();
     const Op op = f_[end].op;
-    const std::size_t wanted = op == Op::Branch ? 2 : op == Op::Jump || op == Op::Barrier ? 1 : 0;
+    const std::size_t wanted = op == Op::Branch ? 2 : op == Op::Jump || waits_for_waves(op) ? 1 : 0;
     if (block.successors.size() != wanted) return error(end, "wrong number of successors");
     for (const Successor& s : block.successors) {
       if (s.block.index >= f_.num_blocks()) return error(end, "successor out of range");

@@ -63,7 +63,7 @@ void Cfg::scan(u32 offset) {
       }
       if (row.has(isa::kRegWrite)) add_edge(next, true, 2); // so that states of MODE meet again
       if (row.has(isa::kTerminator)) break;
-      add_edge(next, row.has(isa::kConditional | isa::kBarrier));
+      add_edge(next, row.has(isa::kConditional | isa::kBarrier | isa::kGws));
       at = next;
     }
   }
@@ -266,6 +266,12 @@ void Cfg::fork(std::span<const std::pair<ValueId, Static>> cases) {
 void Cfg::barrier() {
   const BlockId next = block_at(l_->next_address());
   l_->b.raw().barrier(next);
+  ended_ = true;
+}
+
+void Cfg::sync(ValueId request) {
+  const BlockId next = block_at(l_->next_address());
+  l_->b.raw().sync(request, next);
   ended_ = true;
 }
 

@@ -61,8 +61,9 @@ public:
   /// Continues after the current instruction in the state of the first case that holds; one of them does.
   void fork(std::span<const std::pair<ValueId, Static>> cases);
   void barrier();
+  /// Ends the block with a runtime::SyncRequest.
+  void sync(ValueId request);
   void end_program();
-  /// s_trap, or kIllegalInstruction (ir/illegal.hpp).
   void trap(u32 id);
 
   // ---- scalars spilled to lanes of VGPRs: where function addresses go at -O0

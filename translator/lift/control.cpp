@@ -2,7 +2,6 @@
 // the index mode.
 #include "isa/symbols.hpp"
 #include "runtime/wave.hpp"
-#include "translator/ir/illegal.hpp"
 #include "translator/lift/cfg.hpp"
 
 namespace lanewise::lift {
@@ -99,6 +98,21 @@ void set_gpr_idx(Lifter& l, ValueId index, u32 enables) {
   l.known.gpr_idx = static_cast<u8>(enables);
 }
 
+/// Global wave sync: the resource is M0[21:16] + offset, the value the first active lane's data.
+void wave_sync(Lifter& l, runtime::SyncRequest::Kind kind) {
+  using runtime::SyncRequest;
+  Emit& b = l.b;
+  const ValueId base = b.field(l.ssa.read(kM0Var), 16, 6);
+  const ValueId resource =
+      b.and_(b.add(base, static_cast<u64>(l.in->mods.offset)), SyncRequest::kResources - 1);
+  ValueId request = b.or_(b.shl(resource, SyncRequest::kResourceShift), static_cast<u64>(kind));
+  if (!l.row->has(isa::kNoData)) {
+    const ValueId value = b.op(ir::Op::ReadFirst, Type::U32, {l.v32(0), l.exec()});
+    request = b.or_(request, b.shl(value, SyncRequest::kValueShift));
+  }
+  l.cfg.sync(request);
+}
+
 void nothing(Lifter&) {}
 
 } // namespace
@@ -147,11 +161,13 @@ void add_control_rules(Rules& rules) {
     if (vm != isa::unpack_waitcnt(l.target, 0xffff).vm) l.note_wait(vm);
   };
 
-  // Global wave sync exists in no engine. Code that holds a barrier of the whole grid, but does not get
-  // there, is nothing to interpret for that.
-  for (const isa::Row& row : isa::rows())
-    if (row.has(isa::kGws))
-      rules[static_cast<unsigned>(row.op)] = [](Lifter& l) { l.cfg.trap(ir::kIllegalInstruction); };
+  using Sync = runtime::SyncRequest::Kind;
+  RULE(ds_gws_init) { wave_sync(l, Sync::Init); };
+  RULE(ds_gws_sema_v) { wave_sync(l, Sync::SemaV); };
+  RULE(ds_gws_sema_br) { wave_sync(l, Sync::SemaBr); };
+  RULE(ds_gws_sema_p) { wave_sync(l, Sync::SemaP); };
+  RULE(ds_gws_sema_release_all) { wave_sync(l, Sync::SemaReleaseAll); };
+  RULE(ds_gws_barrier) { wave_sync(l, Sync::Barrier); };
 
   // Without effect on results: all memory operations complete at once, and there is no debugger, profiler or
   // graphics pipe.
@@ -160,6 +176,7 @@ void add_control_rules(Rules& rules) {
                       Op::s_sleep,
                       Op::s_setprio,
                       Op::s_sendmsg,
+                      Op::s_sendmsghalt,
                       Op::s_icache_inv,
                       Op::s_incperflevel,
                       Op::s_decperflevel,

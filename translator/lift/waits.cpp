@@ -46,7 +46,7 @@ private:
       const InstId i = insts[n];
       if (n >= first) {
         const OpInfo& op = info(f_[i].op);
-        const bool is_seen = op.is(kStores) || f_[i].op == Op::Barrier;
+        const bool is_seen = op.is(kStores) || waits_for_waves(f_[i].op);
         if (later == kAwaited && is_seen) return true;
         if (op.is(kMemory) && later < kAwaited - 1) ++later;
       }

@@ -42,7 +42,7 @@ bool loads_constants(const Function& f, InstId i) {
 bool may_follow(const Function& f, InstId i, u32 bytes) {
   const Inst& inst = f[i];
   const OpInfo& op = info(inst.op);
-  if (inst.op == Op::Barrier) return false;
+  if (waits_for_waves(inst.op)) return false;
   if (!op.is(kStores)) // The LDS tells nothing of other memory.
     return !op.is(kLoads) || inst.op == Op::Clock || loads_constants(f, i) ||
            (inst.op == Op::Load && (is_private(inst.mem) || inst.mem.space == Space::Lds));

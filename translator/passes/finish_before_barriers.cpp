@@ -19,7 +19,7 @@ public:
 
   void run() {
     for (const BlockId b : cfg_.rpo)
-      if (f_[f_.terminator(b)].op == Op::Barrier) visit(b, f_[b].successors[0].block);
+      if (waits_for_waves(f_[f_.terminator(b)].op)) visit(b, f_[b].successors[0].block);
   }
 
 private:

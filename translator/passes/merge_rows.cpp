@@ -47,7 +47,7 @@ private:
   std::vector<ValueId> map_;
   std::map<Rows, Dwords> open_;
 
-  bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || f_[i].op == Op::Barrier; }
+  bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op); }
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
@@ -135,7 +135,7 @@ private:
       }
       if (is_candidate(i))
         last = i;
-      else if (info(f_[i].op).is(kMemory) || f_[i].op == Op::Barrier)
+      else if (info(f_[i].op).is(kMemory) || waits_for_waves(f_[i].op))
         last = {};
       insts.push_back(i);
     }

@@ -254,6 +254,7 @@ private:
     case Op::ScalarStore:
     case Op::Clock:
     case Op::Barrier:
+    case Op::Sync:
     case Op::Trap:
     case Op::BadJump: return refuse(i, "concerns the whole wave");
     default: return;

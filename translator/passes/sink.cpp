@@ -74,7 +74,7 @@ private:
         place = std::min(first, store);
       }
       moved |= place != n;
-      if (info(f_[i].op).is(kStores) || f_[i].op == Op::Barrier) store = n;
+      if (info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op)) store = n;
       for (const ValueId v : f_.operands(i)) {
         if (f_.def_block(v) != b) continue;
         Uses& uses = uses_[v.index];

@@ -262,7 +262,7 @@ private:
   /// candidates' own conditions are left out here.
   bool is_whole_wave(InstId i, BlockId b) const {
     const Inst& inst = f_[i];
-    if (inst.op == Op::ScalarStore || inst.op == Op::Barrier || inst.op == Op::EndPgm ||
+    if (inst.op == Op::ScalarStore || waits_for_waves(inst.op) || inst.op == Op::EndPgm ||
         inst.op == Op::Trap || inst.op == Op::BadJump || inst.op == Op::Clock)
       return true;
     if (is_candidate(b) && f_.operands(f_.terminator(b))[0] == f_.result(i)) return false;

@@ -195,7 +195,7 @@ private:
     for (const BlockId b : loop.blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
-        if (inst.op == Op::Barrier) return no(fmt::format("barrier at {:#x}", inst.pc));
+        if (waits_for_waves(inst.op)) return no(fmt::format("barrier at {:#x}", inst.pc));
         if (inst.op == Op::Clock) return no(fmt::format("clock at {:#x}", inst.pc));
         const auto x = f_.operands(i);
         for (unsigned n = 0; n < x.size(); ++n)
@@ -222,7 +222,7 @@ private:
       const BlockId p = tail_[pred.index];
       const u32 phase = phase_[p.index];
       if (phase == kNoPhase) continue; // a back edge
-      if (f_[f_.terminator(p)].op == Op::Barrier) return kNoPhase;
+      if (waits_for_waves(f_[f_.terminator(p)].op)) return kNoPhase;
       if (common != kNoPhase && phase != common) return kNoPhase;
       common = phase;
     }

@@ -104,9 +104,9 @@ u32 team_lanes(const phases::Plan& plan, translator::Simd simd) {
   return team * translator::gang_lanes(simd);
 }
 
-bool stops_at_barrier(const ir::Function& f) {
+bool waits_for_waves(const ir::Function& f) {
   return std::any_of(f.blocks.begin(), f.blocks.end(), [&](const ir::Block& block) {
-    return !block.insts.empty() && f[block.insts.back()].op == ir::Op::Barrier;
+    return !block.insts.empty() && ir::waits_for_waves(f[block.insts.back()].op);
   });
 }
 
@@ -136,7 +136,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   result.translation = {.simd = options.simd,
                         .extras = options.extras,
                         .frame_bytes = frame.bytes,
-                        .has_barriers = stops_at_barrier(f),
+                        .has_barriers = waits_for_waves(f),
                         .deferred_add_bytes = deferred_add_bytes(f),
                         .team_lanes = team_lanes(plan, options.simd),
                         .machine = std::move(code->code)};

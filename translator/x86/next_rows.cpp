@@ -36,7 +36,7 @@ ValueId start_of_row(const Function& f, InstId i) {
 } // namespace
 
 NextRows::NextRows(const Function& f) {
-  const auto has_barrier = [&](BlockId b) { return f[f.terminator(b)].op == Op::Barrier; };
+  const auto has_barrier = [&](BlockId b) { return ir::waits_for_waves(f[f.terminator(b)].op); };
   const Cfg cfg(f);
   if (std::ranges::none_of(cfg.rpo, has_barrier)) return;
   const Dominators dom(f, cfg);

@@ -1,7 +1,6 @@
 // Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
 #include "translator/x86/select.hpp"
 
-#include "translator/ir/illegal.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
@@ -255,7 +254,8 @@ void Selector::terminate(IrBlockId b) {
   switch (inst.op) {
   case Op::Jump: return take_edge(b, f_[b].successors[0]);
   case Op::Branch: return branch(b, inst);
-  case Op::Barrier: return exit_edge(b, f_[b].successors[0], inst);
+  case Op::Barrier:
+  case Op::Sync: return exit_edge(b, f_[b].successors[0], inst);
   case Op::EndPgm:
   case Op::Trap:
   case Op::BadJump: {
@@ -349,6 +349,9 @@ void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst&
   const BlockId tail = b_->add_block();
   next_gang(tail);
   b_->at(tail);
+  if (last.op == Op::Sync) // before its slot gets another value
+    b_->store32(mem(kFrame, offsetof(runtime::WaveFrame, stop_detail), View::R32),
+                reg1(f_.operands(f_.terminator(from))[0]));
   store_copies(uniform);
   finish_exit(last, &s);
 }
@@ -369,14 +372,17 @@ void Selector::finish_exit(const ir::Inst& last, const ir::Successor* s) {
   switch (last.op) {
   case Op::EndPgm: return b_->ret(StopReason::End);
   case Op::Barrier:
+  case Op::Sync:
     b_->store32(mem(kFrame, offsetof(WaveFrame, resume), View::R32),
                 b_->const32(plan_.phase_of[s->block.index].index));
-    return b_->ret(StopReason::Barrier);
+    if (last.op == Op::Barrier) return b_->ret(StopReason::Barrier);
+    stop_at(options_.code_base + last.pc);
+    return b_->ret(StopReason::Sync);
   case Op::Trap:
     b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32),
                 b_->const32(static_cast<u32>(last.imm)));
     stop_at(options_.code_base + last.pc);
-    return b_->ret(last.imm == ir::kIllegalInstruction ? StopReason::Illegal : StopReason::Trap);
+    return b_->ret(StopReason::Trap);
   case Op::BadJump: {
     b_->store32(mem(kFrame, offsetof(WaveFrame, stop_detail), View::R32), b_->const32(0));
     const ValueId target = f_.operands(f_.terminator(last.block))[0];
