@@ -23,6 +23,7 @@ u32 rounded_half(const FpMode& m, float x) {
 u32 adjusted_half(const FpMode& m, u32 half, unsigned omod, bool clamp) {
   const bool omod_works = omod != 0 && !m.ieee && m.flush_out_f64;
   if (!clamp && !omod_works) return half;
+  if (omod_works && m.flush_in_f64) half = flushed_half(half); // what v_div_fixup_f16 passes
   const u32 h = rounded_half(m, adjust(half_to_float(half), omod, clamp, omod_works, m.dx10_clamp));
   if (omod_works && h == 0x8000) return 0; // what was flushed, too
   return clamp && m.flush_in_f64 ? flushed_half(h) : h;

@@ -68,6 +68,12 @@ const Case kCases[] = {
                "v_readfirstlane_b32 s23, v13"},
      .after = {{13, 0x1234'5678}},
      .seed = 4},
+    {.name = "OutputModifierFlushesAHalfThatWasPassed", // a denormal quotient, which v_div_fixup leaves alone
+     .target = Target::gfx803,
+     .before = {{1, 0x03ff}, {2, 0x3c00}},
+     .lines = {"v_div_fixup_f16 v0, v1, v2, v2 mul:4", "v_div_fixup_f16 v3, v1, v2, v2"},
+     .after = {{0, 0}, {3, 0x03ff}},
+     .mode = 0},
     {.name = "TrapStatusReadsZero",
      .target = Target::gfx900,
      .before = {},
