@@ -229,7 +229,7 @@ private:
     case 3: return gfx8_ ? dpp() : permutation();
     case 4: return gfx8_ ? sdwa() : wide();
     case 5: return permutation();
-    case 6: return mode();
+    case 6: return r_.one_in(4) ? skip() : mode();
     case 7: return floats();
     case 8: return output_anywhere();
     case 9: return table_row();
@@ -509,6 +509,13 @@ private:
     put("s_waitcnt lgkmcnt(0)");
   }
 
+  void skip() {
+    put("s_setvskip {}, {}", s(), r_.below(32));
+    floats();
+    put("s_add_u32 {}, {}, {}", s(), s(), s());
+    floats();
+    put("s_setvskip 0, 0");
+  }
   void mode() { put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, {}, 4), {}", r_.of({0, 4}), r_.below(16)); }
   void floats() {
     switch (r_.below(6)) {

@@ -61,7 +61,8 @@ void Cfg::scan(u32 offset) {
         add_edge(next, true, 2);
         work.push_back(next);
       }
-      if (row.has(isa::kRegWrite)) add_edge(next, true, 2); // so that states of MODE meet again
+      if (row.has(isa::kRegWrite) || s.inst.op == isa::Op::s_setvskip)
+        add_edge(next, true, 2); // so that states of MODE meet again
       if (row.has(isa::kTerminator)) break;
       add_edge(next, row.has(isa::kConditional | isa::kBarrier | isa::kGws));
       at = next;

@@ -21,6 +21,8 @@ struct HwRegField {
   explicit HwRegField(u64 imm)
       : id(bits(static_cast<u32>(imm), 0, 6)), offset(bits(static_cast<u32>(imm), 6, 5)),
         size(bits(static_cast<u32>(imm), 11, 5) + 1) {}
+  /// MODE.VSKIP.
+  static HwRegField vskip() { return HwRegField(28u << 6); }
   [[nodiscard]] u32 mask() const { return size == 32 ? ~0u : (1u << size) - 1; }
 };
 enum HwReg : unsigned { kMode = 1, kStatus = 2, kShMemBases = 15 };
@@ -49,8 +51,6 @@ void getreg(Lifter& l) {
   l.set_s32(l.b.field(hardware_register(l, field.id), field.offset, std::min(field.size, 32 - field.offset)));
 }
 
-constexpr u32 kModeVskip = 1u << 28;
-
 u32 with_field(u32 mode, const HwRegField& field, u32 value) {
   const u32 mask = field.mask() << field.offset;
   return (mode & ~mask) | (value << field.offset & mask);
@@ -63,8 +63,7 @@ void set_mode(Lifter& l, const HwRegField& field, ValueId value) {
   const u32 mask = field.mask() << field.offset;
   u64 bits = 0;
   if (!l.b.is_const(value, &bits)) {
-    if ((mask & (kModeGprIdxEn | kModeVskip)) != 0 || field.size > 4)
-      return l.untranslated("MODE from a variable");
+    if ((mask & kModeGprIdxEn) != 0 || field.size > 4) return l.untranslated("MODE from a variable");
     if (const auto first = l.cfg.assume_first(value)) {
       l.known.mode = with_field(l.known.mode, field, static_cast<u32>(*first));
       return;
@@ -79,8 +78,7 @@ void set_mode(Lifter& l, const HwRegField& field, ValueId value) {
     return l.cfg.fork(cases);
   }
   const u32 mode = with_field(l.known.mode, field, static_cast<u32>(bits));
-  if (((mode ^ l.known.mode) & (kModeGprIdxEn | kModeVskip)) != 0)
-    return l.untranslated("index mode or VSKIP by MODE");
+  if (((mode ^ l.known.mode) & kModeGprIdxEn) != 0) return l.untranslated("index mode by MODE");
   l.known.mode = mode;
 }
 
@@ -148,6 +146,10 @@ void add_control_rules(Rules& rules) {
   RULE(s_getreg_b32) { getreg(l); };
   RULE(s_setreg_b32) { setreg(l); };
   RULE(s_setreg_imm32_b32) { setreg(l); };
+  RULE(s_setvskip) {
+    const ValueId bit = l.b.and_(l.b.lshr(l.s32(0), l.b.and_(l.s32(1), 31)), 1);
+    set_mode(l, HwRegField::vskip(), bit);
+  };
   RULE(s_set_gpr_idx_on) {
     set_gpr_idx(l, l.s32(0), static_cast<u32>(l.in->src[1].value) & 15);
     l.known.mode |= kModeGprIdxEn;

@@ -75,6 +75,7 @@ void Lifter::lift(const isa::Inst& inst, u32 offset) {
   row = &isa::row_of(inst.op);
   pc = offset;
   active_ = dpp_valid_ = {};
+  if ((known.mode & kModeVskip) != 0 && inst.encoding >= isa::Encoding::Vop2) return; // a vector instruction
   if (const Rule rule = rule_of(inst.op)) {
     rule(*this);
     // How code makes the address of a function: pc-relative, or from a table.

@@ -26,8 +26,8 @@ struct Static {
   u8 gpr_idx = 0;
   friend bool operator==(const Static&, const Static&) = default;
 };
-inline constexpr u32 kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23, kModeIeee = 1u << 9,
-                     kModeDx10Clamp = 1u << 8;
+inline constexpr u32 kModeVskip = 1u << 28, kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23,
+                     kModeIeee = 1u << 9, kModeDx10Clamp = 1u << 8;
 
 /// What earlier attempts at a kernel have shown about its relative register indices (relative.cpp).
 struct RegisterIndices {
