@@ -28,23 +28,7 @@ void store_element(Wave& w, const BufferAddressing& a, unsigned lane, const Elem
       write_host(w, static_cast<int>(lane), component_address(w, a, lane, p, at), &e.dword[at / 4], piece);
 }
 
-/// `lds`: lane l's dword goes to LDS at M0[15:0] + offset + 4 l instead of a register (7nm guide 8.1.9).
-const Code* load_to_lds(Wave& w, const Code& c) {
-  const ElementShape shape = shape_of(c);
-  const BufferAddressing a = addressing_of(w, c);
-  const u32 start = (w.m0() & 0xffff) + static_cast<u32>(c.inst->mods.offset);
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 to = u64{start} + lane * 4;
-    if (to + 4 > w.lds_bytes) return;
-    Element e = load_element(w, a, lane, shape.bytes);
-    widen(e, shape);
-    store_le<u32>(w.lds + to, e.dword[0]);
-  });
-  return next(c);
-}
-
 const Code* load(Wave& w, const Code& c) {
-  if (c.inst->mods.lds) return load_to_lds(w, c);
   const ElementShape shape = shape_of(c);
   const BufferAddressing a = addressing_of(w, c);
   Element elements[kWaveSize];
@@ -52,7 +36,10 @@ const Code* load(Wave& w, const Code& c) {
     elements[lane] = load_element(w, a, lane, shape.bytes);
     widen(elements[lane], shape);
   });
-  for_each_lane(w.exec(), [&](unsigned lane) { put_element(w, c.dst, lane, elements[lane], shape); });
+  for_each_lane(w.exec(), [&](unsigned lane) {
+    if (c.inst->mods.lds) return put_in_lds(w, c, lane, elements[lane].dword[0]);
+    put_element(w, c.dst, lane, elements[lane], shape);
+  });
   clear_texel_fail(w, c, shape.dwords());
   return next(c);
 }
@@ -66,15 +53,11 @@ const Code* store(Wave& w, const Code& c) {
   return next(c);
 }
 
-// Stores LDS dwords: lane l's from M0[15:0] + offset + 4 l.
 const Code* store_lds_dword(Wave& w, const Code& c) {
   const BufferAddressing a = addressing_of(w, c);
-  const u32 start = (w.m0() & 0xffff) + static_cast<u32>(c.inst->mods.offset);
   for_each_lane(w.exec(), [&](unsigned lane) {
-    const u64 from = u64{start} + lane * 4;
-    if (from + 4 > w.lds_bytes) return;
     Element e;
-    e.dword[0] = load_le<u32>(w.lds + from);
+    if (const u8* from = lds_of_lane(w, c, lane)) e.dword[0] = load_le<u32>(from);
     store_element(w, a, lane, e, 4);
   });
   return next(c);

@@ -193,6 +193,7 @@ unsigned data_dwords(const Wave& w, const Code& c) {
 
 void put_components(Wave& w, const Code& c, unsigned lane, const LoadedComponents& in, NumFormat format) {
   const unsigned n = c.row->memory.components;
+  if (c.inst->mods.lds) return put_in_lds(w, c, lane, in.value[0]);
   const auto reg = [&](unsigned i) -> u32& { return w.vgpr[(c.dst + i) & 255][lane]; };
   if (!c.row->has(isa::kD16)) {
     for (unsigned i = 0; i < n; ++i) reg(i) = in.value[i];

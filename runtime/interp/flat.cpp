@@ -88,6 +88,8 @@ struct alignas(64) Landing {
 };
 
 void write_landing(Wave& w, const Code& c, const Landing& in, ElementShape shape) {
+  if (c.inst->mods.lds)
+    return for_each_lane(w.exec(), [&](unsigned lane) { put_in_lds(w, c, lane, in.row[0][lane]); });
   switch (shape.half != isa::Half::None ? 0 : shape.dwords()) {
   case 1: return write_vgprs<1>(w, c.dst, in.row[0], w.exec());
   case 2: return write_vgprs<2>(w, c.dst, in.row[0], w.exec());

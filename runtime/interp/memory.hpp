@@ -74,6 +74,19 @@ inline u32 lds_limit(const Wave& w) {
   return w.target >= Target::gfx900 ? w.lds_bytes : std::min(w.lds_bytes, w.sgpr[isa::kM0]);
 }
 
+/// Where a lane's dword is in LDS for instructions that move data between it and memory: at M0[15:0] + offset
+/// + 4 * lane (7nm guide 8.1.9). Null outside the LDS.
+inline u8* lds_of_lane(const Wave& w, const Code& c, unsigned lane) {
+  const u64 at =
+      static_cast<u32>((w.sgpr[isa::kM0] & 0xffff) + static_cast<u32>(c.inst->mods.offset) + lane * 4);
+  return at + 4 <= w.lds_bytes ? w.lds + at : nullptr;
+}
+
+/// A load's dword with `lds`.
+inline void put_in_lds(const Wave& w, const Code& c, unsigned lane, u32 value) {
+  if (u8* to = lds_of_lane(w, c, lane)) std::memcpy(to, &value, 4);
+}
+
 /// Reads host memory for `lane`; a fault leaves by a signal.
 inline void read_host(Wave& w, int lane, u64 address, void* to, unsigned bytes) {
   w.accessing(lane, address, false);

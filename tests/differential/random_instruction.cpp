@@ -187,6 +187,7 @@ private:
     default: return;
     }
     m.glc = r_.one_in(2);
+    m.lds = row_.has(kCanLds) && r_.one_in(6);
   }
   void scalar_address() {
     if (!row_.src[0].present()) return;
@@ -267,7 +268,7 @@ private:
     const auto words = pack(inst_, target_);
     Inst decoded;
     if (!words || decode(target_, words->span(), decoded) != DecodeStatus::Ok) return std::nullopt;
-    if (decoded.op != inst_.op || decoded.mods.tfe || decoded.mods.lds) return std::nullopt;
+    if (decoded.op != inst_.op || decoded.mods.tfe) return std::nullopt;
     Line made;
     made.text = text(decoded, target_);
     made.words.assign(words->span().begin(), words->span().begin() + decoded.size / 4);

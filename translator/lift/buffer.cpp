@@ -12,7 +12,6 @@ namespace {
 
 void access(Lifter& l) {
   const isa::Modifiers& m = l.in->mods;
-  if (m.lds) return l.untranslated("load to LDS");
   Emit& b = l.b;
   ValueId index = b.v32c(0), offset = b.v32c(0);
   if (m.addr64) {
@@ -31,7 +30,10 @@ void access(Lifter& l) {
   a.address = {index, offset, l.sgpr(v), l.sgpr(v + 1), l.sgpr(v + 2), l.sgpr(v + 3), l.s32(2)};
   a.lanes = l.exec();
   a.offset = m.offset;
-  perform(l, a, l.in->src[3], m.glc);
+  if (!l.row->has(isa::kTiesLds)) return perform(l, a, l.in->src[3], m.glc);
+  const auto data = load(l, lds_by_lane(l));
+  a.attr.bytes = 4;
+  store(l, a, data);
 }
 
 // ---- formatted access
@@ -152,7 +154,6 @@ void store_format(Lifter& l, BufferAddress& address, const Format& format) {
 
 void access_format(Lifter& l) {
   const isa::Modifiers& m = l.in->mods;
-  if (m.lds) return l.untranslated("load to LDS");
   if (m.addr64) return l.untranslated("addr64 with a format");
   const unsigned v = l.in->src[1].index;
   BufferAddress::Operands o;
@@ -174,7 +175,7 @@ void access_format(Lifter& l) {
 
 void add_buffer_rules(Rules& rules) {
   for (const isa::Row& row : isa::rows()) {
-    if (row.memory.space != isa::Space::Buffer || row.has(isa::kTiesLds)) continue;
+    if (row.memory.space != isa::Space::Buffer) continue;
     rules[static_cast<unsigned>(row.op)] = row.has(isa::kFormat) ? access_format : access;
   }
 }

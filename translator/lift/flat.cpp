@@ -38,7 +38,6 @@ void access(Lifter& l) {
     break;
   default: a.attr.space = ir::Space::Global; a.address = {wide_address(l)};
   }
-  if (l.in->mods.lds) return l.untranslated("load to LDS");
   perform(l, a, l.in->src[2], l.in->mods.glc);
 }
 

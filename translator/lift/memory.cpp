@@ -81,7 +81,20 @@ std::vector<ValueId> registers(Lifter& l, const isa::Operand& o, unsigned n, uns
   return values;
 }
 
+Access lds_by_lane(Lifter& l) {
+  Emit& b = l.b;
+  const ValueId base = b.and_(l.ssa.read(kM0Var), 0xffff);
+  Access a;
+  a.attr.space = ir::Space::Lds;
+  a.attr.bytes = 4;
+  a.address = {b.add(b.splat(base), b.shl(b.op(Op::LaneId, Type::V32, {}), 2))};
+  a.offset = l.in->mods.offset;
+  a.lanes = l.exec();
+  return a;
+}
+
 void set_loaded(Lifter& l, std::span<const ValueId> values, unsigned first) {
+  if (l.in->mods.lds) return store(l, lds_by_lane(l), values);
   for (const ValueId v : values) l.set_vgpr(l.in->dst[0].index + first++, v, l.exec());
 }
 

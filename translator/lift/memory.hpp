@@ -27,7 +27,11 @@ bool set_atomic(MemAttr& attr, const isa::Row& row);
 
 /// `n` registers of a VGPR operand.
 std::vector<ValueId> registers(Lifter& l, const isa::Operand& o, unsigned n, unsigned first = 0);
-/// Writes loaded values to consecutive registers of dst[0] in the lanes of EXEC.
+/// A dword of LDS per lane of EXEC: at M0[15:0] + the instruction's offset + 4 * lane.
+Access lds_by_lane(Lifter& l);
+
+/// Writes loaded values to consecutive registers of dst[0] in the lanes of EXEC; with `lds` the one there is
+/// to the LDS.
 void set_loaded(Lifter& l, std::span<const ValueId> values, unsigned first = 0);
 
 void add_scalar_memory_rules(Rules& rules);
