@@ -2,6 +2,7 @@
 
 #include "abi/initial_state.hpp"
 #include "isa/op.hpp"
+#include "support/demangle.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -117,6 +118,8 @@ std::string kernel_text(const Kernel& k, isa::Target target) {
   const auto& r = k.resources;
   auto text = fmt::format("\nkernel {}{}\n", k.name,
                           k.has_metadata ? "" : "  (no metadata: arguments are not known)");
+  if (const auto source = demangle(k.name); source != k.name)
+    text += fmt::format("  source      {}\n", source);
   text += fmt::format("  code        {} bytes at {:#x}\n", k.code_size, k.entry_address);
   text += fmt::format("  registers   {} SGPRs, {} VGPRs", r.sgpr_count, r.vgpr_count);
   if (r.sgpr_spill_count || r.vgpr_spill_count)
@@ -139,6 +142,7 @@ json kernel_json(const Kernel& k, isa::Target target) {
   json arguments = json::array();
   for (const auto& argument : k.arguments) arguments.push_back(argument_json(argument));
   return {{"name", k.name},
+          {"source_name", demangle(k.name)},
           {"symbol", k.symbol},
           {"language", k.language},
           {"has_metadata", k.has_metadata},
@@ -172,6 +176,12 @@ json to_json(const CodeObject& object) {
                           {"printf_formats", object.printf_formats},
                           {"kernels", kernels},
                           {"symbols", symbols}});
+}
+
+json to_json(const std::vector<CodeObject>& objects) {
+  json list = json::array();
+  for (const auto& object : objects) list.push_back(to_json(object));
+  return list;
 }
 
 json to_json(const std::vector<BundleEntry>& entries) {

@@ -11,6 +11,7 @@ namespace lanewise::abi {
 /// {name, version, target, isa, kernels: [{name, arguments: [...], resources: {...}, descriptor: {...},
 /// ...}], symbols}. Sizes and offsets are bytes; addresses are those of the file.
 nlohmann::json to_json(const CodeObject& object);
+nlohmann::json to_json(const std::vector<CodeObject>& objects); ///< an array of these
 nlohmann::json to_json(const Kernel& kernel, isa::Target target);
 /// [{id, kind, triple, processor, offset, size}].
 nlohmann::json to_json(const std::vector<BundleEntry>& entries);

@@ -7,8 +7,8 @@ namespace {
 
 Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device::State>& device,
                                                    std::span<const std::byte> bytes, const std::string& name,
-                                                   std::string_view target) {
-  auto object = load_code_object(bytes, name, target);
+                                                   std::string_view target, std::string_view kernel) {
+  auto object = load_code_object(bytes, name, target, kernel);
   if (!object) return std::move(object).error();
   auto image = abi::LoadedImage::create(*object);
   if (!image) {
@@ -55,16 +55,18 @@ Engine Device::engine() const { return state_->options.engine; }
 Simd Device::simd() const { return state_->options.simd; }
 unsigned Device::threads() const { return state_->dispatcher.threads(); }
 
-Result<Module> Device::load_file(const std::string& path, std::string_view target) const {
+Result<Module> Device::load_file(const std::string& path, std::string_view target,
+                                 std::string_view kernel) const {
   auto bytes = read_file(path);
   if (!bytes) return std::move(bytes).error();
-  auto module = load_module(state_, *bytes, path, target);
+  auto module = load_module(state_, *bytes, path, target, kernel);
   if (!module) return std::move(module).error();
   return Module(std::move(*module));
 }
 
-Result<Module> Device::load(std::span<const std::byte> bytes, std::string_view target) const {
-  auto module = load_module(state_, bytes, "code object in memory", target);
+Result<Module> Device::load(std::span<const std::byte> bytes, std::string_view target,
+                            std::string_view kernel) const {
+  auto module = load_module(state_, bytes, "code object in memory", target, kernel);
   if (!module) return std::move(module).error();
   return Module(std::move(*module));
 }

@@ -4,16 +4,45 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 
 namespace lanewise {
+namespace {
+
+/// Those for the target ID that suits best.
+Result<std::vector<abi::BundleEntry>> suitable_entries(std::span<const std::byte> bytes,
+                                                       const std::string& name, std::string_view target) {
+  auto entries = abi::list_entries(bytes);
+  if (!entries) return std::move(entries).error().in(name);
+  auto suitable = abi::select_entries(*entries, target);
+  if (!suitable) return std::move(suitable).error().in(name);
+  std::erase_if(*suitable, [best = suitable->front().id](const auto& entry) { return entry.id != best; });
+  return suitable;
+}
+
+Result<abi::CodeObject> load_entry(const abi::BundleEntry& entry, const std::string& name,
+                                   std::string_view target) {
+  auto object = abi::load(entry.bytes, entry.id.empty() ? name : name + ":" + entry.id);
+  const std::string_view processor = target.substr(0, target.find(':'));
+  if (object && !processor.empty() && isa::target_name(object->target.isa) != processor &&
+      object->target.processor != processor)
+    return Error{ErrorCode::NotFound,
+                 fmt::format("{}: is for {}, not for {}", name, object->target.processor, target)};
+  return object;
+}
+
+} // namespace
 
 Result<std::vector<std::byte>> read_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   std::vector<std::byte> bytes;
   std::size_t got = 0;
   if (file) {
+    std::error_code unknown;
+    const auto size = std::filesystem::file_size(path, unknown); // of a pipe there is none
+    if (!unknown) bytes.reserve(size);
     std::vector<std::byte> chunk(1 << 16);
     while ((got = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0)
       bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
@@ -23,20 +52,28 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   return bytes;
 }
 
+Result<std::vector<abi::CodeObject>> load_code_objects(std::span<const std::byte> bytes,
+                                                       const std::string& name, std::string_view target) {
+  auto parts = suitable_entries(bytes, name, target);
+  if (!parts) return std::move(parts).error();
+  std::vector<abi::CodeObject> objects;
+  for (const abi::BundleEntry& part : *parts) {
+    auto object = load_entry(part, name, target);
+    if (!object) return std::move(object).error();
+    objects.push_back(std::move(*object));
+  }
+  return objects;
+}
+
 Result<abi::CodeObject> load_code_object(std::span<const std::byte> bytes, const std::string& name,
-                                         std::string_view target) {
-  auto entries = abi::list_entries(bytes);
-  if (!entries) return std::move(entries).error().in(name);
-  auto suitable = abi::select_entries(*entries, target);
-  if (!suitable) return std::move(suitable).error().in(name);
-  const abi::BundleEntry& best = suitable->front();
-  auto object = abi::load(best.bytes, best.id.empty() ? name : name + ":" + best.id);
-  const std::string_view processor = target.substr(0, target.find(':'));
-  if (object && !processor.empty() && isa::target_name(object->target.isa) != processor &&
-      object->target.processor != processor)
-    return Error{ErrorCode::NotFound,
-                 fmt::format("{}: is for {}, not for {}", name, object->target.processor, target)};
-  return object;
+                                         std::string_view target, std::string_view kernel) {
+  auto parts = suitable_entries(bytes, name, target);
+  if (!parts) return std::move(parts).error();
+  for (const abi::BundleEntry& part : *parts) {
+    auto object = load_entry(part, name, target);
+    if (!object || kernel.empty() || object->find_kernel(kernel)) return object;
+  }
+  return Error{ErrorCode::NotFound, fmt::format("{}: has no kernel {}", name, kernel)};
 }
 
 } // namespace lanewise

@@ -253,10 +253,14 @@ public:
 
   /// Loads a code object, one out of an offload bundle or a host program's fat binary, or a shared object of
   /// translated kernels (`lanewise translate -o`), which then need no translation. `target` ("gfx906")
-  /// chooses among several; empty takes the first that Lanewise runs. Errors: BadInput, Unsupported (a target
-  /// that is not one of ours), NotFound (no code object for `target`).
-  [[nodiscard]] Result<Module> load_file(const std::string& path, std::string_view target = {}) const;
-  [[nodiscard]] Result<Module> load(std::span<const std::byte> bytes, std::string_view target = {}) const;
+  /// chooses among several; empty takes the first that Lanewise runs. A program has a code object for each of
+  /// its translation units: `kernel` chooses the first that has a kernel of that name. Errors: BadInput,
+  /// Unsupported (a target that is not one of ours), NotFound (no code object for `target`, or with
+  /// `kernel`).
+  [[nodiscard]] Result<Module> load_file(const std::string& path, std::string_view target = {},
+                                         std::string_view kernel = {}) const;
+  [[nodiscard]] Result<Module> load(std::span<const std::byte> bytes, std::string_view target = {},
+                                    std::string_view kernel = {}) const;
 
   struct [[gnu::visibility("hidden")]] State;
 

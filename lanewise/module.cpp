@@ -1,4 +1,5 @@
 #include "lanewise/engines.hpp"
+#include "lanewise/kernel_names.hpp"
 #include "lanewise/launch_facts.hpp"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ Result<Kernel> Module::kernel(std::string_view name) const {
   for (Kernel::State& kernel : state_->kernels)
     if (kernel.info.name == name) return Kernel(std::shared_ptr<Kernel::State>(state_, &kernel));
   return Error{ErrorCode::NotFound,
-               fmt::format("has no kernel {}; it has {}", name, fmt::join(kernel_names(), ", "))};
+               fmt::format("has no kernel {}; it has {}", name, list_names(kernel_names()))};
 }
 
 Result<std::span<std::byte>> Module::variable(std::string_view name) const {

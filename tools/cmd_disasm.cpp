@@ -18,7 +18,7 @@ Examples:
   lanewise disasm saxpy.co                            all code
   lanewise disasm kernels.co --kernel sgemm --bytes   one kernel, with its machine code
   lanewise disasm program                             all code objects of a fat binary
-  lanewise disasm program --target gfx906             one of them
+  lanewise disasm program --target gfx906             those for one target
   lanewise disasm --target gfx906 --raw BE802000 BF810000
 
 The text is that of llvm-mc; lanewise asm and llvm-mc read it back. Addresses are those of the file.
@@ -69,15 +69,16 @@ Result<std::string> disassemble(const Options& options) {
   if (!options.raw.empty()) return disassemble_raw(options);
   if (options.file.empty()) return Error{ErrorCode::Usage, "expected CODE_OBJECT or --raw"};
   if (options.kernel.empty() && options.target.empty()) return disassemble_all(options);
-  auto object = open_code_object(options);
-  if (!object) return std::move(object).error();
-  const abi::Kernel* kernel = nullptr;
   if (!options.kernel.empty()) {
-    auto found = choose_kernel(*object, options);
-    if (!found) return std::move(found).error();
-    kernel = *found;
+    const auto chosen = open_kernel(options);
+    if (!chosen) return chosen.error();
+    return list_code(chosen->object, chosen->object.find_kernel(chosen->name), options.listing);
   }
-  return list_code(*object, kernel, options.listing);
+  const auto objects = open_code_objects(options);
+  if (!objects) return objects.error();
+  std::string text;
+  for (const abi::CodeObject& object : *objects) text += list_code(object, nullptr, options.listing);
+  return text;
 }
 
 int run(const Options& options) {

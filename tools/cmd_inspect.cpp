@@ -18,7 +18,8 @@ Examples:
   lanewise inspect program --target gfx906      the code object for gfx906 in a fat binary
   lanewise inspect saxpy.co --json | jq '.kernels[].name'
 
-A file with several code objects is listed; --target chooses one to look into.)";
+A file with several code objects is listed; --target chooses what to look into: one code object, or those of all
+translation units, in JSON as an array.)";
 
 struct Options {
   std::string file, target;
@@ -34,9 +35,13 @@ Result<std::string> inspect(const Options& options) {
     if (entries->size() > 1)
       return options.json ? abi::to_json(*entries).dump(2) + "\n" : abi::to_text(*entries);
   }
-  auto object = load_code_object(*bytes, options.file, options.target);
-  if (!object) return std::move(object).error();
-  return options.json ? abi::to_json(*object).dump(2) + "\n" : abi::to_text(*object);
+  const auto objects = load_code_objects(*bytes, options.file, options.target);
+  if (!objects) return objects.error();
+  if (options.json)
+    return (objects->size() == 1 ? abi::to_json(objects->front()) : abi::to_json(*objects)).dump(2) + "\n";
+  std::string text;
+  for (const abi::CodeObject& object : *objects) text += (text.empty() ? "" : "\n") + abi::to_text(object);
+  return text;
 }
 
 int run(const Options& options) {

@@ -1,5 +1,4 @@
 // `lanewise run`: one kernel, once or several times, on buffers made on the command line.
-#include "tools/code_object_options.hpp"
 #include "tools/run_report.hpp"
 
 #include <algorithm>
@@ -73,16 +72,6 @@ Result<Memory> make_memory(const RunOptions& options, const std::vector<ArgSpec>
     if (!added) return std::move(added).error().in(fmt::format("--arg {} (argument {})", options.args[i], i));
   }
   return memory;
-}
-
-Result<Kernel> find_kernel(const Module& module, const RunOptions& options) {
-  if (!options.kernel.empty()) {
-    auto kernel = module.kernel(options.kernel);
-    return kernel ? std::move(kernel) : Result<Kernel>(std::move(kernel).error().in(options.file));
-  }
-  const std::vector<std::string> names = module.kernel_names();
-  if (names.size() == 1) return module.kernel(names[0]);
-  return no_single_kernel(options.file, names);
 }
 
 Result<void> set_variable(const Module& module, const VariableSetting& setting) {
@@ -178,10 +167,12 @@ Result<RunReport> run_kernel(const RunOptions& options) {
   if (!plan) return std::move(plan).error();
   auto device = Device::create(plan->device);
   if (!device) return std::move(device).error();
-  auto module = device->load_file(options.file, options.target);
+  const auto chosen = open_kernel(options);
+  if (!chosen) return chosen.error();
+  auto module = device->load_file(options.file, options.target, chosen->name);
   if (!module) return std::move(module).error();
-  auto kernel = find_kernel(*module, options);
-  if (!kernel) return std::move(kernel).error();
+  auto kernel = module->kernel(chosen->name);
+  if (!kernel) return std::move(kernel).error().in(options.file);
   auto counted = check_count(kernel->info(), plan->args);
   if (!counted) return std::move(counted).error();
   auto memory = make_memory(options, plan->args);
@@ -219,9 +210,7 @@ int run(const RunOptions& options) {
 }
 
 void add_options(CLI::App& sub, RunOptions& options) {
-  sub.add_option("CODE_OBJECT", options.file, "the kernel's binary")->required();
-  sub.add_option("--kernel", options.kernel, "which kernel; not needed if there is only one")
-      ->type_name("NAME");
+  options.add_to(sub);
   sub.add_option("--grid", options.grid, "work-items per dimension")->type_name("X[,Y[,Z]]")->required();
   sub.add_option("--block", options.block, "work-items of a workgroup per dimension")
       ->type_name("X[,Y[,Z]]")
@@ -248,7 +237,6 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_option("--print", options.prints, "print argument I's first elements (16)")
       ->type_name("I[:COUNT]")
       ->allow_extra_args(false);
-  sub.add_option("--target", options.target, "which code object of a bundle, as gfx906")->type_name("GFX");
   sub.add_flag("--json", options.json, "print one JSON object");
 }
 

@@ -100,10 +100,11 @@ Result<std::vector<translator::Simd>> parse_simds(const Options& options) {
   return std::vector{avx512 ? Simd::Avx512 : Simd::Avx2};
 }
 
-/// What all ways of translating need: the file's contents, loaded, and the settings.
+/// What all ways of translating need: a code object of the file, loaded, and the settings.
 struct Input {
   abi::CodeObject object;
   abi::LoadedImage image;
+  std::vector<const abi::Kernel*> kernels; ///< of the object, those to translate
   WantedLaunches launches;
   translator::Options settings;
   std::vector<translator::Simd> simds; ///< all that are wanted; settings have the first
@@ -115,75 +116,93 @@ struct Input {
   }
 };
 
-Result<Input> load(const Options& options) {
+/// With the kernel named, or all.
+Result<Input> load(const Options& options, abi::CodeObject object, std::string_view kernel) {
   auto simds = parse_simds(options);
   if (!simds) return std::move(simds).error();
-  auto object = open_code_object(options);
-  if (!object) return std::move(object).error();
-  auto image = abi::LoadedImage::create(*object);
+  auto image = abi::LoadedImage::create(object);
   if (!image) return std::move(image).error().in(options.file);
   auto launches = parse_launches(options);
   if (!launches) return std::move(launches).error();
   translator::Options settings;
   settings.simd = simds->front();
-  return Input{*std::move(object), *std::move(image), *launches, std::move(settings), *std::move(simds)};
+  std::vector<const abi::Kernel*> kernels;
+  for (const abi::Kernel& each : object.kernels)
+    if (kernel.empty() || each.name == kernel) kernels.push_back(&each);
+  return Input{std::move(object), *std::move(image),   std::move(kernels),
+               *launches,         std::move(settings), *std::move(simds)};
 }
 
-/// All kernels, or the one named.
-Result<std::vector<const abi::Kernel*>> chosen_kernels(const Options& options,
-                                                       const abi::CodeObject& object) {
-  std::vector<const abi::Kernel*> kernels;
-  if (options.kernel.empty() && !object.kernels.empty()) {
-    for (const abi::Kernel& kernel : object.kernels) kernels.push_back(&kernel);
-    return kernels;
+Result<Input> load_kernel(const Options& options) {
+  auto chosen = open_kernel(options);
+  if (!chosen) return std::move(chosen).error();
+  return load(options, std::move(chosen->object), chosen->name);
+}
+
+/// All code objects of the file with all kernels, or one with the kernel named.
+Result<std::vector<Input>> load_all(const Options& options) {
+  std::vector<Input> inputs;
+  if (!options.kernel.empty()) {
+    auto input = load_kernel(options);
+    if (!input) return std::move(input).error();
+    inputs.push_back(std::move(*input));
+    return inputs;
   }
-  auto kernel = choose_kernel(object, options);
-  if (!kernel) return std::move(kernel).error();
-  kernels.push_back(*kernel);
-  return kernels;
+  auto objects = open_code_objects(options);
+  if (!objects) return std::move(objects).error();
+  for (abi::CodeObject& object : *objects) {
+    auto input = load(options, std::move(object), {});
+    if (!input) return std::move(input).error();
+    if (!input->kernels.empty()) inputs.push_back(std::move(*input));
+  }
+  if (inputs.empty()) return Error{ErrorCode::BadInput, options.file + ": holds no kernels"};
+  return inputs;
 }
 
 Result<void> print_stages(const Options& options) {
   auto dump = parse_stages(options.dump);
   if (!dump) return std::move(dump).error();
-  auto input = load(options);
+  auto input = load_kernel(options);
   if (!input) return std::move(input).error();
-  auto kernel = choose_kernel(input->object, options);
-  if (!kernel) return std::move(kernel).error();
   input->settings.dump = *std::move(dump);
   input->settings.dump.sink = [](const std::string& stage, const std::string& text) {
     fmt::print("; ---- {}\n{}", stage, text);
   };
+  const abi::Kernel& kernel = *input->kernels.front();
   translator::Stats stats;
-  auto translation = input->translate(**kernel, stats);
-  if (!translation) return std::move(translation).error().in((*kernel)->name);
+  auto translation = input->translate(kernel, stats);
+  if (!translation) return std::move(translation).error().in(kernel.name);
   fmt::print("{}", summary(stats));
   return {};
 }
 
 Result<void> print_stats(const Options& options) {
-  auto input = load(options);
-  if (!input) return std::move(input).error();
-  auto kernels = chosen_kernels(options, input->object);
-  if (!kernels) return std::move(kernels).error();
+  auto inputs = load_all(options);
+  if (!inputs) return std::move(inputs).error();
   std::vector<TranslationRecord> records;
-  for (const abi::Kernel* kernel : *kernels) {
-    TranslationRecord& record = records.emplace_back();
-    record.kernel = kernel->name;
-    auto translation = input->translate(*kernel, record.stats);
-    if (!translation) record.error = translation.error().message;
-  }
+  for (const Input& input : *inputs)
+    for (const abi::Kernel* kernel : input.kernels) {
+      TranslationRecord& record = records.emplace_back();
+      record.kernel = kernel->name;
+      auto translation = input.translate(*kernel, record.stats);
+      if (!translation) record.error = translation.error().message;
+    }
   fmt::print("{}", options.json ? to_json(records) : to_text(records));
   return {};
 }
 
 Result<void> write_translations(const Options& options) {
-  auto input = load(options);
-  if (!input) return std::move(input).error();
-  auto kernels = chosen_kernels(options, input->object);
-  if (!kernels) return std::move(kernels).error();
-  auto summary = write_ahead_of_time(
-      {input->object, input->image, *std::move(kernels), input->simds, input->launches}, options.output);
+  auto inputs = load_all(options);
+  if (!inputs) return std::move(inputs).error();
+  if (inputs->size() > 1)
+    return Error{
+        ErrorCode::Usage,
+        fmt::format("{}: has {} code objects with kernels; -o writes one: choose it by a kernel of it, "
+                    "with --kernel",
+                    options.file, inputs->size())};
+  const Input& input = inputs->front();
+  auto summary = write_ahead_of_time({input.object, input.image, input.kernels, input.simds, input.launches},
+                                     options.output);
   if (!summary) return std::move(summary).error();
   fmt::print("{}", *summary);
   return {};

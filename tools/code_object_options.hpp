@@ -14,14 +14,17 @@ struct CodeObjectOptions {
   void add_to(CLI::App& sub);
 };
 
-/// Loads the code object that the options name.
-Result<abi::CodeObject> open_code_object(const CodeObjectOptions& options);
+/// The code objects for the target: several for a program made of several translation units.
+Result<std::vector<abi::CodeObject>> open_code_objects(const CodeObjectOptions& options);
 
-/// What is wrong where no kernel was named and the file does not hold exactly one.
-Error no_single_kernel(const std::string& file, const std::vector<std::string>& names);
+/// A kernel, with the code object that has it.
+struct ChosenKernel {
+  abi::CodeObject object;
+  std::string name;
+};
 
-/// The kernel named, or the only one. Errors: NotFound or Usage, with the names there are; BadInput if there
-/// is none.
-Result<const abi::Kernel*> choose_kernel(const abi::CodeObject& object, const CodeObjectOptions& options);
+/// The kernel that --kernel means, or the only one. Errors: NotFound or Usage, with the names there are;
+/// BadInput if there is none.
+Result<ChosenKernel> open_kernel(const CodeObjectOptions& options);
 
 } // namespace lanewise::tools

@@ -3,14 +3,14 @@
 
 #include "lanewise/lanewise.hpp"
 #include "tools/arg_spec.hpp"
+#include "tools/code_object_options.hpp"
 
 #include <optional>
 
 namespace lanewise::tools {
 
 /// Exactly what was typed.
-struct RunOptions {
-  std::string file, kernel, target;
+struct RunOptions : CodeObjectOptions {
   std::string grid, block;
   std::vector<std::string> args, variables, dumps, prints;
   std::string engine = "auto", simd = "auto";

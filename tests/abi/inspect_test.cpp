@@ -29,6 +29,14 @@ TEST(Inspect, TextHasTheFacts) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+TEST(Inspect, MangledNamesAreExplained) {
+  auto object = load_data("kernels.gfx700.v5.co");
+  EXPECT_EQ(to_text(object).find("  source"), std::string::npos);
+  object.kernels[0].name = "_Z3sumIfEvPKT_";
+  EXPECT_NE(to_text(object).find("  source      void sum<float>(float const*)\n"), std::string::npos);
+  EXPECT_EQ(to_json(object)["kernels"][0]["source_name"], "void sum<float>(float const*)");
+}
+
 TEST(Inspect, NamesOfDamagedFilesCanBeDumped) {
   auto object = load_data("kernels.gfx700.v5.co");
   object.kernels[0].name = "\xff\xfe";

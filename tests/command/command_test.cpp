@@ -51,6 +51,21 @@ const std::string kSaxpyLaunch = " --grid 1024 --block 256 --arg u32:1024 --arg 
                                  "buf:f32:1024:iota --arg buf:f32:1024:zero ";
 const std::string kSaxpyArgs = kSaxpyLaunch + "--engine interp ";
 
+/// An offload bundle in which all code objects are for the same target, as those of a program's translation
+/// units are.
+std::string bundle_of(const std::string& id, const std::vector<std::string>& objects) {
+  const auto number = [](std::uint64_t value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  std::string header = "__CLANG_OFFLOAD_BUNDLE__" + number(objects.size()), bytes;
+  const std::size_t start = header.size() + objects.size() * (3 * 8 + id.size());
+  for (const std::string& object : objects) {
+    header += number(start + bytes.size()) + number(object.size()) + number(id.size()) + id;
+    bytes += object;
+  }
+  return header + bytes;
+}
+
 /// The command must refuse, say so in one line that contains `part`, and print nothing else.
 void expect_refusal(const std::string& arguments, int status, const std::string& part) {
   const Output output = lanewise(arguments);
@@ -340,6 +355,30 @@ TEST(Command, BundlesNeedNoUnpacking) {
     ASSERT_EQ(output.status, 0) << output.err;
     EXPECT_EQ(nlohmann::json::parse(output.out).at("target"), target);
   }
+}
+
+TEST(Command, ProgramsHaveKernelsInSeveralCodeObjects) {
+  const std::string path = scratch("two_units.hipfb");
+  const std::string bundle = bundle_of("hipv4-amdgcn-amd-amdhsa--gfx900",
+                                       {read(kernel_file("saxpy")), read(kernel_file("reduction"))});
+  std::ofstream(path, std::ios::binary) << bundle;
+  for (const char* kernel : {"saxpy", "reduction"}) {
+    const std::string named = path + " --kernel " + kernel;
+    EXPECT_EQ(lanewise("disasm " + named).status, 0) << kernel;
+    const Output stats = lanewise("translate " + named + " --stats --json");
+    ASSERT_EQ(stats.status, 0) << stats.err;
+    EXPECT_EQ(nlohmann::json::parse(stats.out).at(0).at("kernel"), kernel);
+  }
+  EXPECT_EQ(nlohmann::json::parse(lanewise("translate " + path + " --stats --json").out).size(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(lanewise("inspect --json " + path + " --target gfx900").out).size(), 2u);
+  const Output text = lanewise("inspect " + path + " --target gfx900");
+  EXPECT_NE(text.out.find("kernel saxpy"), std::string::npos);
+  EXPECT_NE(text.out.find("kernel reduction"), std::string::npos);
+  const Output run = lanewise("run " + path + kSaxpyArgs + "--kernel saxpy");
+  EXPECT_EQ(run.status, 0) << run.err;
+  expect_refusal("run " + path + kSaxpyArgs, 2, "holds 2 kernels");
+  expect_refusal("translate " + path + " -o " + scratch("two.so"), 2, "2 code objects");
+  std::remove(path.c_str());
 }
 
 TEST(Command, InspectShowsArguments) {

@@ -316,6 +316,9 @@ TEST(Launch, LoadingNamesWhatIsWrong) {
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
   EXPECT_NE(missing.error().message.find("mandelbrot"), std::string::npos);
   EXPECT_FALSE(device->load_file(code_object("multi.O2.hipfb"), "gfx1030"));
+  EXPECT_TRUE(device->load_file(code_object("multi.O2.hipfb"), "gfx803", "saxpy"));
+  EXPECT_EQ(device->load_file(code_object("multi.O2.hipfb"), "gfx803", "nothing").error().code,
+            ErrorCode::NotFound);
 }
 
 } // namespace
