@@ -154,9 +154,9 @@ void store_format(Lifter& l, BufferAddress& address, const Format& format) {
 
 void access_format(Lifter& l) {
   const isa::Modifiers& m = l.in->mods;
-  if (m.addr64) return l.untranslated("addr64 with a format");
   const unsigned v = l.in->src[1].index;
   BufferAddress::Operands o;
+  if (m.addr64) o.addr64 = l.b.join(l.vgpr_of(l.in->src[0], 0), l.vgpr_of(l.in->src[0], 1));
   o.index = m.idxen ? l.vgpr_of(l.in->src[0], 0) : l.b.v32c(0);
   o.offset = m.offen ? l.vgpr_of(l.in->src[0], m.idxen ? 1 : 0) : l.b.v32c(0);
   o.words = {l.sgpr(v), l.sgpr(v + 1), l.sgpr(v + 2), l.sgpr(v + 3)};

@@ -7,7 +7,9 @@ using ir::Op;
 BufferAddress::BufferAddress(Emit& b, isa::Target target, const Operands& o)
     : b_(b), gfx8_(target == isa::Target::gfx803), gfx9_(target >= isa::Target::gfx900), idxen_(o.idxen) {
   const ValueId w1 = o.words[1], w3 = o.words[3];
-  start_ = b.add(base(b, o.words[0], w1), b.zext(o.soffset));
+  addr64_ = o.addr64;
+  start_ =
+      b.add(addr64_.valid() ? signed_base(b, o.words[0], w1) : base(b, o.words[0], w1), b.zext(o.soffset));
   add_tid_ = b.icmp(IntPred::Ne, b.and_(w3, 1u << 23), 0);
   stride_ = b.field(w1, 16, 14);
   if ((gfx8_ || gfx9_) && !o.format) // ADD_TID_ENABLE makes the data format the stride's upper bits.
@@ -42,10 +44,12 @@ ValueId BufferAddress::buffer_offset(ValueId offset) {
 }
 
 ValueId BufferAddress::at(u32 extra) {
+  if (addr64_.valid()) return b_.add(b_.add(b_.splat(start_), addr64_), b_.zext(b_.add(offset_, u64{extra})));
   return b_.add(b_.splat(start_), buffer_offset(b_.add(offset_, u64{extra})));
 }
 
 ValueId BufferAddress::in_range(u32 extra, ValueId size) {
+  if (addr64_.valid()) return b_.maskc(kAllLanes);
   const ValueId structured = b_.icmp(IntPred::Ne, stride_, 0);
   ValueId by_records = structured;
   if (gfx8_) by_records = b_.and_(structured, swizzle_);

@@ -18,11 +18,16 @@ public:
     u32 inst_offset = 0;
     bool idxen = false;
     bool format = false; ///< buffer_*_format, tbuffer_*: the data format is one, not bits of the stride
+    ValueId addr64 = {}; ///< v64, or none: an address to add, with which nothing is checked
   };
   BufferAddress(Emit& b, isa::Target target, const Operands& operands);
 
   /// 48 bits of the V#, as u64.
   static ValueId base(Emit& b, ValueId w0, ValueId w1) { return b.join(w0, b.and_(w1, 0xffff)); }
+  /// With addr64 they are a signed number: compilers put constants of a few bytes back there.
+  static ValueId signed_base(Emit& b, ValueId w0, ValueId w1) {
+    return b.join(w0, b.ashr(b.shl(w1, 16), 16));
+  }
 
   /// The address (v64) of the byte `extra` bytes into what each lane accesses.
   ValueId at(u32 extra);
@@ -40,6 +45,7 @@ private:
   Emit& b_;
   bool gfx8_, gfx9_, idxen_;
   ValueId start_;                       ///< u64: base and scalar offset
+  ValueId addr64_;                      ///< v64, or none
   ValueId index_, offset_;              ///< v32
   ValueId stride_, records_;            ///< u32
   ValueId swizzle_, add_tid_;           ///< u1

@@ -79,10 +79,8 @@ private:
     f_[b_.block()].insts.push_back(id_);
   }
 
-  /// The base is a signed number here: compilers put constants of a few bytes back there.
   void lower_addr64() {
-    const ValueId base = b_.join(word(0), b_.ashr(b_.shl(word(1), 16), 16));
-    const ValueId uniform = b_.add(base, b_.zext(soffset()));
+    const ValueId uniform = b_.add(BufferAddress::signed_base(b_, word(0), word(1)), b_.zext(soffset()));
     const ValueId address = b_.add(b_.splat(uniform), b_.join(operands_[0], operands_[1]));
     finish(Space::Global, address, lanes(), inst_.imm);
   }
