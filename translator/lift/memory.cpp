@@ -83,12 +83,13 @@ std::vector<ValueId> registers(Lifter& l, const isa::Operand& o, unsigned n, uns
 
 Access lds_by_lane(Lifter& l) {
   Emit& b = l.b;
-  const ValueId base = b.and_(l.ssa.read(kM0Var), 0xffff);
+  // The offset of global loads may be negative, which that of an access in the LDS is not.
+  const ValueId base =
+      b.add(b.and_(l.ssa.read(kM0Var), 0xffff), static_cast<u64>(static_cast<u32>(l.in->mods.offset)));
   Access a;
   a.attr.space = ir::Space::Lds;
   a.attr.bytes = 4;
   a.address = {b.add(b.splat(base), b.shl(b.op(Op::LaneId, Type::V32, {}), 2))};
-  a.offset = l.in->mods.offset;
   a.lanes = l.exec();
   return a;
 }
