@@ -1,6 +1,7 @@
 #include "translator/phases/hazards.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <optional>
 
@@ -130,9 +131,10 @@ std::optional<Span> lds_span(const HazardFacts& facts, InstId i) {
   const u64 offset = inst.imm & 0xffff'ffff, bytes = inst.mem.bytes;
   const u64 spread =
       inst.mem.form == AddressForm::Row ? u64{facts.gang_lanes - 1} * static_cast<u64>(inst.mem.stride) : 0;
-  const u64 end = facts.limits.max(facts.f.operands(i)[0]) + spread + offset + bytes;
+  const passes::Limits address = facts.limits.of(facts.f.operands(i)[0]);
+  const u64 first = address.min + offset, end = address.max + spread + offset + bytes;
   if (end > 0xffff'ffff) return std::nullopt; // The sum may wrap.
-  return Span{inst.op == Op::Atomic ? offset / bytes * bytes : offset, end};
+  return Span{inst.op == Op::Atomic ? first / bytes * bytes : first, end};
 }
 
 /// Each has its own part of the LDS.
@@ -143,10 +145,27 @@ bool have_parts(const HazardFacts& facts, InstId first, InstId second) {
 
 } // namespace
 
+HazardFacts::HazardFacts(const Function& function, unsigned lanes)
+    : f(function), gang_lanes(lanes), limits(function) {
+  if (!f.launch.x_counts(lanes)) return;
+  const u64 last = f.launch.max_work_item(0) & ~u64{lanes - 1};
+  for (u32 i = 0; i < f.num_insts(); ++i) {
+    if (f[InstId{i}].op != Op::GangFirst) continue;
+    const Inst* whole = f.def(f.operands(InstId{i})[0]);
+    if (whole != nullptr && whole->op == Op::InitVgpr && whole->imm == 0)
+      limits.assume(f.result(InstId{i}), {last, std::bit_ceil(last + 1) - lanes});
+  }
+}
+
 bool each_lane_has_its_own(const Inst& a, const Inst& b) {
   const i64 stride = std::abs(i64{a.mem.stride}),
             shift = i64{static_cast<i32>(b.imm)} - static_cast<i32>(a.imm);
-  return stride + shift >= a.mem.bytes && stride - shift >= b.mem.bytes; // the lane before, the lane behind
+  if (stride + shift >= a.mem.bytes && stride - shift >= b.mem.bytes) // the lane before, the lane behind
+    return true;
+  // Or one row is over before the other begins.
+  const i64 between = std::abs(shift) - i64{kWaveSize - 1} * stride;
+  const auto reaches_down = [](const Inst& i) { return i.op == Op::Atomic ? i.mem.bytes - 1 : 0; };
+  return shift > 0 ? between >= a.mem.bytes + reaches_down(b) : between >= b.mem.bytes + reaches_down(a);
 }
 
 bool is_access(const Function& f, InstId i) {
