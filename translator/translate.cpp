@@ -162,6 +162,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              tidy_up(g);
            })
       .run("merge_selects", passes::merge_selects)
+      .run("load_walks_together",
+           [&](ir::Function& g) {
+             if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("replace_divisions", passes::replace_divisions)
       .run("drop_root_corrections", passes::drop_root_corrections)
       .run("legalize", passes::legalize)
@@ -174,10 +178,6 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              const auto loops = passes::find_retry_loops(g);
              if (phases::chain_retries(g, loops, gang_lanes(options.simd), source.lds_bytes)) tidy_up(g);
-           })
-      .run("load_walks_together",
-           [&](ir::Function& g) {
-             if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {

@@ -158,6 +158,52 @@ KernelCase empty(std::string_view name, uint32_t groups) {
       .reference([=](std::span<Arg> args) { args[1].as<uint32_t>()[0] = items - 1; });
 }
 
+/// Rows that end with one element, of four at a time, and a gap between them.
+KernelCase row_updates(uint32_t scale) {
+  Random random(142);
+  uint32_t rows = 128 * scale, columns = 37, pitch = 40;
+  const size_t elements = size_t{rows} * pitch;
+  const std::vector<uint16_t> shorts(elements, 9);
+  return Builder("row_updates")
+      .grid({rows, 1, 1}, {64, 1, 1})
+      .value("rows", rows)
+      .value("columns", columns)
+      .value("pitch", pitch)
+      .buffer("values", random.floats(elements, -1, 1))
+      .output<float>("sums", elements)
+      .output<float>("means", elements, {.relative = 1e-6})
+      .buffer("bytes", random.bytes(elements))
+      .buffer("shorts", shorts)
+      .buffer("longs", random.longs(elements))
+      .buffer("quads", random.words(4 * elements))
+      .reference([=](std::span<Arg> args) {
+        auto values = args[3].as<float>(), sums = args[4].as<float>(), means = args[5].as<float>();
+        auto bytes = args[6].as<uint8_t>();
+        auto row_shorts = args[7].as<uint16_t>();
+        auto longs = args[8].as<uint64_t>();
+        auto words = args[9].as<uint32_t>();
+        for (uint32_t row = 0; row < rows; ++row) {
+          const size_t start = size_t{row} * pitch;
+          float sum = 0;
+          uint64_t hash = row;
+          for (uint32_t c = 0; c < columns; ++c) {
+            sums[start + c] = sum += values[start + c];
+            bytes[start + c] = static_cast<uint8_t>(bytes[start + c] * 5 + row);
+            row_shorts[start + c] = static_cast<uint16_t>(row * 7 + c);
+            hash = hash * 6364136223846793005 + 1442695040888963407;
+            longs[start + c] ^= hash;
+            auto quad = words.subspan(4 * (start + c), 4);
+            const uint32_t added[] = {c, row, columns, 1};
+            std::rotate(quad.begin(), quad.begin() + 1, quad.end());
+            std::swap(quad[2], quad[3]);
+            for (size_t n = 0; n < 4; ++n) quad[n] += added[n];
+          }
+          for (size_t c = 1; c + 1 < columns; ++c)
+            means[start + c] = (sums[start + c - 1] + sums[start + c] + sums[start + c + 1]) / 3.0f;
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"triad", triad},
     {"permute", permute},
@@ -165,6 +211,7 @@ constexpr CaseEntry kCases[] = {
     {"gemv", gemv},
     {"prefix_sum_rows", prefix_sum_rows},
     {"row_walks", row_walks},
+    {"row_updates", row_updates},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},
     {"empty.one_group", [](uint32_t) { return empty("empty.one_group", 1); }},
 };

@@ -245,6 +245,10 @@ private:
         if (!number(proto.mem.retry)) return false;
         continue;
       }
+      if (memory && w == "apart") {
+        if (!number(proto.mem.apart)) return false;
+        continue;
+      }
       if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))
         return expected("an attribute");
     }
@@ -283,7 +287,6 @@ private:
     if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
     if (w == "spread") return mem.spread = true;
-    if (w == "apart") return mem.apart = true;
     if (w == "coherent") return mem.coherent = true;
     if (w == "streams") return mem.streams = true;
     if (w == "unaligned") return mem.may_tear = true;

@@ -47,7 +47,7 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   if (mem.wave_row) fmt::format_to(out, " wave");
   if (mem.in_range) fmt::format_to(out, " in_range");
   if (mem.spread) fmt::format_to(out, " spread");
-  if (mem.apart) fmt::format_to(out, " apart");
+  if (mem.apart != 0) fmt::format_to(out, " apart {}", mem.apart);
   if (mem.idxen) fmt::format_to(out, " idxen");
   if (mem.offen) fmt::format_to(out, " offen");
   if (mem.addr64) fmt::format_to(out, " addr64");

@@ -126,9 +126,10 @@ struct MemAttr {
   bool wave_row = false;   ///< Row: the stride goes on from gang to gang, through the whole wave
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
   bool spread =
-      false; ///< a load of the mask's one lane, which all lanes of its gang get (phases/last_lanes.hpp)
-  bool apart = false; ///< Row: no conflict with another such row (phases/disjoint_rows.hpp)
-  u8 scale = 0;       ///< Wrapped, Indexed
+      false;      ///< a load of the mask's one lane, which all lanes of its gang get (phases/last_lanes.hpp)
+  u8 apart = 0;   ///< no conflict with others that have the same number, if not 0 (phases/disjoint_rows.hpp,
+                  ///< walks.hpp)
+  u8 scale = 0;   ///< Wrapped, Indexed
   u8 table = 0;   ///< Indexed loads: no lane goes beyond so many dwords from the base; 0 if that is unknown
   i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool coherent = false; ///< a load that wants to see what other workgroups have stored (glc)

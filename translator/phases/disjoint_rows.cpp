@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxInstructions = 1500; ///< of a function that is worth being there twice
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
+constexpr u8 kApart = 1; ///< MemAttr::apart of rows; larger numbers are those of walks.cpp
 
 /// The accesses of one base: through the wave, bytes [first, end) from it on.
 struct Rows {
@@ -250,7 +251,8 @@ private:
     blocks.push_back(rest);
     const CopiedBlocks copied = copy_blocks(f_, blocks);
     for (const Rows& r : rows_)
-      for (const InstId i : r.accesses) f_[i].mem.apart = true;
+      for (const InstId i : r.accesses)
+        if (f_[i].mem.apart == 0) f_[i].mem.apart = kApart;
     Inst branch;
     branch.op = Op::Branch;
     branch.pc = f_[rest].pc;

@@ -180,7 +180,7 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   const Function& f = facts.f;
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
-  if ((reach(a) & reach(b)) == 0 || (a.mem.apart && b.mem.apart)) return false;
+  if ((reach(a) & reach(b)) == 0 || (a.mem.apart != 0 && a.mem.apart == b.mem.apart)) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
          !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second);
 }

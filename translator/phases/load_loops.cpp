@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxInstructions = 200;
 
 /// Nothing in it is seen by other gangs, nor sees them.
-bool only_loads(const Function& f, const std::vector<BlockId>& blocks) {
+bool only_loads(const Function& f, const std::vector<BlockId>& blocks, bool with_stores) {
   std::size_t instructions = 0;
   for (const BlockId b : blocks) {
     instructions += f[b].insts.size();
@@ -23,7 +23,8 @@ bool only_loads(const Function& f, const std::vector<BlockId>& blocks) {
       const bool decides =
           f[i].op == Op::AnyLane && is_gang_decided(f, b) && f.operands(f.terminator(b))[0] == f.result(i);
       const bool control = f[i].op == Op::Jump || f[i].op == Op::Branch;
-      if (op.is(kStores) || f[i].op == Op::Atomic || (op.is(kEndsBlock) && !control)) return false;
+      const bool stores = op.is(kStores) && !(with_stores && f[i].op == Op::Store);
+      if (stores || f[i].op == Op::Atomic || (op.is(kEndsBlock) && !control)) return false;
       for (unsigned n = 0; n < f[i].num_operands && !decides; ++n)
         if (op.reads_whole(n)) return false;
     }
@@ -33,7 +34,7 @@ bool only_loads(const Function& f, const std::vector<BlockId>& blocks) {
 
 } // namespace
 
-std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u32 l) {
+std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u32 l, bool with_stores) {
   for (const Loops::Loop& x : loops.loops)
     if (x.parent == static_cast<i32>(l)) return std::nullopt;
   LoadLoop loop;
@@ -46,7 +47,7 @@ std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u3
       if (loop.exit.valid() && loop.exit != s.block) return std::nullopt;
       loop.exit = s.block;
     }
-  if (!loop.exit.valid() || !only_loads(f, *loop.blocks)) return std::nullopt;
+  if (!loop.exit.valid() || !only_loads(f, *loop.blocks, with_stores)) return std::nullopt;
   return loop;
 }
 

@@ -1,4 +1,5 @@
-// Innermost loops that only load: what each gang, or each lane, does there nobody else can see.
+// Innermost loops that only load: what each gang, or each lane, does there nobody else can see. Some passes
+// take loops with stores besides, and look after those themselves.
 #pragma once
 
 #include "translator/ir/cfg.hpp"
@@ -7,8 +8,8 @@
 
 namespace lanewise::phases {
 
-/// A loop without inner ones, stores and atomics, that leads to one block. Gangs decide all its branches on
-/// masks, and nothing in it looks at other lanes.
+/// A loop without inner ones, atomics and, unless they were asked for, stores, that leads to one block. Gangs
+/// decide all its branches on masks, and nothing in it looks at other lanes.
 struct LoadLoop {
   const std::vector<ir::BlockId>* blocks = nullptr; ///< header first
   std::vector<bool> inside;                         ///< per block
@@ -20,7 +21,8 @@ struct LoadLoop {
 };
 
 /// Loop number `l`, if it is such a loop, and not a very large one. The result points into `loops`.
-std::optional<LoadLoop> find_load_loop(const ir::Function& f, const ir::Loops& loops, u32 l);
+std::optional<LoadLoop> find_load_loop(const ir::Function& f, const ir::Loops& loops, u32 l,
+                                       bool with_stores);
 
 /// What is needed so that the loop may be there twice: finds the values that escape from it, false if copies
 /// could not hand on theirs in the same way; and makes them parameters of the exit. `cfg` and `dom` are of
@@ -39,7 +41,8 @@ protected:
   const ir::Loops loops_;
   std::optional<LoadLoop> loop_; ///< the current one
 
-  explicit LoadLoopPass(ir::Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+  explicit LoadLoopPass(ir::Function& f, bool with_stores = false)
+      : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), with_stores_(with_stores) {}
 
   /// Calls `change` for one loop after the other, until it has said of so many that it has changed them.
   /// Whether there was any.
@@ -47,7 +50,7 @@ protected:
   bool for_each_loop(unsigned most, Change change) {
     unsigned changed = 0;
     for (u32 l = 0; !loops_.irreducible && l < loops_.loops.size() && changed < most; ++l) {
-      loop_ = find_load_loop(f_, loops_, l);
+      loop_ = find_load_loop(f_, loops_, l, with_stores_);
       if (loop_ && change()) ++changed;
     }
     return changed != 0;
@@ -60,6 +63,9 @@ protected:
   std::vector<ir::ValueId> take_params(ir::BlockId b);
   /// An empty block that whoever comes to the loop from outside now comes to.
   ir::BlockId add_entry();
+
+private:
+  const bool with_stores_;
 };
 
 } // namespace lanewise::phases

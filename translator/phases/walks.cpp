@@ -11,14 +11,24 @@
 //
 // Where 16 bytes are more than four elements, `rounds` and `four` exist for so many as well, and come first.
 //
+// If the loop stores, too, each lane along a row of its own, what it stores in four rounds is stored
+// together. That changes the order of accesses, as does a gang that goes through the loop before the next, so
+// the wave tests first whether its lanes meet anywhere:
+//
+//   choice:    are there some rounds, are all lanes there, and do their rows keep apart? else the loop as it
+//   was
+//
 // That is for loops of one block whose number of rounds depends on a scalar that counts.
 #include "translator/phases/walks.hpp"
 #include "translator/ir/copy.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/hazards.hpp"
+#include "translator/phases/lane_rows.hpp"
 #include "translator/phases/load_loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 namespace lanewise::phases {
@@ -31,10 +41,13 @@ constexpr unsigned kMaxLoops = 8; ///< of a function
 constexpr unsigned kRounds = 4;
 constexpr std::size_t kMaxCopied = 320;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
-constexpr unsigned kMaxBytes = 16;           ///< of a load
+constexpr unsigned kMaxBytes = 16;           ///< of an access
 constexpr unsigned kMaxDepth = 8;            ///< of what is looked through
 constexpr u64 kMaxStep = 1 << 16;            ///< of the count, so that those of many rounds do not wrap
 constexpr i64 kFarApart = 16;                ///< bytes from lane to lane
+constexpr std::size_t kMaxRows = 6;          ///< that are tested
+constexpr u64 kWorthTesting = 8;             ///< rounds
+constexpr u8 kFirstApart = 2;                ///< MemAttr::apart of the first loop that stores
 
 /// A sum of values and a constant.
 struct Sum {
@@ -44,7 +57,7 @@ struct Sum {
 
 class Walks : LoadLoopPass {
 public:
-  Walks(Function& f, unsigned gang_lanes) : LoadLoopPass(f), gang_lanes_(gang_lanes) {}
+  Walks(Function& f, unsigned gang_lanes) : LoadLoopPass(f, f.launch.full_waves()), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
@@ -59,6 +72,7 @@ public:
 
 private:
   const unsigned gang_lanes_;
+  u8 apart_ = kFirstApart;                   ///< of the next loop that stores
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
   struct Count {
@@ -68,8 +82,10 @@ private:
     IntPred goes_on; ///< the loop goes on while it is Ne, ULt or SLt
     u64 step = 0;    ///< per round
   } count_;
-  std::vector<InstId> walks_; ///< loads
-  ValueId far_apart_;         ///< of a walk whose lanes might be side by side: its address
+  std::vector<InstId> walks_;
+  bool stores_ = false;         ///< some of them are stores
+  std::vector<InstId> touched_; ///< then: all accesses of memory that others see
+  ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
 
   [[nodiscard]] bool changes(ValueId v) const { return f_.def_block(v) == header() && !f_.is_const(v); }
   [[nodiscard]] bool is_param(ValueId v) const { return !f_.def_id(v).valid() && changes(v); }
@@ -137,23 +153,64 @@ private:
     if (distance == 0 || distance >= kMaxStep) return false;
     return pred == IntPred::Ne || ((pred == IntPred::ULt || pred == IntPred::SLt) && distance == count_.step);
   }
+  /// A load or store by which each lane goes on to the element behind that of the round before, or loads some
+  /// of that round's dwords again.
+  [[nodiscard]] bool moves_on(InstId i) const {
+    const Inst& inst = f_[i];
+    const unsigned bytes = inst.mem.bytes, dwords = (bytes + 3) / 4;
+    const bool loads = inst.op == Op::Load && inst.num_results == dwords;
+    const bool stores = inst.op == Op::Store && inst.num_operands == dwords + 2;
+    if ((!loads && !stores) || inst.mem.space != Space::Global || inst.mem.form != AddressForm::Lanes ||
+        inst.mem.coherent || changes(f_.operands(i).back()))
+      return false;
+    const auto grown = growth(f_.operands(i)[0]);
+    return grown == bytes || (loads && grown && *grown != 0 && *grown < bytes && *grown % 4 == 0);
+  }
   bool find_walks() {
     walks_.clear();
+    touched_.clear();
     far_apart_ = {};
+    stores_ = false;
     for (const InstId i : f_[header()].insts) {
-      const Inst& inst = f_[i];
-      const unsigned bytes = inst.mem.bytes;
-      if (inst.op != Op::Load || inst.mem.space != Space::Global || inst.mem.form != AddressForm::Lanes ||
-          inst.mem.coherent || bytes > 8 || inst.num_results != (bytes + 3) / 4 ||
-          changes(f_.operands(i).back()) || growth(f_.operands(i)[0]) != bytes)
+      const bool store = f_[i].op == Op::Store;
+      if (is_access(f_, i)) touched_.push_back(i);
+      stores_ |= store;
+      if (!moves_on(i)) {
+        if (store) return false;
         continue;
+      }
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       const passes::LaneShape& shape = (*shapes_)[f_.operands(i)[0]];
-      if (shape.strided() && std::abs(shape.stride) < kFarApart) continue;
+      if (shape.strided() && std::abs(shape.stride) < kFarApart) {
+        if (store) return false;
+        continue;
+      }
       walks_.push_back(i);
       if (!shape.strided() && !far_apart_.valid()) far_apart_ = f_.operands(i)[0];
     }
-    return !walks_.empty();
+    return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
+      return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
+    });
+  }
+  /// Bytes per round, of a walk.
+  [[nodiscard]] unsigned moved(InstId i) const {
+    return static_cast<unsigned>(growth(f_.operands(i)[0]).value());
+  }
+  /// All that is stored is walks, and what else is accessed moves on in steps.
+  [[nodiscard]] bool can_be_tested() const {
+    if (walks_.empty() || touched_.size() > kMaxRows || !std::has_single_bit(steps())) return false;
+    const ValueId mask = f_.operands(walks_[0]).back();
+    return std::ranges::all_of(touched_, [&](InstId i) {
+      const MemAttr& mem = f_[i].mem;
+      if (std::ranges::find(walks_, i) != walks_.end())
+        return f_.operands(i).back() == mask || f_.is_full(f_.operands(i).back());
+      const bool scalar = f_[i].op == Op::ScalarLoad;
+      if (scalar ? !f_.is_const(f_.operands(i)[1]) : f_[i].op != Op::Load) return false;
+      if (!scalar && (mem.space != Space::Global || mem.form != AddressForm::Lanes || mem.coherent))
+        return false;
+      const auto grown = growth(f_.operands(i)[0]);
+      return grown && *grown < kMaxStep;
+    });
   }
 
   void change() {
@@ -162,16 +219,23 @@ private:
     Builder at(f_, choice);
     at.pc = f_[plain].pc;
     const std::vector<ValueId> start = take_params(choice);
+    // Accesses by a mask take more than those without, also where all lanes are in it.
+    const ValueId mask = f_.operands(walks_[0]).back();
+    const ValueId full = f_.is_full(mask) ? ValueId{} : mask;
+    if (stores_) {
+      const ValueId test = may_be_reordered(at, start, full);
+      at.branch(test, add_rounds(full), plain, start, start);
+      ++apart_;
+      return;
+    }
     if (far_apart_.valid()) {
       const BlockId together = f_.add_block(at.pc);
       branch(at, lanes_far_apart(at, start), {together, {}}, {plain, start});
       at.set_block(together);
     }
-    // Loads by a mask take more than those without, also where all lanes are in it.
-    const ValueId mask = f_.operands(walks_[0]).back();
-    if (f_.is_full(mask)) return at.jump(add_rounds({}), start);
-    const BlockId some = add_rounds({}), all = add_rounds(mask);
-    branch(at, at.not_(mask), {some, start}, {all, start});
+    if (!full.valid()) return at.jump(add_rounds({}), start);
+    const BlockId some = add_rounds({}), all = add_rounds(full);
+    branch(at, at.not_(full), {some, start}, {all, start});
   }
   /// Each gang goes one way if it has lanes in `mask`, else the other.
   void branch(Builder& at, ValueId mask, const Successor& some, const Successor& none) {
@@ -182,7 +246,7 @@ private:
   BlockId add_rounds(ValueId full) {
     const BlockId four = add_rounds(full, kRounds, header());
     unsigned bytes = kMaxBytes;
-    for (const InstId i : walks_) bytes = std::min<unsigned>(bytes, f_[i].mem.bytes);
+    for (const InstId i : walks_) bytes = std::min(bytes, moved(i));
     const unsigned more = kMaxBytes / bytes;
     const bool pays = more > kRounds && more * f_[header()].insts.size() <= kMaxCopied;
     return pays ? add_rounds(full, more, four) : four;
@@ -198,27 +262,80 @@ private:
     return rounds;
   }
 
+  /// What `v`, an address in the header, is in the first round: a sum of what differs from lane to lane, of
+  /// scalars, and a constant.
+  LaneRow first_place(Builder& at, ValueId v, const std::vector<ValueId>& start) {
+    LaneRow row;
+    const Sum sum = sum_of(v);
+    for (const ValueId term : sum.terms) {
+      const ValueId x = changes(term) ? start[f_[term].index] : term;
+      ValueId& part = f_.type(x) == Type::V64 ? row.lanes : row.scalar;
+      part = part.valid() ? at.add(part, x) : x;
+    }
+    row.offset = sum.constant;
+    return row;
+  }
+
+  /// Whether the loop may do several rounds at once, each gang on its own; `full`, if valid, must have all
+  /// lanes.
+  ValueId may_be_reordered(Builder& at, const std::vector<ValueId>& start, ValueId full) {
+    const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
+    ValueId left = from_bound(at, start[count_.param]).left;
+    if (f_.type(left) == Type::U32) left = at.zext(left);
+    ValueId all = at.icmp(IntPred::UGe, left, u64c(kWorthTesting * steps()));
+    const auto require = [&](ValueId test) { all = at.and_(all, test); };
+    require(at.icmp(IntPred::ULt, left, u64c(u64{1} << 31)));
+    if (count_.goes_on == IntPred::Ne && steps() > 1)
+      require(at.icmp(IntPred::Eq, at.and_(left, u64c(steps() - 1)), u64c(0)));
+    if (full.valid()) require(at.not_(at.any(at.not_(full))));
+    const ValueId up = at.add(left, u64c(steps() - 1));
+    const ValueId rounds =
+        at.op(Op::LShr, Type::U64, {up, at.u32c(static_cast<u32>(std::countr_zero(steps())))});
+    std::vector<LaneRow> rows;
+    for (const InstId i : touched_) {
+      LaneRow row = first_place(at, f_.operands(i)[0], start);
+      u64 offset = f_[i].imm;
+      row.bytes = f_[i].mem.bytes;
+      if (f_[i].op == Op::ScalarLoad) { // of whole dwords, from the one on that the address lies in
+        offset = f_[f_.def_id(f_.operands(i)[1])].imm - 3;
+        row.bytes = 4u * f_[i].num_results + 3;
+      }
+      row.offset += static_cast<u64>(i64{static_cast<i32>(offset)});
+      row.growth = growth(f_.operands(i)[0]).value();
+      row.writes = f_[i].op == Op::Store;
+      rows.push_back(row);
+    }
+    require(test_lanes_apart(at, rows, rounds));
+    return all;
+  }
+
   /// The lanes whose first element is not in the row that starts with lane 0's, or the row before.
   ValueId lanes_far_apart(Builder& at, const std::vector<ValueId>& start) {
-    ValueId offset;
-    for (const ValueId term : sum_of(far_apart_).terms) {
-      const ValueId v = changes(term) ? start[f_[term].index] : term;
-      if (f_.type(v) == Type::V64) offset = offset.valid() ? at.add(offset, v) : v;
-    }
-    const u64 row = u64{gang_lanes_} * f_[walks_[0]].mem.bytes;
+    const ValueId offset = first_place(at, far_apart_, start).lanes;
+    const u64 row = u64{gang_lanes_} * moved(walks_[0]);
     const ValueId first = at.op(Op::Splat, Type::V64, {at.op(Op::GangFirst, Type::G64, {offset})});
     const ValueId beyond = at.add(at.sub(offset, first), at.constant(Type::V64, row));
     return at.icmp(IntPred::UGe, beyond, at.constant(Type::V64, 2 * row));
   }
 
+  /// By how much the count changes in a round, up or down.
+  [[nodiscard]] bool counts_down() const { return count_.step > constant_bits(f_.type(count_.bound)) / 2; }
+  [[nodiscard]] u64 steps() const {
+    return counts_down() ? constant_bits(f_.type(count_.bound)) & (0 - count_.step) : count_.step;
+  }
+  struct FromBound {
+    ValueId next; ///< what is compared at the end of the round
+    ValueId left; ///< how far that is from the bound
+  };
+  FromBound from_bound(Builder& at, ValueId counter) {
+    const ValueId next = at.add(counter, at.constant(f_.type(counter), count_.offset));
+    return {next, counts_down() ? at.sub(next, count_.bound) : at.sub(count_.bound, next)};
+  }
+
   /// The tests in the `rounds` that follow, but for the last, will find that the loop goes on.
   ValueId are_enough(Builder& at, ValueId counter, unsigned rounds) {
-    const Type t = f_.type(counter);
-    const bool down = count_.step > constant_bits(t) / 2;
-    const u64 step = down ? constant_bits(t) & (0 - count_.step) : count_.step;
-    const ValueId next = at.add(counter, at.constant(t, count_.offset));
-    const ValueId far = down ? at.sub(next, count_.bound) : at.sub(count_.bound, next);
-    const ValueId enough = at.icmp(IntPred::UGt, far, at.constant(t, (rounds - 2) * step));
+    const auto [next, left] = from_bound(at, counter);
+    const ValueId enough = at.icmp(IntPred::UGt, left, at.constant(f_.type(counter), (rounds - 2) * steps()));
     if (count_.goes_on == IntPred::Ne) return enough;
     return at.and_(enough, at.icmp(count_.goes_on, next, count_.bound));
   }
@@ -228,7 +345,7 @@ private:
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
     const ValueId all = full.valid() ? f_.entry_constant(Type::Mask, ~u64{0}) : full;
-    std::unordered_map<u32, std::vector<ValueId>> together; ///< by load: its elements of all rounds
+    std::unordered_map<u32, Together> together; ///< by walk
     std::unordered_map<u32, ValueId> now;
     const auto rename = [&](ValueId& v) {
       if (const auto it = now.find(v.index); it != now.end()) v = it->second;
@@ -241,14 +358,16 @@ private:
         const bool last = i == insts.back();
         if (last && round + 1 < count) break;
         if (std::ranges::find(walks_, i) != walks_.end()) {
-          std::vector<ValueId>& elements = together[i.index];
-          if (elements.empty()) {
-            std::array operands{f_.operands(i)[0], f_.operands(i)[1]};
-            std::ranges::for_each(operands, rename);
-            elements = load(several, i, operands, count - round);
+          std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
+          std::ranges::for_each(operands, rename);
+          Together& walk = together[i.index];
+          if (round == 0) walk = {operands.front(), operands.back(), count * moved(i), {}};
+          if (f_[i].op == Op::Store) {
+            store(several, i, walk, round, {operands.data() + 1, operands.size() - 2});
+          } else {
+            const std::vector<ValueId> elements = load(several, i, walk, round);
+            for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = elements[r];
           }
-          for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = elements[r];
-          elements.erase(elements.begin(), elements.begin() + f_[i].num_results);
           continue;
         }
         const InstId c = append_copy(f_, several, i);
@@ -258,6 +377,9 @@ private:
       params = back_edge().args;
       std::ranges::for_each(params, rename);
     }
+    if (stores_)
+      for (const InstId i : f_[several].insts)
+        if (is_access(f_, i)) f_[i].mem.apart = apart_;
     Successor out = way_out();
     std::ranges::for_each(out.args, rename);
     f_[several].successors.resize(2);
@@ -265,31 +387,67 @@ private:
     f_[several].successors[1 - goes_on_way()] = out;
   }
 
-  /// What load `i`, of these operands, has in as many rounds as fit into a load, or are left.
-  std::vector<ValueId> load(BlockId b, InstId i, const std::array<ValueId, 2>& operands, unsigned rounds) {
-    Inst proto = f_[i];
-    const unsigned bytes = proto.mem.bytes;
-    const bool sign = proto.mem.sign_extend;
-    proto.mem.bytes = static_cast<u8>(std::min(kMaxBytes, rounds * bytes));
-    proto.mem.sign_extend = false;
-    const std::vector<Type> types(proto.mem.bytes / 4, Type::V32);
-    const InstId wide = f_.append(b, proto, operands, types);
-    std::vector<ValueId> elements;
-    for (unsigned n = 0; n < types.size(); ++n) elements.push_back(f_.result(wide, n));
-    return bytes >= 4 ? elements : parts(b, elements, 8 * bytes, sign, proto.pc);
+  /// What a walk loads or stores in some rounds.
+  struct Together {
+    ValueId address, mask; ///< of the first round
+    unsigned bytes = 0;    ///< by which it moves in all of them
+    std::vector<ValueId> dwords;
+  };
+
+  /// What load `i` has in `round`.
+  std::vector<ValueId> load(BlockId b, InstId i, Together& walk, unsigned round) {
+    const unsigned bytes = f_[i].mem.bytes, step = moved(i), first = round * step;
+    const auto loaded = [&] { return static_cast<unsigned>(4 * walk.dwords.size()); };
+    while (loaded() < first + bytes) {
+      Inst proto = f_[i];
+      proto.mem.bytes = static_cast<u8>(std::min(kMaxBytes, walk.bytes + bytes - step - loaded()));
+      proto.mem.sign_extend = false;
+      proto.imm += loaded();
+      const std::vector<Type> types(proto.mem.bytes / 4, Type::V32);
+      const InstId wide = f_.append(b, proto, std::array{walk.address, walk.mask}, types);
+      for (unsigned n = 0; n < types.size(); ++n) walk.dwords.push_back(f_.result(wide, n));
+    }
+    const auto dword = walk.dwords.begin() + first / 4;
+    if (bytes < 4) return {part(b, *dword, 8 * (first % 4), i)};
+    return {dword, dword + f_[i].num_results};
   }
-  /// Bytes or halves of dwords.
-  std::vector<ValueId> parts(BlockId b, const std::vector<ValueId>& dwords, unsigned bits, bool sign,
-                             u32 pc) {
+  /// The byte or half of a dword that begins with bit `low`, as load `i` would have it.
+  ValueId part(BlockId b, ValueId dword, u32 low, InstId i) {
     Builder at(f_, b);
-    at.pc = pc;
-    std::vector<ValueId> elements;
-    for (const ValueId dword : dwords)
-      for (unsigned low = 0; low < 32; low += bits) {
-        const ValueId high = at.op(Op::Shl, Type::V32, {dword, at.v32c(32 - bits - low)});
-        elements.push_back(at.op(sign ? Op::AShr : Op::LShr, Type::V32, {high, at.v32c(32 - bits)}));
-      }
-    return elements;
+    at.pc = f_[i].pc;
+    const u32 bits = 8u * f_[i].mem.bytes;
+    const ValueId high = at.op(Op::Shl, Type::V32, {dword, at.v32c(32 - bits - low)});
+    return at.op(f_[i].mem.sign_extend ? Op::AShr : Op::LShr, Type::V32, {high, at.v32c(32 - bits)});
+  }
+
+  /// Takes what `i` stores in `round`, and stores it once there is enough.
+  void store(BlockId b, InstId i, Together& walk, unsigned round, std::span<const ValueId> data) {
+    const unsigned bytes = f_[i].mem.bytes, low = round * bytes % 4;
+    if (low == 0) walk.dwords.insert(walk.dwords.end(), data.begin(), data.end());
+    if (bytes < 4) add_part(b, walk.dwords.back(), data[0], 8 * low, i);
+    const unsigned end = (round + 1) * bytes;
+    if (end % 4 != 0) return;
+    const bool last = end == walk.bytes;
+    const auto in_it = [&] { return static_cast<unsigned>(4 * walk.dwords.size()); };
+    while (in_it() >= kMaxBytes || (last && in_it() != 0)) {
+      Inst proto = f_[i];
+      proto.mem.bytes = static_cast<u8>(std::min(kMaxBytes, in_it()));
+      proto.imm += end - in_it();
+      std::vector<ValueId> operands = {walk.address};
+      const auto rest = walk.dwords.begin() + proto.mem.bytes / 4;
+      operands.insert(operands.end(), walk.dwords.begin(), rest);
+      operands.push_back(walk.mask);
+      walk.dwords.erase(walk.dwords.begin(), rest);
+      f_.append(b, proto, operands, {});
+    }
+  }
+  /// Puts the low byte or half of `x`, as `i` stores it, at bit `low` of `dword`, of which the lower ones are
+  /// there.
+  void add_part(BlockId b, ValueId& dword, ValueId x, u32 low, InstId i) {
+    Builder at(f_, b);
+    at.pc = f_[i].pc;
+    const ValueId bits = at.and_(x, at.v32c((1u << 8 * f_[i].mem.bytes) - 1));
+    dword = low == 0 ? bits : at.or_(dword, at.op(Op::Shl, Type::V32, {bits, at.v32c(low)}));
   }
 };
 
