@@ -35,7 +35,8 @@ struct LaunchFacts {
   std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
   std::vector<KnownDword> dwords;
   std::vector<GridDword> grid;
-  /// `dwords` has all apertures of private memory and the LDS that are in memory which the wave starts with pointers to.
+  /// `dwords` has all apertures of private memory and the LDS that are in memory which the wave starts with
+  /// pointers to.
   bool knows_apertures = false;
   u64 min_items = 0; ///< work-items of the grid, at least
   /// Workgroups have one work-item and may be the lanes of waves (passes::pack_workgroups). Whoever runs the

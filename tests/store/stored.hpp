@@ -46,7 +46,8 @@ struct Example {
     auto object = load_code_object(*bytes, "reduction", "");
     auto image = abi::LoadedImage::create(*object);
     const abi::Kernel& kernel = object->kernels.front();
-    const auto options = translator_options(translator::Simd::Avx2, general_facts(kernel, object->target.isa));
+    const auto options =
+        translator_options(translator::Simd::Avx2, general_facts(kernel, object->target.isa));
     auto made = translator::translate(kernel_source(*object, *image, kernel), options, nullptr);
     EXPECT_TRUE(made.ok());
     translation = std::move(*made);
