@@ -363,7 +363,7 @@ private:
     b.jump(next, {f_.result(copied)});
     b.set_block(block_);
     b.branch(any, exact, next, {}, {quotient});
-    f_[f_.terminator(block_)].imm = phases::gang_decided(next);
+    f_[f_.terminator(block_)].imm = phases::gang_decided(next) | phases::kFirstIsRare;
     return next;
   }
 

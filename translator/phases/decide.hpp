@@ -35,6 +35,10 @@ inline constexpr u64 kSecondIsRare = 2;
 /// as MemAttr::retry says (phases/retry_chains.cpp).
 inline constexpr u64 kRetries = 4;
 
+/// Branch::imm of a branch whose first way is hardly ever taken: what does not fit into registers there shall
+/// not disturb the rest.
+inline constexpr u64 kFirstIsRare = 8;
+
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);
 

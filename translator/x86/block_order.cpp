@@ -143,7 +143,8 @@ void BlockOrder::find_loops() {
 
 u64 BlockOrder::edge_length(u32 from, u32 to) const {
   const u32 levels = depth[from] > depth[to] ? depth[from] - depth[to] : 0;
-  return part_.blocks[from].insts.size() + 1 + u64{levels} * kLoopExit;
+  const bool gets_cold = part_.blocks[to].cold && !part_.blocks[from].cold;
+  return part_.blocks[from].insts.size() + 1 + u64{levels} * kLoopExit + (gets_cold ? kColdEntry : 0);
 }
 
 void BlockOrder::measure() {

@@ -9,6 +9,8 @@ namespace lanewise::x86 {
 inline constexpr u32 kNever = 0xffff'ffffu;
 /// Added to a distance for every loop that has to be left on the way: what is behind is always the furthest.
 inline constexpr u32 kLoopExit = 1u << 20;
+/// Added for a way into cold blocks: what is used on the others is nearer.
+inline constexpr u32 kColdEntry = 1u << 10;
 
 /// One edge: the n-th successor of `from`.
 struct Pred {

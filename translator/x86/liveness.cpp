@@ -259,7 +259,7 @@ void Liveness::widen_pressure_to_loops() {
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     u32 h = loop_header[*it];
     if (h == *it) h = loop_parent[h];
-    if (h == kNever) continue;
+    if (h == kNever || part_.blocks[*it].cold) continue;
     for (unsigned c = 0; c < kNumClasses; ++c) pressure[h][c] = std::max(pressure[h][c], pressure[*it][c]);
   }
 }

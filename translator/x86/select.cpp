@@ -1,5 +1,6 @@
 // Phases, blocks and exits. The rules for single ops are in the other select_*.cpp.
 #include "translator/x86/select.hpp"
+#include "translator/phases/decide.hpp"
 
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
@@ -102,8 +103,17 @@ void Selector::select_phase(u32 phase) {
 
 void Selector::make_blocks() {
   const phases::Phase& phase = plan_.phases[phase_];
+  std::vector<bool> usual(f_.num_blocks(), false); // reached by a way that is not rare
+  usual[phase.entry.index] = true;
   for (const IrBlockId b : phase.blocks) {
-    blocks_[b.index] = b_->add_block();
+    const ir::Inst& end = f_[f_.terminator(b)];
+    const bool first_is_rare = end.op == ir::Op::Branch && (end.imm & phases::kFirstIsRare) != 0;
+    const auto& ways = f_[b].successors;
+    for (std::size_t n = 0; n < ways.size(); ++n)
+      if (usual[b.index] && !(first_is_rare && n == 0)) usual[ways[n].block.index] = true;
+  }
+  for (const IrBlockId b : phase.blocks) {
+    blocks_[b.index] = b_->add_block(!usual[b.index]);
     if (b == phase.entry) continue; // Its parameters lie in slots.
     for (const ValueId v : f_[b].params) {
       Regs r;
