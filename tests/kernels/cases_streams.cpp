@@ -204,6 +204,32 @@ KernelCase row_updates(uint32_t scale) {
       });
 }
 
+KernelCase indexed_rows(uint32_t scale) {
+  Random random(143);
+  uint32_t rows = 192 * scale, columns = 52, first = 17;
+  const size_t elements = first + size_t{rows} * columns;
+  return Builder("indexed_rows")
+      .grid({rows, 1, 1}, {64, 1, 1})
+      .value("rows", rows)
+      .value("columns", columns)
+      .value("first", first)
+      .buffer("bytes", random.bytes(elements))
+      .output<uint8_t>("marks", elements)
+      .output<uint32_t>("digests", rows)
+      .reference([=](std::span<Arg> args) {
+        auto bytes = args[3].as<uint8_t>(), marks = args[4].as<uint8_t>();
+        auto digests = args[5].as<uint32_t>();
+        for (size_t row = 0; row < rows; ++row) {
+          const size_t start = first + row * columns;
+          uint32_t digest = 1;
+          for (size_t c = 0; c < columns; ++c) digest = digest * 31 + bytes[start + c];
+          digests[row] = digest;
+          for (size_t c = 0; c < columns; ++c, digest *= 5)
+            marks[start + c] = static_cast<uint8_t>(digest >> 24);
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"triad", triad},
     {"permute", permute},
@@ -212,6 +238,7 @@ constexpr CaseEntry kCases[] = {
     {"prefix_sum_rows", prefix_sum_rows},
     {"row_walks", row_walks},
     {"row_updates", row_updates},
+    {"indexed_rows", indexed_rows},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},
     {"empty.one_group", [](uint32_t) { return empty("empty.one_group", 1); }},
 };

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 #include <random>
+#include <sys/mman.h>
 #include <thread>
 
 namespace lanewise {
@@ -255,6 +256,42 @@ TEST(Launch, RowsThatMeetAreUpdatedInOrder) {
                                 << rows.sums << ", means at " << rows.means;
     }
   }
+}
+
+// A row's elements do not follow one another where its index wraps.
+TEST(Launch, IndicesOfRowsWrap) {
+  constexpr std::uint32_t kRows = 64, kColumns = 40;
+  constexpr std::size_t kWrap = std::size_t{1} << 32, kEnd = 4096;
+  const auto reserve = [] {
+    void* all = ::mmap(nullptr, kWrap + kEnd, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return all == MAP_FAILED ? nullptr : static_cast<std::byte*>(all);
+  };
+  std::byte *bytes = reserve(), *marks = reserve();
+  if (bytes == nullptr || marks == nullptr) GTEST_SKIP() << "no address space for two arrays of 4 GB";
+  for (std::size_t n = 0; n < 2 * kEnd; ++n)
+    bytes[(kWrap - kEnd + n) % kWrap] = static_cast<std::byte>(n * n >> 4);
+  for (const std::uint32_t before : {0u, 20u, 300u, 1291u, kRows * kColumns}) {
+    std::vector<std::vector<std::uint32_t>> all;
+    std::vector<std::vector<std::byte>> marked;
+    for (const DeviceOptions& options : engines()) {
+      std::vector<std::uint32_t>& digests = all.emplace_back(kRows);
+      const auto fault =
+          fault_of(options, "indexed_rows", kRows,
+                   {Argument::value(kRows), Argument::value(kColumns), Argument::value(0 - before),
+                    Argument::pointer(bytes), Argument::pointer(marks), Argument::pointer(digests.data())});
+      ASSERT_FALSE(fault) << fault->message;
+      EXPECT_EQ(digests, all[0]) << before << " before the end";
+      std::vector<std::byte>& now = marked.emplace_back();
+      for (std::size_t n = 0; n < 2 * kEnd; ++n) {
+        std::byte& mark = marks[(kWrap - kEnd + n) % kWrap];
+        now.push_back(std::exchange(mark, std::byte{}));
+      }
+      EXPECT_EQ(now, marked[0]) << before << " before the end";
+    }
+  }
+  ::munmap(bytes, kWrap + kEnd);
+  ::munmap(marks, kWrap + kEnd);
 }
 
 // Rows of the table are loaded whole, but the fault is a lane's.

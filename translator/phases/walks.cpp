@@ -49,9 +49,17 @@ constexpr std::size_t kMaxRows = 6;          ///< that are tested
 constexpr u64 kWorthTesting = 8;             ///< rounds
 constexpr u8 kFirstApart = 2;                ///< MemAttr::apart of the first loop that stores
 
-/// A sum of values and a constant.
+/// A sum of 32 bits, v32 or u32, that is extended to 64 bits and shifted.
+struct Index {
+  ValueId value;
+  bool sign = false;
+  u32 shift = 0;
+};
+
+/// A sum of values, of indices that change in the loop, and of a constant.
 struct Sum {
   std::vector<ValueId> terms;
+  std::vector<Index> indices;
   u64 constant = 0;
 };
 
@@ -62,9 +70,9 @@ public:
   /// Whether it has changed something.
   bool run() {
     return for_each_loop(kMaxLoops, [&] {
-      if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxInstructions || !find_count() ||
-          !find_walks() || !find_escaping())
-        return false;
+      if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxInstructions) return false;
+      find_invariants();
+      if (!find_count() || !find_walks() || !find_escaping()) return false;
       change();
       return true;
     });
@@ -75,6 +83,7 @@ private:
   u8 apart_ = kFirstApart;                   ///< of the next loop that stores
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
+  std::vector<bool> invariant_; ///< per value: computed in the loop, from what does not change there
   struct Count {
     u32 param = 0;   ///< which of the header's parameters counts
     u64 offset = 0;  ///< what is compared is that much more,
@@ -86,8 +95,11 @@ private:
   bool stores_ = false;         ///< some of them are stores
   std::vector<InstId> touched_; ///< then: all accesses of memory that others see
   ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
+  std::vector<Index> indices_;  ///< that must not wrap
 
-  [[nodiscard]] bool changes(ValueId v) const { return f_.def_block(v) == header() && !f_.is_const(v); }
+  [[nodiscard]] bool changes(ValueId v) const {
+    return f_.def_block(v) == header() && !f_.is_const(v) && !invariant_[v.index];
+  }
   [[nodiscard]] bool is_param(ValueId v) const { return !f_.def_id(v).valid() && changes(v); }
   [[nodiscard]] u32 goes_on_way() const { return f_[header()].successors[0].block == header() ? 0 : 1; }
   [[nodiscard]] const Successor& back_edge() const { return f_[header()].successors[goes_on_way()]; }
@@ -100,29 +112,66 @@ private:
     const bool inside = i.valid() && changes(v) && depth < kMaxDepth;
     if (inside && f_[i].op == Op::Splat && !is_per_lane(f_.type(f_.operands(i)[0])))
       return sum_of(f_.operands(i)[0], depth + 1);
-    if (!inside || f_[i].op != Op::Add) {
+    if (inside && f_[i].op == Op::Add) {
+      for (const ValueId x : f_.operands(i)) {
+        const Sum part = sum_of(x, depth + 1);
+        sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
+        sum.indices.insert(sum.indices.end(), part.indices.begin(), part.indices.end());
+        sum.constant += part.constant;
+      }
+    } else if (const auto index = inside ? index_of(i) : std::nullopt) {
+      sum.indices.push_back(*index);
+    } else {
       sum.terms.push_back(v);
-      return sum;
-    }
-    for (const ValueId x : f_.operands(i)) {
-      const Sum part = sum_of(x, depth + 1);
-      sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
-      sum.constant += part.constant;
     }
     return sum;
   }
+  [[nodiscard]] std::optional<Index> index_of(InstId i) const {
+    u64 shift = 0;
+    if (f_[i].op == Op::Shl && f_.is_const(f_.operands(i)[1], &shift)) i = f_.def_id(f_.operands(i)[0]);
+    if (!i.valid() || (f_[i].op != Op::ZExt && f_[i].op != Op::SExt)) return {};
+    const ValueId value = f_.operands(i)[0];
+    const bool dword = f_.type(value) == Type::V32 || f_.type(value) == Type::U32;
+    if (!dword || !changes(value)) return {};
+    return Index{value, f_[i].op == Op::SExt, static_cast<u32>(shift % 64)};
+  }
 
-  /// By how much `v` grows from round to round.
+  /// By how much `v` grows from round to round, if no index in it wraps.
   [[nodiscard]] std::optional<u64> growth(ValueId v) const {
     u64 grown = 0;
-    for (const ValueId term : sum_of(v).terms) {
+    const Sum sum = sum_of(v);
+    for (const Index& index : sum.indices) {
+      const auto steps = growth(index.value);
+      if (!steps || *steps >= kMaxStep) return {};
+      grown += *steps << index.shift;
+    }
+    for (const ValueId term : sum.terms) {
       if (!changes(term)) continue;
       if (!is_param(term)) return {};
       const Sum next = sum_of(back_edge().args[f_[term].index]);
-      if (next.terms.size() != 1 || next.terms[0] != term) return {};
+      if (next.terms.size() != 1 || next.terms[0] != term || !next.indices.empty()) return {};
       grown += next.constant;
     }
     return grown;
+  }
+
+  void find_invariants() {
+    invariant_.assign(f_.num_values(), false);
+    for (const InstId i : f_[header()].insts) {
+      const auto x = f_.operands(i);
+      if (!info(f_[i].op).is(kPure) || std::ranges::any_of(x, [&](ValueId v) { return changes(v); }))
+        continue;
+      for (unsigned r = 0; r < f_[i].num_results; ++r) invariant_[f_.result(i, r).index] = true;
+    }
+  }
+  /// What does not change goes in front of the loop, to `choice`.
+  void move_invariants(BlockId choice) {
+    auto& insts = f_[header()].insts;
+    const auto changing = std::ranges::stable_partition(
+        insts, [&](InstId i) { return f_[i].num_results != 0 && invariant_[f_.result(i).index]; });
+    f_[choice].insts.assign(insts.begin(), changing.begin());
+    insts.erase(insts.begin(), changing.begin());
+    for (const InstId i : f_[choice].insts) f_[i].block = choice;
   }
 
   /// The loop goes on while a scalar has not come to its bound.
@@ -140,7 +189,8 @@ private:
     }
     if (goes_on_way() == 1) pred = inverse(pred);
     const Sum sum = sum_of(x[0]);
-    if (changes(x[1]) || sum.terms.size() != 1 || !is_param(sum.terms[0])) return false;
+    if (changes(x[1]) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0]))
+      return false;
     const auto step = growth(x[0]);
     const Type t = f_.type(x[0]);
     u64 bits = 0;
@@ -188,6 +238,11 @@ private:
       walks_.push_back(i);
       if (!shape.strided() && !far_apart_.valid()) far_apart_ = f_.operands(i)[0];
     }
+    indices_.clear();
+    for (const InstId i : stores_ ? touched_ : walks_) {
+      const Sum sum = sum_of(f_.operands(i)[0]);
+      indices_.insert(indices_.end(), sum.indices.begin(), sum.indices.end());
+    }
     return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
     });
@@ -216,6 +271,7 @@ private:
   void change() {
     pass_escaping();
     const BlockId plain = header(), choice = add_entry();
+    move_invariants(choice);
     Builder at(f_, choice);
     at.pc = f_[plain].pc;
     const std::vector<ValueId> start = take_params(choice);
@@ -227,6 +283,12 @@ private:
       at.branch(test, add_rounds(full), plain, start, start);
       ++apart_;
       return;
+    }
+    if (!indices_.empty()) {
+      const BlockId exact = f_.add_block(at.pc);
+      const ValueId left = wide(at, from_bound(at, start[count_.param]).left);
+      branch(at, lanes_that_wrap(at, start, left), {plain, start}, {exact, {}});
+      at.set_block(exact);
     }
     if (far_apart_.valid()) {
       const BlockId together = f_.add_block(at.pc);
@@ -262,32 +324,67 @@ private:
     return rounds;
   }
 
-  /// What `v`, an address in the header, is in the first round: a sum of what differs from lane to lane, of
-  /// scalars, and a constant.
-  LaneRow first_place(Builder& at, ValueId v, const std::vector<ValueId>& start) {
-    LaneRow row;
+  /// What `v`, of the header, is in the first round.
+  ValueId first_value(Builder& at, ValueId v, const std::vector<ValueId>& start) {
     const Sum sum = sum_of(v);
+    ValueId all = at.constant(f_.type(v), sum.constant & constant_bits(f_.type(v)));
     for (const ValueId term : sum.terms) {
       const ValueId x = changes(term) ? start[f_[term].index] : term;
+      const bool splat = is_per_lane(f_.type(v)) && !is_per_lane(f_.type(x));
+      all = at.add(all, splat ? at.splat(x) : x);
+    }
+    return all;
+  }
+  /// Likewise of an address: a sum of what differs from lane to lane, of scalars, and a constant.
+  LaneRow first_place(Builder& at, ValueId v, const std::vector<ValueId>& start) {
+    LaneRow row;
+    const auto add = [&](ValueId x) {
       ValueId& part = f_.type(x) == Type::V64 ? row.lanes : row.scalar;
       part = part.valid() ? at.add(part, x) : x;
+    };
+    const Sum sum = sum_of(v);
+    for (const ValueId term : sum.terms) add(changes(term) ? start[f_[term].index] : term);
+    for (const Index& index : sum.indices) {
+      const ValueId first = first_value(at, index.value, start);
+      const ValueId wide = index.sign ? at.sext(first) : at.zext(first);
+      const bool lanes = f_.type(wide) == Type::V64;
+      const ValueId shift = lanes ? at.v32c(index.shift) : at.u32c(index.shift);
+      add(index.shift == 0 ? wide : at.op(Op::Shl, f_.type(wide), {wide, shift}));
     }
     row.offset = sum.constant;
     return row;
+  }
+
+  /// The lanes in which an index might wrap in the rounds to come; `left` is how far the count has to go.
+  ValueId lanes_that_wrap(Builder& at, const std::vector<ValueId>& start, ValueId left) {
+    const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
+    ValueId wrap = at.splat(at.icmp(IntPred::UGe, left, u64c(u64{1} << 32)));
+    const ValueId end = at.add(left, u64c(steps()));
+    for (const Index& index : indices_) {
+      const u32 last = index.sign ? 0x7fff'ffff : ~0u;
+      const u64 each = (growth(index.value).value() + steps() - 1) / steps();
+      const ValueId grown = at.binary(Op::Mul, end, u64c(each));
+      wrap = at.or_(wrap, at.splat(at.icmp(IntPred::UGt, grown, u64c(last))));
+      const ValueId limit = at.splat(at.sub(at.u32c(last), at.lo(grown)));
+      const ValueId first = first_value(at, index.value, start);
+      const ValueId lanes = is_per_lane(f_.type(first)) ? first : at.splat(first);
+      wrap = at.or_(wrap, at.icmp(index.sign ? IntPred::SGt : IntPred::UGt, lanes, limit));
+    }
+    return wrap;
   }
 
   /// Whether the loop may do several rounds at once, each gang on its own; `full`, if valid, must have all
   /// lanes.
   ValueId may_be_reordered(Builder& at, const std::vector<ValueId>& start, ValueId full) {
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
-    ValueId left = from_bound(at, start[count_.param]).left;
-    if (f_.type(left) == Type::U32) left = at.zext(left);
+    const ValueId left = wide(at, from_bound(at, start[count_.param]).left);
     ValueId all = at.icmp(IntPred::UGe, left, u64c(kWorthTesting * steps()));
     const auto require = [&](ValueId test) { all = at.and_(all, test); };
     require(at.icmp(IntPred::ULt, left, u64c(u64{1} << 31)));
     if (count_.goes_on == IntPred::Ne && steps() > 1)
       require(at.icmp(IntPred::Eq, at.and_(left, u64c(steps() - 1)), u64c(0)));
     if (full.valid()) require(at.not_(at.any(at.not_(full))));
+    if (!indices_.empty()) require(at.not_(at.any(lanes_that_wrap(at, start, left))));
     const ValueId up = at.add(left, u64c(steps() - 1));
     const ValueId rounds =
         at.op(Op::LShr, Type::U64, {up, at.u32c(static_cast<u32>(std::countr_zero(steps())))});
@@ -322,6 +419,9 @@ private:
   [[nodiscard]] bool counts_down() const { return count_.step > constant_bits(f_.type(count_.bound)) / 2; }
   [[nodiscard]] u64 steps() const {
     return counts_down() ? constant_bits(f_.type(count_.bound)) & (0 - count_.step) : count_.step;
+  }
+  static ValueId wide(Builder& at, ValueId count) {
+    return at.type(count) == Type::U32 ? at.zext(count) : count;
   }
   struct FromBound {
     ValueId next; ///< what is compared at the end of the round
