@@ -4,7 +4,7 @@
 // elements of a lane take as many instructions as one, and the lines a quarter as often. Elements of less
 // than four bytes come 16 bytes at once.
 //
-//   choice:    are the lanes' addresses side by side? then the loop as it was: it loads rows
+//   choice:    are the lanes' addresses side by side, or might indices wrap? then the loop as it was
 //   together:  are all lanes there? then they need no mask
 //   rounds:    are there four more? else the loop as it was, for the rest
 //   four:      four rounds, with one load for what each load has in them; back to `rounds`
@@ -243,6 +243,7 @@ private:
       const Sum sum = sum_of(f_.operands(i)[0]);
       indices_.insert(indices_.end(), sum.indices.begin(), sum.indices.end());
     }
+    if ((stores_ || !indices_.empty()) && !std::has_single_bit(steps())) return false;
     return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
     });
@@ -253,7 +254,7 @@ private:
   }
   /// All that is stored is walks, and what else is accessed moves on in steps.
   [[nodiscard]] bool can_be_tested() const {
-    if (walks_.empty() || touched_.size() > kMaxRows || !std::has_single_bit(steps())) return false;
+    if (walks_.empty() || touched_.size() > kMaxRows) return false;
     const ValueId mask = f_.operands(walks_[0]).back();
     return std::ranges::all_of(touched_, [&](InstId i) {
       const MemAttr& mem = f_[i].mem;
@@ -355,10 +356,18 @@ private:
     return row;
   }
 
+  /// Whether the count, which has `left` to go, comes to its bound without wrapping, and within 2^31.
+  ValueId rounds_are_known(Builder& at, ValueId left) {
+    const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
+    const ValueId near = at.icmp(IntPred::ULt, left, u64c(u64{1} << 31));
+    if (count_.goes_on != IntPred::Ne || steps() == 1) return near;
+    return at.and_(near, at.icmp(IntPred::Eq, at.and_(left, u64c(steps() - 1)), u64c(0)));
+  }
+
   /// The lanes in which an index might wrap in the rounds to come; `left` is how far the count has to go.
   ValueId lanes_that_wrap(Builder& at, const std::vector<ValueId>& start, ValueId left) {
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
-    ValueId wrap = at.splat(at.icmp(IntPred::UGe, left, u64c(u64{1} << 32)));
+    ValueId wrap = at.splat(at.not_(rounds_are_known(at, left)));
     const ValueId end = at.add(left, u64c(steps()));
     for (const Index& index : indices_) {
       const u32 last = index.sign ? 0x7fff'ffff : ~0u;
@@ -380,9 +389,7 @@ private:
     const ValueId left = wide(at, from_bound(at, start[count_.param]).left);
     ValueId all = at.icmp(IntPred::UGe, left, u64c(kWorthTesting * steps()));
     const auto require = [&](ValueId test) { all = at.and_(all, test); };
-    require(at.icmp(IntPred::ULt, left, u64c(u64{1} << 31)));
-    if (count_.goes_on == IntPred::Ne && steps() > 1)
-      require(at.icmp(IntPred::Eq, at.and_(left, u64c(steps() - 1)), u64c(0)));
+    require(rounds_are_known(at, left));
     if (full.valid()) require(at.not_(at.any(at.not_(full))));
     if (!indices_.empty()) require(at.not_(at.any(lanes_that_wrap(at, start, left))));
     const ValueId up = at.add(left, u64c(steps() - 1));
