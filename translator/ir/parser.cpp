@@ -223,6 +223,14 @@ private:
     return false;
   }
 
+  /// What is said by a word and a number.
+  static u8* memory_number(MemAttr& mem, std::string_view w) {
+    if (w == "table") return &mem.table;
+    if (w == "retry") return &mem.retry;
+    if (w == "apart") return &mem.apart;
+    return nullptr;
+  }
+
   bool attributes(Inst& proto) {
     const bool memory = info(proto.op).is(kMemory);
     if (!memory && !info(proto.op).is(kFloat)) return expected("no attributes on this op");
@@ -237,16 +245,8 @@ private:
         if (!form_numbers(proto.mem)) return false;
         continue;
       }
-      if (memory && w == "table") {
-        if (!number(proto.mem.table)) return false;
-        continue;
-      }
-      if (memory && w == "retry") {
-        if (!number(proto.mem.retry)) return false;
-        continue;
-      }
-      if (memory && w == "apart") {
-        if (!number(proto.mem.apart)) return false;
+      if (u8* const numbered = memory ? memory_number(proto.mem, w) : nullptr) {
+        if (!number(*numbered)) return false;
         continue;
       }
       if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))

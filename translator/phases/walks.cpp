@@ -248,6 +248,7 @@ private:
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
     });
   }
+  [[nodiscard]] bool is_walk(InstId i) const { return std::ranges::find(walks_, i) != walks_.end(); }
   /// Bytes per round, of a walk.
   [[nodiscard]] unsigned moved(InstId i) const {
     return static_cast<unsigned>(growth(f_.operands(i)[0]).value());
@@ -258,8 +259,7 @@ private:
     const ValueId mask = f_.operands(walks_[0]).back();
     return std::ranges::all_of(touched_, [&](InstId i) {
       const MemAttr& mem = f_[i].mem;
-      if (std::ranges::find(walks_, i) != walks_.end())
-        return f_.operands(i).back() == mask || f_.is_full(f_.operands(i).back());
+      if (is_walk(i)) return f_.operands(i).back() == mask || f_.is_full(f_.operands(i).back());
       const bool scalar = f_[i].op == Op::ScalarLoad;
       if (scalar ? !f_.is_const(f_.operands(i)[1]) : f_[i].op != Op::Load) return false;
       if (!scalar && (mem.space != Space::Global || mem.form != AddressForm::Lanes || mem.coherent))
@@ -464,7 +464,7 @@ private:
       for (const InstId i : insts) {
         const bool last = i == insts.back();
         if (last && round + 1 < count) break;
-        if (std::ranges::find(walks_, i) != walks_.end()) {
+        if (is_walk(i)) {
           std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
           std::ranges::for_each(operands, rename);
           Together& walk = together[i.index];
