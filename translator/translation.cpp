@@ -13,7 +13,7 @@ using x86::FaultEntry;
 using x86::FaultSite;
 using x86::FaultTable;
 
-constexpr std::size_t kOriginBytes = 12, kAccessBytes = 20; // as written
+constexpr std::size_t kOriginBytes = 12, kAccessBytes = 31; // as written
 
 void write(ByteWriter& out, const FaultEntry& e) {
   out.number(e.code_offset);
@@ -21,9 +21,11 @@ void write(ByteWriter& out, const FaultEntry& e) {
   out.number(static_cast<u8>(e.mask_is_vec));
   out.number(e.disp);
   out.number(e.site.kind);
-  for (const u8 byte : {e.site.bytes, e.site.lane_offset}) out.number(byte);
+  for (const u8 byte : {e.site.bytes, e.site.lane_offset, e.site.distance}) out.number(byte);
+  out.number(e.site.early);
   out.number(static_cast<u8>(e.site.index64));
   out.number(static_cast<u8>(e.site.is_write));
+  out.number(e.site.pc);
 }
 
 FaultEntry read_access(ByteReader& in) {
@@ -33,9 +35,11 @@ FaultEntry read_access(ByteReader& in) {
   e.mask_is_vec = in.number<u8>() != 0;
   e.disp = in.number<i32>();
   e.site.kind = in.number<FaultSite::Kind>();
-  for (u8* byte : {&e.site.bytes, &e.site.lane_offset}) *byte = in.number<u8>();
+  for (u8* byte : {&e.site.bytes, &e.site.lane_offset, &e.site.distance}) *byte = in.number<u8>();
+  e.site.early = in.number<i16>();
   e.site.index64 = in.number<u8>() != 0;
   e.site.is_write = in.number<u8>() != 0;
+  e.site.pc = in.number<u64>();
   return e;
 }
 
@@ -45,10 +49,13 @@ bool is_sound(const FaultEntry& e) {
   const auto below = [](u8 number, u8 limit) { return number < limit || number == kNone; };
   const u8 masks = e.mask_is_vec ? 32 : 8;
   const bool table = e.site.kind == FaultSite::Kind::Table;
+  const bool by_bytes = e.mask != kNone && !e.mask_is_vec; // The mask has 64 bits.
   const bool indexed = table || e.site.kind == FaultSite::Kind::Indexed;
   return e.site.kind <= FaultSite::Kind::Indexed && below(e.base, 16) && below(e.index, indexed ? 32 : 16) &&
          e.scale_log2 < 4 && below(e.mask, masks) && below(e.lane_reg, 16) && e.lanes * e.site.bytes <= 64 &&
-         (!table || e.site.distance < 32);
+         e.site.distance < (table      ? 32
+                            : by_bytes ? 5
+                                       : 256);
 }
 
 } // namespace

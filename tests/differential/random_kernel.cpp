@@ -110,8 +110,12 @@ private:
   /// bytes, and `constant` on.
   void access(Place place, std::string_view op, std::string_view data, std::string_view offset,
               u32 constant = 0, std::string_view suffix = "") {
+    access_by(r_.below(3), place, op, data, offset, constant, suffix);
+  }
+  /// `kind`: buffer, global or flat, if there is that.
+  void access_by(u32 kind, Place place, std::string_view op, std::string_view data, std::string_view offset,
+                 u32 constant, std::string_view suffix = "") {
     const u32 base = place == Place::Output ? 60 : 62;
-    const u32 kind = r_.below(3);
     if (kind == 0 || !gfx7_) {
       const u32 buffer = place == Place::Output ? 72 : 76;
       put("buffer_{} {}, {}, s[{}:{}], 0 offen offset:{} {}", op, data, offset, buffer, buffer + 3, constant,
@@ -530,6 +534,7 @@ private:
 
   /// In the workgroup's part of the output, also where other work-items are.
   void output_anywhere() {
+    if (r_.one_in(4)) return components();
     const u32 bytes = plan_.items() * kOutDwords * 4;
     if (r_.one_in(2)) {
       put("v_and_b32 v8, {:#x}, {}", std::bit_floor(bytes / 2) - 16, v());
@@ -556,6 +561,21 @@ private:
       put("v_and_b32 v8, -16, v8");
       return access(Place::Output, "store_dwordx4", vs(4), "v8", constant & ~15u);
     default: return access(Place::Output, "store_dword", v(), "v8", constant);
+    }
+  }
+
+  /// Of elements that work-items have side by side, stored and loaded one by one.
+  void components() {
+    const u32 stride = r_.of({2u, 3u, 4u, 5u, 6u, 8u, 12u, 16u}), kind = r_.below(3), bytes = 1 + r_.below(3);
+    put("v_mul_u32_u24 v8, {}, v16", stride);
+    const auto any = [&] { return bytes == 3 ? 1 << r_.below(3) : static_cast<int>(bytes); };
+    for (u32 n = 2 + r_.below(5); n > 0; --n) {
+      const int size = any();
+      const char* type = size == 1 ? "byte" : size == 2 ? "short" : "dword";
+      const bool load = r_.one_in(5);
+      const std::string op =
+          fmt::format("{}_{}{}", load ? "load" : "store", load && size < 4 ? r_.of({"s", "u"}) : "", type);
+      access_by(kind, Place::Output, op, v(), "v8", r_.below(stride));
     }
   }
 

@@ -317,19 +317,18 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
         }
 }
 
-/// A page of numbers with nothing behind it.
+/// A page of numbers with nothing around it.
 class LastPage {
 public:
-  LastPage() : memory_(mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    mprotect(end(), kPage, PROT_NONE);
+  LastPage() : memory_(mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    mprotect(data(), kPage, PROT_READ | PROT_WRITE);
     for (u32 n = 0; n < kPage; ++n) data()[n] = number(n);
   }
-  ~LastPage() { munmap(memory_, 2 * kPage); }
+  ~LastPage() { munmap(memory_, 3 * kPage); }
   LastPage(const LastPage&) = delete;
   LastPage& operator=(const LastPage&) = delete;
   static u8 number(u64 n) { return static_cast<u8>(n * 29 + n / 256 + 100); }
-  [[nodiscard]] u8* data() const { return static_cast<u8*>(memory_); }
-  [[nodiscard]] u8* end() const { return data() + kPage; }
+  [[nodiscard]] u8* data() const { return static_cast<u8*>(memory_) + kPage; }
 
 private:
   void* memory_;
@@ -347,21 +346,23 @@ template <class Body>
 void for_narrow_rows(Body body) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
-      for (const u32 stride : {1u, 2u, 3u, 4u, 5u, 8u, 28u})
-        for (const u32 bytes : {1u, 2u})
-          for (const u32 from_end : {100u, 101u, 102u, 103u, 165u, 0u}) { // Or all of it fits just so.
-            const u32 length = 63 * stride + bytes, start = static_cast<u32>(kPage) - length - from_end;
+      for (const u32 stride : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 12u, 15u, 16u, 28u})
+        for (const u32 bytes : {1u, 2u, 4u})
+          for (const u32 from_end : {100u, 101u, 102u, 103u, 165u, 0u, 4096u}) { // Or all of it fits just so.
+            const u32 length = 63 * stride + bytes, room = static_cast<u32>(kPage) - length;
+            const u32 start = room - std::min(from_end, room);
             SCOPED_TRACE(fmt::format("{} bytes, stride {} from {}, lanes {:#x}, AVX-512 {}", bytes, stride,
                                      start, exec, simd == translator::Simd::Avx512));
             body(simd, exec, stride, bytes, start);
           }
 }
 
-/// Bytes and half-words at any distance, wherever they begin in their dwords.
+/// Bytes, half-words and dwords at any distance, wherever they begin in their dwords.
 TEST(AddressForms, NarrowElementsInRows) {
   const LastPage memory;
   for_narrow_rows([&](translator::Simd simd, u64 exec, u32 stride, u32 bytes, u32 start) {
     for (const bool sign : {false, true}) {
+      if (sign && bytes == 4) continue;
       alignas(64) u32 row[64] = {};
       run_program(row_of(stride) + fmt::format("  v23:v32 = load v22, v7 #0x2 {{global {}{} row {}}}\n"
                                                "  store v18, v23, v7 {{global 4 row 4}}\n",
@@ -369,7 +370,7 @@ TEST(AddressForms, NarrowElementsInRows) {
                   simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
       for (u32 l = 0; l < 64; ++l) {
         const u8* at = memory.data() + start + std::size_t{l} * stride;
-        const u32 value = bytes == 1 ? *at : load_le<u16>(at);
+        const u32 value = bytes == 1 ? *at : bytes == 2 ? load_le<u16>(at) : load_le<u32>(at);
         const u32 extended = sign ? static_cast<u32>(sign_extend(value, 8 * bytes)) : value;
         EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? extended : 0u) << "lane " << l;
       }
@@ -393,6 +394,101 @@ TEST(AddressForms, StoresOfNarrowElementsInRows) {
         expected[start + std::size_t{l} * stride + n] = static_cast<u8>(row[l] >> (8 * n));
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.data()));
   });
+}
+
+struct Component {
+  u32 at, bytes;
+};
+
+/// The program that stores, at a row from v22 on, the lanes' numbers in v23 times 1, 2, 3.. in these, and
+/// what then lies in `memory`.
+std::string stores_of(std::span<const Component> components, const std::string& place,
+                      const std::string& form, const std::string& mask, u64 exec, u32 start, u32 stride,
+                      const u32* row, std::span<u8> memory) {
+  std::string data, stores;
+  for (u32 n = 0; n < components.size(); ++n) {
+    const auto [at, bytes] = components[n];
+    data += fmt::format("  v{}:u32 = const #{:#x}\n  v{}:v32 = splat v{}\n  v{}:v32 = mul v23, v{}\n",
+                        30 + 3 * n, n + 1, 31 + 3 * n, 30 + 3 * n, 32 + 3 * n, 31 + 3 * n);
+    stores += fmt::format("  store {}, v{}, {} #{:#x} {{global {} {}}}\n", place, 32 + 3 * n, mask, at + 2,
+                          bytes, form);
+    for (u32 l = 0; l < 64; ++l)
+      for (u32 b = 0; b < bytes && (exec >> l & 1) != 0; ++b)
+        memory[start + l * stride + at + b] = static_cast<u8>(row[l] * (n + 1) >> (8 * b));
+  }
+  return data + stores;
+}
+
+/// All in order, some together and some not.
+TEST(AddressForms, StoresOfComponentsInRows) {
+  const std::vector<std::pair<u32, std::vector<Component>>> layouts = {
+      {2, {{0, 1}, {1, 1}}},
+      {2, {{1, 1}, {2, 1}}}, // reaches into the next lane's place
+      {3, {{0, 1}, {1, 1}, {2, 1}}},
+      {3, {{2, 1}, {0, 2}}},
+      {3, {{1, 2}, {0, 1}}},
+      {3, {{0, 2}, {1, 2}}}, // overlap
+      {3, {{0, 1}, {2, 1}}}, // leave a byte out
+      {4, {{2, 1}, {1, 1}, {0, 1}, {3, 1}}},
+      {4, {{0, 1}, {2, 2}, {1, 1}}},
+      {4, {{0, 2}, {2, 1}}},
+      {4, {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {0, 2}}},
+      {5, {{0, 4}, {4, 1}}},
+      {6, {{0, 2}, {2, 2}, {4, 2}}},
+      {6, {{2, 4}, {0, 2}}},
+      {6, {{0, 1}, {1, 4}, {5, 1}}},
+      {6, {{0, 4}, {4, 1}}},
+      {8, {{0, 4}, {4, 4}}},
+      {8, {{7, 1}, {6, 1}, {1, 1}, {2, 2}, {4, 2}, {0, 1}}},
+      {8, {{0, 2}, {10, 2}}}, // of two elements
+      {12, {{0, 4}, {4, 4}, {8, 4}}},
+  };
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const bool known : {false, true})
+        for (const auto& [stride, components] : layouts)
+          for (const bool wrapped : {false, true})
+            for (const u32 from_end : {101u, 0u, 4096u}) {
+              if (known && exec != ~u64{0}) continue;
+              u32 length = 0;
+              for (const Component& c : components) length = std::max(length, c.at + c.bytes);
+              length += 63 * stride;
+              const u32 room = static_cast<u32>(kPage) - length, start = room - std::min(from_end, room);
+              SCOPED_TRACE(fmt::format("stride {}, {} stores from {}, lanes {:#x}, wrapped {}, AVX-512 {}",
+                                       stride, components.size(), start, exec, wrapped,
+                                       simd == translator::Simd::Avx512));
+              const LastPage memory;
+              std::vector<u8> expected(memory.data(), memory.data() + kPage);
+              alignas(64) u32 row[64] = {};
+              for (u32 l = 0; l < 64; ++l) row[l] = 0xabc0'1000 + l * 0x01030507;
+              const std::string mask = known ? "v24" : "v7";
+              run_program(
+                  row_of(stride) +
+                      "  v23:v32 = load v18, v7 {global 4 row 4}\n"
+                      "  v24:mask = const #0xffffffffffffffff\n" +
+                      stores_of(components, wrapped ? "v2, v19" : "v22",
+                                fmt::format(fmt::runtime(wrapped ? "wrapped {} 0" : "row {}"), stride), mask,
+                                exec, start, stride, row, expected),
+                  simd, exec, reinterpret_cast<u64>(memory.data()) - 2, start, row);
+              EXPECT_TRUE(std::equal(expected.begin(), expected.end(), memory.data()));
+            }
+}
+
+/// What comes between sees what is stored before it, and is not seen by what is loaded before.
+TEST(AddressForms, ComponentsWithALoadBetween) {
+  for (const translator::Simd simd : widths()) {
+    alignas(64) std::array<u8, 192> memory{};
+    alignas(64) u32 row[64] = {};
+    run_program(row_of(3) + "  store v22, v8, v7 {global 1 row 3}\n"
+                            "  v24:v32 = load v22, v7 {global 2 row 3}\n"
+                            "  store v22, v8, v7 #0x1 {global 2 row 3}\n"
+                            "  store v18, v24, v7 {global 4 row 4}\n",
+                simd, ~u64{0}, reinterpret_cast<u64>(memory.data()), 0, row);
+    for (u32 l = 0; l < 64; ++l) {
+      EXPECT_EQ(row[l], l) << "lane " << l;
+      EXPECT_EQ(memory[3 * l] | memory[3 * l + 1] << 8 | memory[3 * l + 2] << 16, l | l << 8) << "lane " << l;
+    }
+  }
 }
 
 /// Elements of several dwords, also as 64-bit values.
@@ -467,11 +563,10 @@ TEST(AddressForms, StoresOfElementsOfDwordsInRows) {
   });
 }
 
-std::string listing(const std::string& body) {
+std::string listing(const std::string& body, translator::Simd simd = translator::Simd::Avx512) {
   auto f = ir::parse(program(body));
   EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << body;
-  auto code =
-      compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true, .listing = true});
   EXPECT_TRUE(code.ok()) << code.error().message;
   return code.ok() ? code->listing : "";
 }
@@ -486,6 +581,47 @@ TEST(AddressForms, WideRowsTakeNoShuffles) {
                                         mask));
     EXPECT_EQ(code.find("vperm"), std::string::npos) << code;
   }
+}
+
+/// Three components are stored at once, and a fault is that of the first of them, in their order, that has a
+/// lane there.
+TEST(AddressForms, ComponentsAreStoredAtOnce) {
+  for (const translator::Simd simd : widths()) {
+    auto f = ir::parse(program(row_of(6) + "  v23:mask = const #0xffffffffffffffff\n"
+                                           "  store v22, v8, v23 #0x4 {global 1 row 6} @0x10\n"
+                                           "  store v22, v8, v23 #0x5 {global 1 row 6} @0x18\n"
+                                           "  store v22, v8, v23 {global 4 row 6} @0x20\n"));
+    ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+    auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    const std::vector<FaultEntry>& accesses = code->translation.machine.faults.accesses;
+    ASSERT_EQ(accesses.size(), 2u * 3u) << "two stores, each for three";
+    constexpr u32 kAt[] = {4, 5, 0}, kBytes[] = {1, 1, 4};
+    for (u32 n = 0; n < 6; ++n) {
+      const FaultSite& site = accesses[n].site;
+      EXPECT_EQ(accesses[n].code_offset, accesses[n / 3 * 3].code_offset);
+      EXPECT_EQ(site.pc, 0x10 + n % 3 * 8);
+      EXPECT_EQ(accesses[n].disp - site.early, static_cast<i32>(kAt[n % 3]));
+      EXPECT_EQ(site.bytes, kBytes[n % 3]);
+      EXPECT_EQ(site.distance, 6);
+      EXPECT_TRUE(site.is_write);
+    }
+  }
+}
+
+/// Elements at small distances are neither gathered nor loaded lane by lane.
+TEST(AddressForms, NearElementsAreLoadedByRows) {
+  for (const translator::Simd simd : widths())
+    for (const u32 stride : {2u, 3u, 5u, 6u, 8u}) {
+      const std::string code =
+          listing(row_of(stride) + fmt::format("  v23:mask = const #0xffffffffffffffff\n"
+                                               "  v24:v32 = load v22, v23 {{global 2 row {}}}\n"
+                                               "  store v18, v24, v23 {{global 4 row 4}}\n",
+                                               stride),
+                  simd);
+      EXPECT_EQ(count(code, "gather"), 0u) << code;
+      EXPECT_LE(count(code, "\nvmov") + count(code, "vinserti128"), 8u) << code;
+    }
 }
 
 /// Two dwords from anywhere by one gather, and to anywhere by one scatter.

@@ -33,6 +33,36 @@ TEST(Translation, ComesBackAsItWas) {
   EXPECT_TRUE(testing::same_code(*back, example.translation));
 }
 
+/// Also what this kernel's accesses do not have.
+TEST(Translation, AllOfAnAccessComesBack) {
+  Example example;
+  std::vector<x86::FaultEntry>& accesses = example.translation.machine.faults.accesses;
+  accesses.clear();
+  accesses.push_back({.code_offset = 1,
+                      .base = 2,
+                      .index = 3,
+                      .scale_log2 = 3,
+                      .mask = 5,
+                      .mask_is_vec = true,
+                      .lane_reg = 6,
+                      .lanes = 7,
+                      .disp = -8,
+                      .site = {.kind = x86::FaultSite::Kind::Contiguous,
+                               .bytes = 8,
+                               .lane_offset = 9,
+                               .distance = 10,
+                               .early = -11,
+                               .index64 = true,
+                               .is_write = true,
+                               .pc = 0x123456789}});
+  ByteWriter out;
+  write(out, example.translation);
+  ByteReader in(out.bytes());
+  const auto back = translator::read_translation(in, example.translation.machine.bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->machine.faults.accesses, accesses);
+}
+
 TEST(Translation, DoesNotDependOnTheProcess) {
   const Example once, again; // what was allocated in between has moved the heap
   EXPECT_TRUE(testing::same_code(once.translation, again.translation));

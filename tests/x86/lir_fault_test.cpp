@@ -74,8 +74,8 @@ protected:
     return faulted;
   }
 
-  void expect(u64 address, int in_gang, bool is_write) {
-    EXPECT_EQ(found.pc, kPc);
+  void expect(u64 address, int in_gang, bool is_write, u64 pc = kPc) {
+    EXPECT_EQ(found.pc, pc);
     EXPECT_EQ(found.lane, in_gang < 0 ? -1 : lane(in_gang));
     EXPECT_EQ(found.address, address);
     EXPECT_EQ(found.is_write, is_write);
@@ -155,6 +155,42 @@ TEST_P(FaultTest, AccessFromWithinAnElement) {
   expect(border_ - 4, 2, false);
 }
 
+/// A store of the bytes 0 of three that the lanes have, and then of the other two, from the fourth byte on.
+class FaultOfSeveral : public FaultTest {
+protected:
+  static constexpr u64 kFirst = kPc - 16, kSecond = kPc - 8;
+  [[nodiscard]] int last() const { return static_cast<int>(width()) / 4 - 1; }
+  /// With the border so many bytes behind the beginning of `in_gang`'s.
+  bool faults_in(int in_gang, u64 bytes) {
+    const VReg value = b_.splat32(7);
+    b_.faults(
+        {.kind = Kind::Contiguous, .bytes = 1, .distance = 3, .early = 4, .is_write = true, .pc = kFirst});
+    b_.faults({.kind = Kind::Contiguous,
+               .bytes = 2,
+               .distance = 3,
+               .early = 4 - 1,
+               .is_write = true,
+               .pc = kSecond});
+    b_.store_vec(mem(base_, 4), value);
+    return faults(border_ - bytes - 3 * static_cast<u64>(in_gang));
+  }
+};
+
+TEST_P(FaultOfSeveral, TheFirstOneWhoseLaneIsBeyond) {
+  ASSERT_TRUE(faults_in(3, 0));
+  expect(border_, 3, true, kFirst);
+}
+
+TEST_P(FaultOfSeveral, AlsoIfTheOthersLaneIsALowerOne) {
+  ASSERT_TRUE(faults_in(3, 1));
+  expect(border_ + 2, 4, true, kFirst);
+}
+
+TEST_P(FaultOfSeveral, TheSecondIfNoLaneOfTheFirstIs) {
+  ASSERT_TRUE(faults_in(last(), 2));
+  expect(border_ - 1, last(), true, kSecond);
+}
+
 TEST_P(FaultTest, GatherWith32BitIndices) {
   for (u32 i = 0; i < 16; ++i) frame_.slot<i32>(256 + 4 * i) = i == 5 ? 1024 : -static_cast<i32>(i);
   VReg index = b_.load_vec(frame(256)), old = b_.splat32(0), mask = odd_mask();
@@ -199,6 +235,8 @@ TEST_P(FaultTest, Scatter) {
   expect(border_ - 64 + 4096, 9, true);
 }
 
+INSTANTIATE_TEST_SUITE_P(Widths, FaultOfSeveral, ::testing::Bool(),
+                         [](const auto& mode) { return mode.param ? "Avx512" : "Avx2"; });
 INSTANTIATE_TEST_SUITE_P(Widths, FaultTest, ::testing::Bool(),
                          [](const auto& mode) { return mode.param ? "Avx512" : "Avx2"; });
 

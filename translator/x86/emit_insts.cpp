@@ -158,8 +158,9 @@ void Emitter::record(const LInst& inst, const Assigned* assigned) {
     out_.code.faults.origins.push_back({offset, pc});
     if (options_.listing) a_.comment(fmt::format("; pc {:#x}", pc).c_str());
   }
-  if (inst.fault_site != 0xffff'ffff)
-    out_.code.faults.accesses.push_back(fault_entry(module_, *part_, inst, assigned, offset));
+  for (u32 n = 0; n < inst.num_fault_sites; ++n)
+    out_.code.faults.accesses.push_back(
+        fault_entry(module_, *part_, inst, part_->fault_sites[inst.fault_site + n], assigned, offset));
 }
 
 } // namespace lanewise::x86

@@ -112,16 +112,16 @@ u32 vector_mask_operand(const Module& module, const LInst& inst, FaultSite::Kind
 
 /// Elements that an access of `bytes` has at least a part of.
 u8 elements_of(const FaultSite& site, u32 bytes) {
-  return static_cast<u8>((site.early + bytes + site.bytes - 1) / site.bytes);
+  return static_cast<u8>((static_cast<u32>(site.early) + bytes + site.bytes - 1) / site.bytes);
 }
 
 } // namespace
 
-FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const Assigned* assigned,
-                       u32 offset) {
+FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const FaultSite& site,
+                       const Assigned* assigned, u32 offset) {
   FaultEntry e;
   e.code_offset = offset;
-  e.site = part.fault_sites[inst.fault_site];
+  e.site = site;
   auto ops = part.ops(inst);
   for (u32 i = 0; i < ops.size(); ++i) {
     const Operand& o = ops[i];
@@ -132,7 +132,8 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
       e.scale_log2 = o.scale_log2;
       e.disp = static_cast<i32>(o.value);
       if (e.site.kind == FaultSite::Kind::Contiguous)
-        e.lanes = e.site.distance != 0 ? 16 : elements_of(e.site, view_bytes(o.view, module.avx512));
+        e.lanes = e.site.distance != 0 ? static_cast<u8>(module.vec_bytes() / 4)
+                                       : elements_of(e.site, view_bytes(o.view, module.avx512));
     } else if (o.kind == OperandKind::WriteMask) {
       e.mask = assigned[i].reg;
     } else if (o.kind == OperandKind::Hidden) {

@@ -28,8 +28,8 @@ private:
 /// {z}, rounding and lock.
 asmjit::InstOptions instruction_options(const LInst& inst);
 
-/// The fault table's view of a memory instruction at `offset`.
-FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const Assigned* assigned,
-                       u32 offset);
+/// The fault table's view of a memory instruction at `offset`, for one of its sites.
+FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst, const FaultSite& site,
+                       const Assigned* assigned, u32 offset);
 
 } // namespace lanewise::x86

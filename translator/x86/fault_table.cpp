@@ -81,13 +81,15 @@ struct LaneAddress {
   u64 address;
 };
 
-// The first active lane with a byte in the faulting page: of masked accesses the CPU may report any address
-// in that page. Without an address, the first active lane.
+// The first active lane with a byte in the faulting page, if any: of masked accesses the CPU may report any
+// address in that page. Without an address, the first active lane.
 LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_address) {
-  const u64 start = scalar_address(e, regs) - e.site.early, page = host_address & ~u64{4095};
+  const u64 start = scalar_address(e, regs) - static_cast<u64>(i64{e.site.early});
+  const u64 page = host_address & ~u64{4095}, next = host_address != 0 ? page + 4096 : ~u64{0};
   const u64 distance = e.site.distance != 0 ? e.site.distance : e.site.bytes;
   for (unsigned lane = 0; lane < e.lanes; ++lane)
-    if (u64 address = start + lane * distance; active(e, regs, lane) && address + e.site.bytes > page)
+    if (u64 address = start + lane * distance;
+        active(e, regs, lane) && address + e.site.bytes > page && address < next)
       return {static_cast<int>(lane), address};
   return {-1, host_address};
 }
@@ -104,9 +106,21 @@ LaneAddress indexed(const FaultEntry& e, const Registers& regs) {
   return {-1, 0};
 }
 
-} // namespace
-
-namespace {
+LaneAddress faulting_lane(const FaultEntry& e, const Registers& regs, u64 host_address) {
+  switch (e.site.kind) {
+  case FaultSite::Kind::Scalar:
+    return {e.lane_reg != 0xff ? static_cast<int>(regs.gpr(e.lane_reg) & 63) : first_lane(e, regs),
+            scalar_address(e, regs)};
+  case FaultSite::Kind::Table: {
+    const int lane = std::max(first_lane(e, regs), 0);
+    const u64 index = regs.vec(e.index, 4 * static_cast<u32>(lane), 4);
+    return {lane, scalar_base(e, regs) + (index << e.site.distance)};
+  }
+  case FaultSite::Kind::Contiguous: return contiguous(e, regs, host_address);
+  case FaultSite::Kind::Indexed: return indexed(e, regs);
+  }
+  return {-1, 0};
+}
 
 XsaveLayout ask_cpuid() {
   XsaveLayout layout;
@@ -142,23 +156,11 @@ runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code,
                                  [](const FaultEntry& e, u32 o) { return e.code_offset < o; });
   if (access == table.accesses.end() || access->code_offset != offset) return at;
   const Registers regs(context, xsave);
+  LaneAddress found = faulting_lane(*access, regs, host_address);
+  for (; found.lane < 0 && access + 1 != table.accesses.end() && access[1].code_offset == offset; ++access)
+    found = faulting_lane(access[1], regs, host_address);
   at.is_write = access->site.is_write;
-  LaneAddress found{-1, 0};
-  switch (access->site.kind) {
-  case FaultSite::Kind::Scalar:
-    found.address = scalar_address(*access, regs);
-    found.lane = access->lane_reg != 0xff ? static_cast<int>(regs.gpr(access->lane_reg) & 63)
-                                          : first_lane(*access, regs);
-    break;
-  case FaultSite::Kind::Table: {
-    found.lane = std::max(first_lane(*access, regs), 0);
-    const u64 index = regs.vec(access->index, 4 * static_cast<u32>(found.lane), 4);
-    found.address = scalar_base(*access, regs) + (index << access->site.distance);
-    break;
-  }
-  case FaultSite::Kind::Contiguous: found = contiguous(*access, regs, host_address); break;
-  case FaultSite::Kind::Indexed: found = indexed(*access, regs); break;
-  }
+  if (access->site.pc != 0) at.pc = access->site.pc;
   at.address = found.address;
   if (found.lane >= 0)
     at.lane = found.lane + access->site.lane_offset +

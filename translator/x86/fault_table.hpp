@@ -23,12 +23,15 @@ struct FaultSite {
   u8 bytes = 4;         ///< per lane
   u8 lane_offset = 0;   ///< lane within the gang of the access's first element
   u8 distance = 0;      ///< Contiguous: from lane to lane if not `bytes`; then the mask has a bit per byte
-  u8 early = 0;         ///< Contiguous: bytes of that element in front of the access
+  i16 early = 0;        ///< Contiguous: bytes of that element in front of the access
   bool index64 = false; ///< Indexed: 64-bit indices
   bool is_write = false;
+  u64 pc = 0; ///< the guest's instruction, if not the one whose code this is
+  friend bool operator==(const FaultSite&, const FaultSite&) = default;
 };
 
-/// A guest memory access of emitted code, in physical registers (0xff: none).
+/// A guest memory access of emitted code, in physical registers (0xff: none). What does several of the
+/// guest's at once has an entry for each, in the guest's order.
 struct FaultEntry {
   u32 code_offset = 0; ///< of the instruction
   u8 base = 0xff, index = 0xff, scale_log2 = 0;
@@ -38,6 +41,7 @@ struct FaultEntry {
   u8 lanes = 1;       ///< Contiguous: elements
   i32 disp = 0;
   FaultSite site;
+  friend bool operator==(const FaultEntry&, const FaultEntry&) = default;
 };
 
 /// Where the kernel keeps the registers in a signal frame's XSAVE area (standard format, CPUID leaf 0xD).

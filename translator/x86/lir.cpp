@@ -155,7 +155,7 @@ Builder& Builder::lock() {
 }
 
 Builder& Builder::faults(const FaultSite& site) {
-  next_.fault_site = static_cast<u32>(part_.fault_sites.size());
+  if (next_.num_fault_sites++ == 0) next_.fault_site = static_cast<u32>(part_.fault_sites.size());
   part_.fault_sites.push_back(site);
   part_.fault_sites.back().lane_offset = static_cast<u8>(site.lane_offset + first_lane_);
   return *this;

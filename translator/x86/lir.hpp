@@ -185,6 +185,7 @@ struct LInst {
   u32 first_operand = 0; ///< into Part::operands
   u16 id = 0;            ///< asmjit's instruction id; 0 for the pseudos below
   u8 num_operands = 0;
+  u8 num_fault_sites = 0;
   Rounding rounding = Rounding::None;
   bool zeroing = false; ///< {z}
   bool lock = false;
@@ -196,8 +197,8 @@ struct LInst {
     Ones, ///< Def of a Vec or Mask: all ones
     Call, ///< operand Imm: offset in the frame of a stub's address; it preserves every register but the flags
   } pseudo = Pseudo::None;
-  u32 origin = 0;               ///< index into Module::origins: the guest pc
-  u32 fault_site = 0xffff'ffff; ///< index into Part::fault_sites
+  u32 origin = 0;     ///< index into Module::origins: the guest pc
+  u32 fault_site = 0; ///< index into Part::fault_sites, of the first
 };
 
 /// How a block ends. Arguments are in Part::args.
@@ -336,7 +337,8 @@ public:
   with_mask(VReg mask); ///< {k} on stores, on compares into masks, and on def_tied() (keeps its `old`)
   Builder& rounding(Rounding r);
   Builder& lock();
-  Builder& faults(const FaultSite& site); ///< the next accesses guest memory
+  Builder& faults(const FaultSite& site); ///< the next accesses guest memory; if called again, for another
+                                          ///< instruction of the guest
   Builder& early();                       ///< the next one's destination is EarlyDef / EarlyTied
   Builder& remat(); ///< the next one may be re-executed anywhere its value is live. Its operands are
                     ///< immediates, pool constants, and frame memory that does not change meanwhile

@@ -137,10 +137,11 @@ void Selector::select_block(IrBlockId b) {
   lds_addresses_.clear();
   const bool entry = b == plan_.phases[phase_].entry;
   find_fused(b);
+  find_components(b);
   divider_bound_ = is_divider_bound(b);
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;
-    b_->set_pc(options_.code_base + f_[i].pc);
+    b_->set_pc(pc_of(i));
     const bool ends = ir::info(f_[i].op).is(ir::kEndsBlock);
     const bool hoists = !ends && is_hoistable(i);
     const bool lds = f_[i].mem.space == ir::Space::Lds || f_[i].mem.space == ir::Space::Gds;

@@ -91,16 +91,90 @@ VReg Selector::load_near(InstId i, const Access& a, i64 stride) {
     for (u32 n = 0; n < attr.bytes; ++n)
       bytes[4 * lane + first + n] = static_cast<u8>(lane * step + n - (lane < 4 ? 0 : span - piece));
   const auto load_piece = [&](u32 at) {
-    FaultSite site = span_site(attr.bytes, stride, false);
-    site.early = static_cast<u8>(at);
-    b_->faults(site);
-    return b_->def(piece == 8 ? Inst::kIdVmovq : Inst::kIdVmovdqu, View::Xmm,
-                   {mem(a.base, a.disp + at, piece == 8 ? View::R64 : View::Xmm)});
+    const bool eight = piece == 8;
+    const Operand from = piece_of_row(attr, a, stride, at, eight ? View::R64 : View::Xmm);
+    return b_->def(eight ? Inst::kIdVmovq : Inst::kIdVmovdqu, View::Xmm, {from});
   };
   const VReg low = load_piece(0), high = load_piece(span - piece);
   const VReg both = b_->op(Inst::kIdVinserti128, low, xmm(high), imm(1));
   const VReg v = b_->op(Inst::kIdVpshufb, both, or_mem(table(bytes.data())));
   return attr.sign_extend ? sar_imm32(v, 8 * first) : v;
+}
+
+// Elements further apart, also dwords: rows of bytes that end with the last element, and what picks the
+// elements out of two of them.
+
+/// Whether a permutation of dwords or words has each element in one.
+bool Selector::can_be_picked(const ir::Inst& inst, i64 stride) const {
+  if (inst.op != Op::Load || inst.mem.bytes > 4 || stride <= 4) return false;
+  return avx512() ? stride <= 16 && (inst.mem.bytes < 4 || stride % 2 == 0) : stride <= 8;
+}
+
+/// `view` from byte `at` of the row on, whose elements are so far apart.
+Operand Selector::piece_of_row(const ir::MemAttr& attr, const Access& a, i64 stride, u32 at, View view) {
+  FaultSite site = span_site(attr.bytes, stride, false);
+  site.early = static_cast<i16>(at);
+  b_->faults(site);
+  return mem(a.base, a.disp + at, view);
+}
+
+/// All lanes take part.
+VReg Selector::load_picked(InstId i, const Access& a, i64 stride) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const auto step = static_cast<u32>(stride);
+  const u32 first = attr.sign_extend ? 4u - attr.bytes : 0;
+  const VReg v = avx512() ? pick_from_rows(attr, a, step, first) : pick_from_pairs(attr, a, step, first);
+  return attr.sign_extend ? sar_imm32(v, 8 * first) : v;
+}
+
+/// Two rows have up to 8 lanes each, four have 4. Elements are wanted at byte `first` of their lanes.
+VReg Selector::pick_from_rows(const ir::MemAttr& attr, const Access& a, u32 step, u32 first) {
+  const u32 rows = step <= 8 ? 2 : 4, each = 16 / rows, unit = step % 4 == 0 ? 4 : 2;
+  const auto start = [&](u32 r) { return r + 1 < rows ? r * each * step : 15 * step + attr.bytes - 64; };
+  std::array<VReg, 2> found{};
+  std::array<u8, 64> bytes{};
+  bytes.fill(0x80); // Zero.
+  for (u32 pair = 0; pair < rows / 2; ++pair) {
+    std::array<u8, 64> from{}; // Words or dwords, numbered through both rows; only these are wanted.
+    const auto pick = [&](u32 to, u32 unit_from) {
+      const u16 low = static_cast<u16>(unit_from);
+      std::memcpy(&from[to * unit], &low, 2);
+    };
+    for (u32 n = 0; n < 2 * each; ++n) { // The second pair's come from lane 0 on, too.
+      const u32 lane = pair * 2 * each + n, row = lane / each, at = lane * step - start(row);
+      const u32 in_row = 64 / unit, low = at / unit, high = std::min(low + 1, in_row - 1);
+      pick(n * 4 / unit, row % 2 * in_row + low);
+      if (unit == 2) pick(2 * n + 1, row % 2 * in_row + high);
+      for (u32 b = 0; b < attr.bytes; ++b)
+        bytes[4 * lane + first + b] = static_cast<u8>(lane % 4 * 4 + at % unit + b);
+    }
+    const VReg low = b_->op(Inst::kIdVmovups, piece_of_row(attr, a, step, start(2 * pair), View::Full));
+    const VReg high = b_->op(Inst::kIdVmovups, piece_of_row(attr, a, step, start(2 * pair + 1), View::Full));
+    found[pair] =
+        b_->op_tied(unit == 4 ? Inst::kIdVpermt2d : Inst::kIdVpermt2w, low, table(from.data()), high);
+  }
+  const VReg all = rows == 2 ? found[0] : b_->op(Inst::kIdVinserti64x4, found[0], half(found[1]), imm(1));
+  return attr.bytes == 4 ? all : b_->op(Inst::kIdVpshufb, all, or_mem(table(bytes.data())));
+}
+
+/// 16 bytes have two lanes.
+VReg Selector::pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first) {
+  const auto start = [&](u32 pair) { return pair < 3 ? 2 * pair * step : 7 * step + attr.bytes - 16; };
+  const auto piece = [&](u32 pair) { return piece_of_row(attr, a, step, start(pair), View::Xmm); };
+  VReg all;
+  for (u32 odd = 0; odd < 2; ++odd) { // The first two pairs in the lower halves, the others in the upper.
+    std::array<u8, 32> bytes{};
+    bytes.fill(0x80);
+    for (u32 pair = odd; pair < 4; pair += 2)
+      for (u32 lane = 2 * pair; lane < 2 * pair + 2; ++lane)
+        for (u32 b = 0; b < attr.bytes; ++b)
+          bytes[4 * lane + first + b] = static_cast<u8>(lane * step - start(pair) + b);
+    const VReg low = b_->def(Inst::kIdVmovdqu, View::Xmm, {piece(odd)});
+    const VReg both = b_->op(Inst::kIdVinserti128, low, piece(odd + 2), imm(1));
+    const VReg own = b_->op(Inst::kIdVpshufb, both, or_mem(table(bytes.data())));
+    all = odd == 0 ? own : vor(all, own);
+  }
+  return all;
 }
 
 /// Consecutive elements.

@@ -132,6 +132,9 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const auto others = f_.operands(i).subspan(members == 1 ? 0 : ir::address_operands(inst.mem));
   for_neighbours(inst.mem.form == ir::AddressForm::Wrapped ? members : 1, [&](unsigned) {
     for (const ValueId v : others) (void)regs(v); // All ways see them.
+    if (const Components* all = components_of(i))
+      for (const InstId store : all->stores)
+        for (const ValueId v : f_.operands(store).subspan(ir::address_operands(inst.mem))) (void)regs(v);
   });
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {
@@ -150,6 +153,7 @@ void Selector::scattered(InstId i, const Access& a, std::span<VReg> out) {
   if (f_[i].op == Op::Load) return load_scattered(i, a, out);
   if (f_[i].op == Op::Atomic) return atomic(i, a, out);
   if (f_[i].mem.streams) order_streams();
+  if (const Components* all = components_of(i)) return store_apart(*all, a);
   std::array<VReg, 4> values{};
   store_scattered(i, a, stored_data(i, values));
 }
@@ -185,6 +189,15 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       scattered(i, spread, out);
     });
   };
+  if (const Components* all = components_of(i)) {
+    if (f_[i].mem.streams) order_streams();
+    if (!all->whole) return store_components(*all, a, stride);
+    return whole_gang([&] {
+      Access whole = a;
+      whole.full = true;
+      store_components(*all, whole, stride);
+    });
+  }
   if (is_narrow_span(f_[i], stride)) {
     if (f_[i].mem.streams) order_streams();
     if (f_[i].op == Op::Store) return store_narrow_span(i, a, stride);
@@ -201,6 +214,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     });
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
+    if (can_be_picked(f_[i], stride)) return whole_gang([&] { out[0] = load_picked(i, a, stride); });
     if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
       out[0] = load_narrow_row(i, spread);
       return;

@@ -417,10 +417,34 @@ private:
   void store_narrow_span(InstId i, const Access& a, i64 stride);
   [[nodiscard]] bool is_near(const ir::Inst& inst, i64 stride) const;
   VReg load_near(InstId i, const Access& a, i64 stride);
+  [[nodiscard]] bool can_be_picked(const ir::Inst& inst, i64 stride) const;
+  Operand piece_of_row(const ir::MemAttr& attr, const Access& a, i64 stride, u32 at, View view);
+  VReg load_picked(InstId i, const Access& a, i64 stride);
+  VReg pick_from_rows(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
+  VReg pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
   VReg load_narrow_row(InstId i, const Access& a);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
+  // select_components.cpp
+  /// Stores of neighbouring elements that lanes have at the same distance.
+  struct Components {
+    std::vector<InstId> stores; ///< in their order
+    i64 first = 0;              ///< the lowest offset
+    u32 bytes = 0;              ///< a bit for each that is stored from there on
+    bool whole = false;         ///< that is all up to the next lane's
+  };
+  [[nodiscard]] bool can_be_component(InstId i) const;
+  [[nodiscard]] bool go_together(InstId first, InstId second) const;
+  void find_components(IrBlockId b);
+  void join_components(const std::vector<InstId>& stores);
+  [[nodiscard]] const Components* components_of(InstId i) const;
+  void store_apart(const Components& all, const Access& a);
+  Operand part_of_row(const Components& all, const Access& a, i64 stride, u32 at, View view);
+  std::array<VReg, 2> row_of_components(const Components& all, i64 stride);
+  VReg pick_dwords(VReg a, VReg b, const std::array<u32, 16>& from);
+  VReg components_mask(const Components& all, const Access& a, i64 stride);
+  void store_components(const Components& all, const Access& a, i64 stride);
   // select_half_rows.cpp
   [[nodiscard]] bool may_be_half_rows(InstId i, const Access& a) const;
   Regs branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no);
@@ -516,6 +540,7 @@ private:
   [[nodiscard]] bool one_gang() const { return plan_.lanes == lanes(); }
   [[nodiscard]] Type type(ValueId v) const { return f_.type(v); }
   [[nodiscard]] unsigned parts(Type t) const { return t == Type::V64 ? 2 : 1; }
+  [[nodiscard]] u64 pc_of(InstId i) const { return options_.code_base + f_[i].pc; }
   void unsupported(InstId i, const char* why);
 
   VReg vxor(VReg a, VReg b);
@@ -541,8 +566,9 @@ private:
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
   NextRows next_rows_;
-  std::vector<bool> fused_;   ///< per instruction: its only user emits it
-  std::vector<u32> position_; ///< per instruction that find_fused() has seen: its place in its block
+  std::vector<Components> components_; ///< of the current block
+  std::vector<bool> fused_;            ///< per instruction: its only user emits it
+  std::vector<u32> position_;          ///< per instruction that find_fused() has seen: its place in its block
   /// Per value: which of the gangs side by side need their own, each so-manieth. More than 1 for scalars of
   /// which only addresses of rows are made that go on through several gangs.
   std::vector<u8> needed_by_each_;

@@ -1,0 +1,197 @@
+// Components of pixels and the like: stores that directly follow one another, of neighbouring elements at the
+// same small distance, are one store of all their bytes, which are brought together in registers. The last of
+// them does it for all: nothing in between can tell. Where not all lanes take part, each is done for itself.
+#include "translator/x86/selector.hpp"
+
+#include <algorithm>
+
+namespace lanewise::x86 {
+
+namespace {
+
+/// What their addresses go on by from lane to lane, in bytes.
+i64 distance(const ir::MemAttr& attr) {
+  return attr.form == ir::AddressForm::Row ? i64{attr.stride} : i64{attr.stride} << attr.scale;
+}
+
+i64 offset(const ir::Inst& inst) { return static_cast<i32>(inst.imm); }
+
+/// Lanes whose elements lie in 16 bytes.
+u32 lanes_in_16_bytes(i64 stride) { return stride <= 4 ? 4 : 2; }
+
+} // namespace
+
+bool Selector::can_be_component(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  const ir::MemAttr& attr = inst.mem;
+  if (inst.op != Op::Store || attr.bytes > 4 || attr.retry != 0) return false;
+  const bool row = attr.form == ir::AddressForm::Row;
+  const bool lds_row = attr.space == ir::Space::Lds && row && attr.in_range;
+  if (attr.space == ir::Space::Global ? !row && attr.form != ir::AddressForm::Wrapped : !lds_row)
+    return false;
+  const i64 stride = distance(attr);
+  return attr.bytes < stride && (stride <= 4 || stride == 6 || stride == 8);
+}
+
+/// Whether they go to the same place but for the offset.
+bool Selector::go_together(InstId first, InstId second) const {
+  ir::MemAttr x = f_[first].mem, y = f_[second].mem;
+  x.bytes = y.bytes;
+  x.may_tear = y.may_tear;
+  const auto place = f_.operands(first), other = f_.operands(second);
+  return x == y && place.back() == other.back() &&
+         std::equal(place.begin(), place.begin() + ir::address_operands(x), other.begin());
+}
+
+/// Finds those of the block.
+void Selector::find_components(IrBlockId b) {
+  components_.clear();
+  std::vector<InstId> open;
+  const auto close = [&] {
+    if (open.size() > 1) join_components(open);
+    open.clear();
+  };
+  for (const InstId i : f_[b].insts) {
+    const bool candidate = can_be_component(i);
+    if (!candidate && !ir::info(f_[i].op).is(ir::kMemory) && !ir::waits_for_waves(f_[i].op)) continue;
+    if (!candidate || (!open.empty() && !go_together(open.front(), i))) close();
+    if (candidate) open.push_back(i);
+  }
+  close();
+}
+
+/// If they are neighbours that do not overlap: with AVX-512 a mask can leave bytes out.
+void Selector::join_components(const std::vector<InstId>& stores) {
+  const i64 stride = distance(f_[stores.front()].mem);
+  Components all{.stores = stores, .first = offset(f_[stores.front()])};
+  for (const InstId i : stores) all.first = std::min(all.first, offset(f_[i]));
+  for (const InstId i : stores) {
+    const i64 from = offset(f_[i]) - all.first, to = from + f_[i].mem.bytes;
+    if (to > stride) return;
+    const u32 bytes = (1u << to) - (1u << from);
+    if ((all.bytes & bytes) != 0) return;
+    all.bytes |= bytes;
+  }
+  all.whole = all.bytes == (1u << stride) - 1;
+  if (!all.whole && !(avx512() && stride <= 4)) return;
+  components_.push_back(std::move(all));
+}
+
+/// What the store is one of, if it is.
+const Selector::Components* Selector::components_of(InstId i) const {
+  for (const Components& all : components_)
+    if (std::ranges::find(all.stores, i) != all.stores.end()) return &all;
+  return nullptr;
+}
+
+/// Each for itself; `a` is of the last one.
+void Selector::store_apart(const Components& all, const Access& a) {
+  const InstId last = all.stores.back();
+  for (const InstId i : all.stores) {
+    Access own = a;
+    own.disp += offset(f_[i]) - offset(f_[last]);
+    b_->set_pc(pc_of(i));
+    std::array<VReg, 4> values{};
+    store_scattered(i, own, stored_data(i, values));
+  }
+}
+
+/// What stores `bytes` from byte `at` of the row on.
+Operand Selector::part_of_row(const Components& all, const Access& a, i64 stride, u32 at, View view) {
+  for (const InstId i : all.stores)
+    b_->faults({.kind = FaultSite::Kind::Contiguous,
+                .bytes = f_[i].mem.bytes,
+                .distance = static_cast<u8>(stride),
+                .early = static_cast<i16>(at - (offset(f_[i]) - all.first)),
+                .is_write = true,
+                .pc = pc_of(i)});
+  return mem(a.base, a.disp + all.first - offset(f_[all.stores.back()]) + at, view);
+}
+
+/// The row's bytes, one register after the other: those of so many lanes in each 16 bytes, and these put
+/// together.
+std::array<VReg, 2> Selector::row_of_components(const Components& all, i64 stride) {
+  const u32 together = lanes_in_16_bytes(stride), parts = 4 / together;
+  const auto step = static_cast<u32>(stride);
+  std::array<VReg, 2> sixteens{}; // Of lanes 0 and 1 of each four, and 2 and 3.
+  for (u32 p = 0; p < parts; ++p)
+    for (const InstId i : all.stores) {
+      const auto from = static_cast<u32>(offset(f_[i]) - all.first);
+      std::array<u8, 16> bytes{};
+      bytes.fill(0x80); // Zero.
+      for (u32 lane = 0; lane < together; ++lane)
+        for (u32 n = 0; n < f_[i].mem.bytes; ++n)
+          bytes[lane * step + from + n] = static_cast<u8>(4 * (p * together + lane) + n);
+      const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
+      const VReg own = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
+      sixteens[p] = sixteens[p].valid() ? vor(sixteens[p], own) : own;
+    }
+  if (stride == 4) return sixteens;
+  std::array<VReg, 2> row{};
+  const u32 dwords = together * step / 4; // of 16 bytes
+  for (u32 r = 0; r < parts; ++r) {
+    std::array<u32, 16> from{}; // What comes from the second register is beyond the first.
+    for (u32 d = 0; d < lanes(); ++d) {
+      const u32 n = std::min(r * lanes() + d, lanes() * step / 4 - 1), block = n / dwords;
+      from[d] = block % parts * lanes() + block / parts * 4 + n % dwords;
+    }
+    row[r] = parts == 1 ? b_->op(Inst::kIdVpermd, table(from.data()), sixteens[0])
+                        : pick_dwords(sixteens[0], sixteens[1], from);
+  }
+  return row;
+}
+
+/// Dwords of two registers, numbered through both.
+VReg Selector::pick_dwords(VReg a, VReg b, const std::array<u32, 16>& from) {
+  if (avx512()) return b_->op_tied(Inst::kIdVpermt2d, a, table(from.data()), b);
+  int of_b = 0;
+  for (u32 d = 0; d < lanes(); ++d)
+    if (from[d] >= lanes()) of_b |= 1 << d;
+  const VReg index = table(from.data()); // modulo 8
+  return b_->op(Inst::kIdVpblendd, b_->op(Inst::kIdVpermd, index, a), b_->op(Inst::kIdVpermd, index, b),
+                imm(of_b));
+}
+
+/// A bit for each byte of the elements.
+VReg Selector::components_mask(const Components& all, const Access& a, i64 stride) {
+  u64 elements = 0;
+  for (u32 l = 0; l < lanes(); ++l) elements |= u64{1} << (l * static_cast<u32>(stride));
+  if (a.full) return b_->mask_const(elements * all.bytes);
+  const VReg lanes = b_->op_r64(Inst::kIdPdep, r64(mask_to_bits(a.mask)), r64(b_->const64(elements)));
+  return b_->op_k(Inst::kIdKmovq, r64(b_->op_r64(Inst::kIdImul, r64(lanes), imm(all.bytes))));
+}
+
+/// All lanes take part, unless one register with a mask does it.
+void Selector::store_components(const Components& all, const Access& a, i64 stride) {
+  const std::array<VReg, 2> row = row_of_components(all, stride);
+  if (!all.whole || !a.full) {
+    const VReg mask = components_mask(all, a, stride);
+    const Operand to = part_of_row(all, a, stride, 0, View::Full);
+    b_->with_mask(mask).emit(Inst::kIdVmovdqu8, {to, vec(row[0])});
+    return;
+  }
+  const u32 bytes = lanes() * static_cast<u32>(stride), full = module_.vec_bytes();
+  for (u32 at = 0; at < bytes;) {
+    const VReg r = row[at / full];
+    const u32 left = bytes - at, from = at % full;
+    if (left >= full) {
+      b_->store_vec(part_of_row(all, a, stride, at, View::Full), r);
+      at += full;
+    } else if (left >= 32) {
+      const Operand to = part_of_row(all, a, stride, at, View::Half);
+      b_->emit(Inst::kIdVmovups, {to, half(r)});
+      at += 32;
+    } else {
+      VReg sixteen = r;
+      if (from != 0)
+        sixteen = b_->def(avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128, View::Xmm,
+                          {vec(r), imm(static_cast<int>(from / 16))});
+      const bool eight = left < 16;
+      const Operand to = part_of_row(all, a, stride, at, eight ? View::R64 : View::Xmm);
+      b_->emit(eight ? Inst::kIdVmovq : Inst::kIdVmovups, {to, xmm(sixteen)});
+      at += eight ? 8 : 16;
+    }
+  }
+}
+
+} // namespace lanewise::x86
