@@ -123,7 +123,7 @@ struct MemAttr {
   bool idxen = false, offen = false, addr64 = false;
   AddressForm form = AddressForm::Lanes;
   bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
-  bool wave_row = false;   ///< Row: the stride goes on from gang to gang, through the whole wave
+  bool wave_row = false;   ///< Row, Wrapped: the stride goes on from gang to gang, through the whole wave
   bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
   bool spread =
       false;      ///< a load of the mask's one lane, which all lanes of its gang get (phases/last_lanes.hpp)

@@ -177,10 +177,11 @@ private:
       if (f_[i].mem.spread) make_row(i, scalars_.first(address), 0);
       return;
     }
+    const bool base_goes_on =
+        std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Sum::Term& t) { return goes_on(t.value); });
     if (!sum.index.valid()) {
       f_[i].imm = static_cast<u64>(offset);
-      f_[i].mem.wave_row = std::all_of(sum.terms.begin(), sum.terms.end(),
-                                       [&](const Sum::Term& t) { return goes_on(t.value); });
+      f_[i].mem.wave_row = base_goes_on;
       return make_row(i, base(i, sum), sum.stride);
     }
     if (sum.stride != 0) return;
@@ -188,6 +189,7 @@ private:
     const bool strided = index.strided() && fits_stride(index.stride);
     if (sum.scale > (strided ? 8u : 3u)) return; // Offsets fit into 32 bits, gathers can shift.
     if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
+    f_[i].mem.wave_row = strided && base_goes_on && goes_on(sum.index);
     f_[i].imm = static_cast<u64>(offset);
     const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
     set_address(i, {base(i, sum), index_operand});

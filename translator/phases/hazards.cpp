@@ -109,14 +109,17 @@ bool are_apart(const Function& f, InstId first, InstId second, const std::functi
   return shift >= a->size && (b->align <= a->align || shift >= a->size + b->align - 1);
 }
 
-/// Rows of one base: no lane reaches what another lane accesses.
+/// Rows of one base, and index: no lane reaches what another lane accesses. Indices that wrap take lanes
+/// further apart.
 bool keep_apart(const Function& f, InstId first, InstId second,
                 const std::function<bool(ValueId)>& is_fixed) {
   const Inst &a = f[first], &b = f[second];
-  if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || a.mem.stride != b.mem.stride)
+  if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || a.mem.form != b.mem.form ||
+      a.mem.stride != b.mem.stride || a.mem.scale != b.mem.scale || a.mem.index_sign != b.mem.index_sign)
     return false;
-  const ValueId base = f.operands(first)[0];
-  return base == f.operands(second)[0] && is_fixed(base) && each_lane_has_its_own(a, b);
+  const auto address = f.operands(first).first(address_operands(a.mem));
+  return std::ranges::equal(address, f.operands(second).first(address.size())) &&
+         std::ranges::all_of(address, is_fixed) && each_lane_has_its_own(a, b);
 }
 
 /// Where in the LDS an access of all lanes can go: from the first byte to the one behind the last.
@@ -158,7 +161,7 @@ HazardFacts::HazardFacts(const Function& function, unsigned lanes)
 }
 
 bool each_lane_has_its_own(const Inst& a, const Inst& b) {
-  const i64 stride = std::abs(i64{a.mem.stride}),
+  const i64 stride = std::abs(i64{a.mem.stride}) << a.mem.scale,
             shift = i64{static_cast<i32>(b.imm)} - static_cast<i32>(a.imm);
   if (stride + shift >= a.mem.bytes && stride - shift >= b.mem.bytes) // the lane before, the lane behind
     return true;

@@ -21,9 +21,9 @@ struct HazardFacts {
 /// (all lanes `first`, then all `second`) could be noticed: they may touch the same bytes from different
 /// lanes and one of them writes. Symmetric. Integer atomics of one kind that return nothing commute. Private
 /// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it. Rows of
-/// one base that go on through the wave keep apart if an element and their offset fit into the stride, or if
-/// one ends before the other begins, where `is_fixed` says that the base is the same value whenever the two
-/// run. So do places in the LDS whose addresses have limits that keep them apart.
+/// one base, and index, that go on through the wave keep apart if an element and their offset fit into the
+/// stride, or if one ends before the other begins, where `is_fixed` says that these are the same values
+/// whenever the two run. So do places in the LDS whose addresses have limits that keep them apart.
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 
