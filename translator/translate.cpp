@@ -99,6 +99,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
   };
+  const auto load_constants = [&](ir::Function& g) { passes::load_constants(g, source); };
   passes.run("lift", [](ir::Function&) {})
       .run("use_launch_facts", passes::use_launch_facts)
       .run("fold", passes::fold)
@@ -117,16 +118,20 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_pairs", passes::join_pairs)             // scalars that were lanes may be halves of pairs
       .run("use_launch_facts", passes::use_launch_facts) // pointers that were spilled
+      .run("load_constants", load_constants)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("simplify_masks", passes::simplify_masks)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("thread_exits", [](ir::Function& g) { passes::thread_exits(g); })
       .run("merge_blocks", passes::merge_blocks)
-      .run("use_branches", passes::use_branches) // masks that are equal have become one
+      .run("use_branches", passes::use_branches)         // masks that are equal have become one
+      .run("use_launch_facts", passes::use_launch_facts) // offsets that were selected
+      .run("load_constants", load_constants)
       .run("split_pairs", passes::split_pairs)
       .run("merge_common", passes::merge_common) // parameters that are constants
       .run("fold", passes::fold)
+      .run("skip_decided_branches", passes::skip_decided_branches)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
       .run("unroll_loops", passes::unroll_loops)
@@ -156,7 +161,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("thread_exits",
            [](ir::Function& g) {
-             if (!passes::thread_exits(g, true)) return;
+             passes::thread_exits(g, true);
              passes::merge_blocks(g);
              passes::use_branches(g);
              tidy_up(g);

@@ -48,6 +48,16 @@ struct KernelSource {
   u32 lds_bytes = 0;          ///< static group segment size
   u32 private_bytes_per_lane = 0;
   unsigned num_vgprs = 256;
+
+  /// `bytes` of the constants at `address`, or none if not all of them are such.
+  [[nodiscard]] std::span<const u8> constant_bytes(u64 address, u64 bytes) const {
+    for (const ConstantRange& r : constants) {
+      const u64 begin = reinterpret_cast<u64>(r.data);
+      if (address >= begin && address - begin <= r.size && r.size - (address - begin) >= bytes)
+        return {r.data + (address - begin), bytes};
+    }
+    return {};
+  }
 };
 
 enum class Simd : u8 { Avx2, Avx512 };

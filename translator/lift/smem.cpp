@@ -38,18 +38,6 @@ ScalarAddress address_of(Lifter& l) {
   return {base, offset};
 }
 
-/// `n` dwords of the loaded image that are the same in every launch, or false.
-bool constant_dwords(const Lifter& l, u64 address, unsigned n, std::vector<u32>& out) {
-  for (const translator::ConstantRange& r : l.source.constants) {
-    const u64 begin = reinterpret_cast<u64>(r.data);
-    if (address < begin || address - begin > r.size || r.size - (address - begin) < 4 * u64{n}) continue;
-    for (unsigned i = 0; i < n; ++i)
-      out.push_back(load_le<u32>(r.data + (address - begin) + 4 * std::size_t{i}));
-    return true;
-  }
-  return false;
-}
-
 void set_results(Lifter& l, ir::InstId i, unsigned n) {
   for (unsigned k = 0; k < n; ++k) l.set_sgpr(l.in->dst[0].index + k, l.b.function().result(i, k));
 }
@@ -58,12 +46,13 @@ void load(Lifter& l) {
   const unsigned n = l.row->memory.bytes / 4u;
   const auto [base, offset] = address_of(l);
   u64 base_bits = 0, offset_bits = 0;
-  std::vector<u32> dwords;
-  if (l.b.is_const(base, &base_bits) && l.b.is_const(offset, &offset_bits) &&
-      constant_dwords(l, (base_bits & ~u64{3}) + offset_bits, n, dwords)) {
-    for (unsigned k = 0; k < n; ++k) l.set_sgpr(l.in->dst[0].index + k, l.b.u32c(dwords[k]));
-    return;
-  }
+  if (l.b.is_const(base, &base_bits) && l.b.is_const(offset, &offset_bits))
+    if (const auto bytes = l.source.constant_bytes((base_bits & ~u64{3}) + offset_bits, 4 * u64{n});
+        !bytes.empty()) {
+      for (unsigned k = 0; k < n; ++k)
+        l.set_sgpr(l.in->dst[0].index + k, l.b.u32c(load_le<u32>(&bytes[4 * std::size_t{k}])));
+      return;
+    }
   ir::Inst proto;
   proto.op = Op::ScalarLoad;
   proto.pc = l.pc;

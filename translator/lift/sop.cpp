@@ -102,14 +102,15 @@ void add_signed(Lifter& l, ValueId x, ValueId y) {
   set_overflow(l, l.b.xor_(x, r), l.b.xor_(y, r));
 }
 
-/// Where the register below the destination holds the low half of the same addition, both become halves of
-/// one value. Returns the high half, or an invalid id.
+/// The high half of a 64-bit sum, where the carry tells of the low one; an invalid id if it does not. If the
+/// low half is in the register below the destination, both become halves of one value.
 ValueId wide_high(Lifter& l, Op op, ValueId carry, ValueId x, ValueId y) {
   const unsigned d = l.in->dst[0].index;
-  const auto half = d == 0 ? std::nullopt : low_half(l.b, op, carry, l.sgpr(d - 1));
+  const ValueId below = d == 0 ? ValueId{} : l.sgpr(d - 1);
+  const auto half = low_half(l.b, op, carry, below);
   if (!half) return {};
   const ValueId sum = wide(l.b, *half, x, y);
-  l.set_sgpr(d - 1, l.b.lo(sum));
+  if (below == half->sum) l.set_sgpr(d - 1, l.b.lo(sum));
   return l.b.hi(sum);
 }
 

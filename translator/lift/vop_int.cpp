@@ -91,24 +91,29 @@ void sub_co(Lifter& l, ValueId x, ValueId y) {
   l.set_lanes(l.in->dst[1], borrow);
 }
 
-/// Where the register below the destination holds the low half of the same addition under the same EXEC, both
-/// registers become halves of one 64-bit value. True if so.
+/// Writes the high half of a 64-bit sum, where the carry tells of the low one; false if it does not. If the
+/// low half is in the register below the destination and was written under the same EXEC, both become halves
+/// of one value.
 bool write_wide(Lifter& l, Op op, ValueId carry, ValueId x, ValueId y) {
   const unsigned d = l.in->dst[0].index;
-  if (d == 0 || l.in->form == isa::Form::Sdwa || l.in->mods.clamp) return false;
+  if (l.in->form == isa::Form::Sdwa || l.in->mods.clamp) return false;
   Emit& b = l.b;
   const ValueId lanes = l.active();
-  ValueId low = l.vgpr(d - 1), low_old;
+  ValueId low = d == 0 ? ValueId{} : l.vgpr(d - 1), low_old;
   if (!b.is_const_equal(lanes, kAllLanes)) {
     if (b.def(carry, Op::And) == nullptr || b.operand(carry, 1) != lanes) return false;
     carry = b.operand(carry, 0);
-    if (b.def(low, Op::Select) == nullptr || b.operand(low, 0) != lanes) return false;
-    low_old = b.operand(low, 2);
-    low = b.operand(low, 1);
+    const bool alike = low && b.def(low, Op::Select) != nullptr && b.operand(low, 0) == lanes;
+    low_old = alike ? b.operand(low, 2) : ValueId{};
+    low = alike ? b.operand(low, 1) : ValueId{};
   }
   const auto half = low_half(b, op, carry, low);
   if (!half) return false;
   ValueId sum = wide(b, *half, x, y);
+  if (low != half->sum) {
+    l.set_v(b.hi(sum));
+    return true;
+  }
   if (low_old) sum = b.select(lanes, sum, b.join(low_old, l.vgpr(d)));
   l.replace_vgpr(d - 1, b.lo(sum), lanes);
   l.replace_vgpr(d, b.hi(sum), lanes);

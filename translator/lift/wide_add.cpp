@@ -4,15 +4,30 @@ namespace lanewise::lift {
 
 using ir::Op;
 
-std::optional<LowHalf> low_half(const Emit& b, Op op, ValueId carry, ValueId sum) {
+namespace {
+
+/// What is added to `from` for `sum`, where both are sums of one value and a constant: these have been put
+/// together.
+ValueId constant_between(Emit& b, ValueId from, ValueId sum) {
+  u64 to = 0, there = 0;
+  if (b.def(from, Op::Add) == nullptr || b.operand(from, 0) != b.operand(sum, 0)) return {};
+  if (!b.is_const(b.operand(from, 1), &there) || !b.is_const(b.operand(sum, 1), &to)) return {};
+  return b.same(sum, static_cast<u32>(to - there));
+}
+
+} // namespace
+
+std::optional<LowHalf> low_half(Emit& b, Op op, ValueId carry, ValueId difference) {
   const ir::Inst* compare = b.def(carry, Op::ICmp);
-  if (compare == nullptr || compare->imm != static_cast<u64>(IntPred::ULt) || b.def(sum, op) == nullptr)
-    return {};
-  const LowHalf low = {op, b.operand(sum, 0), b.operand(sum, 1), sum};
+  if (compare == nullptr || compare->imm != static_cast<u64>(IntPred::ULt)) return {};
   const ValueId left = b.operand(carry, 0), right = b.operand(carry, 1);
-  const bool matches =
-      op == Op::Add ? left == sum && (right == low.x || right == low.y) : left == low.x && right == low.y;
-  return matches ? std::optional(low) : std::nullopt;
+  const ValueId result = op == Op::Add ? left : difference;
+  if (!result || b.def(result, op) == nullptr) return {};
+  const LowHalf low = {op, b.operand(result, 0), b.operand(result, 1), result};
+  if (op == Op::Sub) return left == low.x && right == low.y ? std::optional(low) : std::nullopt;
+  if (right == low.x || right == low.y) return low;
+  const ValueId added = constant_between(b, right, result);
+  return added ? std::optional(LowHalf{op, right, added, result}) : std::nullopt;
 }
 
 namespace {

@@ -689,9 +689,10 @@ private:
       if (is_const(a) && !is_const(b)) return emit(op, t, {b, a});
       if (a == b) return op == Op::Xor ? constant(t, 0) : a;
       if (is_zero(b)) return op == Op::And ? b : a;
-      if (u64 kept = 0;
-          op == Op::And && is_const(b, &kept) && bit_width(t) > 1 && (limits_.ones(a) & ~kept) == 0)
-        return a; // as after the upper half of a shifted index
+      if (u64 kept = 0; op == Op::And && is_const(b, &kept) && bit_width(t) > 1) {
+        if ((limits_.ones(a) & ~kept) == 0) return a; // as after the upper half of a shifted index
+        if (const ValueId v = field_of_part(t, a, b, kept); v.valid()) return v;
+      }
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
     // Logic on scalars that are masks is logic on masks.
@@ -735,6 +736,32 @@ private:
       }
     }
     return {};
+  }
+
+  /// `v` without what is or-ed to it and has none of the wanted bits: compilers that do not optimise pack
+  /// work-item ids into one register to hand them to functions.
+  ValueId part_with(ValueId v, u64 wanted) const {
+    for (Match packed = match(v, Op::Or); packed != nullptr; packed = match(v, Op::Or)) {
+      const ValueId x = operand(packed, 0), y = operand(packed, 1);
+      if ((limits_.ones(x) & wanted) == 0)
+        v = y;
+      else if ((limits_.ones(y) & wanted) == 0)
+        v = x;
+      else
+        break;
+    }
+    return v;
+  }
+
+  /// `a` & `kept`, which is the constant `mask`, of the part of a packed value that has those bits.
+  ValueId field_of_part(Type t, ValueId a, ValueId mask, u64 kept) {
+    if (const ValueId part = part_with(a, kept); part != a) return emit(Op::And, t, {part, mask});
+    u64 n = 0;
+    const Match shift = match(a, Op::LShr);
+    if (shift == nullptr || !is_const(operand(shift, 1), &n)) return {};
+    const ValueId packed = operand(shift, 0), amount = operand(shift, 1);
+    const ValueId part = part_with(packed, kept << (n & (bit_width(t) - 1)));
+    return part == packed ? ValueId{} : emit(Op::And, t, {emit(Op::LShr, t, {part, amount}), mask});
   }
 
   ValueId fold_not(Type t, ValueId a) {
@@ -785,6 +812,14 @@ private:
       const ValueId x = operand(inner, 0);
       if (n + m < width) return emit(op, t, {x, constant(type(amount), n + m)});
       if (op != Op::AShr) return constant(t, 0);
+    }
+    if (op == Op::LShr) {
+      if (const ValueId part = part_with(a, constant_bits(t) << n); part != a)
+        return emit(op, t, {part, amount});
+      if (const Match up = match(a, Op::Shl);
+          up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)
+        if (const ValueId x = operand(up, 0); (limits_.ones(x) & constant_bits(t)) >> (width - n) == 0)
+          return x;
     }
     if (op == Op::AShr) // the sign extension of what is extended already
       if (const Match up = match(a, Op::Shl);

@@ -27,6 +27,41 @@ std::optional<InitialAddress> initial_address(const Function& f, ValueId v) {
   return std::nullopt;
 }
 
+namespace {
+
+/// `v`, as far as `lanes` see it.
+ValueId selected(const Function& f, ValueId v, ValueId lanes) {
+  const Inst* inst = f.def(v);
+  const bool is_choice = inst != nullptr && inst->op == Op::Select;
+  return is_choice && f.operands(f.def_id(v))[0] == lanes ? f.operands(f.def_id(v))[1] : v;
+}
+
+} // namespace
+
+std::optional<CommonAddress> common_address(const Function& f, ValueId v, ValueId lanes) {
+  CommonAddress address;
+  v = selected(f, v, lanes);
+  if (f.is_const(v, &address.offset)) return address;
+  if (const Inst* sum = f.def(v); sum != nullptr && sum->op == Op::Add) {
+    const auto x = f.operands(f.def_id(v));
+    ValueId added = x[1];
+    if (const Inst* wide = f.def(added); wide != nullptr && wide->op == Op::ZExt)
+      added = f.operands(f.def_id(added))[0];
+    if (!f.is_const(selected(f, added, lanes), &address.offset)) return std::nullopt;
+    v = selected(f, x[0], lanes);
+  }
+  const Inst* splat = f.def(v);
+  if (splat == nullptr || splat->op != Op::Splat) return std::nullopt;
+  address.pointer = f.operands(f.def_id(v))[0];
+  return address;
+}
+
+u32 extended(const MemAttr& mem, u32 bits) {
+  const unsigned unused = mem.bytes < 4 ? 32u - 8u * mem.bytes : 0;
+  const u32 top = bits << unused;
+  return mem.sign_extend ? static_cast<u32>(static_cast<i32>(top) >> unused) : top >> unused;
+}
+
 std::optional<u32> known_dword(const Function& f, const InitialAddress& at) {
   for (const auto& known : f.launch.dwords)
     if (known.pointer_sgpr == at.pointer_sgpr && known.offset == at.offset) return known.value;

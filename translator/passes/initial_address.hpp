@@ -1,5 +1,5 @@
 // Addresses in memory that a wave starts with pointers to: the kernarg segment, the dispatch packet, the
-// queue.
+// queue; and those of loads per lane that are the same in all of them.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -16,6 +16,18 @@ struct InitialAddress {
 
 /// `v`, a U64, as such a sum with constants, or nothing.
 std::optional<InitialAddress> initial_address(const ir::Function& f, ir::ValueId v);
+
+/// A V64 address that all lanes of a mask have in common: a scalar U64 `pointer`, or nothing, plus `offset`.
+struct CommonAddress {
+  ir::ValueId pointer;
+  u64 offset = 0;
+};
+
+/// `v` as such an address in `lanes`, if it is made like that.
+std::optional<CommonAddress> common_address(const ir::Function& f, ir::ValueId v, ir::ValueId lanes);
+
+/// What a lane gets of a load whose element, up to a dword, has the lowest of these bits.
+u32 extended(const ir::MemAttr& mem, u32 bits);
 
 /// The dword there, if the launch facts have it.
 std::optional<u32> known_dword(const ir::Function& f, const InitialAddress& at);

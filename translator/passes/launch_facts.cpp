@@ -85,24 +85,23 @@ private:
   /// What does not optimise loads the dispatch packet and the kernarg segment lane by lane.
   void vector_load(BlockId b, InstId i) {
     const MemAttr mem = f_[i].mem;
-    const Inst* splat = f_.def(f_.operands(i)[0]);
     if ((mem.space != Space::Global && mem.space != Space::Flat) || mem.form != AddressForm::Lanes) return;
-    if (splat == nullptr || splat->op != Op::Splat) return;
-    const ValueId pointer = f_.operands(f_.def_id(f_.operands(i)[0]))[0], lanes = f_.operands(i).back();
+    const ValueId lanes = f_.operands(i).back();
+    const auto common = common_address(f_, f_.operands(i)[0], lanes);
+    if (!common || !common->pointer.valid()) return;
+    const ValueId pointer = common->pointer;
     const auto first = initial_address(f_, pointer);
     if (!first) return;
-    const u64 offset = first->offset + f_[i].imm;
+    const u64 behind = common->offset + f_[i].imm, offset = first->offset + behind;
     const unsigned shift = static_cast<unsigned>(offset % 4 * 8), bits = std::min(8u * mem.bytes, 32u);
     if (shift + bits > 32) return;
     const u32 results = f_[i].num_results;
     for (u32 n = 0; n < results; ++n) {
       ValueId v;
       if (const auto dword = known_dword(f_, {first->pointer_sgpr, (offset & ~u64{3}) + 4 * u64{n}})) {
-        const u32 field = *dword << (32 - bits - shift) >> (32 - bits);
-        const bool negative = mem.sign_extend && bits < 32 && (field >> (bits - 1) & 1) != 0;
-        v = make(b, i, Op::Const, Type::V32, {}, negative ? field | ~u32{0} << bits : field);
-      } else if (bits == 32 && f_[i].imm < kMaxOffset && starts_with(lanes)) {
-        const ValueId at = make(b, i, Op::Const, Type::U32, {}, f_[i].imm + 4 * u64{n});
+        v = make(b, i, Op::Const, Type::V32, {}, extended(mem, *dword >> shift));
+      } else if (bits == 32 && behind < kMaxOffset && starts_with(lanes)) {
+        const ValueId at = make(b, i, Op::Const, Type::U32, {}, behind + 4 * u64{n});
         v = make(b, i, Op::Splat, Type::V32, {make(b, i, Op::ScalarLoad, Type::U32, {pointer, at})});
       } else {
         continue;

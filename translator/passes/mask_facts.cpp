@@ -1,6 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <ranges>
 #include <utility>
 
@@ -52,6 +53,7 @@ u64 MaskFacts::var_set(const std::vector<u32>& vars) {
 // --- values as functions
 
 void MaskFacts::number_variables() {
+  note_comparisons();
   for (const BlockId b : cfg_.rpo) {
     for (const ValueId p : f_[b].params) {
       if (!is_condition(f_.type(p))) continue;
@@ -106,59 +108,81 @@ Bdd::Node MaskFacts::compute(InstId i) {
   case Op::AndNot: return bdd_.andnot(n(0), n(1));
   case Op::Not: return bdd_.not_(n(0));
   case Op::Select: return bdd_.ite(n(0), n(1), n(2));
-  case Op::ICmp: return integer_comparison(i);
-  case Op::FCmp: return float_comparison(i);
+  case Op::ICmp:
+  case Op::FCmp: return compare(i);
   default: return Bdd::kDropped;
   }
 }
 
-u32 MaskFacts::pair_variable(ValueId a, ValueId b, u64 kind, unsigned count) {
-  const u64 key = (u64{a.index} << 32 | b.index) * 64 + kind; // unique enough: ids stay far below 2^26
-  const auto [first, is_new] = compared_.try_emplace(key, static_cast<u32>(variables_.size()));
+MaskFacts::Comparison MaskFacts::comparison(InstId i) const {
+  const Inst& inst = f_[i];
+  const ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
+  const bool swap = a.index > b.index;
+  Comparison c{.a = swap ? b : a, .b = swap ? a : b};
+  if (inst.op == Op::ICmp) {
+    const auto p = static_cast<IntPred>(inst.imm);
+    const IntPred q = swap ? swapped(p) : p;
+    c.asks = static_cast<u8>(std::min(q, inverse(q)));
+    c.is_inverse = static_cast<u8>(q) != c.asks;
+    return c;
+  }
+  c.kind = 1 + static_cast<u64>(inst.fp.kind) * 2 + inst.fp.flush_in;
+  u64 outcomes = inst.imm & 15;
+  if (swap) outcomes = (outcomes & 0b1010) | (outcomes & 1) << 2 | (outcomes >> 2 & 1); // less and greater
+  c.asks = static_cast<u8>(std::min(outcomes, 15 - outcomes));
+  c.is_inverse = outcomes != c.asks;
+  return c;
+}
+
+/// What is asked about each pair of values.
+void MaskFacts::note_comparisons() {
+  for (const BlockId b : cfg_.rpo)
+    for (const InstId i : f_[b].insts)
+      if (f_[i].op == Op::ICmp || f_[i].op == Op::FCmp) {
+        const Comparison c = comparison(i);
+        asked_.try_emplace(c.key()).first |= static_cast<u16>(1u << c.asks);
+      }
+}
+
+u32 MaskFacts::pair_variable(const Comparison& c, unsigned count) {
+  const auto [first, is_new] = compared_.try_emplace(c.key(), static_cast<u32>(variables_.size()));
   if (is_new)
-    for (unsigned k = 0; k < count; ++k) variables_.push_back({a, b});
+    for (unsigned k = 0; k < count; ++k) variables_.push_back({c.a, c.b});
   return first;
 }
 
+/// One variable where always the same is asked about the pair.
+Bdd::Node MaskFacts::compare(InstId i) {
+  const Comparison c = comparison(i);
+  const bool is_integer = f_[i].op == Op::ICmp;
+  if (is_integer && c.a == c.b) return Bdd::kDropped;
+  const bool one_question = std::has_single_bit(*asked_.find(c.key())) && (is_integer || c.asks != 0);
+  const Node answer = one_question ? bdd_.var(pair_variable(c, 1))
+                      : is_integer ? integer_comparison(c)
+                                   : float_comparison(c);
+  return c.is_inverse ? bdd_.not_(answer) : answer;
+}
+
 /// Three variables per pair: equal, and below as unsigned and as signed numbers where not equal.
-Bdd::Node MaskFacts::integer_comparison(InstId i) {
-  ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
-  auto p = static_cast<IntPred>(f_[i].imm);
-  if (a == b) return Bdd::kDropped;
-  if (a.index > b.index) {
-    std::swap(a, b);
-    p = swapped(p);
-  }
-  const u32 first = pair_variable(a, b, 0, 3);
+Bdd::Node MaskFacts::integer_comparison(const Comparison& c) {
+  const u32 first = pair_variable(c, 3);
   const Node equal = bdd_.var(first);
   const auto below = [&](u32 n) { return bdd_.andnot(bdd_.var(first + n), equal); };
-  switch (p) {
+  switch (static_cast<IntPred>(c.asks)) {
   case IntPred::Eq: return equal;
-  case IntPred::Ne: return bdd_.not_(equal);
   case IntPred::ULt: return below(1);
   case IntPred::ULe: return bdd_.or_(below(1), equal);
-  case IntPred::UGt: return bdd_.not_(bdd_.or_(below(1), equal));
-  case IntPred::UGe: return bdd_.not_(below(1));
   case IntPred::SLt: return below(2);
   case IntPred::SLe: return bdd_.or_(below(2), equal);
-  case IntPred::SGt: return bdd_.not_(bdd_.or_(below(2), equal));
-  case IntPred::SGe: return bdd_.not_(below(2));
+  default: return Bdd::kDropped; // the inverse of one of these
   }
-  return Bdd::kDropped;
 }
 
 /// Two variables per pair encode the four outcomes: 00 less, 01 equal, 10 greater, 11 unordered.
-Bdd::Node MaskFacts::float_comparison(InstId i) {
-  ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
-  u64 outcomes = f_[i].imm & 15;
-  if (a.index > b.index) { // swapped operands swap "less" and "greater"
-    std::swap(a, b);
-    outcomes = (outcomes & 0b1010) | (outcomes & 1) << 2 | (outcomes >> 2 & 1);
-  }
-  const FpAttr& fp = f_[i].fp;
-  const u32 first = pair_variable(a, b, 1 + static_cast<u64>(fp.kind) * 2 + fp.flush_in, 2);
+Bdd::Node MaskFacts::float_comparison(const Comparison& c) {
+  const u32 first = pair_variable(c, 2);
   const Node high = bdd_.var(first), low = bdd_.var(first + 1);
-  const auto bit = [&](unsigned n) { return (outcomes >> n & 1) != 0 ? Bdd::kTrue : Bdd::kFalse; };
+  const auto bit = [&](unsigned n) { return (c.asks >> n & 1) != 0 ? Bdd::kTrue : Bdd::kFalse; };
   return bdd_.ite(high, bdd_.ite(low, bit(3), bit(2)), bdd_.ite(low, bit(1), bit(0)));
 }
 

@@ -58,7 +58,19 @@ private:
   mutable Bdd bdd_;
   std::vector<Node> node_of_; ///< per value
   std::vector<Variable> variables_;
-  FlatMap<u32> compared_; ///< (kind, a, b) -> first variable of the pair
+  /// An ICmp or FCmp with its operands in the order of their numbers, and as the question that it or its
+  /// opposite answers.
+  struct Comparison {
+    ir::ValueId a, b;
+    u64 kind = 0; ///< of integers, or of which floats
+    u8 asks = 0;  ///< an IntPred or the outcomes of a FloatPred
+    bool is_inverse = false;
+    [[nodiscard]] u64 key() const { // unique enough: ids stay far below 2^26
+      return (u64{a.index} << 32 | b.index) * 64 + kind;
+    }
+  };
+  FlatMap<u16> asked_;    ///< by Comparison::key(): a bit per question
+  FlatMap<u32> compared_; ///< likewise: the first variable of the pair
   struct Partner {
     u32 y;
     ir::BlockId block;  ///< where they hold: x or y or both are parameters of it
@@ -101,9 +113,12 @@ private:
   [[nodiscard]] Node same_on_all_ways(ir::ValueId p, ir::BlockId b) const;
   Node compute(ir::InstId i);
   Node new_variable(ir::ValueId a, ir::ValueId b = {});
-  u32 pair_variable(ir::ValueId a, ir::ValueId b, u64 kind, unsigned count);
-  Node integer_comparison(ir::InstId i);
-  Node float_comparison(ir::InstId i);
+  [[nodiscard]] Comparison comparison(ir::InstId i) const;
+  void note_comparisons();
+  u32 pair_variable(const Comparison& c, unsigned count);
+  Node compare(ir::InstId i);
+  Node integer_comparison(const Comparison& c);
+  Node float_comparison(const Comparison& c);
 
   [[nodiscard]] bool has_variable(ir::ValueId p) const;
   [[nodiscard]] bool is_plain_parameter(u32 variable) const;

@@ -25,9 +25,34 @@ void append(Function& f, BlockId b, BlockId next, std::vector<ValueId>& replaced
   from = Block{};
 }
 
+/// Where an edge leads in the end: through blocks that only jump on.
+const Successor& end_of(const Function& f, const Successor& edge) {
+  const Successor* end = &edge;
+  for (std::size_t n = 0; n < f.num_blocks(); ++n) { // round in circles at most
+    const Block& next = f[end->block];
+    if (next.insts.size() != 1 || !next.params.empty() || f[next.insts[0]].op != Op::Jump) break;
+    end = &next.successors[0];
+  }
+  return *end;
+}
+
+/// A branch whose ways do not differ is a jump.
+void join_ways(Function& f, BlockId b) {
+  const InstId branch = f.terminator(b);
+  if (f[branch].op != Op::Branch) return;
+  const Successor &x = end_of(f, f[b].successors[0]), &y = end_of(f, f[b].successors[1]);
+  if (x.block != y.block || x.args != y.args) return;
+  const Successor way = x; // a copy: it may be one of those replaced
+  f[branch].op = Op::Jump;
+  f.set_operands(branch, {});
+  f[b].successors = {way};
+}
+
 } // namespace
 
 void merge_blocks(Function& f) {
+  for (u32 b = 0; b < f.num_blocks(); ++b)
+    if (!f[BlockId{b}].insts.empty()) join_ways(f, BlockId{b});
   const Cfg cfg(f);
   std::vector<u32> edges(f.num_blocks(), 0);
   for (const BlockId b : cfg.rpo)

@@ -6,6 +6,10 @@
 
 #include <memory>
 
+namespace lanewise::translator {
+struct KernelSource;
+} // namespace lanewise::translator
+
 namespace lanewise::passes {
 
 struct MaskAnalysis;
@@ -17,6 +21,9 @@ void fold(ir::Function& f);
 /// Puts in what Function::launch says: constants for initial registers and for dwords of the kernarg segment
 /// and the dispatch packet, jumps for the barriers of one-wave workgroups.
 void use_launch_facts(ir::Function& f);
+
+/// Puts in what loads from constants of the loaded image have.
+void load_constants(ir::Function& f, const translator::KernelSource& source);
 
 /// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
 /// block parameters.
@@ -65,6 +72,9 @@ bool thread_exits(ir::Function& f, bool decided = false);
 
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
+/// Does so, and ways into a block that only branches on what they have decided go straight on. Not when it
+/// has been decided which branches are each gang's own: other ways would meet in other places.
+void skip_decided_branches(ir::Function& f);
 
 /// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one
 /// another along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items.

@@ -5,6 +5,8 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace lanewise::passes {
@@ -20,14 +22,31 @@ public:
   explicit BranchUser(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
 
   void run() {
+    std::vector<ValueId> map(f_.num_values());
     for (const BlockId b : cfg_.rpo) { // What dominates a block comes before it.
       note_way_into(b);
       look_behind_selects(b);
+      choose(b, map);
       const InstId branch = f_.terminator(b);
       if (f_[branch].op != Op::Branch) continue;
       leave_out_mask(b, branch);
       if (const std::optional<bool> known = decided(f_.operands(branch)[0], b))
         f_.operands(branch)[0] = constant(b, *known);
+    }
+    map.resize(f_.num_values());
+    f_.replace_values(map);
+  }
+
+  /// Ways into a block that does nothing but branch on what they have decided go straight on.
+  void skip_decided() {
+    const std::vector<bool> escapes = find_escapes();
+    for (const BlockId b : cfg_.rpo) {
+      if (f_[b].insts.size() != 1 || f_[f_.terminator(b)].op != Op::Branch) continue;
+      if (std::ranges::any_of(f_[b].params, [&](ValueId p) { return escapes[p.index]; })) continue;
+      for (const BlockId from : cfg_.preds[b.index])
+        if (cfg_.rpo_index[from.index] < cfg_.rpo_index[b.index]) // an entry of a loop stays one
+          for (unsigned n = 0; n < f_[from].successors.size(); ++n)
+            if (f_[from].successors[n].block == b) skip(from, n);
     }
   }
 
@@ -39,6 +58,13 @@ private:
     BlockId since; ///< holds in what this block dominates
     bool value;
   };
+  /// Comparisons that ask the same or the opposite are one question.
+  struct Question {
+    ValueId id;
+    bool opposite = false;
+  };
+  using Comparison = std::tuple<u32, u32, IntPred>;
+  std::map<Comparison, ValueId> compared_;
   std::unordered_map<u32, std::vector<Fact>> facts_; ///< of scalars, and of masks whether they have lanes
   std::optional<MaskFacts> mask_facts_;              ///< once they are asked for
 
@@ -49,26 +75,85 @@ private:
     if (f_[branch].op != Op::Branch) return;
     const bool value = f_[from].successors[0].block == b;
     const auto note = [&](ValueId v) {
-      if (v.valid() && !known(v, b)) facts_[v.index].push_back({b, value});
+      if (!v.valid() || known(v, b)) return;
+      const Question q = question(v);
+      facts_[q.id.index].push_back({b, value != q.opposite});
     };
     note(f_.operands(branch)[0]);
     note(f_.tested_mask(from));
   }
 
-  [[nodiscard]] std::optional<bool> known(ValueId v, BlockId at) const {
-    if (const auto it = facts_.find(v.index); it != facts_.end())
+  Question question(ValueId v) {
+    const InstId def = f_.def_id(v);
+    if (!def.valid() || f_[def].op != Op::ICmp || f_.type(v) != Type::U1) return {v};
+    const auto p = static_cast<IntPred>(f_[def].imm), q = std::min(p, inverse(p));
+    const auto x = f_.operands(def);
+    return {compared_.try_emplace({x[0].index, x[1].index, q}, v).first->second, p != q};
+  }
+  [[nodiscard]] std::optional<bool> known(ValueId v, BlockId at) {
+    const Question q = question(v);
+    if (const auto it = facts_.find(q.id.index); it != facts_.end())
       for (const Fact& fact : it->second)
-        if (dom_.dominates(fact.since, at)) return fact.value;
+        if (dom_.dominates(fact.since, at)) return fact.value != q.opposite;
     return std::nullopt;
   }
   [[nodiscard]] ValueId operand_of(ValueId v, Op op, unsigned n) const {
     const InstId def = f_.def_id(v);
     return def.valid() && f_[def].op == op ? f_.operands(def)[n] : ValueId{};
   }
-  [[nodiscard]] std::optional<bool> decided(ValueId condition, BlockId at) const {
+  [[nodiscard]] std::optional<bool> decided(ValueId condition, BlockId at) {
     if (const auto value = known(condition, at)) return value;
     const ValueId mask = operand_of(condition, Op::AnyLane, 0);
     return mask.valid() ? known(mask, at) : std::nullopt;
+  }
+
+  /// Selects by a scalar that is known.
+  void choose(BlockId b, std::vector<ValueId>& map) {
+    for (const InstId i : f_[b].insts) {
+      if (f_[i].op != Op::Select || f_.type(f_.operands(i)[0]) != Type::U1) continue;
+      if (const std::optional<bool> first = decided(f_.operands(i)[0], b))
+        map[f_.result(i).index] = f_.operands(i)[*first ? 1 : 2];
+    }
+  }
+
+  /// Per value: it is a parameter that other blocks look at.
+  [[nodiscard]] std::vector<bool> find_escapes() const {
+    std::vector<bool> escapes(f_.num_values(), false);
+    for (const BlockId b : cfg_.rpo) {
+      const auto look_at = [&](ValueId v) {
+        if (f_.def_block(v) != b) escapes[v.index] = true;
+      };
+      for (const InstId i : f_[b].insts) std::ranges::for_each(f_.operands(i), look_at);
+      for (const Successor& s : f_[b].successors) std::ranges::for_each(s.args, look_at);
+    }
+    return escapes;
+  }
+
+  /// Successor `n` of `from` does nothing but branch: leads to where that goes, if it is known.
+  void skip(BlockId from, unsigned n) {
+    const Successor edge = f_[from].successors[n];
+    const auto handed_on = [&](ValueId v) {
+      const bool is_param = !f_.def_id(v).valid() && f_.def_block(v) == edge.block;
+      return is_param ? edge.args[f_[v].index] : v;
+    };
+    const ValueId condition = handed_on(f_.operands(f_.terminator(edge.block))[0]);
+    const std::optional<bool> taken = decided_on(from, n, condition);
+    if (!taken) return;
+    Successor& to = f_[from].successors[n];
+    to = f_[edge.block].successors[*taken ? 0 : 1];
+    std::ranges::transform(to.args, to.args.begin(), handed_on);
+  }
+
+  /// What a scalar is when control goes from `from` to its successor `n`.
+  [[nodiscard]] std::optional<bool> decided_on(BlockId from, unsigned n, ValueId condition) {
+    u64 bits = 0;
+    if (f_.is_const(condition, &bits)) return bits != 0;
+    if (const auto value = decided(condition, from)) return value;
+    const InstId branch = f_.terminator(from);
+    if (f_[branch].op != Op::Branch) return std::nullopt;
+    const Question asked = question(f_.operands(branch)[0]), wanted = question(condition);
+    if (asked.id != wanted.id) return std::nullopt;
+    return (n == 0) != (asked.opposite != wanted.opposite);
   }
 
   /// The first lane of m, if m has lanes, sees what `select m` takes. Of use where that is a scalar; else the
@@ -133,7 +218,7 @@ private:
   struct Parts {
     std::vector<ValueId> splats, with_lanes;
   };
-  void collect(ValueId v, BlockId at, unsigned depth, Parts& parts) const {
+  void collect(ValueId v, BlockId at, unsigned depth, Parts& parts) {
     if (known(v, at) == true) parts.with_lanes.push_back(v);
     const InstId def = f_.def_id(v);
     if (!def.valid()) return;
@@ -165,5 +250,12 @@ private:
 } // namespace
 
 void use_branches(Function& f) { BranchUser(f).run(); }
+
+void skip_decided_branches(Function& f) {
+  BranchUser user(f);
+  user.run();
+  eliminate_dead_code(f); // of parameters, looks by what is not chosen do not count
+  user.skip_decided();
+}
 
 } // namespace lanewise::passes

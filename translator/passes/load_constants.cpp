@@ -1,0 +1,62 @@
+// Loads of what never changes: variables of the device library that say which mathematics is wanted, which
+// code that was not optimised looks up each time, and constant tables at places that are known.
+#include "translator/passes/initial_address.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/translator.hpp"
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Where all lanes that take part load from, if that is a constant.
+std::optional<u64> constant_address(const Function& f, InstId i) {
+  const MemAttr& mem = f[i].mem;
+  if ((mem.space != Space::Global && mem.space != Space::Flat) || mem.form != AddressForm::Lanes)
+    return std::nullopt;
+  const auto address = common_address(f, f.operands(i)[0], f.operands(i).back());
+  if (!address || address->pointer.valid()) return std::nullopt;
+  return address->offset + f[i].imm;
+}
+
+} // namespace
+
+void load_constants(Function& f, const translator::KernelSource& source) {
+  std::vector<ValueId> map(f.num_values());
+  for (u32 index = 0; index < f.num_blocks(); ++index) {
+    const BlockId b{index};
+    std::vector<InstId> insts;
+    const auto make = [&](InstId i, Op op, std::initializer_list<ValueId> operands, u64 imm) {
+      Inst proto;
+      proto.op = op;
+      proto.imm = imm;
+      proto.pc = f[i].pc;
+      const Type t = Type::V32;
+      insts.push_back(f.make(proto, {operands.begin(), operands.size()}, {&t, 1}));
+      f[insts.back()].block = b;
+      return f.result(insts.back());
+    };
+    for (const InstId i : f[b].insts) {
+      insts.push_back(i);
+      const auto address = f[i].op == Op::Load ? constant_address(f, i) : std::nullopt;
+      if (!address) continue;
+      const MemAttr mem = f[i].mem;
+      const auto bytes = source.constant_bytes(*address, mem.bytes);
+      const ValueId lanes = f.operands(i).back();
+      for (u32 n = 0; !bytes.empty() && n < f[i].num_results; ++n) {
+        u32 bits = 0;
+        for (u32 k = 0; k < std::min<u32>(mem.bytes, 4); ++k) bits |= u32{bytes[4 * n + k]} << 8 * k;
+        const ValueId loaded = make(i, Op::Const, {}, extended(mem, bits));
+        const bool all = f.is_full(lanes);
+        map[f.result(i, n).index] =
+            all ? loaded : make(i, Op::Select, {lanes, loaded, make(i, Op::Const, {}, 0)}, 0);
+      }
+    }
+    f[b].insts = std::move(insts);
+  }
+  map.resize(f.num_values());
+  f.replace_values(map);
+}
+
+} // namespace lanewise::passes
