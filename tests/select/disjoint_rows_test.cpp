@@ -45,7 +45,7 @@ TEST(DisjointRows, OverlappingOnes) {
   for (const auto& [stride, stored] : {std::pair{4, 4}, {-4, -4}, {4, -4}, {-4, 4}, {4, 8}, {8, 8}}) {
     auto f = ir::parse(program(stride, stored));
     ASSERT_TRUE(f.ok()) << f.error().message;
-    ASSERT_TRUE(phases::split_by_disjoint_rows(*f));
+    ASSERT_TRUE(phases::split_by_disjoint_rows(*f).made);
     for (const translator::Simd simd : widths())
       for (int shift = -259; shift <= 259; shift += 7) {
         ir::Function g = *f;
@@ -65,6 +65,59 @@ TEST(DisjointRows, OverlappingOnes) {
                        static_cast<u32>(to >> 32)};
         run(g, plan, simd, input);
         EXPECT_EQ(memory, expected) << stride << " to " << stored << ", shifted by " << shift;
+      }
+  }
+}
+
+/// Stores bytes 2, 0 and 1 of three, in turns with loads of bytes 0, 1 and 2 of elements `stride` apart.
+std::string turns(int stride) {
+  const std::string rows = program(stride, 3);
+  return rows.substr(0, rows.find("  v14:v32")) + fmt::format(R"(  v17:g64 = const #0x3
+  v18:g64 = mul v9, v17
+  v19:g64 = splat v5
+  v20:g64 = add v18, v19
+  v14:v32 = load v13, v6 {{global 1 row {0} wave}}
+  store v20, v14, v6 #0x2 {{global 1 row 3 wave}}
+  v21:v32 = load v13, v6 #0x1 {{global 1 row {0} wave}}
+  store v20, v21, v6 {{global 1 row 3 wave}}
+  v22:v32 = load v13, v6 #0x2 {{global 1 row {0} wave}}
+  store v20, v22, v6 #0x1 {{global 1 row 3 wave}}
+  endpgm
+}}
+)",
+                                                              stride);
+}
+
+/// The stores come together where the rows are apart. Where lanes meet themselves, a load sees what has been
+/// stored before.
+TEST(DisjointRows, ComponentsWithLoadsBetween) {
+  constexpr int kMiddle = 512;
+  for (const int stride : {3, 4}) {
+    auto f = ir::parse(turns(stride));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    const phases::RowSplit made = phases::split_by_disjoint_rows(*f);
+    ASSERT_TRUE(made.made && made.gathers);
+    const std::string text = ir::print(*f);
+    const std::size_t first = text.find("store");
+    EXPECT_EQ(text.substr(first, text.find("endpgm", first) - first).find("load"), std::string::npos) << text;
+    for (const translator::Simd simd : widths())
+      for (int shift = -270; shift <= 270; shift += 5) {
+        ir::Function g = *f;
+        const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+        std::vector<u8> memory(2 * kMiddle), expected;
+        for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 7 + n / 256);
+        expected = memory;
+        for (const auto& [from, to] : {std::pair{0, 2}, {1, 0}, {2, 1}}) {
+          const std::vector<u8> before = expected;
+          for (int l = 0; l < 64; ++l)
+            expected[static_cast<unsigned>(kMiddle + shift + 3 * l + to)] =
+                before[static_cast<unsigned>(kMiddle + stride * l + from)];
+        }
+        RunInput input;
+        input.pass(memory.data() + kMiddle);
+        input.pass(memory.data() + kMiddle + shift);
+        run(g, plan, simd, input);
+        EXPECT_EQ(memory, expected) << "from " << stride << " apart, shifted by " << shift;
       }
   }
 }

@@ -34,20 +34,22 @@ class RowSplitter {
 public:
   explicit RowSplitter(Function& f) : f_(f), cfg_(f) {}
 
-  bool run() {
+  RowSplit run() {
     std::size_t instructions = 0;
     for (const BlockId b : cfg_.rpo) instructions += f_[b].insts.size();
-    if (instructions > kMaxInstructions) return false;
+    if (instructions > kMaxInstructions) return {};
     collect();
     find_head();
     std::erase_if(rows_, [&](Rows& r) {
       r.start = meets_only_itself(r, r) ? first_lane(r.base, 0) : ValueId{};
       return !r.start.valid();
     });
+    for (const BlockId b : cfg_.rpo) find_components(b);
     const ValueId apart = test();
-    if (!apart.valid()) return false;
+    if (!apart.valid()) return {};
     split(apart);
-    return true;
+    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) gather(*move);
+    return {.made = true, .gathers = !moves_.empty()};
   }
 
 private:
@@ -57,6 +59,12 @@ private:
   std::vector<bool> in_head_;  ///< per value: computed in what is there once
   std::vector<InstId> loaded_; ///< the loads there
   std::vector<InstId> test_;   ///< to be put there
+  /// Stores of components, of which the first can be done directly before the second.
+  struct Move {
+    InstId store, next;
+  };
+  std::vector<Move> moves_;
+  std::vector<std::pair<const Rows*, const Rows*>> passed_; ///< a store's rows, and those of loads it passes
   struct Moved {
     InstId load;
     ValueId offset;
@@ -83,6 +91,53 @@ private:
         it->accesses.push_back(i);
       }
     for (Rows& r : rows_) (r.stride < 0 ? r.first : r.end) += i64{kWaveSize - 1} * r.stride;
+  }
+
+  [[nodiscard]] const Rows* rows_of(InstId i) const {
+    for (const Rows& r : rows_)
+      if (std::ranges::find(r.accesses, i) != r.accesses.end()) return &r;
+    return nullptr;
+  }
+
+  /// Components of the same elements, which are small.
+  [[nodiscard]] bool go_together(InstId store, InstId next) const {
+    constexpr i64 kMaxStride = 8; // of what the selector puts together
+    const i64 shift = i64{static_cast<i32>(f_[next].imm)} - static_cast<i32>(f_[store].imm);
+    return f_[next].op == Op::Store && f_[next].mem.bytes < f_[next].mem.stride &&
+           f_[next].mem.stride <= kMaxStride && std::abs(shift) < f_[next].mem.stride &&
+           f_.operands(store).back() == f_.operands(next).back();
+  }
+
+  /// Finds stores that are followed by such ones of the same rows, with only loads of other rows between.
+  void find_components(BlockId b) {
+    const auto& insts = f_[b].insts;
+    for (std::size_t n = 0; n < insts.size(); ++n) {
+      const Rows* rows = f_[insts[n]].op == Op::Store ? rows_of(insts[n]) : nullptr;
+      if (rows == nullptr) continue;
+      std::vector<std::pair<const Rows*, const Rows*>> passed;
+      for (std::size_t k = n + 1; k < insts.size(); ++k) {
+        const Inst& inst = f_[insts[k]];
+        if (waits_for_waves(inst.op)) break;
+        if (!is_access(f_, insts[k])) continue;
+        const Rows* others = rows_of(insts[k]);
+        if (others == rows && go_together(insts[n], insts[k]) && !passed.empty()) {
+          moves_.push_back({insts[n], insts[k]});
+          passed_.insert(passed_.end(), passed.begin(), passed.end());
+        }
+        if (others == nullptr || others == rows || inst.op != Op::Load || inst.mem.coherent) break;
+        passed.emplace_back(rows, others);
+      }
+    }
+  }
+  void gather(const Move& move) {
+    std::vector<InstId>& insts = f_[f_[move.store].block].insts;
+    const auto from = std::ranges::find(insts, move.store);
+    std::rotate(from, from + 1, std::find(from, insts.end(), move.next));
+  }
+  [[nodiscard]] bool is_passed(const Rows& a, const Rows& b) const {
+    return std::ranges::any_of(passed_, [&](const auto& p) {
+      return (p.first == &a && p.second == &b) || (p.first == &b && p.second == &a);
+    });
   }
 
   /// If the bases are the same, no lane reaches what another accesses (unless both only load).
@@ -219,7 +274,7 @@ private:
     const ValueId apart =
         make(Op::And, Type::U1,
              {compare(IntPred::UGe, from_a, length(a)), compare(IntPred::UGe, from_b, length(b))});
-    if (!meets_only_itself(a, b)) return apart;
+    if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
     return make(Op::Or, Type::U1, {apart, compare(IntPred::Eq, a.start, b.start)});
   }
   /// From the first byte of `a` to that of `b`.
@@ -264,6 +319,6 @@ private:
 
 } // namespace
 
-bool split_by_disjoint_rows(Function& f) { return RowSplitter(f).run(); }
+RowSplit split_by_disjoint_rows(Function& f) { return RowSplitter(f).run(); }
 
 } // namespace lanewise::phases

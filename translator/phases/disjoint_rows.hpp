@@ -6,9 +6,17 @@
 
 namespace lanewise::phases {
 
+/// What has become of a function.
+struct RowSplit {
+  bool made = false;    ///< it is there twice
+  bool gathers = false; ///< the first copy has components of elements together
+};
+
 /// Puts all of `f` but scalars at its start there twice. The first copy is for waves whose rows in global
 /// memory do not overlap, or only where each lane meets itself; in it, such accesses are marked
-/// (MemAttr::apart). False if there is nothing to ask: `f` is then as it was.
-bool split_by_disjoint_rows(ir::Function& f);
+/// (MemAttr::apart). There, stores of an element's components with loads between them come directly after one
+/// another, if those loads' rows do not even overlap where lanes meet themselves.
+/// If there is nothing to ask, `f` is as it was.
+RowSplit split_by_disjoint_rows(ir::Function& f);
 
 } // namespace lanewise::phases

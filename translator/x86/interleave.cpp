@@ -499,10 +499,12 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
   phases::Plan plan = form_best(f, simd);
-  if (plan.phases.size() == 1 || !phases::split_by_disjoint_rows(split)) return plan;
+  const phases::RowSplit made = phases::split_by_disjoint_rows(split);
+  if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint);
-  if (now + (before + kLeastSaved - 1) / kLeastSaved > before) return plan;
+  const std::size_t least_saved = made.gathers ? 0 : (before + kLeastSaved - 1) / kLeastSaved;
+  if (now + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;
 }
