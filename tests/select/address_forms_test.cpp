@@ -474,6 +474,55 @@ TEST(AddressForms, StoresOfComponentsInRows) {
             }
 }
 
+/// Rows of gangs that run in lockstep and meet: all store the first component, then all the second.
+TEST(AddressForms, ComponentsOfGangsThatMeet) {
+  for (const translator::Simd simd : widths()) {
+    std::vector<u8> memory(64), expected(64);
+    const u32 lanes = translator::gang_lanes(simd);
+    auto f = ir::parse(program(fmt::format("  v11:u32 = const #{:#x}\n  v12:g64 = lshr v14, v11\n"
+                                           "  v19:g64 = splat v2\n  v20:g64 = add v12, v19\n",
+                                           std::countr_zero(lanes)) +
+                               "  store v20, v8, v7 {global 1 row 3}\n"
+                               "  store v20, v8, v7 #0x1 {global 1 row 3}\n"
+                               "  store v20, v8, v7 #0x2 {global 1 row 3}\n"));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    phases::Plan plan = trivial_plan(*f);
+    plan.lockstep = true;
+    RunInput input;
+    input.pass(memory.data());
+    input.pass(memory.data());
+    input.sgprs.push_back(0);
+    run(*f, plan, simd, input);
+    for (u32 n = 0; n < 3; ++n)
+      for (u32 l = 0; l < 64; ++l) expected[l / lanes + 3 * (l % lanes) + n] = static_cast<u8>(l);
+    EXPECT_EQ(memory, expected);
+  }
+}
+
+/// Halves of dwords, some of which lie where the index has wrapped.
+TEST(AddressForms, ComponentsWhoseIndexWraps) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 offset : {0u, 5u, 15u, 30u, 63u, 64u, 200u}) {
+        const u32 start = ~offset;
+        alignas(64) u32 row[64] = {};
+        for (u32 l = 0; l < 64; ++l) {
+          row[l] = 0xabcd'0000 + l;
+          memory[start + l] = l * 1000;
+        }
+        run_program("  v12:g32 = add v9, v10\n  v13:v32 = load v18, v7 {global 4 row 4}\n"
+                    "  v19:v32 = not v13\n"
+                    "  store v2, v12, v13, v7 #0x2 {global 2 wrapped 1 2}\n"
+                    "  store v2, v12, v19, v7 {global 2 wrapped 1 2}\n",
+                    simd, exec, memory.base(), start, row);
+        for (u32 l = 0; l < 64; ++l)
+          EXPECT_EQ(memory[start + l], (exec >> l & 1) != 0 ? (row[l] << 16 | (~row[l] & 0xffff)) : l * 1000)
+              << "lane " << l << ", offset " << offset;
+      }
+}
+
 /// What comes between sees what is stored before it, and is not seen by what is loaded before.
 TEST(AddressForms, ComponentsWithALoadBetween) {
   for (const translator::Simd simd : widths()) {

@@ -59,7 +59,8 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   // Every call another number of gangs side by side.
   static unsigned calls = 0;
   phases::Plan interleaved = plan;
-  for (phases::Phase& phase : interleaved.phases) phase.interleave = 1u << (calls % 3);
+  for (phases::Phase& phase : interleaved.phases)
+    phase.interleave = plan.lockstep ? kWaveSize / translator::gang_lanes(simd) : 1u << (calls % 3);
   ++calls;
   auto compiled = compile(f, interleaved,
                           {.simd = simd,

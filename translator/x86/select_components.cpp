@@ -29,6 +29,8 @@ bool Selector::can_be_component(InstId i) const {
   const bool lds_row = attr.space == ir::Space::Lds && row && attr.in_range;
   if (attr.space == ir::Space::Global ? !row && attr.form != ir::AddressForm::Wrapped : !lds_row)
     return false;
+  // In lockstep gangs may meet, and would store in another order.
+  if (plan_.lockstep && !attr.wave_row) return false;
   const i64 stride = distance(attr);
   return attr.bytes < stride && (stride <= 4 || stride == 6 || stride == 8);
 }
