@@ -7,6 +7,7 @@
 #include "translator/ir/verify.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/last_lanes.hpp"
@@ -187,6 +188,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("close_ranks",
+           [&](ir::Function& g) {
+             if (phases::close_ranks(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("shape_addresses",
            [&](ir::Function& g) {

@@ -13,7 +13,7 @@ using x86::FaultEntry;
 using x86::FaultSite;
 using x86::FaultTable;
 
-constexpr std::size_t kOriginBytes = 12, kAccessBytes = 31; // as written
+constexpr std::size_t kOriginBytes = 12, kAccessBytes = 32; // as written
 
 void write(ByteWriter& out, const FaultEntry& e) {
   out.number(e.code_offset);
@@ -25,6 +25,7 @@ void write(ByteWriter& out, const FaultEntry& e) {
   out.number(e.site.early);
   out.number(static_cast<u8>(e.site.index64));
   out.number(static_cast<u8>(e.site.is_write));
+  out.number(static_cast<u8>(e.site.listed));
   out.number(e.site.pc);
 }
 
@@ -39,6 +40,7 @@ FaultEntry read_access(ByteReader& in) {
   e.site.early = in.number<i16>();
   e.site.index64 = in.number<u8>() != 0;
   e.site.is_write = in.number<u8>() != 0;
+  e.site.listed = in.number<u8>() != 0;
   e.site.pc = in.number<u64>();
   return e;
 }

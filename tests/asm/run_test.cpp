@@ -472,6 +472,47 @@ TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
   }
 }
 
+/// Every eighth lane adds to 9 counters, of which lane 43's fifth is not there.
+TEST(AssembledAccesses, LanesThatHaveClosedRanksFaultAsThemselves) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        v_lshlrev_b32 v1, 3, v0
+        global_load_dwordx2 v[2:3], v1, s[4:5]
+        v_and_b32 v4, 7, v0
+        v_cmp_eq_u32 vcc, 3, v4
+        s_and_b64 exec, exec, vcc
+        s_mov_b64 s[6:7], 0
+        v_mov_b32 v4, 0
+        s_waitcnt vmcnt(0)
+L0:     global_atomic_add v5, v[2:3], v4, off glc
+        s_waitcnt vmcnt(0)
+        v_add_u32 v4, 1, v4
+        v_add_co_u32 v2, vcc, 64, v2
+        v_addc_co_u32 v3, vcc, 0, v3, vcc
+        v_cmp_lt_u32 vcc, 8, v4
+        s_or_b64 s[6:7], vcc, s[6:7]
+        s_andn2_b64 exec, exec, s[6:7]
+        s_cbranch_execnz L0
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const auto& [engine, simd] :
+       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+    auto counters = Buffer::allocate(4096);
+    ASSERT_TRUE(counters);
+    const auto start = reinterpret_cast<std::uint64_t>(counters->data());
+    std::vector<std::uint64_t> addresses(64);
+    for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 4;
+    addresses[43] = start + 4096 - 4 * 64;
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Fault fault;
+    ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
+                                {Argument::pointer(addresses.data())}, &fault));
+    EXPECT_EQ(fault.lane, 43) << fault.message;
+    EXPECT_EQ(fault.address, start + 4096) << fault.message;
+  }
+}
+
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.
 const char* const kRetriedAddition = R"(
         s_mov_b64 s[6:7], 0

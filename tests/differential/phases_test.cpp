@@ -68,6 +68,53 @@ u32 chain(u32 x, u32 first, u32 end, u32 step = 1) {
   return x;
 }
 
+/// Each lane in which v7 is 1 adds up what it finds at places of its own choice in v5, as often as v1 says,
+/// and stores as often where others look: lanes of all gangs meet in all rounds.
+const std::vector<std::string> kMeetings = {"v_mbcnt_lo_u32_b32 v8, -1, 0",
+                                            "v_mbcnt_hi_u32_b32 v8, -1, v8",
+                                            "v_cmp_eq_u32 vcc, 1, v7",
+                                            "s_mov_b64 s[18:19], exec",
+                                            "s_mov_b64 s[16:17], 0",
+                                            "s_and_b64 exec, exec, vcc",
+                                            "L0:",
+                                            "v_mul_lo_u32 v22, v8, v6",
+                                            "v_and_b32 v22, 31, v22",
+                                            "v_lshlrev_b32 v22, 2, v22",
+                                            "global_load_dword v4, v22, s[2:3]",
+                                            "v_add_u32 v6, 1, v6",
+                                            "s_waitcnt vmcnt(0)",
+                                            "v_add_u32 v5, v5, v4",
+                                            "v_add_u32 v4, v4, v21",
+                                            "v_mul_lo_u32 v22, v8, v6",
+                                            "v_and_b32 v22, 31, v22",
+                                            "v_lshlrev_b32 v22, 2, v22",
+                                            "global_store_dword v22, v4, s[2:3]",
+                                            "v_cmp_gt_u32 vcc, v6, v1",
+                                            "s_or_b64 s[16:17], vcc, s[16:17]",
+                                            "s_andn2_b64 exec, exec, s[16:17]",
+                                            "s_cbranch_execnz L0",
+                                            "s_mov_b64 exec, s[18:19]",
+                                            "s_mov_b64 s[16:17], 0",
+                                            "s_mov_b64 vcc, 0",
+                                            "s_waitcnt vmcnt(0)"};
+std::vector<std::string> meetings(std::vector<std::string> lines) {
+  lines.insert(lines.end(), kMeetings.begin(), kMeetings.end());
+  return lines;
+}
+/// What v5 is then, where a lane goes round if it `takes_part`, as often as `rounds` says, once at least.
+u32 sum_of_meetings(u32 of, bool (*takes_part)(u32 lane), u32 (*rounds)(u32 lane)) {
+  std::array<u32, 32> data{};
+  std::array<u32, kWaveSize> sum{}, found{};
+  for (u32 round = 0; round < kWaveSize; ++round) {
+    const auto goes_on = [&](u32 lane) { return takes_part(lane) && (round == 0 || round <= rounds(lane)); };
+    for (u32 lane = 0; lane < kWaveSize; ++lane)
+      if (goes_on(lane)) sum[lane] += found[lane] = data[lane * round % 32];
+    for (u32 lane = 0; lane < kWaveSize; ++lane)
+      if (goes_on(lane)) data[lane * (round + 1) % 32] = found[lane] + 4 * lane;
+  }
+  return sum[of];
+}
+
 const Rule kRules[] = {
     // ---- what is read whole is defined in an earlier phase
     {"ReadlaneSeesOtherGangs",
@@ -312,6 +359,29 @@ const Rule kRules[] = {
       {2, [](u32) { return 13u; }},
       {3, [](u32) { return 22u; }},
       {4, [](u32) { return 13u; }}}},
+    {"FewLanesOfAllGangs", // 8 of them, from the first round on
+     meetings({"v_lshrrev_b32 v1, 4, v21", "v_and_b32 v7, 0x1c, v21", "v_cmp_eq_u32 vcc, 12, v7",
+               "v_cndmask_b32 v7, 0, 1, vcc"}),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32 l) { return l % 8 == 3; }, [](u32 l) { return l / 4; });
+       }}}},
+    {"LanesBecomeFew", // the others keep what they have left with
+     meetings({"v_lshrrev_b32 v1, 3, v21", "v_mov_b32 v7, 1"}),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32) { return true; }, [](u32 l) { return l / 2; });
+       }}}},
+    {"AllLanesOfTheLastGang", // as many as a gang has, or twice
+     meetings({"v_mov_b32 v1, 9", "v_lshrrev_b32 v7, 6, v21", "v_cmp_eq_u32 vcc, 3, v7",
+               "v_cndmask_b32 v7, 0, 1, vcc"}),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32 l) { return l >= 48; }, [](u32) { return 9u; });
+       }}}},
     {"FirstLaneOfNone", // EXEC = 0 reads lane 0
      {"v_add_u32 v1, 9, v21", "s_mov_b64 exec, 0", "v_readfirstlane_b32 s16, v1", "v_mov_b32 v1, 0",
       "s_mov_b64 exec, -1", "v_mov_b32 v2, s16"},

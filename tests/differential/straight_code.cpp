@@ -173,6 +173,11 @@ void StraightCode::flat() {
     if (t_ < Target::gfx900) break;
     address(r_.one_in(2), {"", "", 1, 4}, true);
     put("v_and_b32 v22, 0xffc, v22");
+    switch (r_.below(4)) {
+    case 0: return put("global_store_dword v22, v{}, s[2:3]", v());
+    case 1: return put("global_atomic_{} v{}, v22, v{}, s[2:3] glc", r_.of({"add", "swap"}), v(), v());
+    default: break;
+    }
     return put("global_load_dword v{}, v22, s[2:3] offset:{}", v(), 4 * r_.below(64));
   case 4: // the same as a sum of 64 bits
     put("v_mov_b32 v23, s3");

@@ -9,6 +9,7 @@
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/phases/full_masks.hpp"
@@ -106,6 +107,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          phases::split_loops_by_full_masks(g);
        }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
+      {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_disjoint_rows",
        [](ir::Function& g) {

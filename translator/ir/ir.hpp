@@ -94,6 +94,9 @@ struct Block {
   std::vector<InstId> insts;         ///< the last one ends the block
   std::vector<Successor> successors; ///< of the last instruction: Branch has (taken, not taken)
   u32 pc = 0;
+  /// Of what it does and defines, lanes beyond the first gang's do not count: in its masks they are not set,
+  /// and nobody looks at them elsewhere (phases/close_ranks.cpp).
+  bool first_gang = false;
 };
 
 class Function {

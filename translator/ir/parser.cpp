@@ -142,6 +142,7 @@ private:
       } while (accept(","));
       if (!require(")")) return false;
     }
+    f_[current_].first_gang = accept("first_gang");
     return require(":");
   }
 

@@ -117,7 +117,7 @@ std::string print(const Function& f) {
       fmt::format_to(out, "{}v{}:{}", separator, v.index, name(f.type(v)));
       separator = ", ";
     }
-    fmt::format_to(out, "{}:\n", block.params.empty() ? "" : ")");
+    fmt::format_to(out, "{}{}:\n", block.params.empty() ? "" : ")", block.first_gang ? " first_gang" : "");
     for (const InstId i : block.insts) {
       text += "  ";
       print_inst(out, f, i);

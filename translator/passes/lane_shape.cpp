@@ -147,7 +147,7 @@ LaneShape LaneShapes::evaluate(InstId i) const {
     if (!s.strided() || (t == Type::Mask && !s.uniform())) return kVarying;
     all_uniform &= s.uniform();
   }
-  if (inst.op == Op::WriteLane) return kVarying;
+  if (inst.op == Op::WriteLane || inst.op == Op::NthLane) return kVarying;
   const auto in = [&](unsigned n) { return (*this)[x[n]]; };
   switch (inst.op) {
   case Op::Add:

@@ -63,7 +63,7 @@ void merge_blocks(Function& f) {
   for (const BlockId b : cfg.rpo) {
     while (!gone[b.index] && f[f.terminator(b)].op == Op::Jump) {
       const BlockId next = f[b].successors[0].block;
-      if (edges[next.index] != 1 || next == b) break;
+      if (edges[next.index] != 1 || next == b || f[next].first_gang != f[b].first_gang) break;
       append(f, b, next, replaced);
       gone[next.index] = any = true;
     }

@@ -86,12 +86,14 @@ private:
   /// What runs together is the whole wave: all gangs, or the only one. It keeps the wave's order whatever the
   /// phases.
   bool is_whole() const { return lockstep_ || lanes_ == gang_lanes_; }
+  bool is_whole(BlockId b) const { return is_whole() || f_[b].first_gang; }
   bool reads_whole(InstId i, unsigned n) const {
-    if (f_[i].op == Op::AnyLane && is_whole()) return false; // Its slice is the mask.
+    const bool of_mask = f_[i].op == Op::AnyLane || f_[i].op == Op::MaskToU64;
+    if (of_mask && is_whole(f_[i].block)) return false; // Its slice is the mask.
     return looks_across_gangs(f_[i], n, gang_lanes_);
   }
   bool conflicts(InstId first, InstId second, const std::function<bool(ValueId)>& is_fixed) const {
-    return !is_whole() && conflict(hazards_, first, second, is_fixed);
+    return !is_whole(f_[first].block) && conflict(hazards_, first, second, is_fixed);
   }
   bool is_gang_condition(InstId i, BlockId b) const {
     return f_[i].op == Op::AnyLane && is_gang_decided(f_, b) &&
@@ -99,7 +101,7 @@ private:
   }
 
   u32 new_phase(BlockId entry, i32 loop) {
-    plan_.phases.push_back({entry, {}, true, 1});
+    plan_.phases.push_back({entry, {}, true, 1, f_[entry].first_gang});
     accesses_.emplace_back();
     phase_loop_.push_back(loop);
     return static_cast<u32>(plan_.phases.size() - 1);
@@ -157,6 +159,7 @@ private:
           outside.push_back(p);
       if (outside.size() == 1 && f_[f_.terminator(outside[0])].op == Op::Jump) continue;
       const BlockId pre = f_.add_block(f_[loop.header].pc);
+      f_[pre].first_gang = f_[loop.header].first_gang;
       std::vector<ValueId> args;
       const std::vector<ValueId> params = f_[loop.header].params;
       for (const ValueId p : params) args.push_back(f_.add_param(pre, f_.type(p)));
@@ -226,7 +229,10 @@ private:
       if (common != kNoPhase && phase != common) return kNoPhase;
       common = phase;
     }
-    return common != kNoPhase && phase_loop_[common] == loop ? common : kNoPhase;
+    return common != kNoPhase && phase_loop_[common] == loop &&
+                   plan_.phases[common].first_gang == f_[b].first_gang
+               ? common
+               : kNoPhase;
   }
 
   /// `v` comes about while the phase runs; the entry's parameters are there before.
@@ -317,6 +323,7 @@ private:
   BlockId split(BlockId b, u32 n) {
     const u32 pc = f_[f_[b].insts[n]].pc;
     const BlockId rest = f_.add_block(pc);
+    f_[rest].first_gang = f_[b].first_gang;
     phase_.resize(f_.num_blocks(), kNoPhase);
     auto& from = f_[b].insts;
     f_[rest].insts.assign(from.begin() + n, from.end());
@@ -449,7 +456,10 @@ std::string print(const Plan& plan, const Function& f) {
   std::string text;
   for (u32 p = 0; p < plan.phases.size(); ++p) {
     const Phase& phase = plan.phases[p];
-    text += fmt::format("phase {}{}: b{} @{:#x}, {} blocks:", p, phase.per_lane ? "" : " (once per wave)",
+    text += fmt::format("phase {}{}: b{} @{:#x}, {} blocks:", p,
+                        phase.first_gang ? " (first gang)"
+                        : phase.per_lane ? ""
+                                         : " (once per wave)",
                         phase.entry.index, f[phase.entry].pc, phase.blocks.size());
     for (const BlockId b : phase.blocks)
       text += fmt::format(" b{}{}", b.index, plan.gang_decided[b.index] ? "*" : "");

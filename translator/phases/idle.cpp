@@ -2,6 +2,7 @@
 //  - every access to memory goes by a mask without lanes beyond those of the start, and
 //  - so does what is looked at whole: masks that are tested or counted, the lanes that permutations take part
 //    with. Single lanes are read from the first gang, which always runs.
+// Lanes of the first gang do as well.
 // The frame's slots are zero before the wave starts and gangs that do not run never write theirs, so in all
 // slots the part of such a gang is that of a mask without lanes. What else it holds nobody sees.
 #include "translator/ir/cfg.hpp"
@@ -51,12 +52,14 @@ private:
       }
     }
   }
+  /// It always runs, with all of its lanes.
+  u64 first_gang() const { return (u64{1} << gang_lanes_) - 1; }
   bool is_within(ValueId mask) const { return within_start_[mask.index]; }
   bool is_within_start(InstId i) const {
     const auto x = f_.operands(i);
     switch (f_[i].op) {
     case Op::InitExec: return true;
-    case Op::Const: return (f_[i].imm & ~f_.launch.exec().value_or(0)) == 0;
+    case Op::Const: return (f_[i].imm & ~(f_.launch.exec().value_or(0) | first_gang())) == 0;
     case Op::And: return is_within(x[0]) || is_within(x[1]);
     case Op::AndNot:
     case Op::FirstLane: return is_within(x[0]);
@@ -82,6 +85,7 @@ private:
       u64 lane = 0;
       return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
     }
+    if (inst.op == Op::BPermute && f_[inst.block].first_gang) return true; // Of lanes that are left.
     if (inst.op == Op::ReadFirst || inst.op == Op::BPermute || inst.op == Op::Permute)
       return is_within(x.back());
     for (unsigned n = 0; n < x.size(); ++n)

@@ -15,6 +15,7 @@
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/empty_round.hpp"
 #include "translator/phases/load_loops.hpp"
 
 #include <algorithm>
@@ -186,117 +187,15 @@ private:
     return false;
   }
 
-  /// Without lanes that go on, no lane of `mask` is set.
-  [[nodiscard]] bool is_empty(ValueId mask, unsigned depth = 0) const {
-    if (mask == params()[mask_]) return true;
-    const InstId i = f_.def_id(mask);
-    if (depth > kMaxDepth || !is_inside(mask) || !i.valid()) return false;
-    const auto x = f_.operands(i);
-    switch (f_[i].op) {
-    case Op::And: return is_empty(x[0], depth + 1) || is_empty(x[1], depth + 1);
-    case Op::AndNot: return is_empty(x[0], depth + 1);
-    case Op::Or: return is_empty(x[0], depth + 1) && is_empty(x[1], depth + 1);
-    default: return false;
-    }
-  }
-
-  /// What `v` is in a round without lanes: one of the loop's parameters, or a value from outside; invalid if
-  /// that cannot be said.
-  [[nodiscard]] ValueId as_before(ValueId v, unsigned depth = 0) const {
-    if (!is_inside(v) || (is_param(v) && is_per_lane(f_.type(v)))) return v;
-    if (depth > kMaxDepth) return {};
-    const InstId i = f_.def_id(v);
-    if (!i.valid()) return at_join(v, depth);
-    const auto x = f_.operands(i);
-    switch (f_[i].op) {
-    case Op::Select: return is_empty(x[0]) ? as_before(x[2], depth + 1) : ValueId{};
-    case Op::Lo:
-    case Op::Hi: { // Of what is selected and joined.
-      InstId whole = f_.def_id(x[0]);
-      while (whole.valid() && f_[whole].op == Op::Select && is_empty(f_.operands(whole)[0]))
-        whole = f_.def_id(f_.operands(whole)[2]);
-      if (!whole.valid() || f_[whole].op != Op::Join) return {};
-      return as_before(f_.operands(whole)[f_[i].op == Op::Lo ? 0 : 1], depth + 1);
-    }
-    case Op::Or:
-      for (const unsigned n : {0u, 1u})
-        if (f_.type(v) == Type::Mask && is_empty(x[n])) return as_before(x[1 - n], depth + 1);
-      return {};
-    case Op::AndNot:
-      return f_.type(v) == Type::Mask && is_empty(x[1]) ? as_before(x[0], depth + 1) : ValueId{};
-    default: return {};
-    }
-  }
-  [[nodiscard]] ValueId at_join(ValueId param, unsigned depth) const {
-    ValueId same;
-    const BlockId b = f_.def_block(param);
-    if (b == header()) return {};
-    for (const BlockId p : cfg_.preds[b.index])
-      for (const Successor& s : f_[p].successors) {
-        if (s.block != b) continue;
-        const ValueId before = as_before(s.args[f_[param].index], depth + 1);
-        if (!before.valid() || (same.valid() && same != before)) return {};
-        same = before;
-      }
-    return same;
-  }
   bool find_left_behind() {
     left_behind_.clear();
+    const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
     for (const auto* values : {&f_[latch_].successors[1].args, &loop_->escaping})
       for (const ValueId v : *values) {
-        left_behind_.push_back(as_before(v));
+        left_behind_.push_back(round.as_before(v));
         if (!left_behind_.back().valid()) return false;
       }
     return true;
-  }
-
-  /// Parameters that change by the same in all lanes become what they were at first, plus a scalar: there is
-  /// nothing to pick of them.
-  void make_scalar_counters() {
-    const BlockId header = this->header();
-    std::vector<ValueId> replaced(f_.num_values());
-    std::vector<u8> kept(f_.num_values(), 1);
-    const std::vector<ValueId> old = params();
-    std::map<std::pair<Type, u64>, ValueId> counters; ///< by what they count in
-    const auto insert = [&](BlockId b, bool first, Op op, Type t, std::initializer_list<ValueId> x) {
-      const Inst proto{.op = op, .pc = f_[b].pc};
-      const std::span<const ValueId> operands{x.begin(), x.size()};
-      return f_.result(first ? f_.insert_first(b, proto, operands, {&t, 1})
-                             : f_.insert_before_end(b, proto, operands, {&t, 1}));
-    };
-    for (u32 n = 0; n < old.size(); ++n) {
-      u64 step = 0;
-      if (!counts_by(old[n], back_edge().args[n], step) ||
-          std::ranges::find(left_behind_, old[n]) != left_behind_.end())
-        continue;
-      const Type t = f_.type(old[n]), scalar = is_wide(t) ? Type::G64 : Type::G32;
-      ValueId& counter = counters[{scalar, step}];
-      if (!counter.valid()) {
-        counter = f_.add_param(header, scalar);
-        entry_edge().args.push_back(f_.entry_constant(scalar, 0));
-        const ValueId by = f_.entry_constant(scalar, step);
-        f_[latch_].successors[0].args.push_back(insert(latch_, false, Op::Add, scalar, {counter, by}));
-      }
-      const ValueId sum = insert(header, true, Op::Add, t, {entry_edge().args[n], old[n]});
-      f_.operands(f_.def_id(sum))[1] = insert(header, true, Op::Splat, t, {counter});
-      replaced[old[n].index] = sum;
-      kept[old[n].index] = 0;
-    }
-    replaced.resize(f_.num_values());
-    kept.resize(f_.num_values(), 1);
-    for (Successor* edge : {&entry_edge(), &f_[latch_].successors[0]})
-      for (u32 n = static_cast<u32>(old.size()); n-- > 0;)
-        if (kept[old[n].index] == 0) edge->args.erase(edge->args.begin() + n);
-    f_.keep_params(header, kept);
-    f_.replace_values(replaced);
-    (void)find_mask();
-  }
-  /// Whether the parameter grows by a constant from round to round.
-  [[nodiscard]] bool counts_by(ValueId param, ValueId next, u64& step) const {
-    const InstId i = f_.def_id(next);
-    if (!i.valid() || f_[i].op != Op::Add || !is_vector(f_.type(param))) return false;
-    const auto x = f_.operands(i);
-    return (x[0] == param && f_.is_const(x[1], &step)) || (x[1] == param && f_.is_const(x[0], &step));
   }
 
   [[nodiscard]] bool differs(ValueId v) const {
@@ -364,7 +263,8 @@ private:
   }
 
   void add_turns(unsigned few) {
-    make_scalar_counters();
+    make_scalar_counters(entry_, latch_, left_behind_, true); // There is nothing to pick of them.
+    (void)find_mask();
     picked_.clear();
     const std::vector<ValueId> inputs = find_inputs();
     pass_escaping();
@@ -448,15 +348,6 @@ private:
       }
       f_.operands(i).back() = mask;
     }
-  }
-
-  /// `b` comes after `before` alone, which hands on its parameters.
-  void take_parameters_of(BlockId before, BlockId b) {
-    std::vector<ValueId> map(f_.num_values());
-    for (u32 n = 0; n < f_[b].params.size(); ++n) map[f_[b].params[n].index] = f_[before].params[n];
-    f_.keep_params(b, std::vector<u8>(f_.num_values(), 0));
-    f_[before].successors[0].args.clear();
-    f_.replace_values(map);
   }
 };
 

@@ -2,6 +2,7 @@
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace lanewise::phases {
@@ -99,8 +100,67 @@ std::vector<ValueId> LoadLoopPass::take_params(BlockId b) {
   return params;
 }
 
+void LoadLoopPass::take_parameters_of(BlockId before, BlockId b) {
+  std::vector<ValueId> map(f_.num_values());
+  for (u32 n = 0; n < f_[b].params.size(); ++n) map[f_[b].params[n].index] = f_[before].params[n];
+  f_.keep_params(b, std::vector<u8>(f_.num_values(), 0));
+  f_[before].successors[0].args.clear();
+  f_.replace_values(map);
+}
+
+bool LoadLoopPass::counts_by(ValueId param, ValueId next, u64& step) const {
+  const InstId i = f_.def_id(next);
+  if (!i.valid() || f_[i].op != Op::Add || !is_vector(f_.type(param))) return false;
+  const auto x = f_.operands(i);
+  return (x[0] == param && f_.is_const(x[1], &step)) || (x[1] == param && f_.is_const(x[0], &step));
+}
+
+void LoadLoopPass::make_scalar_counters(BlockId entry, BlockId latch, const std::vector<ValueId>& kept,
+                                        bool of_gangs) {
+  const BlockId header = this->header();
+  const auto edge = [&](BlockId from) -> Successor& {
+    return *std::ranges::find(f_[from].successors, header, &Successor::block);
+  };
+  std::vector<ValueId> replaced(f_.num_values());
+  std::vector<u8> stays(f_.num_values(), 1);
+  const std::vector<ValueId> old = f_[header].params;
+  std::map<std::pair<Type, u64>, ValueId> counters; ///< by what they count in
+  const auto insert = [&](BlockId b, bool first, Op op, Type t, std::initializer_list<ValueId> x) {
+    const Inst proto{.op = op, .pc = f_[b].pc};
+    const std::span<const ValueId> operands{x.begin(), x.size()};
+    return f_.result(first ? f_.insert_first(b, proto, operands, {&t, 1})
+                           : f_.insert_before_end(b, proto, operands, {&t, 1}));
+  };
+  for (u32 n = 0; n < old.size(); ++n) {
+    u64 step = 0;
+    if (!counts_by(old[n], edge(latch).args[n], step) || std::ranges::find(kept, old[n]) != kept.end())
+      continue;
+    const Type t = f_.type(old[n]);
+    const Type scalar = of_gangs ? (is_wide(t) ? Type::G64 : Type::G32) : is_wide(t) ? Type::U64 : Type::U32;
+    ValueId& counter = counters[{scalar, step}];
+    if (!counter.valid()) {
+      counter = f_.add_param(header, scalar);
+      edge(entry).args.push_back(f_.entry_constant(scalar, 0));
+      const ValueId by = f_.entry_constant(scalar, step);
+      edge(latch).args.push_back(insert(latch, false, Op::Add, scalar, {counter, by}));
+    }
+    const ValueId sum = insert(header, true, Op::Add, t, {edge(entry).args[n], old[n]});
+    f_.operands(f_.def_id(sum))[1] = insert(header, true, Op::Splat, t, {counter});
+    replaced[old[n].index] = sum;
+    stays[old[n].index] = 0;
+  }
+  replaced.resize(f_.num_values());
+  stays.resize(f_.num_values(), 1);
+  for (const BlockId from : {entry, latch})
+    for (u32 n = static_cast<u32>(old.size()); n-- > 0;)
+      if (stays[old[n].index] == 0) edge(from).args.erase(edge(from).args.begin() + n);
+  f_.keep_params(header, stays);
+  f_.replace_values(replaced);
+}
+
 BlockId LoadLoopPass::add_entry() {
   const BlockId entry = f_.add_block(f_[header()].pc);
+  f_[entry].first_gang = f_[header()].first_gang;
   for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
     for (Successor& s : f_[b].successors)
       if (s.block == header() && !loop_->contains(b)) s.block = entry;

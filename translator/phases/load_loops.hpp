@@ -61,6 +61,15 @@ protected:
   [[nodiscard]] ir::BlockId header() const { return loop_->header(); }
   /// Gives `b` the header's parameters.
   std::vector<ir::ValueId> take_params(ir::BlockId b);
+  /// `b` comes after `before` alone, to which that jumps first of all; it takes over its parameters.
+  void take_parameters_of(ir::BlockId before, ir::BlockId b);
+  /// Whether the parameter grows by a constant from round to round.
+  [[nodiscard]] bool counts_by(ir::ValueId param, ir::ValueId next, u64& step) const;
+  /// Parameters that change by the same in all lanes, but those in `kept`, become what they were at first,
+  /// plus a scalar, of the gang or of the wave. The loop is entered from block `entry` alone, and goes round
+  /// from `latch`.
+  void make_scalar_counters(ir::BlockId entry, ir::BlockId latch, const std::vector<ir::ValueId>& kept,
+                            bool of_gangs);
   /// An empty block that whoever comes to the loop from outside now comes to.
   ir::BlockId add_entry();
 

@@ -22,6 +22,7 @@ struct Phase {
   std::vector<ir::BlockId> blocks; ///< in reverse postorder, entry first
   bool per_lane = true;
   unsigned interleave = 1; ///< gangs side by side
+  bool first_gang = false; ///< no other gang runs (ir::Block::first_gang)
 };
 
 /// Why two neighbouring blocks are not in one phase, or why a branch stays at wave level; for `--dump

@@ -1,4 +1,5 @@
 #include "translator/x86/fault_table.hpp"
+#include "translator/x86/slow_access.hpp"
 
 #include <algorithm>
 #include <cpuid.h>
@@ -162,9 +163,13 @@ runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code,
   at.is_write = access->site.is_write;
   if (access->site.pc != 0) at.pc = access->site.pc;
   at.address = found.address;
-  if (found.lane >= 0)
+  if (found.lane >= 0) {
     at.lane = found.lane + access->site.lane_offset +
               static_cast<int>((regs.gpr(15) - regs.gpr(3)) / table.gang_lane_bytes);
+    if (access->site.listed)
+      at.lane = static_cast<int>(load_le<u32>(reinterpret_cast<const u8*>(regs.gpr(3)) +
+                                              runtime::kFrameSlots + kTempLanes + 4 * at.lane));
+  }
   return at;
 }
 

@@ -26,6 +26,7 @@ struct FaultSite {
   i16 early = 0;        ///< Contiguous: bytes of that element in front of the access
   bool index64 = false; ///< Indexed: 64-bit indices
   bool is_write = false;
+  bool listed = false; ///< the lanes stand for those in the list at kTempLanes (slow_access.hpp)
   u64 pc = 0; ///< the guest's instruction, if not the one whose code this is
   friend bool operator==(const FaultSite&, const FaultSite&) = default;
 };

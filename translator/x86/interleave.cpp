@@ -426,7 +426,7 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   RegionTables tables(f);
   for (const phases::Phase& phase : plan.phases) {
-    if (!phase.per_lane) continue;
+    if (!phase.per_lane || phase.first_gang) continue;
     const Demand d = Region(f, tables, phase.blocks, false).measure();
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
     if (gangs * (d.vectors + masks) > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
@@ -442,7 +442,8 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   const ir::Dominators dom(f, cfg);
   const ir::Loops loops(f, cfg, dom);
   for (const auto& loop : loops.loops) {
-    if (plan.phases[plan.phase_of[loop.header.index].index].entry == loop.header) continue;
+    const phases::Phase& phase = plan.phases[plan.phase_of[loop.header.index].index];
+    if (phase.entry == loop.header || phase.first_gang) continue;
     for (const ir::BlockId b : loop.blocks)
       if (f.tested_mask(b).valid()) return true;
   }
@@ -519,6 +520,8 @@ void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Si
     for (phases::Phase& phase : plan.phases) phase.interleave = gangs;
   }
   phases::run_gangs_alone_with_last_lanes(f, plan);
+  for (phases::Phase& phase : plan.phases)
+    if (phase.first_gang) phase.interleave = 1;
 }
 
 } // namespace lanewise::x86

@@ -158,6 +158,7 @@ Builder& Builder::faults(const FaultSite& site) {
   if (next_.num_fault_sites++ == 0) next_.fault_site = static_cast<u32>(part_.fault_sites.size());
   part_.fault_sites.push_back(site);
   part_.fault_sites.back().lane_offset = static_cast<u8>(site.lane_offset + first_lane_);
+  part_.fault_sites.back().listed = lists_lanes_;
   return *this;
 }
 

@@ -287,6 +287,8 @@ public:
   }
   /// What FaultSite::lane_offset counts from in what follows.
   void set_first_lane(unsigned lane) { first_lane_ = static_cast<u8>(lane); }
+  /// FaultSite::listed of what follows.
+  void list_lanes() { lists_lanes_ = true; }
   /// Guest pc of what follows.
   void set_pc(u64 pc);
   VReg new_vreg(RegClass cls);
@@ -402,6 +404,7 @@ private:
   VReg next_mask_, next_old_;
   bool next_early_ = false;
   u8 first_lane_ = 0;
+  bool lists_lanes_ = false;
 };
 
 /// `o` as a destination of Builder::emit(), for instructions with several.

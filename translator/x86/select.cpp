@@ -66,6 +66,7 @@ void Selector::select_phase(u32 phase) {
   Builder builder(module_, part_of_[phase]);
   b_ = &builder;
   phase_ = phase;
+  if (in_ranks()) builder.list_lanes();
   interleave_ = plan_.phases[phase].interleave;
   assert(interleave_ != 0 && gangs() % interleave_ == 0);
   member_ = 0;
@@ -368,7 +369,7 @@ void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst&
 }
 
 void Selector::next_gang(BlockId tail) {
-  if (!per_lane_ || interleave_ * lanes() >= plan_.lanes) return b_->jump(tail);
+  if (!per_lane_ || interleave_ * lanes() >= plan_.lanes || in_ranks()) return b_->jump(tail);
   b_->emit(Inst::kIdAdd, {r64(kGang), imm(interleave_ * module_.vec_bytes())});
   b_->emit(Inst::kIdCmp, {r64(kGang), mem(kFrame, offsetof(runtime::WaveFrame, gangs_end), View::R64)});
   b_->branch(CondCode::kB, head_, tail);

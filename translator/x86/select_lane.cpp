@@ -19,10 +19,11 @@ bool Selector::lane_inst(InstId i) {
   case Op::BPermute: {
     if (!stored_whole(i, operands[1]) || !stored_whole(i, operands[2])) return true;
     const VReg lane = vand(shr_imm(reg1(operands[0]), 2), b_->splat32(63));
-    const VReg active = mask_at(operands[2], lane);
+    const VReg active = f_.is_full(operands[2]) ? constant_mask(~u64{0}) : mask_at(operands[2], lane);
     return set(f_.result(i), gather_slot(frame_.slot[operands[1].index], lane, active)), true;
   }
   case Op::Permute: return permute(i), true;
+  case Op::NthLane: return nth_lane(i), true;
   default: return false;
   }
 }
@@ -151,6 +152,29 @@ void Selector::permute(InstId i) {
   b_->branch(CondCode::kNotZero, loop, {&next, 1}, done, {});
   b_->at(done);
   set(f_.result(i), b_->load_vec(slice(runtime::kFrameSlots + kTempResults, 0)));
+}
+
+/// The list is kept while the phase runs: faults of the first gang's phases name lanes by it.
+void Selector::nth_lane(InstId i) {
+  if (!in_ranks()) return unsupported(i, "lists are for the first gang");
+  VReg rest = reg1(f_.operands(i)[0]);
+  std::array<VReg, 4> fours{};
+  for (unsigned n = 0; n < lanes(); ++n) {
+    const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(rest)); // 64 behind the last
+    VReg& four = fours[n / 4];
+    four = n % 4 == 0 ? b_->def(Inst::kIdVmovd, View::Xmm, {r32(lane)})
+                      : b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(four), r32(lane), imm(n % 4)});
+    rest = b_->op_r64(Inst::kIdBlsr, r64(rest));
+  }
+  const auto pair = [&](unsigned n) {
+    return b_->def(Inst::kIdVinserti128, avx512() ? View::Half : View::Full,
+                   {avx512() ? half(fours[n]) : vec(fours[n]), xmm(fours[n + 1]), imm(1)});
+  };
+  VReg list = pair(0);
+  if (avx512()) list = b_->op(Inst::kIdVinserti64x4, list, half(pair(2)), imm(1));
+  list = vand(list, b_->splat32(63));
+  b_->store_vec(temp(kTempLanes, View::Full), list);
+  set(f_.result(i), list);
 }
 
 } // namespace lanewise::x86

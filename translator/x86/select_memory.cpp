@@ -221,6 +221,12 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   VReg step;
   if (!rows) {
     if (few) take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
+    if (in_ranks()) {
+      by_halves(i, a, join, out, [&](const Access& x) { load_scattered(i, x, out); });
+      b_->at(join);
+      std::copy_n(params.begin(), out.size(), out.begin());
+      return;
+    }
     step = branch_if_spread(a, may_be_row ? bytes : 0, scattered);
   }
   if (may_be_row) {
@@ -288,6 +294,28 @@ void Selector::take_few(const Access& a, BlockId join, std::span<VReg> out, F pe
   perform(lone);
   b_->jump(join, out);
   b_->at(more);
+}
+
+/// Lanes that have closed ranks have come from anywhere and rarely stand side by side. But the gang's upper
+/// half is mostly empty, and a gather or scatter of half as many takes half the time. Ends in `join`.
+template <class F>
+void Selector::by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform) {
+  const ir::Inst& inst = f_[i];
+  const bool scatters = avx512() && inst.mem.bytes >= 4;
+  if (inst.mem.bytes > 8 || (inst.op == Op::Store && !scatters)) { // Lane by lane.
+    perform(a);
+    return b_->jump(join, out);
+  }
+  const BlockId low = b_->add_block(), all = b_->add_block(true);
+  b_->emit(Inst::kIdCmp, {r32(mask_to_bits(a.mask)), imm((1 << lanes() / 2) - 1)});
+  b_->branch(CondCode::kUnsignedGT, all, low);
+  for (const bool is_low : {true, false}) {
+    b_->at(is_low ? low : all);
+    Access x = a;
+    x.low_half = is_low;
+    perform(x);
+    b_->jump(join, out);
+  }
 }
 
 /// The address of the first lane that takes part, whose number is given.
@@ -534,18 +562,20 @@ VReg Selector::gather_dwords(const Access& a, unsigned d) {
   };
   const VReg zero = b_->splat32(0);
   if (!a.wide) {
+    const View view = a.low_half ? View::Half : View::Full;
     b_->faults(site(0, false));
-    return b_->gather(Inst::kIdVpgatherdd, View::Full, zero,
-                      mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, disp, View::R32), a.mask);
+    return b_->gather(Inst::kIdVpgatherdd, view, zero,
+                      mem_vector(a.base, a.index.r[0], view, a.scale_log2, disp, View::R32), a.mask, view);
   }
   VReg halves[2];
-  for (unsigned p = 0; p < 2; ++p) {
+  for (unsigned p = 0; p < (a.low_half ? 1 : 2); ++p) {
     const VReg mask = avx512() ? wide_mask(a.mask, p) : half_of(a.mask, p);
     b_->faults(site(p * lanes() / 2, true));
     halves[p] =
         b_->gather(Inst::kIdVpgatherqd, View::Half, zero,
                    mem_vector(a.base, a.index.r[p], View::Full, 0, disp, View::R32), mask, View::Half);
   }
+  if (a.low_half) return halves[0];
   return b_->op(avx512() ? Inst::kIdVinserti64x4 : Inst::kIdVinserti128, halves[0], half(halves[1]), imm(1));
 }
 
@@ -553,8 +583,8 @@ VReg Selector::gather_dwords(const Access& a, unsigned d) {
 Regs Selector::gather_qwords(const Access& a, unsigned d) {
   const i64 disp = a.disp + 4 * i64{d};
   const VReg zero = b_->splat32(0);
-  Regs qwords;
-  for (unsigned p = 0; p < 2; ++p) {
+  Regs qwords{{zero, zero}};
+  for (unsigned p = 0; p < (a.low_half ? 1 : 2); ++p) {
     const VReg mask = wide_mask(a.mask, p), index = a.wide ? a.index.r[p] : half_of(a.index.r[0], p);
     const View index_view = a.wide ? View::Full : View::Half;
     b_->faults({.kind = FaultSite::Kind::Indexed,
@@ -614,16 +644,23 @@ void Selector::store(InstId i, const Access& a) {
   const bool can_be_contiguous = whole_steps && (rows ? inst.mem.bytes >= 4 : inst.mem.bytes != 12);
   if (a.uniform()) return store_uniform(i, a, data);
   if (!can_be_contiguous) return store_scattered(i, a, data);
+  const auto store_lone = [&](const Access& lone) {
+    const auto store_dword = [&](unsigned n, VReg v) {
+      store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base,
+                    element_of_first(v, a.mask, lone.lane), lone.lane);
+    };
+    for (unsigned n = 0; n < data.size(); ++n)
+      store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
+  };
+  const bool few = !rows && may_be_few(f_.operands(i).back());
+  if (!rows && in_ranks()) {
+    const BlockId join = b_->add_block();
+    if (few) take_few(a, join, {}, store_lone);
+    by_halves(i, a, join, {}, [&](const Access& x) { store_scattered(i, x, data); });
+    return b_->at(join);
+  }
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
-  if (!rows && may_be_few(f_.operands(i).back()))
-    take_few(a, join, {}, [&](const Access& lone) {
-      const auto store_dword = [&](unsigned n, VReg v) {
-        store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base,
-                      element_of_first(v, a.mask, lone.lane), lone.lane);
-      };
-      for (unsigned n = 0; n < data.size(); ++n)
-        store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
-    });
+  if (few) take_few(a, join, {}, store_lone);
   const bool all_lanes = !rows && (inst.mem.bytes == 16 || (inst.mem.bytes < 4 && !avx512()));
   if (!rows && may_be_half_rows(i, a)) {
     const Regs start = branch_if_half_rows(i, a, yes, no);
@@ -816,13 +853,14 @@ void Selector::scatter(const Access& a, u32 bytes, std::span<const VReg> data) {
                      .is_write = true};
   };
   if (bytes == 4 && !a.wide) {
-    const Operand at = mem_vector(a.base, a.index.r[0], View::Full, a.scale_log2, a.disp, View::R32);
-    b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], View::Full, a.mask);
+    const View view = a.low_half ? View::Half : View::Full;
+    const Operand at = mem_vector(a.base, a.index.r[0], view, a.scale_log2, a.disp, View::R32);
+    b_->faults(site(0)).scatter(Inst::kIdVpscatterdd, at, data[0], view, a.mask);
     return;
   }
   const bool wide = bytes == 8;
   const u32 id = !wide ? Inst::kIdVpscatterqd : a.wide ? Inst::kIdVpscatterqq : Inst::kIdVpscatterdq;
-  for (unsigned p = 0; p < 2; ++p) {
+  for (unsigned p = 0; p < (a.low_half ? 1 : 2); ++p) {
     const VReg mask = wide_mask(a.mask, p), value = wide ? data[p] : half_of(data[0], p);
     const VReg index = a.wide ? a.index.r[p] : half_of(a.index.r[0], p);
     const Operand at = mem_vector(a.base, index, a.wide ? View::Full : View::Half, a.scale_log2, a.disp,

@@ -201,6 +201,19 @@ void Selector::test_stored(u32 slot) {
     bits = b_->def_tied(Inst::kIdOr, view, bits, {mem(kFrame, slot + byte, view)});
 }
 
+/// The bits of a mask of all gangs, which run side by side.
+VReg Selector::bits_of_team(ValueId mask) {
+  std::vector<VReg> members;
+  append_values({&mask, 1}, members);
+  VReg bits;
+  for (unsigned m = 0; m < members.size(); ++m) {
+    VReg part = mask_to_bits(members[m]);
+    if (m != 0) part = b_->op_r64_tied(Inst::kIdShl, part, imm(m * lanes()));
+    bits = m == 0 ? part : b_->op_r64_tied(Inst::kIdOr, bits, r64(part));
+  }
+  return bits;
+}
+
 /// Whole masks and single lanes of values that lie in slots.
 bool Selector::uniform_from_lanes(InstId i) {
   const ir::Inst& inst = f_[i];
@@ -214,6 +227,8 @@ bool Selector::uniform_from_lanes(InstId i) {
     test_any(operands[0]);
     return set(result, b_->setcc(CondCode::kNotZero)), true;
   }
+  if (inst.op == Op::MaskToU64 && !is_in_slot(operands[0]))
+    return set(result, bits_of_team(operands[0])), true;
   u64 lane = 0;
   switch (inst.op) {
   case Op::MaskToU64:

@@ -167,6 +167,7 @@ private:
   VReg uniform_select(InstId i);
   bool uniform_from_lanes(InstId i);
   void test_stored(u32 slot);
+  VReg bits_of_team(ValueId mask);
   CondCode emit_compare(InstId icmp);
   void scalar_load(InstId i);
   void scalar_buffer_load(InstId i);
@@ -234,6 +235,7 @@ private:
   bool stored_whole(InstId i, ValueId v);
   void write_lane(InstId i);
   void permute(InstId i);
+  void nth_lane(InstId i);
 
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
@@ -298,6 +300,7 @@ private:
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
     bool has_gaps = false;      ///< or not to be
+    bool low_half = false;      ///< only lanes of the gang's lower half take part
     bool all_exist = false;     ///< a row in which lanes that take no part have a place, too
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
     VReg lane;                  ///< of a uniform load: whose fault it would be, if known
@@ -474,6 +477,10 @@ private:
   [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
   template <class F>
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
+  /// Lanes of the wave have closed ranks (phases/close_ranks.cpp).
+  [[nodiscard]] bool in_ranks() const { return plan_.phases[phase_].first_gang; }
+  template <class F>
+  void by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
   VReg address_of_first(const Access& a, VReg lane);
   VReg element_of_first(VReg v, VReg mask, VReg lane);

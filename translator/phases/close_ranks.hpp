@@ -1,0 +1,12 @@
+// Lanes that few are left of in a wave close ranks.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::phases {
+
+/// Gives loops that store, or do atomics, wherever indices lead another version, for waves with no more lanes
+/// left than a gang has: these run as the first gang. Whether it has changed something.
+bool close_ranks(ir::Function& f, unsigned gang_lanes);
+
+} // namespace lanewise::phases

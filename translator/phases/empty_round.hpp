@@ -1,0 +1,32 @@
+// What a round of a loop leaves as it is in lanes that do not go on.
+#pragma once
+
+#include "translator/phases/load_loops.hpp"
+
+namespace lanewise::phases {
+
+/// A round of `loop` in lanes that are not in `mask`, a parameter of its header that says who goes on.
+class EmptyRound {
+public:
+  EmptyRound(const ir::Function& f, const ir::Cfg& cfg, const LoadLoop& loop, ir::ValueId mask)
+      : f_(f), cfg_(cfg), loop_(loop), mask_(mask) {}
+
+  /// No lane of `mask` is set.
+  [[nodiscard]] bool is_empty(ir::ValueId mask, unsigned depth = 0) const;
+  /// What `v` is: one of the header's parameters, or a value from outside; invalid if that cannot be said.
+  [[nodiscard]] ir::ValueId as_before(ir::ValueId v, unsigned depth = 0) const;
+
+private:
+  const ir::Function& f_;
+  const ir::Cfg& cfg_;
+  const LoadLoop& loop_;
+  const ir::ValueId mask_;
+
+  [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_.contains(f_.def_block(v)); }
+  [[nodiscard]] bool is_param(ir::ValueId v) const {
+    return !f_.def_id(v).valid() && f_.def_block(v) == loop_.header();
+  }
+  [[nodiscard]] ir::ValueId at_join(ir::ValueId param, unsigned depth) const;
+};
+
+} // namespace lanewise::phases
