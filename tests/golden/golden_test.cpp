@@ -74,6 +74,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"simplify_masks", passes::simplify_masks},
       {"use_branches", passes::use_branches},
       {"skip_decided_branches", passes::skip_decided_branches},
+      {"merge_equal_parameters", passes::merge_equal_parameters},
       {"split_pairs", passes::split_pairs},
       {"replace_divisions", passes::replace_divisions},
       {"legalize", passes::legalize},

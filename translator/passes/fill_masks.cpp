@@ -17,6 +17,8 @@ using namespace ir;
 
 namespace {
 
+constexpr unsigned kMaxDepth = 4; ///< of the ops that a mask is known through
+
 class MaskFiller {
 public:
   MaskFiller(Function& f, const Cfg& cfg)
@@ -90,15 +92,42 @@ private:
   }
 
   /// Whether `mask` has lanes in `at`, where it is known to have all or none.
-  std::optional<bool> known(ValueId mask, BlockId at) const {
+  std::optional<bool> known(ValueId mask, BlockId at, unsigned depth = 0) const {
+    if (f_.type(mask) != Type::Mask) return std::nullopt;
     if (constant_[mask.index]) return constant_[mask.index];
     if (const auto it = ways_.find(mask.index); it != ways_.end())
       for (const Way& way : it->second)
         if (dom_.dominates(way.since, at)) return way.has_lanes;
-    return std::nullopt;
+    u64 bits = 0;
+    if (f_.is_const(mask, &bits) && (bits == 0 || ~bits == 0)) return bits != 0;
+    return depth < kMaxDepth ? known_logic(mask, at, depth + 1) : std::nullopt;
+  }
+  /// Likewise for what is made of masks that are known: of those who have left a loop, for one.
+  std::optional<bool> known_logic(ValueId mask, BlockId at, unsigned depth) const {
+    const Inst* def = f_.def(mask);
+    if (def == nullptr || f_.operands(f_.def_id(mask)).empty()) return std::nullopt;
+    const auto x = f_.operands(f_.def_id(mask));
+    const auto of = [&](unsigned n, bool inverted = false) {
+      const auto value = known(x[n], at, depth);
+      return value ? std::optional(*value != inverted) : std::nullopt;
+    };
+    const auto both = [](std::optional<bool> a, std::optional<bool> b) {
+      if (a == false || b == false) return std::optional(false);
+      return a && b ? std::optional(true) : std::nullopt;
+    };
+    switch (def->op) {
+    case Op::And: return both(of(0), of(1));
+    case Op::AndNot: return both(of(0), of(1, true));
+    case Op::Not: return of(0, true);
+    case Op::Or: {
+      const auto neither = both(of(0, true), of(1, true));
+      return neither ? std::optional(!*neither) : std::nullopt;
+    }
+    default: return std::nullopt;
+    }
   }
   /// The same on the way from `from` to its successor `n`.
-  std::optional<bool> known(ValueId mask, BlockId from, unsigned n) const {
+  std::optional<bool> known_on_way(ValueId mask, BlockId from, unsigned n) const {
     const auto said = said_by(from, n, mask);
     return said ? said : known(mask, from);
   }
@@ -116,7 +145,7 @@ private:
       return all_arguments(b, f_[p].index, [&](ValueId arg, BlockId from, unsigned n) {
         u64 bits = 0;
         const bool is_constant = f_.is_const(arg, &bits) && bits == (has_lanes ? ~u64{0} : 0);
-        return is_constant || known(arg, from, n) == has_lanes;
+        return is_constant || known_on_way(arg, from, n) == has_lanes;
       });
     };
     for (bool changed = true; changed;) {
@@ -148,7 +177,7 @@ private:
           if (x.index < known_values) look_at(x, known(x, b));
       for (unsigned n = 0; n < f_[b].successors.size(); ++n)
         for (ValueId& arg : f_[b].successors[n].args)
-          if (arg.index < known_values) look_at(arg, known(arg, b, n));
+          if (arg.index < known_values) look_at(arg, known_on_way(arg, b, n));
     }
     for (const auto& [v, has_lanes] : found) *v = constants_[has_lanes ? 1 : 0];
   }

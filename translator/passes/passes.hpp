@@ -59,6 +59,10 @@ bool scalarize_lanes(ir::Function& f);
 /// `private_bytes` is the size of each lane's private memory.
 void promote_private_memory(ir::Function& f, u32 private_bytes);
 
+/// Parameters of a block that are given the same on every way in become one, also where that only is so if
+/// others are equal, and these if they are.
+void merge_equal_parameters(ir::Function& f);
+
 /// Drops stores to rows of Space::Registers and to private memory that no load sees.
 void remove_dead_stores(ir::Function& f, u32 private_bytes);
 

@@ -4,14 +4,22 @@
 // like that of a variable, with block parameters where paths meet. Accesses at addresses that are not known
 // go to memory, which is kept true for them: a store to a slot that such a load may see remains, and behind a
 // store that may hit the slot its value is not known until it has been loaded again.
+//
+// Where the index of an array is bounded by nothing but a loop's condition, that is only seen once the
+// counter is a value, which it is not while the array may be where the counter is. So it is taken for granted
+// that the array is not, and proved of what comes of that: before the first access that is elsewhere, all was
+// as if it were not, and then that access does not happen.
 #include "support/lists.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/masked_limits.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/private_access.hpp"
 #include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
+#include <unordered_map>
 #include <utility>
 
 namespace lanewise::passes {
@@ -52,10 +60,14 @@ struct Touch {
   bool reads = false, writes = false;
 };
 
+/// What accesses at addresses that are not known may touch, by their instructions' numbers.
+using Extents = std::unordered_map<u32, PrivateBytes>;
+
 class Promotion {
 public:
-  Promotion(Function& f, u32 private_bytes)
-      : f_(f), private_bytes_(private_bytes), cfg_(f), dom_(f, cfg_), rewriter_(f) {}
+  /// `granted`, if not null, is taken for granted of the accesses in it.
+  Promotion(Function& f, u32 private_bytes, const Extents* granted = nullptr)
+      : f_(f), private_bytes_(private_bytes), granted_(granted), cfg_(f), dom_(f, cfg_), rewriter_(f) {}
 
   /// False if no access is to a constant address.
   bool find() { return find_touches(); }
@@ -78,6 +90,7 @@ private:
 
   Function& f_;
   const u32 private_bytes_;
+  const Extents* const granted_;
   const Cfg cfg_;
   const Dominators dom_;
   Rewriter rewriter_;
@@ -98,7 +111,7 @@ private:
     std::vector<std::pair<InstId, PrivateBytes>> accesses;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (all.is_private(i)) accesses.emplace_back(i, all.bytes(i));
+        if (all.is_private(i)) accesses.emplace_back(i, bytes(all, i));
     for (const auto& [i, range] : accesses)
       for (u64 d = range.first / 4; range.exact && d < (range.end + 3) / 4; ++d)
         dwords_.push_back(static_cast<u32>(d));
@@ -113,6 +126,12 @@ private:
     for (const auto& [i, range] : accesses) touches.emplace_back(f_[i].block.index, touch(i, range));
     touches_ = Lists<Touch>(f_.num_blocks(), touches);
     return true;
+  }
+
+  [[nodiscard]] PrivateBytes bytes(const PrivateAccesses& all, InstId i) const {
+    if (granted_ != nullptr)
+      if (const auto known = granted_->find(i.index); known != granted_->end()) return known->second;
+    return all.bytes(i);
   }
 
   Touch touch(InstId i, const PrivateBytes& range) {
@@ -349,6 +368,102 @@ private:
   }
 };
 
+/// Rests on indices of arrays that loops bound.
+class BoundedArrays {
+public:
+  explicit BoundedArrays(u32 private_bytes) : private_bytes_(private_bytes) {}
+
+  /// Promotes what no array touches, if that can be proved of all of them.
+  void promote(Function& f) {
+    if (!find_accesses(f)) return;
+    for (unsigned n = 0; n < kMaxAttempts; ++n) {
+      Function attempt = f;
+      Promotion promotion(attempt, private_bytes_, &granted_);
+      if (!promotion.find()) return;
+      promotion.run();
+      fold(attempt);
+      merge_common(attempt);
+      eliminate_dead_code(attempt);
+      scalarize_lanes(attempt);
+      merge_equal_parameters(attempt);
+      fold(attempt);
+      merge_common(attempt);
+      eliminate_dead_code(attempt);
+      const std::optional<bool> holds = check(attempt);
+      if (!holds) return;
+      if (*holds) {
+        f = std::move(attempt);
+        return;
+      }
+    }
+  }
+
+private:
+  static constexpr unsigned kMaxAttempts = 4;
+  const u32 private_bytes_;
+  Extents granted_; ///< at first nothing is touched; then what the last attempt has found
+
+  /// False if it is not known what some access is to, or no access is to a constant address.
+  bool find_accesses(Function& f) {
+    const PrivateAccesses all(f, private_bytes_);
+    bool has_slots = false;
+    for (const Block& block : f.blocks)
+      for (const InstId i : block.insts) {
+        if (!all.is_private(i)) continue;
+        if (f[i].mem.space != Space::Scratch) return false;
+        if (all.bytes(i).exact)
+          has_slots = true;
+        else
+          granted_[i.index] = {0, 0, false};
+      }
+    return has_slots && !granted_.empty();
+  }
+
+  /// Whether what was taken for granted is so; nothing if no bounds are seen. Takes them for granted.
+  std::optional<bool> check(Function& f) {
+    const PrivateAccesses all(f, private_bytes_);
+    const MaskedLimits limits(f);
+    bool holds = true;
+    for (const Block& block : f.blocks)
+      for (const InstId i : block.insts) {
+        if (!all.is_private(i)) continue;
+        const auto known = granted_.find(i.index);
+        if (known == granted_.end() && all.bytes(i).exact) continue;
+        const auto found = known == granted_.end() ? std::nullopt : extent(f, limits, i);
+        if (!found) return std::nullopt;
+        PrivateBytes& granted = known->second;
+        if (granted.end == 0) granted = {found->first, found->first, false};
+        holds &= found->first >= granted.first && found->end <= granted.end;
+        granted = {std::min(granted.first, found->first), std::max(granted.end, found->end), false};
+      }
+    return holds;
+  }
+
+  std::optional<PrivateBytes> extent(const Function& f, const MaskedLimits& limits, InstId i) const {
+    const auto x = f.operands(i);
+    if (f[i].mem.space != Space::Scratch || f[i].imm >= private_bytes_) return std::nullopt;
+    u32 start = 0;
+    u64 spread = 0;
+    std::vector<ValueId> terms = {x[0]};
+    while (!terms.empty() && spread < private_bytes_) {
+      const ValueId v = limits.seen(terms.back(), x.back(), f[i].block);
+      terms.pop_back();
+      const Inst* inst = f.def(v);
+      u64 bits = 0;
+      if (f.is_const(v, &bits)) {
+        start += static_cast<u32>(bits);
+      } else if (inst != nullptr && inst->op == Op::Add) {
+        const auto sum = f.operands(f.def_id(v));
+        terms.insert(terms.end(), sum.begin(), sum.end());
+      } else {
+        spread += limits.max(v, x.back(), f[i].block);
+      }
+    }
+    const u64 first = start + f[i].imm, end = first + spread + f[i].mem.bytes;
+    return end <= private_bytes_ ? std::optional(PrivateBytes{first, end, false}) : std::nullopt;
+  }
+};
+
 } // namespace
 
 void promote_private_memory(Function& f, u32 private_bytes) {
@@ -364,7 +479,7 @@ void promote_private_memory(Function& f, u32 private_bytes) {
     Promotion promotion(f, private_bytes);
     if (!promotion.find()) return;
     const auto left = reachable();
-    if (promotion.others() >= unknown && left >= blocks && !scalarized) return;
+    if (promotion.others() >= unknown && left >= blocks && !scalarized) break;
     unknown = promotion.others();
     blocks = left;
     promotion.run();
@@ -378,6 +493,7 @@ void promote_private_memory(Function& f, u32 private_bytes) {
     merge_common(f);
     eliminate_dead_code(f);
   }
+  BoundedArrays(private_bytes).promote(f);
 }
 
 } // namespace lanewise::passes
