@@ -49,25 +49,10 @@ private:
           it->second = v;
       };
       for (const ValueId p : f_[b].params) merge(p);
-      for (const InstId i : f_[b].insts) {
+      for (const InstId i : f_[b].insts)
         for (unsigned r = 0; r < f_[i].num_results; ++r) merge(f_.result(i, r));
-        if (LaneDemand::is_logic(f_[i].op) && f_.type(f_.result(i)) == Type::Mask)
-          if (ValueId& to = map[f_.result(i).index]; !to.valid()) to = equal_operand(i);
-      }
     }
     if (!facts.bdd().overflowed()) f_.replace_values(map);
-  }
-
-  /// The operand that a mask op adds nothing to and takes nothing from, by what holds there, or nothing: EXEC
-  /// with the lanes that come back from a condition, who had been in it. No lanes are not those of something.
-  ValueId equal_operand(InstId i) const {
-    const MaskFacts& facts = demand_.facts();
-    Bdd& bdd = facts.bdd();
-    const Node result = facts.lanes(f_.result(i));
-    if (facts.is_empty(result, f_[i].block)) return {};
-    for (const ValueId x : f_.operands(i))
-      if (facts.is_empty(bdd.xor_(result, facts.lanes(x)), f_[i].block)) return x;
-    return {};
   }
 
   /// What nobody looks at becomes 0; masks that are the same in all lanes that anybody looks at become
