@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <fmt/format.h>
+#include <optional>
 
 namespace lanewise::translator {
 
@@ -89,8 +90,9 @@ void tidy_up(ir::Function& f) {
   passes::merge_blocks(f);
 }
 
-Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, Reasons& reasons,
-                      Stats& stats) {
+/// `last_lanes`: loops may have a copy for lanes that are left alone.
+Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, bool last_lanes,
+                      Reasons& reasons, Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
@@ -187,7 +189,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
-             if (phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
+             if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("close_ranks",
            [&](ir::Function& g) {
@@ -249,13 +251,10 @@ std::string print(const Reasons& reasons, const ir::Function& f) {
   return text;
 }
 
-} // namespace
-
-Result<Translation> translate(const KernelSource& source, const Options& options, Stats* out) {
-  Stats unused;
-  Stats& stats = out != nullptr ? *out : unused;
+/// Nothing if lanes that run alone would have to be the wave's decision.
+Result<std::optional<Translation>> attempt(const KernelSource& source, const Options& options,
+                                           bool last_lanes, Stats& stats) {
   stats = Stats{};
-  if (options.dump.gcn) dump(options, true, "gcn", disassemble(source));
   Clock clock;
   auto lifted = lift::lift(source, options.launch);
   if (!lifted) return std::move(lifted).error();
@@ -271,14 +270,15 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   }
   ir::Function& f = lifted->function;
   Reasons reasons;
-  if (auto done = optimize(f, options, source, reasons, stats); !done) return std::move(done).error();
-  dump(options, options.dump.ir, "ir", options.dump.ir ? ir::print(f) : "");
+  if (auto done = optimize(f, options, source, last_lanes, reasons, stats); !done)
+    return std::move(done).error();
+  const std::string optimized = options.dump.ir ? ir::print(f) : "";
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);
   phases::unify_gangs(f, plan);
   if (options.verify)
     if (auto valid = ir::verify(f); !valid) return std::move(valid).error().in("after form_phases");
-  if (!phases::lanes_may_run_alone(f, plan, gang_lanes(options.simd)))
-    return Error{ErrorCode::Internal, source.name + ": lanes that run alone, but not within a phase"};
+  if (!phases::lanes_may_run_alone(f, plan, gang_lanes(options.simd))) return std::optional<Translation>();
+  dump(options, options.dump.ir, "ir", optimized);
   stats.phases = static_cast<u32>(plan.phases.size());
   x86::choose_interleave(f, plan, options.simd, options.interleave);
   dump(options, options.dump.phases, "phases",
@@ -297,7 +297,22 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   dump(options, options.dump.x86, "x86", compiled->listing);
   stats.spills = compiled->spills;
   stats.code_bytes = compiled->translation.machine.bytes.size();
-  return std::move(compiled->translation);
+  return std::optional(std::move(compiled->translation));
+}
+
+} // namespace
+
+Result<Translation> translate(const KernelSource& source, const Options& options, Stats* out) {
+  Stats unused;
+  Stats& stats = out != nullptr ? *out : unused;
+  if (options.dump.gcn) dump(options, true, "gcn", disassemble(source));
+  // Whether a loop will lie within a phase is seen only when phases have been formed.
+  for (const bool last_lanes : {true, false}) {
+    auto translation = attempt(source, options, last_lanes, stats);
+    if (!translation) return std::move(translation).error();
+    if (*translation) return std::move(**translation);
+  }
+  return Error{ErrorCode::Internal, source.name + ": lanes that run alone, though none should"};
 }
 
 Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSource& source,

@@ -189,6 +189,13 @@ const Rule kRules[] = {
     {"RetriesInAscendingOrder",
      retry({"ds_read_b32 v2, v1"}, {}),
      {{4, [](u32 lane) { return chain(0, 0, lane); }}, {5, [](u32) { return chain(0, 0, 64); }}}},
+    {"LanesLeftInALoopThatIsInNoPhase", // What they load was stored by another gang.
+     {"v_and_b32 v9, 4, v21", "v_add_u32 v9, -1, v9", "v_mov_b32 v2, 0x550000", "ds_write_b32 v8, v2 offset:8",
+      "s_mov_b64 s[16:17], exec", "L0:", "v_and_b32 v8, 28, v21", "ds_read_u8 v3, v8 offset:2",
+      "s_waitcnt lgkmcnt(0)", "v_add_u32 v9, -1, v9", "v_cmp_lt_i32 vcc, 0, v9", "s_and_b64 exec, exec, vcc",
+      "s_cbranch_execnz L0", "s_mov_b64 exec, s[16:17]"},
+     {{3, [](u32 lane) { return lane % 8 == 2 ? 0x55u : 0u; }},
+      {9, [](u32 lane) { return lane % 2 == 1 ? 0u : ~u32{1}; }}}},
     {"RetriesThatExpectDifferentValuesAtFirst", // The last lane expects the right one, so it is first.
      retry({"v_sub_u32 v2, 0xfc, v21"}, {}),
      {{5, [](u32) { return chain(253, 0, 63); }}}},
