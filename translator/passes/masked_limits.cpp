@@ -105,12 +105,8 @@ u64 MaskedLimits::max_of_op(ValueId v, Lanes lanes, unsigned depth) const {
   case Op::Mul: return f_.is_const(x[1], &bits) ? fits(of(0) * bits) : kAnything;
   case Op::Shl: return f_.is_const(x[1], &bits) ? fits(of(0) << (bits & 31)) : kAnything;
   case Op::LShr: return f_.is_const(x[1], &bits) ? of(0) >> (bits & 31) : kAnything;
-  case Op::Select: {
-    const MaskFacts& facts = masks_.facts;
-    const bool inside =
-        f_.type(x[0]) == Type::Mask && facts.is_subset(facts.lanes(lanes.mask), facts.lanes(x[0]), lanes.at);
-    return inside ? of(1) : std::max(of(1), of(2));
-  }
+  case Op::Select:
+    return f_.type(x[0]) == Type::Mask && are_inside(lanes, x[0]) ? of(1) : std::max(of(1), of(2));
   default: return kAnything;
   }
 }
