@@ -2,6 +2,7 @@
 // local to a block see further. Inlined calls and resolved branches leave many such blocks.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/decide.hpp"
 
 namespace lanewise::passes {
 
@@ -55,15 +56,20 @@ void merge_blocks(Function& f) {
     if (!f[BlockId{b}].insts.empty()) join_ways(f, BlockId{b});
   const Cfg cfg(f);
   std::vector<u32> edges(f.num_blocks(), 0);
-  for (const BlockId b : cfg.rpo)
+  std::vector<bool> gangs_meet(f.num_blocks(), false); // branches name that block
+  for (const BlockId b : cfg.rpo) {
     for (const Successor& s : f[b].successors) ++edges[s.block.index];
+    if (phases::is_gang_decided(f, b)) gangs_meet[phases::join_of(f[f.terminator(b)]).index] = true;
+  }
   std::vector<ValueId> replaced(f.num_values());
   std::vector<bool> gone(f.num_blocks(), false);
   bool any = false;
   for (const BlockId b : cfg.rpo) {
     while (!gone[b.index] && f[f.terminator(b)].op == Op::Jump) {
       const BlockId next = f[b].successors[0].block;
-      if (edges[next.index] != 1 || next == b || f[next].first_gang != f[b].first_gang) break;
+      if (edges[next.index] != 1 || next == b || gangs_meet[next.index] ||
+          f[next].first_gang != f[b].first_gang)
+        break;
       append(f, b, next, replaced);
       gone[next.index] = any = true;
     }
