@@ -434,6 +434,21 @@ counts: s_load_dwordx2 s[4:5], s[0:1], 0
                            {"global_buffer"}));
 }
 
+/// All engines say that the kernel faults in that lane and at that address.
+void expect_fault(const abi::Assembly& assembly, std::vector<std::uint64_t>& addresses, int lane,
+                  std::uint64_t address) {
+  for (const auto& [engine, simd] :
+       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    Fault fault;
+    ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
+                                {Argument::pointer(addresses.data())}, &fault));
+    EXPECT_EQ(fault.lane, lane) << fault.message;
+    EXPECT_EQ(fault.address, address) << fault.message;
+  }
+}
+
 /// Elements of 12 and 16 bytes all over the place, of which lane 37's goes over the end. Lane 5, whose
 /// address is wrong, takes no part.
 TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
@@ -459,16 +474,7 @@ TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
     for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 1000 % 63 * 64;
     addresses[5] = 0;
     addresses[37] = start + 4096 - 24;
-    for (const auto& [engine, simd] :
-         {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
-      auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
-      ASSERT_TRUE(kernel) << kernel.error().message;
-      Fault fault;
-      ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
-                                  {Argument::pointer(addresses.data())}, &fault));
-      EXPECT_EQ(fault.lane, 37) << fault.message;
-      EXPECT_EQ(fault.address, start + 4096 - 8) << fault.message;
-    }
+    expect_fault(assembly, addresses, 37, start + 4096 - 8);
   }
 }
 
@@ -495,22 +501,13 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
         s_endpgm
 )");
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  for (const auto& [engine, simd] :
-       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
-    auto counters = Buffer::allocate(4096);
-    ASSERT_TRUE(counters);
-    const auto start = reinterpret_cast<std::uint64_t>(counters->data());
-    std::vector<std::uint64_t> addresses(64);
-    for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 4;
-    addresses[43] = start + 4096 - 4 * 64;
-    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
-    ASSERT_TRUE(kernel) << kernel.error().message;
-    Fault fault;
-    ASSERT_FALSE(kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}},
-                                {Argument::pointer(addresses.data())}, &fault));
-    EXPECT_EQ(fault.lane, 43) << fault.message;
-    EXPECT_EQ(fault.address, start + 4096) << fault.message;
-  }
+  auto counters = Buffer::allocate(4096);
+  ASSERT_TRUE(counters);
+  const auto start = reinterpret_cast<std::uint64_t>(counters->data());
+  std::vector<std::uint64_t> addresses(64);
+  for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 4;
+  addresses[43] = start + 4096 - 4 * 64;
+  expect_fault(assembly, addresses, 43, start + 4096);
 }
 
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.

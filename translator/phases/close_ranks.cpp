@@ -101,15 +101,10 @@ private:
     });
   }
   static bool acts_per_lane(const Inst& inst) {
+    if (is_bound_to_lanes(inst.op)) return false;
     switch (inst.op) {
-    case Op::LaneId:
-    case Op::InitVgpr:
-    case Op::InitExec:
-    case Op::WriteLane:
-    case Op::U64ToMask:
     case Op::FirstLane:
     case Op::NotFew:
-    case Op::Clock:
     case Op::ScalarStore: return false;
     case Op::Load:
     case Op::Store:

@@ -99,13 +99,8 @@ private:
     for (const BlockId b : *loop_->blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
+        if (is_bound_to_lanes(inst.op)) return false;
         switch (inst.op) {
-        case Op::LaneId:
-        case Op::InitVgpr:
-        case Op::InitExec:
-        case Op::WriteLane:
-        case Op::U64ToMask:
-        case Op::Clock: return false;
         case Op::Const:
           if (f_.type(f_.result(i)) == Type::Mask && inst.imm != 0 && ~inst.imm != 0) return false;
           break;

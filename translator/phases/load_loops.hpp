@@ -24,6 +24,14 @@ struct LoadLoop {
 std::optional<LoadLoop> find_load_loop(const ir::Function& f, const ir::Loops& loops, u32 l,
                                        bool with_stores);
 
+/// What comes of it depends on which of the wave's lanes it is for, or on more than a lane has: a copy of a
+/// loop in which lanes are elsewhere cannot have it.
+constexpr bool is_bound_to_lanes(ir::Op op) {
+  using ir::Op;
+  return op == Op::LaneId || op == Op::InitVgpr || op == Op::InitExec || op == Op::WriteLane ||
+         op == Op::U64ToMask || op == Op::Clock;
+}
+
 /// What is needed so that the loop may be there twice: finds the values that escape from it, false if copies
 /// could not hand on theirs in the same way; and makes them parameters of the exit. `cfg` and `dom` are of
 /// the function as it was before its loops were copied.
