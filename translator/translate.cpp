@@ -176,8 +176,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("replace_divisions", passes::replace_divisions)
       .run("drop_root_corrections", passes::drop_root_corrections)
+      .run("unscale_roots", passes::unscale_roots) // of f64
       .run("legalize", passes::legalize)
-      .run("unscale_roots", passes::unscale_roots)
+      .run("unscale_roots", passes::unscale_roots) // of f32
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

@@ -292,6 +292,50 @@ TEST(SelectFloat, UnscaledRoots) {
     }
 }
 
+/// The same for roots of f64 that are scaled below 2^-767, and keep the bits of NaNs and zeros.
+TEST(SelectFloat, UnscaledWideRoots) {
+  constexpr FpAttr kFp{.kind = FloatKind::F64, .ieee = true};
+  constexpr u64 kTiny = u64{1023 - 767} << 52, kSign = u64{1} << 63, kInfinity = u64{0x7ff} << 52;
+  std::vector<u64> pool = interesting(FloatKind::F64);
+  pool.insert(pool.end(), {kTiny - 1, kTiny, kTiny + 1, kTiny | kSign, 1, 3, kSign | 1, kInfinity | kSign,
+                           0x7ff0'0000'0000'0001, 0xfff8'0000'0000'1234, 0x000f'ffff'ffff'ffff});
+  pool.resize((pool.size() + 63) / 64 * 64);
+  for (std::size_t first = 0; first < pool.size(); first += 64) {
+    std::array<std::array<u64, 64>, 3> tables{}; // operands, results as they are and unscaled
+    std::copy_n(pool.begin() + static_cast<std::ptrdiff_t>(first), 64, tables[0].begin());
+    for (const translator::Simd simd : widths()) {
+      for (const u32 result : {1u, 2u}) {
+        LaneProgram p;
+        const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm = 0) {
+          return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = kFp, .imm = imm}, {in.begin(), in.size()},
+                                       std::span(&t, 1)));
+        };
+        const auto f64 = [&](u64 bits) { return op(Op::Const, Type::V64, {}, bits); };
+        const ir::ValueId x = p.operand(0, Type::V64);
+        const ir::ValueId tiny = op(Op::FCmp, Type::Mask, {x, f64(kTiny)}, 1);
+        const auto power = [&](u64 exponent) {
+          return p.b.select(tiny, f64((1023 + exponent) << 52), f64(u64{1023} << 52));
+        };
+        const ir::ValueId y = op(Op::FMul, Type::V64, {x, power(256)});
+        const ir::ValueId zero = op(Op::FCmp, Type::Mask, {y, f64(0)}, 2),
+                          infinite = op(Op::FCmp, Type::Mask, {y, f64(kInfinity)}, 2);
+        const ir::ValueId root = op(Op::FMul, Type::V64, {op(Op::FSqrt, Type::V64, {y}), power(u64{} - 128)});
+        p.store(p.b.select(op(Op::Or, Type::Mask, {zero, infinite}), y, root), result);
+        p.b.end_program();
+        if (result == 2) {
+          passes::unscale_roots(p.f);
+          passes::eliminate_dead_code(p.f);
+          for (const ir::InstId i : p.f[ir::BlockId{0}].insts) EXPECT_NE(p.f[i].op, Op::FMul);
+        }
+        RunInput input;
+        for (const auto& table : tables) input.pass(table.data());
+        run(p.f, trivial_plan(p.f), simd, input);
+      }
+      for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(tables[1][l], tables[2][l]) << std::hex << tables[0][l];
+    }
+  }
+}
+
 TEST(SelectFloat, MinMax) {
   for (const FloatKind kind : kKinds)
     for (const bool ieee : {false, true})

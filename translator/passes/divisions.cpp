@@ -27,6 +27,7 @@
 #include "translator/ir/copy.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
+#include "translator/passes/scaled_operands.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -46,8 +47,6 @@ struct Chain {
   std::vector<InstId> insts;
   bool flushes = false; ///< MODE flushes f32 denormals around it
 };
-
-constexpr u64 kTiny = u64{1023 - 767} << 52; ///< f64
 
 /// Recognises one chain, from its end.
 class Matcher {
@@ -104,7 +103,7 @@ private:
       return {};
     chain_.insts.push_back(fixup_);
     chain_.radicand = x;
-    chain_.may_be_tiny = !is_scaled(x);
+    chain_.may_be_tiny = !scaled_radicand(f_, x);
     return chain_;
   }
   /// x - g^2
@@ -128,34 +127,6 @@ private:
     u64 bits = 0;
     return f_.is_const(v, &bits) && bits == std::bit_cast<u64>(0.5);
   }
-  /// x = u * (u < 2^-767 ? 2^256 : 1)
-  [[nodiscard]] bool is_scaled(ValueId x) const {
-    const auto operands_of = [&](ValueId v, Op op) {
-      const InstId i = f_.def_id(v);
-      return i.valid() && f_[i].op == op ? f_.operands(i) : std::span<const ValueId>{};
-    };
-    const auto is_constant = [&](ValueId v, u64 wanted) {
-      u64 bits = 0;
-      return f_.is_const(v, &bits) && bits == wanted;
-    };
-    const auto product = operands_of(x, Op::FMul);
-    for (std::size_t n = 0; n < product.size(); ++n) {
-      const auto factor = operands_of(product[n], Op::Join);
-      if (factor.empty() || !is_constant(factor[0], 0)) continue;
-      const auto choice = operands_of(factor[1], Op::Select);
-      if (choice.empty() || !is_constant(choice[1], 0x4ff0'0000) || !is_constant(choice[2], 0x3ff0'0000))
-        continue;
-      const auto test = operands_of(choice[0], Op::FCmp);
-      if (test.empty() || f_.def(choice[0])->fp.kind != FloatKind::F64) continue;
-      const u64 outcomes = f_.def(choice[0])->imm;
-      const ValueId u = product[1 - n];
-      if ((outcomes == kGreater && is_constant(test[0], kTiny) && test[1] == u) ||
-          (outcomes == kLess && is_constant(test[1], kTiny) && test[0] == u))
-        return true;
-    }
-    return false;
-  }
-
   /// The instruction defining `v` if it is an `op` of the chain's format, rounding to nearest; it is noted.
   InstId take(ValueId v, Op op) {
     const InstId i = f_.def_id(v);
@@ -317,7 +288,7 @@ private:
     if (!chain_.may_be_tiny) return r_.constant(Type::Mask, 0);
     const ValueId x = chain_.radicand;
     return r_.icmp(IntPred::ULt, r_.add(x, r_.constant(Type::V64, ~u64{0})),
-                   r_.constant(Type::V64, kTiny - 1)); // Positive, but less.
+                   r_.constant(Type::V64, kTinyRadicand - 1)); // Positive, but less.
   }
   ValueId unusual_operands() {
     if (wide())
