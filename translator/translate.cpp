@@ -183,11 +183,6 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
-      .run("chain_retries",
-           [&](ir::Function& g) {
-             const auto loops = passes::find_retry_loops(g);
-             if (phases::chain_retries(g, loops, gang_lanes(options.simd), source.lds_bytes)) tidy_up(g);
-           })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
@@ -195,6 +190,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("close_ranks",
            [&](ir::Function& g) {
              if (phases::close_ranks(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("chain_retries",
+           [&](ir::Function& g) {
+             const auto loops = passes::find_retry_loops(g);
+             if (phases::chain_retries(g, loops, gang_lanes(options.simd), source.lds_bytes)) tidy_up(g);
            })
       .run("shape_addresses",
            [&](ir::Function& g) {

@@ -478,13 +478,14 @@ TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
   }
 }
 
-/// Every eighth lane adds to 9 counters, of which lane 43's fifth is not there.
+/// Every eighth lane, or lane 43 alone, adds to 9 counters, of which lane 43's fifth is not there.
 TEST(AssembledAccesses, LanesThatHaveClosedRanksFaultAsThemselves) {
-  const abi::Assembly assembly = counting_kernel(R"(
+  for (const int others : {7, 63}) {
+    const abi::Assembly assembly = counting_kernel("v_and_b32 v4, " + std::to_string(others) +
+                                                   ", v0\nv_mov_b32 v5, " + std::to_string(43 & others) + R"(
         v_lshlrev_b32 v1, 3, v0
         global_load_dwordx2 v[2:3], v1, s[4:5]
-        v_and_b32 v4, 7, v0
-        v_cmp_eq_u32 vcc, 3, v4
+        v_cmp_eq_u32 vcc, v5, v4
         s_and_b64 exec, exec, vcc
         s_mov_b64 s[6:7], 0
         v_mov_b32 v4, 0
@@ -500,14 +501,15 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
         s_cbranch_execnz L0
         s_endpgm
 )");
-  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
-  auto counters = Buffer::allocate(4096);
-  ASSERT_TRUE(counters);
-  const auto start = reinterpret_cast<std::uint64_t>(counters->data());
-  std::vector<std::uint64_t> addresses(64);
-  for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 4;
-  addresses[43] = start + 4096 - 4 * 64;
-  expect_fault(assembly, addresses, 43, start + 4096);
+    ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    auto counters = Buffer::allocate(4096);
+    ASSERT_TRUE(counters);
+    const auto start = reinterpret_cast<std::uint64_t>(counters->data());
+    std::vector<std::uint64_t> addresses(64);
+    for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = start + l * 4;
+    addresses[43] = start + 4096 - 4 * 64;
+    expect_fault(assembly, addresses, 43, start + 4096);
+  }
 }
 
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.

@@ -113,6 +113,8 @@ private:
       return is_vector(type(0)) && is_gang(result) && is_wide(type(0)) == is_wide(result)
                  ? nullptr
                  : "lane of these types";
+    case Op::LaneOf:
+    case Op::GangMask: return type(1) == Type::G32 ? nullptr : "the gang's lanes are g32";
     case Op::Join:
       return is_wide(result) && type(0) == half_of(result) && type(1) == type(0) ? nullptr
                                                                                  : "join of these types";

@@ -44,7 +44,7 @@ bool may_follow(const Function& f, InstId i, u32 bytes) {
   const OpInfo& op = info(inst.op);
   if (waits_for_waves(inst.op)) return false;
   if (!op.is(kStores)) // The LDS tells nothing of other memory.
-    return !op.is(kLoads) || inst.op == Op::Clock || loads_constants(f, i) ||
+    return !op.is(kLoads) || inst.op == Op::Clock || inst.op == Op::LaneOf || loads_constants(f, i) ||
            (inst.op == Op::Load && (is_private(inst.mem) || inst.mem.space == Space::Lds));
   return inst.op == Op::Store ? is_private(inst.mem) : is_addition(inst) && inst.mem.bytes == bytes;
 }

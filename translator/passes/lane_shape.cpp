@@ -135,6 +135,7 @@ LaneShape LaneShapes::evaluate(InstId i) const {
   default: break;
   }
   if (inst.op == Op::Load) return load(i);
+  if (inst.op == Op::Atomic && inst.mem.spread) return made(v, 0, 0);
   const OpInfo& op = info(inst.op);
   if (!op.is(kPure) || inst.num_results != 1) return kVarying;
   bool all_uniform = true;

@@ -339,6 +339,7 @@ std::vector<RetryLoop> find_retry_loops(Function& f) {
   std::vector<std::pair<BlockId, InstId>> candidates;
   for (u32 n = 0; n < f.num_blocks(); ++n) {
     const auto& successors = f.blocks[n].successors;
+    if (f.blocks[n].first_gang) continue; // Few lanes, which hardly ever meet.
     if (std::any_of(successors.begin(), successors.end(),
                     [&](const Successor& s) { return s.block.index == n; }))
       if (const InstId swap = only_swap(f, BlockId{n}); swap.valid())

@@ -59,7 +59,10 @@ private:
 
   void visit(InstId i) {
     if (f_[i].mem.form != AddressForm::Lanes) return;
-    if (f_[i].op == Op::Atomic && !shapes_[f_.operands(i)[0]].uniform()) return; // lane by lane anyway
+    if (!shapes_[f_.operands(i)[0]].uniform()) {
+      if (f_[i].mem.spread) return make_row(i, scalars_.first(f_.operands(i)[0]), 0);
+      if (f_[i].op == Op::Atomic) return; // lane by lane anyway
+    }
     switch (f_[i].mem.space) {
     case Space::Global: return global(i);
     case Space::Lds: return lds(i);
@@ -73,13 +76,15 @@ private:
   void compare_lanes_alone() {
     std::vector<BlockId> picks;
     for (const BlockId b : cfg_.rpo)
-      if (std::ranges::any_of(f_[b].insts, [&](InstId i) { return f_[i].op == Op::FirstLane; }))
+      if (std::ranges::any_of(f_[b].insts,
+                              [&](InstId i) { return f_[i].op == Op::LaneOf || f_[i].op == Op::FirstLane; }))
         picks.push_back(b);
     if (picks.empty()) return;
     for (const BlockId b : cfg_.rpo) {
       const ValueId tested = f_.tested_mask(b);
       const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
-      if (!i.valid() || f_[i].op != Op::ICmp || f_[i].block != b || !shapes_[tested].uniform() ||
+      if (!i.valid() || f_[i].op != Op::ICmp || !is_vector(f_.type(f_.operands(i)[0])) || f_[i].block != b ||
+          !shapes_[tested].uniform() ||
           std::ranges::none_of(picks, [&](BlockId pick) { return dom_.dominates(pick, b); }))
         continue;
       const auto x = f_.operands(i);

@@ -135,6 +135,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Splat:
   case Op::GangFirst:
   case Op::GangPick:
+  case Op::LaneOf:
   case Op::ZExt: return in(0);
   case Op::Lo: return in(0).max <= all ? in(0) : Limits{all, in(0).ones};
   case Op::Hi: return {in(0).max >> 32, in(0).ones >> 32, in(0).min >> 32};

@@ -9,6 +9,8 @@
 //   close:   a mask of so many lanes
 //   enter:   the list of the lanes that are left; what these have of all that the loop uses
 //   ranks:   the loop, for the first gang alone
+//   lone:    the loop once more, for when only one of them is left: all lanes do what that one does, and
+//            addresses are scalars
 //   leave:   what it leaves behind
 //   spread:  goes back to where the lanes were; then on to what is behind the loop
 #include "translator/phases/close_ranks.hpp"
@@ -16,6 +18,7 @@
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
+#include "translator/phases/one_lane.hpp"
 
 #include <algorithm>
 
@@ -61,6 +64,7 @@ private:
   Builder close_{f_}, enter_{f_};
   ValueId left_, list_, bytes_, full_; ///< lanes that are left; their list; four times that; all lanes
   std::unordered_map<u32, ValueId> closed_;
+  OneLane one_{f_};
 
   [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
   [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
@@ -104,6 +108,7 @@ private:
     if (is_bound_to_lanes(inst.op)) return false;
     switch (inst.op) {
     case Op::FirstLane:
+    case Op::GangMask:
     case Op::NotFew:
     case Op::ScalarStore: return false;
     case Op::Load:
@@ -148,7 +153,10 @@ private:
     }
     return true;
   }
-  [[nodiscard]] bool is_among(ValueId mask) const { return among_[mask.index]; }
+  [[nodiscard]] bool is_among(ValueId mask) const {
+    u64 lanes = 0;
+    return among_[mask.index] || (f_.is_const(mask, &lanes) && lanes == 0);
+  }
   /// Optimistic: all masks of the loop are, until a definition says otherwise.
   void find_masks_among_it() {
     among_.assign(f_.num_values(), false);
@@ -239,6 +247,9 @@ private:
 
   void add_ranks() {
     const ValueId mask = params()[mask_];
+    const Successor& again = *std::ranges::find(f_[latch_].successors, header(), &Successor::block);
+    const bool all_go_on =
+        f_.tested_mask(latch_) == again.args[mask_] && again.block == f_[latch_].successors[0].block;
     make_scalar_counters(entry_, latch_, behind_, false);
     pass_escaping();
     const BlockId header = this->header();
@@ -274,10 +285,98 @@ private:
       f_[copy.of(b)].first_gang = true;
       f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
     }
-    enter_.jump(copy.of(header), start);
+    std::vector<ValueId> left_behind; // Of lanes that are not left, among the ranks.
+    for (const ValueId v : behind_)
+      left_behind.push_back(std::ranges::find(old, v) == old.end() ? of_ranks(v) : v);
+    const std::vector<ValueId> original = way_out(leaving_).args;
     spread(copy.of(leaving_), lanes, old, all);
+    if (can_be_alone())
+      add_lone(choice, copy, start, instead, old, original, left_behind, all_go_on);
+    else
+      enter_.jump(copy.of(header), start);
     close_.jump(enter_.block());
     take_parameters_of(choice, header);
+  }
+
+  /// One lane finds out nothing that all lanes of its gang cannot get.
+  [[nodiscard]] bool can_be_alone() const {
+    return std::ranges::none_of(*loop_->blocks, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
+        return f_[i].op == Op::Atomic && f_[i].num_results != 0 && f_[i].mem.space != Space::Global;
+      });
+    });
+  }
+
+  /// A third version, for when one of the ranks is left, which there is nobody to meet. `instead` says what
+  /// the ranks have of values from outside; the loop goes round by way of `again`; `all_go_on`: there are no
+  /// rounds without a lane.
+  void add_lone(BlockId again, const CopiedBlocks& ranks, const std::vector<ValueId>& start,
+                std::unordered_map<u32, ValueId> instead, const std::vector<ValueId>& old,
+                const std::vector<ValueId>& original, std::vector<ValueId> left_behind, bool all_go_on) {
+    const BlockId first = ranks.of(header());
+    const u32 pc = f_[first].pc;
+    const auto add_block = [&] {
+      const BlockId b = f_.add_block(pc);
+      f_[b].first_gang = true;
+      return Builder(f_, b);
+    };
+    Builder choice = add_block(), out = add_block();
+    one_.rows = add_block();
+    one_.turn = add_block();
+    std::vector<ValueId> all;
+    for (const ValueId p : std::vector(f_[first].params))
+      all.push_back(f_.add_param(choice.block(), f_.type(p)));
+    enter_.jump(choice.block(), start);
+    std::ranges::find(f_[ranks.of(latch_)].successors, first, &Successor::block)->block = choice.block();
+    const ValueId bits = choice.op(Op::GangBits, Type::G32, {all[mask_]});
+    const ValueId less = choice.add(bits, f_.entry_constant(Type::G32, ~u32{0}));
+    const ValueId is_one = choice.icmp(IntPred::UGt, choice.xor_(bits, less), less); // Not of none.
+    choice.branch(choice.any(is_one), one_.rows.block(), first, {}, all);
+
+    ValueId others;
+    const ValueId lane = one_.start(bits, all[mask_], others),
+                  all_lanes = f_.entry_constant(Type::Mask, ~u64{0});
+    for (auto& [from, to] : instead)
+      if (is_per_lane(f_.type(to))) to = one_.spread(to);
+    std::vector<ValueId> values = all;
+    for (std::size_t n = 0; n < old.size(); ++n)
+      if (n == mask_)
+        values[n] = all_lanes;
+      else if (is_per_lane(f_.type(all[n])))
+        values[n] = one_.spread(all[n]);
+    if (all_go_on) instead[old[mask_].index] = all_lanes;
+    const CopiedBlocks lone = copy_blocks(f_, *loop_->blocks, instead);
+    std::ranges::find(f_[lone.of(latch_)].successors, again, &Successor::block)->block = lone.of(header());
+    one_.rows.jump(one_.turn.block());
+    one_.turn.jump(lone.of(header()), values);
+    for (const BlockId b : *loop_->blocks) {
+      const BlockId copy = lone.of(b);
+      f_[copy].first_gang = true;
+      f_[f_.terminator(copy)].imm &= kFirstIsRare;
+      one_.let_access(copy, lane, all_lanes);
+    }
+
+    Successor& leaves = way_out(lone.of(leaving_));
+    std::vector<ValueId> args = std::move(leaves.args);
+    leaves = {out.block(), {}};
+    const auto inside = [&](BlockId b) {
+      return std::ranges::any_of(*loop_->blocks, [&](BlockId x) { return ranks.of(x) == b; });
+    };
+    const auto& ways = f_[ranks.of(leaving_)].successors;
+    const BlockId to = std::ranges::find_if(ways, [&](const Successor& s) {
+                         return s.block != choice.block() && !inside(s.block);
+                       })->block;
+    for (std::size_t n = 0; n < args.size(); ++n) {
+      if (!is_per_lane(f_.type(args[n]))) continue;
+      if (!is_inside(original[n])) {
+        args[n] = original[n];
+        continue;
+      }
+      const auto p = std::ranges::find(old, left_behind[n]);
+      const ValueId before = p == old.end() ? left_behind[n] : all[static_cast<std::size_t>(p - old.begin())];
+      args[n] = out.select(lane, args[n], before);
+    }
+    out.jump(to, args);
   }
 
   /// The mask of so many lanes, of the first gang.

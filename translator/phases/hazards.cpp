@@ -174,7 +174,9 @@ bool each_lane_has_its_own(const Inst& a, const Inst& b) {
 bool is_access(const Function& f, InstId i) {
   const Inst& inst = f[i];
   const OpInfo& op = info(inst.op);
-  if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || reach(inst) == 0) return false;
+  if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || inst.op == Op::LaneOf ||
+      reach(inst) == 0)
+    return false;
   return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
 }
 

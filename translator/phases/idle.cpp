@@ -62,7 +62,8 @@ private:
     case Op::Const: return (f_[i].imm & ~(f_.launch.exec().value_or(0) | first_gang())) == 0;
     case Op::And: return is_within(x[0]) || is_within(x[1]);
     case Op::AndNot:
-    case Op::FirstLane: return is_within(x[0]);
+    case Op::FirstLane:
+    case Op::GangMask: return is_within(x[0]);
     case Op::Or:
     case Op::Xor: return is_within(x[0]) && is_within(x[1]);
     case Op::Select: return is_within(x[2]) && (is_within(x[0]) || is_within(x[1]));

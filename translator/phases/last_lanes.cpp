@@ -4,7 +4,8 @@
 // loop is there a second time, in which all lanes of the gang do what one of them does.
 //
 //   choice:  few lanes left? else one more round of the loop
-//   pick:    the first of them (in `begin`, then the next); its values in all lanes
+//   begin:   what they need to rows in memory, where a lane's is found by its number
+//   pick:    the first of those left; its values in all lanes
 //   alone:   the loop, as long as that lane goes on
 //   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
 //
@@ -17,6 +18,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
 #include "translator/phases/load_loops.hpp"
+#include "translator/phases/one_lane.hpp"
 
 #include <algorithm>
 #include <map>
@@ -52,10 +54,7 @@ private:
   // Of the current loop.
   BlockId entry_, latch_; ///< the blocks before the header
   u32 mask_ = 0;          ///< which of the header's parameters has the lanes that are left
-  struct Picked {
-    ValueId from, param; ///< a scalar parameter: what the lane that has its turn has of a vector
-  };
-  std::vector<Picked> picked_;
+  OneLane one_{f_};
   std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
 
   [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
@@ -172,7 +171,8 @@ private:
     spread(true);
     std::vector<ValueId> carried;
     for (u32 p = 0; p < back_edge().args.size(); ++p)
-      if (p != mask_ && loaded[back_edge().args[p].index]) carried.push_back(f_[header()].params[p]);
+      if (p != mask_ && loaded[back_edge().args[p].index] && !walks(back_edge().args[p], params()[p]))
+        carried.push_back(params()[p]);
     loaded.assign(f_.num_values(), false);
     for (const ValueId v : carried) loaded[v.index] = true;
     spread(false);
@@ -180,6 +180,29 @@ private:
       for (const InstId i : f_[b].insts)
         if (f_[i].op == Op::Load && loaded[f_.operands(i)[0].index]) return true;
     return false;
+  }
+
+  /// In lanes for which what was loaded says so, `v` is a constant more than `param`, else the same: one
+  /// place after the other, as in two lists that are merged, of which the processor has the next ones at
+  /// hand.
+  [[nodiscard]] bool walks(ValueId v, ValueId param, unsigned depth = 0) const {
+    if (v == param) return true;
+    if (depth > kMaxDepth || !is_inside(v)) return false;
+    const InstId i = f_.def_id(v);
+    if (i.valid()) {
+      const auto x = f_.operands(i);
+      if (f_[i].op == Op::Select) return walks(x[1], param, depth + 1) && walks(x[2], param, depth + 1);
+      if (f_[i].op != Op::Add || !(f_.is_const(x[0]) || f_.is_const(x[1]))) return false;
+      return walks(f_.is_const(x[0]) ? x[1] : x[0], param, depth + 1);
+    }
+    const BlockId b = f_.def_block(v);
+    if (b == header()) return false;
+    const auto n = std::ranges::find(f_[b].params, v) - f_[b].params.begin();
+    return std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) {
+      return std::ranges::all_of(f_[p].successors, [&](const Successor& s) {
+        return s.block != b || walks(s.args[static_cast<std::size_t>(n)], param, depth + 1);
+      });
+    });
   }
 
   bool find_left_behind() {
@@ -214,53 +237,9 @@ private:
     return inputs;
   }
 
-  /// What a lane has of `v`, of which it is the turn in block `pick`. Addresses are computed from what they
-  /// are made of: 64 bits are dearer to pick than 32.
-  ValueId of_lane(Builder& at, ValueId v, unsigned depth = 0) {
-    const Type t = f_.type(v), scalar = is_wide(t) ? Type::G64 : Type::G32;
-    u64 bits = 0;
-    if (f_.is_const(v, &bits)) return f_.entry_constant(scalar, bits);
-    const InstId i = f_.def_id(v);
-    const Op op = i.valid() ? f_[i].op : Op::Const;
-    const auto operand = [&](unsigned n) { return of_lane(at, f_.operands(i)[n], depth + 1); };
-    if (op == Op::Splat) {
-      const ValueId from = f_.operands(i)[0];
-      return is_gang(f_.type(from)) ? from : at.op(Op::Splat, scalar, {from});
-    }
-    if (is_wide(t) && depth < kMaxDepth) {
-      if (op == Op::Add) {
-        const ValueId a = operand(0);
-        return at.add(a, operand(1));
-      }
-      if (op == Op::ZExt || op == Op::SExt) return at.op(op, scalar, {operand(0)});
-      if (op == Op::Shl && f_.is_const(f_.operands(i)[1], &bits))
-        return at.op(op, scalar, {operand(0), f_.entry_constant(Type::U32, bits)});
-    }
-    for (const Picked& p : picked_)
-      if (p.from == v) return p.param;
-    picked_.push_back({v, f_.add_param(at.block(), scalar)});
-    return picked_.back().param;
-  }
-  /// The same in all lanes; of masks, `choice` makes vectors to pick from.
-  ValueId spread(Builder& at, ValueId v, BlockId choice) {
-    if (f_.type(v) != Type::Mask) return at.op(Op::Splat, f_.type(v), {of_lane(at, v)});
-    Builder before(f_, choice);
-    before.pc = at.pc;
-    const ValueId bit = before.select(v, before.v32c(1), before.v32c(0));
-    return at.icmp(IntPred::Ne, spread(at, bit, choice), at.v32c(0));
-  }
-  /// Picks all that is needed of the first lane of `mask`, for block `pick`.
-  std::vector<ValueId> pick_from(Builder& at, ValueId mask) {
-    std::vector<ValueId> args = {at.op(Op::FirstLane, Type::Mask, {mask})};
-    const ValueId first = args[0];
-    for (const Picked& p : picked_) args.push_back(at.op(Op::GangPick, f_.type(p.param), {p.from, first}));
-    return args;
-  }
-
   void add_turns(unsigned few) {
     make_scalar_counters(entry_, latch_, left_behind_, true); // There is nothing to pick of them.
     (void)find_mask();
-    picked_.clear();
     const std::vector<ValueId> inputs = find_inputs();
     pass_escaping();
     const BlockId header = this->header();
@@ -275,80 +254,64 @@ private:
       return a;
     };
 
-    // What a lane leaves behind changes from turn to turn, and who is left.
+    // What a lane leaves behind changes from turn to turn.
     const std::vector<ValueId> all = take_params(choice);
     std::vector<ValueId> changing;
     std::vector<u32> changes;
     for (u32 n = 0; n < old.size(); ++n) {
-      if (n != mask_ && std::ranges::find(left_behind_, old[n]) == left_behind_.end()) continue;
+      if (n == mask_ || std::ranges::find(left_behind_, old[n]) == left_behind_.end()) continue;
       changes.push_back(n);
       changing.push_back(all[n]);
     }
     std::vector<ValueId> before(old.size());
     for (const u32 n : changes) before[n] = f_.add_param(pick, f_.type(old[n]));
-    const ValueId lane = f_.add_param(pick, Type::Mask);
+    const ValueId left = f_.add_param(pick, Type::G32);
 
-    // What is picked of the next lane does not wait for the end of this one's turn.
-    Builder at(f_, pick);
-    at.pc = pc;
+    one_.rows = Builder(f_, begin);
+    one_.turn = Builder(f_, pick);
+    one_.rows.pc = one_.turn.pc = pc;
+    const ValueId lanes = one_.bits_of(all[mask_]);
+    ValueId others;
+    const ValueId lane = one_.start(left, all[mask_], others);
     std::unordered_map<u32, ValueId> instead;
-    for (const ValueId v : inputs) instead[v.index] = spread(at, v, choice);
+    for (const ValueId v : inputs) instead[v.index] = one_.spread(v);
     std::vector<ValueId> start = all;
     for (u32 n = 0; n < old.size(); ++n)
-      if (n != mask_ && differs(old[n])) start[n] = spread(at, all[n], choice);
+      if (n != mask_ && differs(old[n])) start[n] = one_.spread(all[n]);
     instead[old[mask_].index] = start[mask_] = f_.entry_constant(Type::Mask, ~u64{0});
-    const ValueId others = at.andnot(before[mask_], lane);
-    const std::vector<ValueId> next_lane = pick_from(at, others);
     const CopiedBlocks alone = copy_blocks(f_, *loop_->blocks, instead);
-    for (const BlockId b : *loop_->blocks) let_load(alone.of(b), lane, start[mask_]);
-    at.set_block(pick);
-    at.jump(alone.of(header), start);
+    for (const BlockId b : *loop_->blocks) one_.let_access(alone.of(b), lane, start[mask_]);
+    one_.turn.jump(alone.of(header), start);
     const BlockId latch = alone.of(latch_);
     const std::vector<ValueId> after = f_[latch].successors[0].args;
     f_[latch].successors = {{alone.of(header), after}, {next, {}}};
     f_[f_.terminator(latch)].imm = gang_decided(next);
 
-    at.set_block(choice);
+    Builder at(f_, choice);
+    at.pc = pc;
     at.branch(at.any(at.op(Op::NotFew, Type::Mask, {all[mask_]}, few)), header, begin, all);
     f_[f_.terminator(choice)].imm = gang_decided(loop_->exit);
-    at.set_block(begin);
-    const std::vector<ValueId> first_lane = pick_from(at, all[mask_]);
-    at.jump(pick, append(changing, first_lane));
+    one_.rows.jump(pick, append(changing, {lanes}));
 
     at.set_block(next);
     std::vector<ValueId> now, out = left_behind_;
     for (const u32 n : changes) {
-      now.push_back(n == mask_ ? others : at.select(lane, after[n], before[n]));
+      now.push_back(at.select(lane, after[n], before[n]));
       std::ranges::replace(out, old[n], now.back());
     }
-    at.branch(at.any(others), pick, loop_->exit, append(now, next_lane), out);
+    std::ranges::replace(out, old[mask_], f_.entry_constant(Type::Mask, 0));
+    const ValueId more = at.any(at.icmp(IntPred::Ne, others, f_.entry_constant(Type::G32, 0)));
+    at.branch(more, pick, loop_->exit, append(now, {others}), out);
     f_[f_.terminator(next)].imm = gang_decided(loop_->exit);
     take_parameters_of(choice, header);
   }
-
-  /// Loads in `b` are of that one lane, which a fault would be of.
-  void let_load(BlockId b, ValueId lane, ValueId all_lanes) {
-    for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
-      const InstId i = f_[b].insts[n];
-      if (f_[i].op != Op::Load || f_[i].mem.space != Space::Global) continue;
-      f_[i].mem.spread = true;
-      ValueId mask = lane;
-      if (f_.operands(i).back() != all_lanes) {
-        const Type t = Type::Mask;
-        const std::array both{lane, f_.operands(i).back()};
-        const InstId narrowed = f_.make({.op = Op::And, .pc = f_[i].pc}, both, {&t, 1});
-        f_[narrowed].block = b;
-        f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n++), narrowed);
-        mask = f_.result(narrowed);
-      }
-      f_.operands(i).back() = mask;
-    }
-  }
 };
 
-/// The blocks in which a lane is picked.
+/// The blocks in which lanes are put apart, or one is picked, also by phases/retry_chains.cpp.
 [[nodiscard]] bool picks_a_lane(const Function& f, BlockId b) {
-  return std::ranges::any_of(f[b].insts, [&](InstId i) { return f[i].op == Op::FirstLane; });
+  return std::ranges::any_of(f[b].insts, [&](InstId i) {
+    return f[i].op == Op::GangBits || f[i].op == Op::GangMask || f[i].op == Op::FirstLane;
+  });
 }
 
 } // namespace
@@ -361,7 +324,7 @@ bool lanes_may_run_alone(const Function& f, const Plan& plan, unsigned gang_lane
     for (const BlockId b : phase.blocks)
       if (f.tested_mask(b).valid() && !plan.gang_decided[b.index])
         for (const Successor& s : f[b].successors)
-          if (picks_a_lane(f, s.block)) return false;
+          if (!phase.first_gang && picks_a_lane(f, s.block)) return false;
   return true;
 }
 

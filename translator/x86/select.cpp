@@ -229,7 +229,9 @@ void Selector::select_inst(InstId i) {
     const ValueId source = f_.operands(i)[0];
     const ValueId v = f_.result(i);
     if (is_fused(source)) {
-      const auto pick = f_.operands(f_.def_id(source));
+      const InstId def = f_.def_id(source);
+      if (f_[def].op == Op::LaneOf) return set(v, {{b_->op(Inst::kIdVpbroadcastd, in_row(def)), VReg{}}});
+      const auto pick = f_.operands(def);
       return set(v, gang_pick_for_all(pick[0], pick[1]));
     }
     if (!in_preamble(source)) set(v, splat(type(v), reg1(source)));

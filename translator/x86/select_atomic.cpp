@@ -70,6 +70,7 @@ void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
 
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
+  if (inst.mem.spread) return atomic_for_all(i, a, out);
   const ir::Inst* mask = f_.def(f_.operands(i).back());
   const bool is_one_lane = mask != nullptr && mask->op == Op::FirstLane;
   if (a.uniform()) {
@@ -162,6 +163,39 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   b_->branch(CondCode::kNotZero, loop, {found.data(), 1 + collected}, done, {});
   b_->at(done);
   b_->jump(join, results_now(found));
+  b_->at(join);
+  std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// One lane's, of which all lanes have the data, and get what it finds.
+void Selector::atomic_for_all(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool wide = inst.mem.bytes == 8;
+  set_mxcsr_for_atomic(inst);
+  const VReg bits = mask_to_bits(a.mask);
+  std::array<VReg, 4> results{};
+  const BlockId join = a.full ? BlockId{} : begin_if_any(bits, out, results);
+  const auto dword = [&](std::size_t n) {
+    const VReg known = scalar_of(operands[1 + n]);
+    return known.valid() ? known : to_gpr(reg1(operands[1 + n]), false);
+  };
+  std::array<VReg, 2> data{};
+  const std::size_t rows = operands.size() - 2;
+  for (std::size_t n = 0; n < rows; n += wide ? 2 : 1) {
+    VReg& value = data[wide ? n / 2 : n];
+    value = dword(n);
+    if (!wide) continue;
+    const VReg high = b_->op_r64_tied(Inst::kIdShl, dword(n + 1), imm(32));
+    value = b_->op_r64_tied(Inst::kIdOr, high, r64(value));
+  }
+  const Operand at = mem(aligned_address(inst, a.base, a.disp), 0, wide ? View::R64 : View::R32);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  const VReg old = atomic_lane(inst, at, lane, data[0], data[1], !out.empty());
+  for (unsigned d = 0; d < out.size(); ++d)
+    out[d] = splat(Type::V32, d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32))).r[0];
+  if (a.full) return;
+  b_->jump(join, out);
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());
 }
@@ -268,7 +302,8 @@ VReg Selector::scalar_of(ValueId v) {
   if (f_.is_const(v, &constant)) return hoisted([&] { return b_->const32(static_cast<u32>(constant)); });
   const ir::Inst* def = f_.def(v);
   if (def == nullptr || def->op != Op::Splat || frame_.has_slot(v)) return {};
-  return reg1(f_.operands(f_.def_id(v))[0]);
+  const ValueId scalar = f_.operands(f_.def_id(v))[0];
+  return is_fused(scalar) ? VReg{} : reg1(scalar);
 }
 
 /// Goes on in a block that is only entered with a lane in `bits`; the other way gives zeros.

@@ -53,8 +53,8 @@ void Selector::find_fused(IrBlockId b) {
       }
     }
     if (inst.op == Op::Splat) {
-      if (const InstId def = near(operands[0], n); def.valid() && f_[def].op == Op::GangPick)
-        fused_[def.index] = true;
+      const InstId def = near(operands[0], n);
+      if (def.valid() && (f_[def].op == Op::GangPick || f_[def].op == Op::LaneOf)) fused_[def.index] = true;
     } else if (inst.op == Op::AndNot && type(operands[0]) == Type::Mask) {
       const InstId def = near(operands[1], n);
       if (def.valid() && f_[def].op == Op::FirstLane && f_.operands(def)[0] == operands[0]) {

@@ -63,6 +63,7 @@ bool Selector::mask_inst(InstId i) {
     const VReg others = b_->op_r32(Inst::kIdBlsr, r32(bits));
     return set(result, mask_from_bits(b_->op_r32_tied(Inst::kIdXor, bits, r32(others)))), true;
   }
+  case Op::GangMask: return set(result, mask_from_bits(in(1))), true;
   case Op::NotFew: { // One less than the number of lanes is far above where there is none.
     const VReg lanes = b_->op_r32(Inst::kIdPopcnt, r32(mask_to_bits(in(0))));
     const VReg less = b_->op_r32(Inst::kIdLea, mem(lanes, -1, View::R32));

@@ -12,7 +12,7 @@ bool Selector::memory_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (inst.mem.spread && (inst.mem.form != ir::AddressForm::Row || inst.mem.stride != 0))
-    return unsupported(i, "one lane's load from several places"), true;
+    return unsupported(i, "one lane's access to several places"), true;
   if (inst.num_results == 1 && ir::is_gang(type(f_.result(i)))) return load_scalar(i), true;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   if (const Components* all = components_of(i); all != nullptr && i != all->stores.back()) return true;
@@ -789,21 +789,29 @@ void Selector::store_element(const Access& a, u32 bytes, unsigned n, VReg addres
 void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
   const bool wide = is_wide(i);
-  if (a.alone) {
-    const VReg first = b_->const32(0);
-    for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1)
-      store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base, to_gpr(data[r], wide),
-                    first);
-    return;
-  }
-  const BlockId some = b_->add_block(), done = b_->add_block();
+  const auto store_first = [&](VReg lane) { // What all lanes have, if not lane 0 is the one.
+    const auto values = f_.operands(i).subspan(1);
+    for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1) {
+      const VReg known = wide ? VReg{} : scalar_of(values[r]);
+      store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base,
+                    known.valid() ? known : to_gpr(data[r], wide), lane);
+    }
+  };
+  if (a.alone) return store_first(b_->const32(0));
   const VReg bits = mask_to_bits(a.mask);
+  if (a.spread && a.full) return store_first(b_->op_r32(Inst::kIdTzcnt, r32(bits)));
+  const BlockId some = b_->add_block(), done = b_->add_block();
   b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
   b_->branch(CondCode::kNotZero, some, done);
   b_->at(some);
-  const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits)), last = b_->op_r32(Inst::kIdBsr, r32(bits));
-  spill_data(wide, data);
-  store_lane(a, bytes, wide, last, a.base, first);
+  const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  if (a.spread) {
+    store_first(first);
+  } else {
+    const VReg last = b_->op_r32(Inst::kIdBsr, r32(bits));
+    spill_data(wide, data);
+    store_lane(a, bytes, wide, last, a.base, first);
+  }
   b_->jump(done);
   b_->at(done);
 }

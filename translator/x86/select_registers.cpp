@@ -3,6 +3,11 @@
 
 namespace lanewise::x86 {
 
+Operand Selector::in_row(InstId lane_of) {
+  const u32 row = frame_.rows + (ir::row_first(f_[lane_of]) - frame_.first_row) * 4 * kWaveSize;
+  return mem_index(kGang, reg1(f_.operands(lane_of)[1]), 2, slice(row, 0).value, View::R32);
+}
+
 /// Stores write the whole slice, so that a load that follows soon gets it from the store buffer.
 void Selector::register_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];

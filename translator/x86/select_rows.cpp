@@ -20,8 +20,8 @@ Selector::Access Selector::masked_access(InstId i) {
   u64 bits = 0;
   a.spread = f_[i].mem.spread;
   a.to_write = f_[i].mem.retry != 0;
-  // What picks a lane hands on a parameter, and there is one as long as it does; other masks are parts of it.
-  a.full = f_.is_full(mask) || (a.spread && !f_.def_id(mask).valid());
+  // There is always a lane that has its turn; other masks are parts of it.
+  a.full = f_.is_full(mask) || (a.spread && f_.def(mask) != nullptr && f_.def(mask)->op == Op::GangMask);
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
   return a;

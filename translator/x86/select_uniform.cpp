@@ -60,6 +60,8 @@ bool Selector::uniform_inst(InstId i) {
     return true;
   case Op::ZExt: return set(result, b_->copy(in(0))), true;
   case Op::GangFirst: return set(result, gang_first(operands[0])), true;
+  case Op::GangBits: return set(result, mask_to_bits(in(0))), true;
+  case Op::LaneOf: return set(result, b_->op_r32(Inst::kIdMov, in_row(i))), true;
   case Op::GangPick: return set(result, gang_pick(operands[0], operands[1])), true;
   case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
   case Op::Lo: return set(result, b_->op_r32(Inst::kIdMov, r32(in(0)))), true;

@@ -120,6 +120,7 @@ private:
   Regs splat(Type t, VReg uniform);
   VReg gang_first(ValueId v);
   VReg gang_pick(ValueId v, ValueId mask);
+  Operand in_row(InstId lane_of); ///< the element
   Regs gang_pick_for_all(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
@@ -384,6 +385,7 @@ private:
   void set_mxcsr_for_atomic(const ir::Inst& inst);
   [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
+  void atomic_for_all(InstId i, const Access& a, std::span<VReg> out);
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
   void defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data);

@@ -1,0 +1,40 @@
+// Blocks in which all lanes of a gang do what one of them does.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::phases {
+
+/// Hands a lane's values to all lanes. What differs from lane to lane is put into rows of Space::Registers,
+/// in a block `rows`, and taken from there in a block `turn`, which knows whose turn it is.
+class OneLane {
+public:
+  explicit OneLane(ir::Function& f);
+
+  ir::Builder rows, turn; ///< at the ends of these blocks, which are to be set before start()
+
+  /// The lanes of `mask` as bits (g32), in `rows`.
+  ir::ValueId bits_of(ir::ValueId mask) { return rows.op(ir::Op::GangBits, ir::Type::G32, {mask}); }
+  /// The lane that has its turn is the lowest of `bits`, which are some of those of `mask`. Returns its mask;
+  /// `others` receives the bits that are left.
+  ir::ValueId start(ir::ValueId bits, ir::ValueId mask, ir::ValueId& others);
+  /// What that lane has of `v`, in all lanes; of a mask, all lanes or none.
+  ir::ValueId spread(ir::ValueId v);
+  /// Accesses to global memory in `b`, a block of which `all_lanes` is the mask, are that lane's alone, of
+  /// which `lane` is the mask: a fault would be its. So are stores to the LDS and atomics there.
+  void let_access(ir::BlockId b, ir::ValueId lane, ir::ValueId all_lanes);
+
+private:
+  struct Taken {
+    ir::ValueId from, of_lane;
+  };
+  ir::Function& f_;
+  unsigned next_row_ = 0; ///< behind those that the kernel has
+  ir::ValueId number_;    ///< of the lane, in the gang
+  std::vector<Taken> taken_;
+
+  ir::ValueId of_lane(ir::ValueId v, unsigned depth = 0);
+  ir::ValueId dword_of_lane(ir::ValueId dwords);
+};
+
+} // namespace lanewise::phases
