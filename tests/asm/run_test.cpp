@@ -512,6 +512,44 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
   }
 }
 
+/// Lanes add to places that they share and count who comes, until one is left, which goes on for long.
+TEST(AssembledAccesses, LastLaneOfAWaveStoresAndCounts) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        global_load_dword v3, v1, s[4:5]
+        s_mov_b64 s[6:7], 0
+        v_mov_b32 v4, 0
+        s_waitcnt vmcnt(0)
+L0:     v_add_u32 v5, v0, v4
+        v_and_b32 v5, 63, v5
+        v_lshlrev_b32 v5, 2, v5
+        global_load_dword v6, v5, s[4:5] offset:256
+        global_atomic_add v7, v5, v0, s[4:5] offset:512 glc
+        s_waitcnt vmcnt(0)
+        v_mad_u32_u24 v6, v6, 3, v0
+        global_store_dword v5, v6, s[4:5] offset:256
+        global_store_byte v5, v7, s[4:5] offset:768
+        v_add_u32 v4, 1, v4
+        v_cmp_ge_u32 vcc, v4, v3
+        s_or_b64 s[6:7], vcc, s[6:7]
+        s_andn2_b64 exec, exec, s[6:7]
+        s_cbranch_execnz L0
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  std::vector<std::vector<std::uint32_t>> results;
+  for (const auto& [engine, simd] :
+       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+    std::vector<std::uint32_t> memory(256);
+    for (std::uint32_t l = 0; l < 64; ++l) memory[l] = l == 21 ? 90 : 1 + l % 7 * (l % 5 == 0);
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    ASSERT_TRUE(
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(memory.data())}));
+    results.push_back(std::move(memory));
+    EXPECT_EQ(results.back(), results.front());
+  }
+}
+
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.
 const char* const kRetriedAddition = R"(
         s_mov_b64 s[6:7], 0
