@@ -434,11 +434,20 @@ counts: s_load_dwordx2 s[4:5], s[0:1], 0
                            {"global_buffer"}));
 }
 
+/// The end of a loop from L0 on that lanes in VCC leave; s[6:7] has who has left.
+const char* const kNextRound = R"(
+        s_or_b64 s[6:7], vcc, s[6:7]
+        s_andn2_b64 exec, exec, s[6:7]
+        s_cbranch_execnz L0
+)";
+
+constexpr std::pair<Engine, Simd> kEngines[] = {
+    {Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}};
+
 /// All engines say that the kernel faults in that lane and at that address.
 void expect_fault(const abi::Assembly& assembly, std::vector<std::uint64_t>& addresses, int lane,
                   std::uint64_t address) {
-  for (const auto& [engine, simd] :
-       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+  for (const auto& [engine, simd] : kEngines) {
     auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     Fault fault;
@@ -496,11 +505,7 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
         v_add_co_u32 v2, vcc, 64, v2
         v_addc_co_u32 v3, vcc, 0, v3, vcc
         v_cmp_lt_u32 vcc, 8, v4
-        s_or_b64 s[6:7], vcc, s[6:7]
-        s_andn2_b64 exec, exec, s[6:7]
-        s_cbranch_execnz L0
-        s_endpgm
-)");
+)" + std::string(kNextRound) + "s_endpgm\n");
     ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
     auto counters = Buffer::allocate(4096);
     ASSERT_TRUE(counters);
@@ -530,15 +535,10 @@ L0:     v_add_u32 v5, v0, v4
         global_store_byte v5, v7, s[4:5] offset:768
         v_add_u32 v4, 1, v4
         v_cmp_ge_u32 vcc, v4, v3
-        s_or_b64 s[6:7], vcc, s[6:7]
-        s_andn2_b64 exec, exec, s[6:7]
-        s_cbranch_execnz L0
-        s_endpgm
-)");
+)" + std::string(kNextRound) + "s_endpgm\n");
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
   std::vector<std::vector<std::uint32_t>> results;
-  for (const auto& [engine, simd] :
-       {std::pair{Engine::Interp, Simd::Auto}, {Engine::Jit, Simd::Auto}, {Engine::Jit, Simd::Avx2}}) {
+  for (const auto& [engine, simd] : kEngines) {
     std::vector<std::uint32_t> memory(256);
     for (std::uint32_t l = 0; l < 64; ++l) memory[l] = l == 21 ? 90 : 1 + l % 7 * (l % 5 == 0);
     auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
@@ -551,7 +551,7 @@ L0:     v_add_u32 v5, v0, v4
 }
 
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.
-const char* const kRetriedAddition = R"(
+const std::string kRetriedAddition = R"(
         s_mov_b64 s[6:7], 0
 L0:     v_add_u32 v4, v3, v2
         v_mov_b32 v5, v3
@@ -559,11 +559,7 @@ L0:     v_add_u32 v4, v3, v2
         s_waitcnt vmcnt(0)
         v_cmp_eq_u32 vcc, v6, v3
         v_mov_b32 v3, v6
-        s_or_b64 s[6:7], vcc, s[6:7]
-        s_andn2_b64 exec, exec, s[6:7]
-        s_cbranch_execnz L0
-        s_mov_b64 exec, -1
-)";
+)" + std::string(kNextRound) + "s_mov_b64 exec, -1\n";
 
 /// Who adds to one of a few counters gets a number that nobody else gets, also from other threads.
 TEST(AssembledCounters, HandOutNumbersByRetries) {

@@ -251,45 +251,58 @@ TEST(SelectFloat, RootOfScaled) {
     }
 }
 
-/// What passes::unscale_roots makes of scaled roots gives their bits.
+/// What passes::unscale_roots makes of what `build(program, table)` computes of operands from the first
+/// table, and stores to the other, gives the same bits. `check` is told the function then.
+template <class Build, class Check>
+void expect_unscaled_gives_the_same(std::vector<u64> pool, Build build, Check check) {
+  pool.resize((pool.size() + 63) / 64 * 64);
+  for (std::size_t first = 0; first < pool.size(); first += 64) {
+    std::array<std::array<u64, 64>, 3> tables{}; // operands, results as they are and unscaled
+    std::copy_n(pool.begin() + static_cast<std::ptrdiff_t>(first), 64, tables[0].begin());
+    for (const translator::Simd simd : widths()) {
+      for (const u32 result : {1u, 2u}) {
+        LaneProgram p;
+        build(p, result);
+        p.b.end_program();
+        if (result == 2) {
+          passes::unscale_roots(p.f);
+          passes::eliminate_dead_code(p.f);
+          check(p.f);
+        }
+        RunInput input;
+        for (const auto& table : tables) input.pass(table.data());
+        run(p.f, trivial_plan(p.f), simd, input);
+      }
+      for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(tables[1][l], tables[2][l]) << std::hex << tables[0][l];
+    }
+  }
+}
+
+ir::ValueId append(LaneProgram& p, Op o, const FpAttr& fp, Type t, std::initializer_list<ir::ValueId> in,
+                   u64 imm = 0) {
+  const std::span<const ir::ValueId> operands{in.begin(), in.size()};
+  return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = fp, .imm = imm}, operands, std::span(&t, 1)));
+}
+
 TEST(SelectFloat, UnscaledRoots) {
   constexpr u32 kLeast = 0x0d80'0000, kScale = 0x7180'0000; // 2^-100, 2^100
+  constexpr FpAttr kKeeps{}, kFlushes{.flush_in = true, .flush_out = true};
   std::vector<u64> pool = interesting(FloatKind::F32);
   pool.insert(pool.end(), {kLeast - 1, kLeast, 0x8d80'0000, 0x8000'0001, 0x0000'0001, 0x0012'3456});
-  pool.resize((pool.size() + 63) / 64 * 64);
-  for (const bool reciprocal : {false, true})
-    for (std::size_t first = 0; first < pool.size(); first += 64) {
-      std::array<std::array<u64, 64>, 3> tables{}; // operands, results as they are and unscaled
-      std::copy_n(pool.begin() + static_cast<std::ptrdiff_t>(first), 64, tables[0].begin());
-      for (const translator::Simd simd : widths()) {
-        for (const u32 result : {1u, 2u}) {
-          LaneProgram p;
-          const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm, bool flush) {
-            const FpAttr fp{.flush_in = flush, .flush_out = flush};
-            return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = fp, .imm = imm},
-                                         {in.begin(), in.size()}, std::span(&t, 1)));
-          };
-          const auto product = [&](ir::ValueId v, u32 factor) {
-            return op(Op::FMul, Type::V32, {v, p.b.v32c(factor)}, 0, false);
-          };
-          const ir::ValueId x = p.operand(0, Type::V32);
-          const ir::ValueId small = op(Op::FCmp, Type::Mask, {x, p.b.v32c(kLeast)}, 1, false);
-          ir::ValueId r = op(Op::FSqrt, Type::V32, {p.b.select(small, product(x, kScale), x)}, 0, true);
-          if (reciprocal) r = op(Op::FDiv, Type::V32, {p.b.v32c(std::bit_cast<u32>(1.0F)), r}, 0, true);
-          p.store(p.b.select(small, product(r, reciprocal ? 0x5880'0000 : 0x2680'0000), r), result);
-          p.b.end_program();
-          if (result == 2) {
-            passes::unscale_roots(p.f);
-            passes::eliminate_dead_code(p.f);
-          }
-          RunInput input;
-          for (const auto& table : tables) input.pass(table.data());
-          run(p.f, trivial_plan(p.f), simd, input);
-        }
-        for (unsigned l = 0; l < 64; ++l)
-          EXPECT_EQ(tables[1][l], tables[2][l]) << std::hex << tables[0][l] << " reciprocal " << reciprocal;
-      }
-    }
+  for (const bool reciprocal : {false, true}) {
+    SCOPED_TRACE(reciprocal ? "reciprocal" : "root");
+    const auto build = [&](LaneProgram& p, u32 result) {
+      const auto product = [&](ir::ValueId v, u32 factor) {
+        return append(p, Op::FMul, kKeeps, Type::V32, {v, p.b.v32c(factor)});
+      };
+      const ir::ValueId x = p.operand(0, Type::V32);
+      const ir::ValueId small = append(p, Op::FCmp, kKeeps, Type::Mask, {x, p.b.v32c(kLeast)}, 1);
+      ir::ValueId r = append(p, Op::FSqrt, kFlushes, Type::V32, {p.b.select(small, product(x, kScale), x)});
+      if (reciprocal) r = append(p, Op::FDiv, kFlushes, Type::V32, {p.b.v32c(std::bit_cast<u32>(1.0F)), r});
+      p.store(p.b.select(small, product(r, reciprocal ? 0x5880'0000 : 0x2680'0000), r), result);
+    };
+    expect_unscaled_gives_the_same(pool, build, [](const ir::Function&) {});
+  }
 }
 
 /// The same for roots of f64 that are scaled below 2^-767, and keep the bits of NaNs and zeros.
@@ -299,41 +312,25 @@ TEST(SelectFloat, UnscaledWideRoots) {
   std::vector<u64> pool = interesting(FloatKind::F64);
   pool.insert(pool.end(), {kTiny - 1, kTiny, kTiny + 1, kTiny | kSign, 1, 3, kSign | 1, kInfinity | kSign,
                            0x7ff0'0000'0000'0001, 0xfff8'0000'0000'1234, 0x000f'ffff'ffff'ffff});
-  pool.resize((pool.size() + 63) / 64 * 64);
-  for (std::size_t first = 0; first < pool.size(); first += 64) {
-    std::array<std::array<u64, 64>, 3> tables{}; // operands, results as they are and unscaled
-    std::copy_n(pool.begin() + static_cast<std::ptrdiff_t>(first), 64, tables[0].begin());
-    for (const translator::Simd simd : widths()) {
-      for (const u32 result : {1u, 2u}) {
-        LaneProgram p;
-        const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm = 0) {
-          return p.f.result(p.f.append(p.b.block(), {.op = o, .fp = kFp, .imm = imm}, {in.begin(), in.size()},
-                                       std::span(&t, 1)));
-        };
-        const auto f64 = [&](u64 bits) { return op(Op::Const, Type::V64, {}, bits); };
-        const ir::ValueId x = p.operand(0, Type::V64);
-        const ir::ValueId tiny = op(Op::FCmp, Type::Mask, {x, f64(kTiny)}, 1);
-        const auto power = [&](u64 exponent) {
-          return p.b.select(tiny, f64((1023 + exponent) << 52), f64(u64{1023} << 52));
-        };
-        const ir::ValueId y = op(Op::FMul, Type::V64, {x, power(256)});
-        const ir::ValueId zero = op(Op::FCmp, Type::Mask, {y, f64(0)}, 2),
-                          infinite = op(Op::FCmp, Type::Mask, {y, f64(kInfinity)}, 2);
-        const ir::ValueId root = op(Op::FMul, Type::V64, {op(Op::FSqrt, Type::V64, {y}), power(u64{} - 128)});
-        p.store(p.b.select(op(Op::Or, Type::Mask, {zero, infinite}), y, root), result);
-        p.b.end_program();
-        if (result == 2) {
-          passes::unscale_roots(p.f);
-          passes::eliminate_dead_code(p.f);
-          for (const ir::InstId i : p.f[ir::BlockId{0}].insts) EXPECT_NE(p.f[i].op, Op::FMul);
-        }
-        RunInput input;
-        for (const auto& table : tables) input.pass(table.data());
-        run(p.f, trivial_plan(p.f), simd, input);
-      }
-      for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(tables[1][l], tables[2][l]) << std::hex << tables[0][l];
-    }
-  }
+  const auto build = [&](LaneProgram& p, u32 result) {
+    const auto op = [&](Op o, Type t, std::initializer_list<ir::ValueId> in, u64 imm = 0) {
+      return append(p, o, kFp, t, in, imm);
+    };
+    const auto f64 = [&](u64 bits) { return op(Op::Const, Type::V64, {}, bits); };
+    const ir::ValueId x = p.operand(0, Type::V64);
+    const ir::ValueId tiny = op(Op::FCmp, Type::Mask, {x, f64(kTiny)}, 1);
+    const auto power = [&](u64 exponent) {
+      return p.b.select(tiny, f64((1023 + exponent) << 52), f64(u64{1023} << 52));
+    };
+    const ir::ValueId y = op(Op::FMul, Type::V64, {x, power(256)});
+    const ir::ValueId zero = op(Op::FCmp, Type::Mask, {y, f64(0)}, 2),
+                      infinite = op(Op::FCmp, Type::Mask, {y, f64(kInfinity)}, 2);
+    const ir::ValueId root = op(Op::FMul, Type::V64, {op(Op::FSqrt, Type::V64, {y}), power(u64{} - 128)});
+    p.store(p.b.select(op(Op::Or, Type::Mask, {zero, infinite}), y, root), result);
+  };
+  expect_unscaled_gives_the_same(pool, build, [](const ir::Function& f) {
+    for (const ir::InstId i : f[ir::BlockId{0}].insts) EXPECT_NE(f[i].op, Op::FMul);
+  });
 }
 
 TEST(SelectFloat, MinMax) {

@@ -29,10 +29,7 @@ public:
   explicit RootCorrector(Function& f) : f_(f), r_(f) {}
 
   void run() {
-    bool any = false;
-    for (const Block& block : f_.blocks)
-      for (const InstId i : block.insts) any |= f_[i].op == Op::FSqrt || f_[i].op == Op::FRsq;
-    if (!any) return;
+    if (!has_any(f_, [](const Inst& inst) { return inst.op == Op::FSqrt || inst.op == Op::FRsq; })) return;
     replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
       r_.begin(i, out);
       return rounded_root(i);

@@ -368,9 +368,8 @@ ValueId started_lanes(Function& f) {
 } // namespace
 
 void replace_divisions(Function& f) {
-  bool any_roots = false;
-  for (const Block& block : f.blocks)
-    for (const InstId i : block.insts) any_roots |= f[i].op == Op::FRsq && f[i].fp.kind == FloatKind::F64;
+  const bool any_roots =
+      has_any(f, [](const Inst& inst) { return inst.op == Op::FRsq && inst.fp.kind == FloatKind::F64; });
   const auto may_end_chain = [&](InstId i) {
     return f[i].op == Op::DivFixup || (any_roots && f[i].op == Op::FFma && f[i].fp.kind == FloatKind::F64);
   };

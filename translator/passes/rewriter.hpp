@@ -3,6 +3,8 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <algorithm>
+
 namespace lanewise::passes {
 
 /// Emits instructions in front of the one that is being replaced, at its guest address and with its FpAttr.
@@ -90,6 +92,14 @@ ir::ValueId lower_trig_preop(Rewriter& r, ir::ValueId x, ir::ValueId segment);
 
 /// A denormal f32 becomes a zero of its sign, whatever MODE says; nothing is emitted where MODE does it.
 ir::ValueId flushed_f32(Rewriter& r, ir::ValueId x, bool mode_does_it);
+
+/// Whether `wanted` holds of an instruction: most functions have none of what some passes look for.
+template <class F>
+bool has_any(const ir::Function& f, F wanted) {
+  return std::ranges::any_of(f.blocks, [&](const ir::Block& b) {
+    return std::ranges::any_of(b.insts, [&](ir::InstId i) { return wanted(f[i]); });
+  });
+}
 
 /// Calls `replacement(i, out)` for every instruction. It returns what takes the place of i's result, which it
 /// may emit to `out`, or an invalid value.

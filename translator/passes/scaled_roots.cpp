@@ -31,6 +31,7 @@ public:
   explicit RootUnscaler(Function& f) : f_(f) {}
 
   void run() {
+    if (!has_any(f_, [](const Inst& inst) { return inst.op == Op::FSqrt; })) return;
     replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
       if (f_[i].op != Op::Select) return ValueId{};
       const ValueId narrow = unscaled(i, out);

@@ -278,24 +278,29 @@ private:
     for (const ValueId v : all) start.push_back(of_ranks(v));
     std::unordered_map<u32, ValueId> instead;
     for (const ValueId v : find_inputs()) instead[v.index] = of_ranks(v);
-    const CopiedBlocks copy = copy_blocks(f_, *loop_->blocks, instead);
-    std::ranges::find(f_[copy.of(latch_)].successors, choice, &Successor::block)->block = copy.of(header);
+    const CopiedBlocks copy = copy_for_first_gang(choice, instead);
     f_[enter_.block()].first_gang = true;
-    for (const BlockId b : *loop_->blocks) {
-      f_[copy.of(b)].first_gang = true;
-      f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
-    }
     std::vector<ValueId> left_behind; // Of lanes that are not left, among the ranks.
     for (const ValueId v : behind_)
       left_behind.push_back(std::ranges::find(old, v) == old.end() ? of_ranks(v) : v);
-    const std::vector<ValueId> original = way_out(leaving_).args;
-    spread(copy.of(leaving_), lanes, old, all);
+    const BlockId behind = spread(copy.of(leaving_), lanes, old, all);
     if (can_be_alone())
-      add_lone(choice, copy, start, instead, old, original, left_behind, all_go_on);
+      add_lone(choice, copy, start, instead, old, left_behind, behind, all_go_on);
     else
       enter_.jump(copy.of(header), start);
     close_.jump(enter_.block());
     take_parameters_of(choice, header);
+  }
+
+  /// The loop, which goes round by way of `again`, without that.
+  CopiedBlocks copy_for_first_gang(BlockId again, const std::unordered_map<u32, ValueId>& instead) {
+    CopiedBlocks copy = copy_blocks(f_, *loop_->blocks, instead);
+    std::ranges::find(f_[copy.of(latch_)].successors, again, &Successor::block)->block = copy.of(header());
+    for (const BlockId b : *loop_->blocks) {
+      f_[copy.of(b)].first_gang = true;
+      f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
+    }
+    return copy;
   }
 
   /// One lane finds out nothing that all lanes of its gang cannot get.
@@ -308,11 +313,12 @@ private:
   }
 
   /// A third version, for when one of the ranks is left, which there is nobody to meet. `instead` says what
-  /// the ranks have of values from outside; the loop goes round by way of `again`; `all_go_on`: there are no
-  /// rounds without a lane.
+  /// the ranks have of values from outside, `left_behind` what those of them have that have left; the loop
+  /// goes round by way of `again`, and the ranks leave for `behind`; `all_go_on`: there are no rounds without
+  /// a lane.
   void add_lone(BlockId again, const CopiedBlocks& ranks, const std::vector<ValueId>& start,
                 std::unordered_map<u32, ValueId> instead, const std::vector<ValueId>& old,
-                const std::vector<ValueId>& original, std::vector<ValueId> left_behind, bool all_go_on) {
+                const std::vector<ValueId>& left_behind, BlockId behind, bool all_go_on) {
     const BlockId first = ranks.of(header());
     const u32 pc = f_[first].pc;
     const auto add_block = [&] {
@@ -345,27 +351,15 @@ private:
       else if (is_per_lane(f_.type(all[n])))
         values[n] = one_.spread(all[n]);
     if (all_go_on) instead[old[mask_].index] = all_lanes;
-    const CopiedBlocks lone = copy_blocks(f_, *loop_->blocks, instead);
-    std::ranges::find(f_[lone.of(latch_)].successors, again, &Successor::block)->block = lone.of(header());
+    const CopiedBlocks lone = copy_for_first_gang(again, instead);
     one_.rows.jump(one_.turn.block());
     one_.turn.jump(lone.of(header()), values);
-    for (const BlockId b : *loop_->blocks) {
-      const BlockId copy = lone.of(b);
-      f_[copy].first_gang = true;
-      f_[f_.terminator(copy)].imm &= kFirstIsRare;
-      one_.let_access(copy, lane, all_lanes);
-    }
+    for (const BlockId b : *loop_->blocks) one_.let_access(lone.of(b), lane, all_lanes);
 
     Successor& leaves = way_out(lone.of(leaving_));
     std::vector<ValueId> args = std::move(leaves.args);
     leaves = {out.block(), {}};
-    const auto inside = [&](BlockId b) {
-      return std::ranges::any_of(*loop_->blocks, [&](BlockId x) { return ranks.of(x) == b; });
-    };
-    const auto& ways = f_[ranks.of(leaving_)].successors;
-    const BlockId to = std::ranges::find_if(ways, [&](const Successor& s) {
-                         return s.block != choice.block() && !inside(s.block);
-                       })->block;
+    const std::vector<ValueId>& original = way_out(leaving_).args;
     for (std::size_t n = 0; n < args.size(); ++n) {
       if (!is_per_lane(f_.type(args[n]))) continue;
       if (!is_inside(original[n])) {
@@ -376,7 +370,7 @@ private:
       const ValueId before = p == old.end() ? left_behind[n] : all[static_cast<std::size_t>(p - old.begin())];
       args[n] = out.select(lane, args[n], before);
     }
-    out.jump(to, args);
+    out.jump(behind, args);
   }
 
   /// The mask of so many lanes, of the first gang.
@@ -440,14 +434,15 @@ private:
   }
   ValueId pull(ValueId v) { return enter_.op(Op::BPermute, Type::V32, {bytes_, v, full_}); }
 
-  /// From block `from` of the copy to what is behind the loop.
-  void spread(BlockId from, ValueId lanes, const std::vector<ValueId>& old, const std::vector<ValueId>& all) {
+  /// From block `from` of the copy to what is behind the loop. Returns where it goes first.
+  BlockId spread(BlockId from, ValueId lanes, const std::vector<ValueId>& old,
+                 const std::vector<ValueId>& all) {
     const std::vector<ValueId> original = way_out(leaving_).args;
     const auto is_changed = [&](ValueId v) { return is_per_lane(f_.type(v)) && is_inside(v); };
     if (std::ranges::none_of(original, is_changed)) {
       for (std::size_t n = 0; n < original.size(); ++n)
         if (is_per_lane(f_.type(original[n]))) way_out(from).args[n] = original[n];
-      return;
+      return loop_->exit;
     }
     const u32 pc = f_[from].pc;
     Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
@@ -493,6 +488,7 @@ private:
     leave.jump(spread.block(), taken);
     spread.jump(loop_->exit, out);
     way_out(from).block = leave.block();
+    return leave.block();
   }
 };
 

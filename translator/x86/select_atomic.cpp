@@ -70,14 +70,14 @@ void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
 
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  if (inst.mem.spread) return atomic_for_all(i, a, out);
+  if (inst.mem.spread) return atomic_of_one_lane(i, a, out);
   const ir::Inst* mask = f_.def(f_.operands(i).back());
   const bool is_one_lane = mask != nullptr && mask->op == Op::FirstLane;
   if (a.uniform()) {
     const bool wide_result = inst.mem.bytes == 8 && !out.empty();
     if (combination(inst.mem.atomic) && !wide_result) return combined_atomic(i, a, out);
     if (inst.mem.atomic == AtomicOp::Cmpswap && !out.empty())
-      return is_one_lane ? exchange_of_one_lane(i, a, out) : exchange_at_one_place(i, a, out);
+      return is_one_lane ? atomic_of_one_lane(i, a, out) : exchange_at_one_place(i, a, out);
   }
   if (inst.mem.deferred) return deferred_adds(i, a);
   const auto operands = f_.operands(i);
@@ -103,8 +103,7 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
       if (n * dwords >= data_rows) return {};
       const VReg low = dword(n * dwords);
       if (!wide) return low;
-      const VReg high = b_->op_r64_tied(Inst::kIdShl, dword(n * dwords + 1), imm(32));
-      return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
+      return join_gprs(low, dword(n * dwords + 1));
     };
     const VReg data = operand(0), second = operand(1);
     const Operand at = mem(address, 0, wide ? View::R64 : View::R32);
@@ -167,39 +166,6 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   std::copy_n(results.begin(), out.size(), out.begin());
 }
 
-/// One lane's, of which all lanes have the data, and get what it finds.
-void Selector::atomic_for_all(InstId i, const Access& a, std::span<VReg> out) {
-  const ir::Inst& inst = f_[i];
-  const auto operands = f_.operands(i);
-  const bool wide = inst.mem.bytes == 8;
-  set_mxcsr_for_atomic(inst);
-  const VReg bits = mask_to_bits(a.mask);
-  std::array<VReg, 4> results{};
-  const BlockId join = a.full ? BlockId{} : begin_if_any(bits, out, results);
-  const auto dword = [&](std::size_t n) {
-    const VReg known = scalar_of(operands[1 + n]);
-    return known.valid() ? known : to_gpr(reg1(operands[1 + n]), false);
-  };
-  std::array<VReg, 2> data{};
-  const std::size_t rows = operands.size() - 2;
-  for (std::size_t n = 0; n < rows; n += wide ? 2 : 1) {
-    VReg& value = data[wide ? n / 2 : n];
-    value = dword(n);
-    if (!wide) continue;
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, dword(n + 1), imm(32));
-    value = b_->op_r64_tied(Inst::kIdOr, high, r64(value));
-  }
-  const Operand at = mem(aligned_address(inst, a.base, a.disp), 0, wide ? View::R64 : View::R32);
-  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
-  const VReg old = atomic_lane(inst, at, lane, data[0], data[1], !out.empty());
-  for (unsigned d = 0; d < out.size(); ++d)
-    out[d] = splat(Type::V32, d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32))).r[0];
-  if (a.full) return;
-  b_->jump(join, out);
-  b_->at(join);
-  std::copy_n(results.begin(), out.size(), out.begin());
-}
-
 /// Additions that are done later. No other access waits for these: lane after lane from memory.
 void Selector::deferred_adds(InstId i, const Access& a) {
   const ir::Inst& inst = f_[i];
@@ -213,11 +179,7 @@ void Selector::deferred_adds(InstId i, const Access& a) {
   }
   VReg data;
   if (all_scalars) {
-    data = scalars[0];
-    if (wide) {
-      const VReg high = b_->op_r64_tied(Inst::kIdShl, scalars[1], imm(32));
-      data = b_->op_r64_tied(Inst::kIdOr, high, r64(data));
-    }
+    data = wide ? join_gprs(scalars[0], scalars[1]) : scalars[0];
   } else if (wide) {
     const Regs qwords = join_parts(reg1(operands[1]), reg1(operands[2]));
     spill_data(true, qwords.r);
@@ -408,6 +370,10 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
   out[0] = results[0];
 }
 
+VReg Selector::join_gprs(VReg low, VReg high) {
+  return b_->op_r64_tied(Inst::kIdOr, b_->op_r64_tied(Inst::kIdShl, high, imm(32)), r64(low));
+}
+
 VReg Selector::to_gpr(VReg v, bool wide) {
   return b_->def(wide ? Inst::kIdVmovq : Inst::kIdVmovd, wide ? View::R64 : View::R32, {xmm(v)});
 }
@@ -456,11 +422,7 @@ void Selector::exchange_at_one_place(InstId i, const Access& a, std::span<VReg> 
   b_->at(found);
   const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(matches));
   VReg wanted = b_->load32(temp_lane(kTempData, lane, 2, View::R32));
-  if (wide) {
-    VReg high = b_->load32(temp_lane(kTempData + 64, lane, 2, View::R32));
-    high = b_->op_r64_tied(Inst::kIdShl, high, imm(32));
-    wanted = b_->op_r64_tied(Inst::kIdOr, high, r64(wanted));
-  }
+  if (wide) wanted = join_gprs(wanted, b_->load32(temp_lane(kTempData + 64, lane, 2, View::R32)));
   // The lanes behind it find the new value.
   const VReg behind = b_->op_r32(Inst::kIdAndn, r32(b_->op_r32(Inst::kIdBlsmsk, r32(matches))), r32(rest));
   VReg next = wanted, left = behind;
@@ -481,31 +443,39 @@ void Selector::exchange_at_one_place(InstId i, const Access& a, std::span<VReg> 
   std::copy_n(results.begin(), out.size(), out.begin());
 }
 
-/// One lane's compare-and-swap, in general-purpose registers.
-void Selector::exchange_of_one_lane(InstId i, const Access& a, std::span<VReg> out) {
+/// Of one lane at most, at an address that all have, in general-purpose registers. Where it is spread, all
+/// lanes have the data, too, and get what it finds.
+void Selector::atomic_of_one_lane(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   const bool wide = inst.mem.bytes == 8;
+  const std::size_t rows = operands.size() - 2;
+  set_mxcsr_for_atomic(inst);
   const VReg bits = mask_to_bits(a.mask);
   std::array<VReg, 4> results{};
-  const BlockId join = begin_if_any(bits, out, results);
+  const BlockId join = a.full ? BlockId{} : begin_if_any(bits, out, results);
   const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
   const auto dword = [&](unsigned n) {
     const VReg scalar = scalar_of(operands[1 + n]);
-    return scalar.valid() ? scalar : element_of_first(reg1(operands[1 + n]), a.mask, lane);
+    if (scalar.valid()) return scalar;
+    const VReg row = reg1(operands[1 + n]);
+    return a.spread ? to_gpr(row, false) : element_of_first(row, a.mask, lane);
   };
-  const auto operand = [&](unsigned n) {
+  const auto operand = [&](unsigned n) -> VReg {
+    if ((wide ? 2 * n : n) >= rows) return {};
     if (!wide) return dword(n);
-    const VReg low = dword(2 * n), high = b_->op_r64_tied(Inst::kIdShl, dword(2 * n + 1), imm(32));
-    return b_->op_r64_tied(Inst::kIdOr, high, r64(low));
+    const VReg low = dword(2 * n);
+    return join_gprs(low, dword(2 * n + 1));
   };
-  const VReg data = operand(0), expected = operand(1);
+  const VReg data = operand(0), second = operand(1);
   const Operand at = mem(aligned_address(inst, a.base, a.disp), 0, wide ? View::R64 : View::R32);
-  const VReg old = atomic_lane(inst, at, lane, data, expected, true);
+  const VReg old = atomic_lane(inst, at, lane, data, second, !out.empty());
   for (unsigned d = 0; d < out.size(); ++d) {
     const VReg part = d == 0 ? old : b_->op_r64_tied(Inst::kIdShr, old, imm(32));
-    out[d] = zero_outside(a.mask, splat(Type::V32, part).r[0]);
+    out[d] = splat(Type::V32, part).r[0];
+    if (!a.spread) out[d] = zero_outside(a.mask, out[d]);
   }
+  if (a.full) return;
   b_->jump(join, out);
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());

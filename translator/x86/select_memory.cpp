@@ -324,8 +324,8 @@ VReg Selector::address_of_first(const Access& a, VReg lane) {
   if (a.uniform()) return a.base;
   if (a.wide) {
     const VReg lo = narrow(a.index, false), hi = narrow(a.index, true);
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, lane_of(hi), imm(32));
-    return b_->op_r64_tied(Inst::kIdOr, high, r64(lane_of(lo)));
+    const VReg high = lane_of(hi);
+    return join_gprs(lane_of(lo), high);
   }
   const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(lane_of(a.index.r[0])));
   return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));

@@ -3,16 +3,20 @@
 
 namespace lanewise::x86 {
 
+u32 Selector::first_row(InstId i) const {
+  return frame_.rows + (ir::row_first(f_[i]) - frame_.first_row) * 4 * kWaveSize;
+}
+
 Operand Selector::in_row(InstId lane_of) {
-  const u32 row = frame_.rows + (ir::row_first(f_[lane_of]) - frame_.first_row) * 4 * kWaveSize;
-  return mem_index(kGang, reg1(f_.operands(lane_of)[1]), 2, slice(row, 0).value, View::R32);
+  const i64 row = slice(first_row(lane_of), 0).value;
+  return mem_index(kGang, reg1(f_.operands(lane_of)[1]), 2, row, View::R32);
 }
 
 /// Stores write the whole slice, so that a load that follows soon gets it from the store buffer.
 void Selector::register_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
-  const u32 first = frame_.rows + (ir::row_first(inst) - frame_.first_row) * 4 * kWaveSize;
+  const u32 first = first_row(i);
   Operand at = slice(first, 0);
   if (u64 index = 0; f_.is_const(operands[0], &index)) {
     at = slice(first + static_cast<u32>(index) * 4 * kWaveSize, 0);

@@ -66,10 +66,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
   case Op::Lo: return set(result, b_->op_r32(Inst::kIdMov, r32(in(0)))), true;
   case Op::Hi: return set(result, b_->op_r64_tied(Inst::kIdShr, in(0), imm(32))), true;
-  case Op::Join: {
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, in(1), imm(32));
-    return set(result, b_->op_r64_tied(Inst::kIdOr, high, r64(in(0)))), true;
-  }
+  case Op::Join: return set(result, join_gprs(in(0), in(1))), true;
   case Op::UMulHi:
   case Op::SMulHi:
   case Op::UMulWide:
@@ -104,8 +101,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::Select: return set(result, uniform_select(i)), true;
   case Op::Clock: {
     b_->emit(Inst::kIdRdtsc, {});
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, b_->op_r64(Inst::kIdMov, r64(kRdx)), imm(32));
-    return set(result, b_->op_r64_tied(Inst::kIdOr, high, r64(kRax))), true;
+    return set(result, join_gprs(kRax, b_->op_r64(Inst::kIdMov, r64(kRdx)))), true;
   }
   default: return uniform_from_lanes(i);
   }
@@ -141,8 +137,7 @@ VReg Selector::uniform_shift(InstId i) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   if (inst.op == Op::FunnelShr) {
-    const VReg high = b_->op_r64_tied(Inst::kIdShl, reg1(operands[0]), imm(32));
-    const VReg both = b_->op_r64_tied(Inst::kIdOr, high, r64(reg1(operands[1])));
+    const VReg both = join_gprs(reg1(operands[1]), reg1(operands[0]));
     const VReg count = b_->op_r32_tied(Inst::kIdAnd, reg1(operands[2]), imm(31));
     return b_->op_r32(Inst::kIdMov, r32(b_->op_r64(Inst::kIdShrx, r64(both), r64(count))));
   }

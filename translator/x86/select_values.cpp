@@ -244,7 +244,7 @@ VReg Selector::gang_pick(ValueId v, ValueId mask) {
   if (type(v) != Type::V64) return element_of_first(reg1(v), m, lane);
   const VReg lo = element_of_first(narrow(regs(v), false), m, lane);
   const VReg hi = element_of_first(narrow(regs(v), true), m, lane);
-  return b_->op_r64_tied(Inst::kIdOr, b_->op_r64_tied(Inst::kIdShl, hi, imm(32)), r64(lo));
+  return join_gprs(lo, hi);
 }
 
 /// The same in all lanes, without a way through general-purpose registers.

@@ -120,7 +120,8 @@ private:
   Regs splat(Type t, VReg uniform);
   VReg gang_first(ValueId v);
   VReg gang_pick(ValueId v, ValueId mask);
-  Operand in_row(InstId lane_of); ///< the element
+  [[nodiscard]] u32 first_row(InstId i) const; ///< where in the frame the rows begin that `i` may go to
+  Operand in_row(InstId lane_of);              ///< the element
   Regs gang_pick_for_all(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
@@ -385,16 +386,16 @@ private:
   void set_mxcsr_for_atomic(const ir::Inst& inst);
   [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
-  void atomic_for_all(InstId i, const Access& a, std::span<VReg> out);
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
   void defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data);
-  void exchange_of_one_lane(InstId i, const Access& a, std::span<VReg> out);
+  void atomic_of_one_lane(InstId i, const Access& a, std::span<VReg> out);
   void exchange_at_one_place(InstId i, const Access& a, std::span<VReg> out);
   VReg scalar_of(ValueId v);
   BlockId begin_if_any(VReg bits, std::span<VReg> out, std::array<VReg, 4>& results);
   VReg aligned_address(const ir::Inst& inst, VReg base, i64 disp);
   VReg to_gpr(VReg v, bool wide);
+  VReg join_gprs(VReg low, VReg high); ///< the 64 bits; `low` has none above its 32
   VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second, bool returns);
   VReg new_value(const ir::Inst& inst, VReg old, VReg data, VReg second);
   VReg new_float(const ir::Inst& inst, VReg old, VReg data, VReg second);
