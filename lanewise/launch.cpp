@@ -107,9 +107,10 @@ abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& 
   return hidden;
 }
 
-translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config) {
+translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config,
+                                 std::span<const std::byte> kernarg = {}) {
   return launch_facts(state.kernel, state.module.object.target.isa, shape_of(config),
-                      hidden_values(state, config));
+                      hidden_values(state, config), kernarg);
 }
 
 /// A launch whose sizes and arguments have been found to fit the kernel.
@@ -182,7 +183,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the text of its printf"};
   auto checked = check_launch(state, config, arguments, printf_buffer ? printf_buffer->address() : 0);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare(facts_of(state, config), &checked->shape);
+  auto prepared = state.prepare(facts_of(state, config, checked->kernarg.bytes), &checked->shape);
   if (!prepared) return std::move(prepared).error();
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())

@@ -130,6 +130,21 @@ void add_kernarg(const abi::Kernel& kernel, const abi::DispatchShape& shape, con
       facts.grid.push_back({*pointer, static_cast<u32>(argument.offset), axis, true});
 }
 
+void add_pointers(const abi::Kernel& kernel, const abi::SgprLayout& layout,
+                  std::span<const std::byte> kernarg, LaunchFacts& facts) {
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  if (!pointer) return;
+  for (const abi::Argument& argument : kernel.arguments) {
+    if (argument.kind != ValueKind::GlobalBuffer || argument.size != 8) continue;
+    const bool is_known = argument.offset + u64{8} <= kernarg.size();
+    if (is_known && load_le<u64>(reinterpret_cast<const u8*>(kernarg.data() + argument.offset)) %
+                            translator::kAlignedPointer !=
+                        0)
+      continue;
+    facts.pointers.push_back({*pointer, argument.offset});
+  }
+}
+
 void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, LaunchFacts& facts) {
   const abi::KernelDispatchPacket packet = dispatch_packet(shape);
   KnownBytes known(sizeof packet);
@@ -201,7 +216,7 @@ LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target target) {
 }
 
 LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const abi::DispatchShape& shape,
-                         const abi::HiddenValues& hidden) {
+                         const abi::HiddenValues& hidden, std::span<const std::byte> kernarg) {
   const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
   LaunchFacts facts;
   facts.workgroup = shape.workgroup;
@@ -211,6 +226,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.packs = packs(layout, shape);
   facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
+  add_pointers(kernel, layout, kernarg, facts);
   add_packet(shape, layout, facts);
   add_queue(kernel, layout, facts);
   return facts;

@@ -5,6 +5,8 @@
 #include "abi/kernarg.hpp"
 #include "translator/launch_facts.hpp"
 
+#include <span>
+
 namespace lanewise {
 
 /// True of every launch of the kernel.
@@ -14,9 +16,11 @@ translator::LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target tar
 abi::HiddenValues steady_hidden_values();
 
 /// True of launches with this shape's workgroup, raggedness, number of dimensions and rough size, and with
-/// these hidden arguments as far as they do not depend on the grid.
+/// these hidden arguments as far as they do not depend on the grid. Of `kernarg` counts which pointers are
+/// aligned; where it is not known yet, and empty, all are taken to be.
 translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target,
-                                     const abi::DispatchShape& shape, const abi::HiddenValues& hidden);
+                                     const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
+                                     std::span<const std::byte> kernarg = {});
 
 /// Weaker than the facts of one launch: true also of launches with smaller and larger grids of as many
 /// dimensions.

@@ -28,6 +28,16 @@ struct GridDword {
   friend bool operator==(const GridDword&, const GridDword&) = default;
 };
 
+/// Where 64 bits lie behind such a pointer that are a multiple of kAlignedPointer in every launch served: an
+/// address that the kernel is given.
+struct AlignedPointer {
+  u32 pointer_sgpr = 0;
+  u32 offset = 0;
+  friend bool operator==(const AlignedPointer&, const AlignedPointer&) = default;
+};
+/// As much as one load of a lane takes. What allocates memory for devices aligns it to more.
+inline constexpr u64 kAlignedPointer = 16;
+
 /// Facts about initial registers and memory. The default knows nothing and serves every launch.
 struct LaunchFacts {
   std::array<u32, 3> workgroup = {}; ///< work-items of a whole workgroup per axis; 0, 0, 0 if not known
@@ -35,6 +45,7 @@ struct LaunchFacts {
   std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
   std::vector<KnownDword> dwords;
   std::vector<GridDword> grid;
+  std::vector<AlignedPointer> pointers;
   /// `dwords` has all apertures of private memory and the LDS that are in memory which the wave starts with
   /// pointers to.
   bool knows_apertures = false;

@@ -169,6 +169,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::use_branches(g);
              tidy_up(g);
            })
+      .run("merge_bytes",
+           [&](ir::Function& g) {
+             if (passes::merge_bytes(g, source.private_bytes_per_lane)) tidy_up(g);
+           })
       .run("merge_selects", passes::merge_selects)
       .run("load_walks_together",
            [&](ir::Function& g) {

@@ -45,7 +45,7 @@ std::string read(const fs::path& path) {
 
 /// What the passes that look at the launch find: lines of 64 work-items, workgroup ids in s8 and s6, one
 /// group along the axis of s6, and behind the pointer in s[4:5] 7 at byte 16, the grid's work-items at 12 and
-/// 40, its workgroups at 20 and 24.
+/// 40, its workgroups at 20 and 24, an aligned pointer at 32.
 translator::LaunchFacts launch_facts() {
   translator::LaunchFacts facts;
   facts.workgroup = {64, 1, 1};
@@ -54,6 +54,7 @@ translator::LaunchFacts launch_facts() {
   facts.dwords = {{4, 16, 7}};
   facts.group_id_sgpr = {8, 6, -1};
   facts.grid = {{4, 12, 0, false}, {4, 40, 1, false}, {4, 20, 0, true}, {4, 24, 1, true}};
+  facts.pointers = {{4, 32}};
   return facts;
 }
 
@@ -91,6 +92,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
+      {"merge_bytes",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::merge_bytes(g, 1024);
+       }},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},

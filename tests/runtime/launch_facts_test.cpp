@@ -121,6 +121,23 @@ TEST(LaunchFacts, SayWhereTheSizeOfTheGridIs) {
   EXPECT_EQ(facts.grid, expected);
 }
 
+TEST(LaunchFacts, SayWhichPointersAreAligned) {
+  const abi::Kernel kernel =
+      kernel_with({ValueKind::GlobalBuffer, ValueKind::ByValue, ValueKind::GlobalBuffer});
+  const auto pointers = [&](std::span<const std::byte> kernarg) {
+    return launch_facts(kernel, kTarget, shape_of({64, 1, 1}, {64, 1, 1}), {}, kernarg).pointers;
+  };
+  using Pointers = std::vector<translator::AlignedPointer>;
+  const Pointers both = {{kKernargPtr, 16}, {kKernargPtr, 32}};
+  std::vector<std::byte> kernarg(40);
+  EXPECT_EQ(pointers({}), both);
+  EXPECT_EQ(pointers(kernarg), both);
+  kernarg[16] = std::byte{16};
+  kernarg[32] = std::byte{8};
+  EXPECT_EQ(pointers(kernarg), Pointers(both.begin(), both.begin() + 1));
+  EXPECT_TRUE(general_facts(kernel, kTarget).pointers.empty());
+}
+
 TEST(LaunchFacts, SimilarLaunchesShareThem) {
   const abi::Kernel kernel = kernel_with({ValueKind::HiddenBlockCountX, ValueKind::HiddenRemainderX});
   const auto facts = [&](u32 grid, u32 workgroup) {

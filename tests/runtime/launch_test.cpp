@@ -313,6 +313,47 @@ TEST(Launch, ALaneOutsideASmallTableFaultsAsItself) {
   }
 }
 
+// Bytes of one message are loaded together: not beyond the page that the last of them is in, from wherever
+// messages begin, and a byte that cannot be loaded is named as it is.
+TEST(Launch, MessagesEndWithTheirPage) {
+  constexpr std::uint32_t kItems = 64, kRecord = 64;
+  auto text = Buffer::allocate(8192);
+  ASSERT_TRUE(text);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(text->data());
+  for (std::uint32_t n = 0; n < 8192; ++n) bytes[n] = static_cast<std::uint8_t>(n * 37 + n / 256);
+  std::vector<std::uint32_t> lengths(kItems);
+  const auto launch = [&](const DeviceOptions& options, std::uint32_t from_end,
+                          std::vector<std::uint32_t>& out) {
+    return fault_of(options, "md5", kItems,
+                    {Argument::value(kItems), Argument::pointer(text->data() + text->size() - from_end),
+                     Argument::pointer(lengths.data()), Argument::pointer(out.data())});
+  };
+  for (const std::uint32_t last : {1u, 3u, 4u, 16u, 30u, 32u, 45u, 55u}) {
+    for (std::uint32_t n = 0; n < kItems; ++n) lengths[n] = n * 7 % 56;
+    lengths.back() = last;
+    std::vector<std::uint32_t> expected(4 * kItems), out(4 * kItems);
+    for (const std::uint32_t more : {0u, 1u, 2u, 4u, 16u}) {
+      const std::uint32_t from_end = (kItems - 1) * kRecord + last + more;
+      ASSERT_FALSE(launch(engines().front(), from_end, expected));
+      for (const DeviceOptions& options : engines()) {
+        ASSERT_FALSE(launch(options, from_end, out)) << last << " bytes and " << more;
+        EXPECT_EQ(out, expected) << last << " bytes and " << more;
+      }
+    }
+    // As many bytes as are there of the last message in whole pieces, and one more.
+    const std::uint32_t there = last / 16 * 16;
+    lengths.back() = there + 1;
+    for (const DeviceOptions& options : engines()) {
+      const auto fault = launch(options, (kItems - 1) * kRecord + there, out);
+      ASSERT_TRUE(fault);
+      EXPECT_EQ(fault->address, reinterpret_cast<std::uint64_t>(text->data()) + text->size())
+          << fault->message;
+      EXPECT_EQ(fault->lane, static_cast<int>(kItems) - 1) << fault->message;
+      EXPECT_NE(fault->instruction.find("load_ubyte"), std::string::npos) << fault->message;
+    }
+  }
+}
+
 TEST(Launch, WrongArgumentsAreUsageErrors) {
   DeviceOptions options;
   options.engine = Engine::Interp;

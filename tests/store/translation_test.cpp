@@ -111,6 +111,7 @@ TEST(Table, EveryPartOfTheKeyCounts) {
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.packs = !key.facts.packs; }));
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.sgpr_max.push_back(1); }));
   EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.dwords.push_back({}); }));
+  EXPECT_TRUE(differs([](TranslationKey& key) { key.facts.pointers.push_back({}); }));
 }
 
 TEST(Table, DamageIsNoticed) {

@@ -1,5 +1,7 @@
 #include "translator/passes/initial_address.hpp"
 
+#include <algorithm>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -60,6 +62,24 @@ u32 extended(const MemAttr& mem, u32 bits) {
   const unsigned unused = mem.bytes < 4 ? 32u - 8u * mem.bytes : 0;
   const u32 top = bits << unused;
   return mem.sign_extend ? static_cast<u32>(static_cast<i32>(top) >> unused) : top >> unused;
+}
+
+std::optional<InitialAddress> loaded_from(const Function& f, InstId load, unsigned n) {
+  const auto operands = f.operands(load);
+  u64 offset = 0;
+  auto base = initial_address(f, operands[0]);
+  if (!base || !f.is_const(operands[1], &offset)) return std::nullopt;
+  base->offset += offset + 4 * u64{n};
+  return base;
+}
+
+bool is_aligned_pointer(const Function& f, ValueId v) {
+  const auto& pointers = f.launch.pointers;
+  if (pointers.empty()) return false;
+  const auto from = loaded_from(f, f.def_id(v), f[v].index);
+  return from && std::ranges::any_of(pointers, [&](const translator::AlignedPointer& p) {
+           return p.pointer_sgpr == from->pointer_sgpr && p.offset == from->offset;
+         });
 }
 
 std::optional<u32> known_dword(const Function& f, const InitialAddress& at) {

@@ -29,6 +29,12 @@ std::optional<CommonAddress> common_address(const ir::Function& f, ir::ValueId v
 /// What a lane gets of a load whose element, up to a dword, has the lowest of these bits.
 u32 extended(const ir::MemAttr& mem, u32 bits);
 
+/// `v` is the low half of a pointer that the launch facts say is aligned.
+bool is_aligned_pointer(const ir::Function& f, ir::ValueId v);
+
+/// Where result `n` of a scalar load comes from, if the address is such a sum.
+std::optional<InitialAddress> loaded_from(const ir::Function& f, ir::InstId load, unsigned n = 0);
+
 /// The dword there, if the launch facts have it.
 std::optional<u32> known_dword(const ir::Function& f, const InitialAddress& at);
 

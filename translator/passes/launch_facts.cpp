@@ -76,7 +76,7 @@ private:
   }
 
   void load(BlockId b, InstId i) {
-    const auto first = loaded(i);
+    const auto first = loaded_from(f_, i);
     for (u32 n = 0; first && n < f_[i].num_results; ++n)
       if (const auto value = known_dword(f_, {first->pointer_sgpr, first->offset + 4 * u64{n}}))
         replace(b, i, n, *value);
@@ -116,16 +116,6 @@ private:
   /// loaded.
   [[nodiscard]] bool starts_with(ValueId mask) const {
     return f_.is_full(mask) || (f_.def(mask) != nullptr && f_.def(mask)->op == Op::InitExec);
-  }
-
-  /// Where the first dword of a scalar load comes from.
-  [[nodiscard]] std::optional<InitialAddress> loaded(InstId i) const {
-    const auto operands = f_.operands(i);
-    u64 offset = 0;
-    auto base = initial_address(f_, operands[0]);
-    if (!base || !f_.is_const(operands[1], &offset)) return std::nullopt;
-    base->offset += offset;
-    return base;
   }
 
   // How device libraries find the size of a workgroup that may be a smaller one at the end of the grid:
@@ -189,10 +179,9 @@ private:
   [[nodiscard]] bool is_grid(ValueId v, u32 axis, bool workgroups) const {
     const Inst* inst = f_.def(v);
     if (inst == nullptr || inst->op != Op::ScalarLoad) return false;
-    const auto first = loaded(f_.def_id(v));
-    if (!first) return false;
-    const auto offset = static_cast<u32>(first->offset + 4 * u64{v.index - inst->first_result.index});
-    const translator::GridDword dword{first->pointer_sgpr, offset, axis, workgroups};
+    const auto from = loaded_from(f_, f_.def_id(v), f_[v].index);
+    if (!from) return false;
+    const translator::GridDword dword{from->pointer_sgpr, static_cast<u32>(from->offset), axis, workgroups};
     const auto& grid = f_.launch.grid;
     return std::find(grid.begin(), grid.end(), dword) != grid.end();
   }

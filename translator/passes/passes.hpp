@@ -141,6 +141,11 @@ void defer_adds(ir::Function& f);
 /// out is left to eliminate_dead_code.
 void split_bytes(ir::Function& f);
 
+/// Bytes and halves of one aligned piece of memory that are loaded one by one become parts of one load, and
+/// those of a dword that are stored to private memory one by one are stored together. Returns whether there
+/// were any.
+bool merge_bytes(ir::Function& f, u32 private_bytes);
+
 /// Loads and stores of the dwords of consecutive elements in the LDS, one by one, become ones of whole
 /// elements.
 void merge_rows(ir::Function& f);

@@ -1,5 +1,7 @@
 #include "translator/passes/value_limits.hpp"
 
+#include "translator/passes/initial_address.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -169,6 +171,10 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     if (inst->op == Op::LShr) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
     if (in(0).max > all >> n) return {all, in(0).ones << n};
     return {in(0).max << n, in(0).ones << n, in(0).min << n};
+  }
+  case Op::ScalarLoad: {
+    const u64 low = is_aligned_pointer(f_, v) ? translator::kAlignedPointer - 1 : 0;
+    return {all & ~low, all & ~low};
   }
   case Op::Load:
     if (inst->mem.sign_extend || inst->mem.bytes > 2) return anything;
