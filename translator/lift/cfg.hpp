@@ -23,8 +23,10 @@
 
 namespace lanewise::lift {
 
-/// Beyond this many instructions functions are no longer inlined.
-inline constexpr u32 kMaxInlined = 20'000;
+/// Beyond this many instructions functions are no longer inlined. Shared ones keep their variables in memory
+/// and their returns unproved, which is many times slower to run and to translate, so this is as much as two
+/// dozens of calls of pow() where nothing was optimised.
+inline constexpr u32 kMaxInlined = 80'000;
 /// Beyond this many the interpreter is the better engine.
 inline constexpr u32 kMaxGuestInstructions = 400'000;
 inline constexpr u32 kMaxCallDepth = 64;
