@@ -44,7 +44,7 @@ namespace {
 
 /// Blocks that the proofs about one branch may look at, over all joins that are tried.
 constexpr std::size_t kMaxNodes = 1000;
-constexpr unsigned kMaxJoins = 6;
+constexpr unsigned kMaxJoins = 16;
 
 class Decider {
 public:
@@ -198,6 +198,7 @@ private:
     const auto& successors = f_[b].successors;
     Workplace& w = *workplace_;
     w.symbols.clear();
+    w.past.forget_expressions();
     Side any(w.facts, w.symbols, w.past, w.tables[0], 0, {b, successors[0], join}),
         none(w.facts, w.symbols, w.past, w.tables[1], 1, {b, successors[1], join});
     std::size_t most_nodes = 0;

@@ -49,12 +49,25 @@ Symbol Past::pairing(ValueId v) {
 }
 
 Symbol Past::symbol(ValueId v) {
-  if (k_.f.type(v) != Type::Mask) return is_pairing(v) ? pairing(v) : past_symbol(v);
-  const auto [s, is_new] = known_.at(0, v.index);
-  if (!is_new) return s;
-  if (u64 bits = 0; k_.f.is_const(v, &bits) && (bits == 0 || bits == ~u64{0}))
-    return s = bits == 0 ? kEmpty : kFull;
-  return s = k_.masks.implies(v, empty_mask_) ? kEmpty : past_symbol(v);
+  if (k_.f.type(v) == Type::Mask) {
+    const auto [s, is_new] = masks_.at(0, v.index);
+    if (!is_new) return s;
+    if (u64 bits = 0; k_.f.is_const(v, &bits) && (bits == 0 || bits == ~u64{0}))
+      return s = bits == 0 ? kEmpty : kFull;
+    return s = k_.masks.implies(v, empty_mask_) ? kEmpty : past_symbol(v);
+  }
+  if (const Symbol* known = others_.find(0, v.index)) return *known;
+  const Symbol s = other(v);
+  return others_.at(0, v.index).first = s;
+}
+
+/// The symbol of a value that is no mask: what a select under an empty mask leaves is what it was.
+Symbol Past::other(ValueId v) {
+  if (const Inst* def = k_.f.def(v); def != nullptr && def->op == Op::Select) {
+    const auto x = k_.f.operands(k_.f.def_id(v));
+    if (k_.f.type(x[0]) == Type::Mask && symbol(x[0]) == kEmpty) return symbol(x[2]);
+  }
+  return is_pairing(v) ? pairing(v) : past_symbol(v);
 }
 
 Side::Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tables, unsigned number,

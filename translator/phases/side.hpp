@@ -72,19 +72,22 @@ struct SideTables {
 class Past {
 public:
   Past(const SideFacts& facts, Symbols& symbols)
-      : k_(facts), symbols_(symbols), known_(facts.f.num_values()) {}
+      : k_(facts), symbols_(symbols), masks_(facts.f.num_values()), others_(facts.f.num_values()) {}
   void assume_empty(ir::ValueId mask) {
     empty_mask_ = mask;
-    known_.clear();
+    masks_.clear();
   }
+  /// To be called when the expressions are forgotten.
+  void forget_expressions() { others_.clear(); }
   [[nodiscard]] Symbol symbol(ir::ValueId v);
 
 private:
   const SideFacts& k_;
   Symbols& symbols_;
   ir::ValueId empty_mask_;
-  Table<Symbol> known_; ///< of masks
+  Table<Symbol> masks_, others_;
 
+  Symbol other(ir::ValueId v);
   [[nodiscard]] bool is_pairing(ir::ValueId v) const;
   Symbol pairing(ir::ValueId v);
 };

@@ -119,6 +119,12 @@ bool Symbols::subset(Symbol a, Symbol b, unsigned depth) const {
          (subset(a, operand(*nb, 0), depth + 1) || subset(a, operand(*nb, 1), depth + 1));
 }
 
+/// Whether what is not in `a` is in `b`.
+bool Symbols::covers_rest(Symbol a, Symbol b) const {
+  const Node* n = node(a);
+  return n != nullptr && n->op == Op::Not && subset(operand(*n, 0), b);
+}
+
 /// Mask algebra; kTop if nothing simpler is known.
 Symbol Symbols::simplify(Op op, std::span<const Symbol> x) const {
   switch (op) {
@@ -131,6 +137,7 @@ Symbol Symbols::simplify(Op op, std::span<const Symbol> x) const {
   case Op::Not: return x[0] == kEmpty ? kFull : x[0] == kFull ? kEmpty : kTop;
   case Op::Or:
     if (subset(x[0], x[1])) return x[1];
+    if (covers_rest(x[0], x[1]) || covers_rest(x[1], x[0])) return kFull;
     return subset(x[1], x[0]) ? x[0] : kTop;
   case Op::Xor:
     if (x[0] == x[1]) return kEmpty;

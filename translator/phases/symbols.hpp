@@ -57,6 +57,7 @@ private:
   [[nodiscard]] Symbol operand(const Node& n, unsigned i) const { return operands_[n.first + i]; }
   [[nodiscard]] bool equal(const Node& a, const Node& b, std::span<const Symbol> x) const;
   [[nodiscard]] bool subset(Symbol a, Symbol b, unsigned depth = 0) const;
+  [[nodiscard]] bool covers_rest(Symbol a, Symbol b) const;
   [[nodiscard]] Symbol conversion_back(ir::Op op, std::span<const Symbol> x) const;
   [[nodiscard]] Symbol simplify(ir::Op op, std::span<const Symbol> x) const;
   [[nodiscard]] Slot& slot_of(const Node& n, std::span<const Symbol> x);
