@@ -195,6 +195,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (phases::close_ranks(g, gang_lanes(options.simd))) tidy_up(g);
            })
+      .run("load_expected_once",
+           [](ir::Function& g) {
+             if (passes::load_expected_once(g)) tidy_up(g);
+           })
       .run("chain_retries",
            [&](ir::Function& g) {
              const auto loops = passes::find_retry_loops(g);

@@ -215,6 +215,30 @@ const Rule kRules[] = {
       "v_mov_b32 v3, 0", "ds_read_b32 v5, v1", "s_waitcnt lgkmcnt(0)"},
      {{4, [](u32 lane) { return chain(0, lane % 4, lane, 4); }},
       {5, [](u32 lane) { return chain(0, lane % 4, 64, 4); }}}},
+    {"RetriesThatLoadEachTime", // as `do old = *p; while (cas(p, old, f(old)) != old);` does
+     {"v_and_b32 v1, 12, v21", "s_mov_b64 s[16:17], 0", "L0:", "ds_read_b32 v2, v1", "s_waitcnt lgkmcnt(0)",
+      "v_mul_lo_u32 v3, v2, 3", "v_add_u32 v3, v3, v21", "v_add_u32 v3, 1, v3",
+      "ds_cmpst_rtn_b32 v4, v1, v2, v3", "s_waitcnt lgkmcnt(0)", "v_cmp_eq_u32 vcc, v4, v2",
+      "s_or_b64 s[16:17], vcc, s[16:17]", "s_andn2_b64 exec, exec, s[16:17]", "s_cbranch_execnz L0",
+      "s_mov_b64 exec, -1", "s_mov_b64 vcc, 0", "s_mov_b64 s[16:17], 0", "v_mov_b32 v2, 0",
+      "v_mov_b32 v3, 0", "ds_read_b32 v5, v1", "s_waitcnt lgkmcnt(0)"},
+     {{4, [](u32 lane) { return chain(0, lane % 4, lane, 4); }},
+      {5, [](u32 lane) { return chain(0, lane % 4, 64, 4); }}}},
+    {"RetriesThatGoOnWhenTheyAreThrough", // Each lane gets through twice.
+     {"v_and_b32 v1, 12, v21", "s_mov_b64 s[16:17], 0", "v_mov_b32 v6, 0", "L0:", "ds_read_b32 v2, v1",
+      "s_waitcnt lgkmcnt(0)", "v_mul_lo_u32 v3, v2, 3", "v_add_u32 v3, v3, v21", "v_add_u32 v3, 1, v3",
+      "ds_cmpst_rtn_b32 v4, v1, v2, v3", "s_waitcnt lgkmcnt(0)", "v_cmp_eq_u32 vcc, v4, v2",
+      "v_addc_co_u32 v6, vcc, 0, v6, vcc", "v_cmp_eq_u32 vcc, 2, v6", "s_or_b64 s[16:17], vcc, s[16:17]",
+      "s_andn2_b64 exec, exec, s[16:17]", "s_cbranch_execnz L0", "s_mov_b64 exec, -1", "s_mov_b64 vcc, 0",
+      "s_mov_b64 s[16:17], 0", "v_mov_b32 v2, 0", "v_mov_b32 v3, 0", "v_mov_b32 v4, 0", "ds_read_b32 v5, v1",
+      "s_waitcnt lgkmcnt(0)"},
+     {{5,
+       [](u32 lane) {
+         u32 x = 0;
+         for (u32 l = lane % 4; l < 64; l += 4) x = chain(chain(x, l, l + 1), l, l + 1);
+         return x;
+       }},
+      {6, [](u32) { return 2u; }}}},
     {"RetriesOfSomeLanes", // the others do nothing
      retry({"v_and_b32 v1, 12, v21", "v_and_b32 v7, 8, v21", "v_cmp_ne_u32 vcc, 0, v7",
             "s_and_b64 exec, exec, vcc", "ds_read_b32 v2, v1"},

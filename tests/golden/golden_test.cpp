@@ -99,6 +99,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        }},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
+      {"load_expected_once", [](ir::Function& g) { (void)passes::load_expected_once(g); }},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
       {"chain_retries",
        [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},

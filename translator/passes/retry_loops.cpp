@@ -13,6 +13,7 @@
 // (2) From one time round to the next nothing is handed on but what is expected and who is left, besides
 // which lanes are done, and values that change only in lanes that are left.
 #include "translator/passes/retry_loops.hpp"
+#include "translator/passes/lane_demand.hpp"
 #include "translator/passes/mask_facts.hpp"
 
 #include <algorithm>
@@ -319,29 +320,127 @@ private:
   }
 };
 
+bool goes_back_to_itself(const Function& f, BlockId b) {
+  return std::ranges::any_of(f[b].successors, [&](const Successor& s) { return s.block == b; });
+}
+
+/// A compare-and-swap whose outcome is used.
+bool is_swap(const Function& f, InstId i) {
+  const MemAttr& mem = f[i].mem;
+  return f[i].op == Op::Atomic && mem.atomic == AtomicOp::Cmpswap && mem.returns &&
+         (mem.space == Space::Global || mem.space == Space::Lds || mem.space == Space::Flat);
+}
+
+std::vector<InstId> accesses(const Function& f, BlockId b) {
+  std::vector<InstId> found;
+  std::ranges::copy_if(f[b].insts, std::back_inserter(found),
+                       [&](InstId i) { return info(f[i].op).is(kLoads) || info(f[i].op).is(kStores); });
+  return found;
+}
+
 /// The only access of a block that goes back to itself, if it is a compare-and-swap whose outcome is used.
 InstId only_swap(const Function& f, BlockId b) {
-  InstId swap;
-  for (const InstId i : f[b].insts) {
-    const OpInfo& op = info(f[i].op);
-    if (!op.is(kLoads) && !op.is(kStores)) continue;
-    const MemAttr& mem = f[i].mem;
-    if (swap.valid() || f[i].op != Op::Atomic || mem.atomic != AtomicOp::Cmpswap || !mem.returns) return {};
-    if (mem.space != Space::Global && mem.space != Space::Lds && mem.space != Space::Flat) return {};
-    swap = i;
+  const std::vector<InstId> all = accesses(f, b);
+  return all.size() == 1 && is_swap(f, all[0]) ? all[0] : InstId{};
+}
+
+/// The load of a block that has but this and, behind it, a compare-and-swap at the same place for the same
+/// lanes.
+InstId load_before_swap(const Function& f, BlockId b) {
+  const std::vector<InstId> all = accesses(f, b);
+  if (all.size() != 2 || f[all[0]].op != Op::Load || !is_swap(f, all[1])) return {};
+  const MemAttr &load = f[all[0]].mem, &swap = f[all[1]].mem;
+  const auto x = f.operands(all[0]), y = f.operands(all[1]);
+  const bool same_place = load.space == swap.space && load.form == AddressForm::Lanes &&
+                          swap.form == AddressForm::Lanes && load.bytes == swap.bytes && x[0] == y[0] &&
+                          f.def_block(x[0]) != b;
+  return same_place && x.back() == y.back() ? all[0] : InstId{};
+}
+
+/// Moves `load`, which precedes a compare-and-swap in loop `b`, in front of the loop. What it loaded is
+/// handed on by the loop from then on, each time as found by the compare-and-swap. False if there is no place
+/// for it.
+bool move_out(Function& f, BlockId b, InstId load) {
+  const InstId swap = accesses(f, b).back();
+  std::vector<std::pair<BlockId, unsigned>> ways_in;
+  for (u32 n = 0; n < f.num_blocks(); ++n)
+    for (unsigned s = 0; s < f.blocks[n].successors.size(); ++s)
+      if (n != b.index && f.blocks[n].successors[s].block == b) ways_in.emplace_back(BlockId{n}, s);
+  const ValueId left = f.operands(load).back();
+  if (ways_in.size() != 1 || f.def_id(left).valid() || f.def_block(left) != b) return false;
+  // A block of its own, as the way there may be one of two.
+  const auto [from, number] = ways_in[0];
+  const BlockId before = f.add_block(f[load].pc);
+  Successor& way_in = f[from].successors[number];
+  std::vector<ValueId> args = std::exchange(way_in.args, {});
+  way_in.block = before;
+  const ValueId mask = args[f[left].index];
+  std::vector<Type> types;
+  for (unsigned r = 0; r < f[load].num_results; ++r) types.push_back(f.type(f.result(load, r)));
+  const ValueId operands[] = {f.operands(load)[0], mask};
+  const InstId first = f.append(before, Inst(f[load]), operands, types);
+  std::vector<ValueId> found;
+  for (unsigned d = 0; d < f[swap].num_results; ++d) found.push_back(f.result(swap, d));
+  if (found.size() > types.size()) {
+    Inst proto;
+    proto.op = Op::Join;
+    proto.pc = f[swap].pc;
+    found = {f.result(f.insert_before_end(b, proto, found, types))};
   }
-  return swap;
+  std::vector<ValueId> now(f.num_values() + types.size());
+  for (unsigned r = 0; r < types.size(); ++r) {
+    args.push_back(f.result(first, r));
+    now[f.result(load, r).index] = f.add_param(b, types[r]);
+  }
+  Builder(f, before).jump(b, std::move(args));
+  for (Successor& s : f[b].successors)
+    if (s.block == b) s.args.insert(s.args.end(), found.begin(), found.end());
+  std::erase(f[b].insts, load);
+  f[load].block = BlockId{};
+  f.replace_values(now);
+  return true;
+}
+
+/// Nobody looks at what `load` brings but in the lanes for which it is done.
+bool is_looked_at_inside(const LaneDemand& demand, const Function& f, InstId load) {
+  for (unsigned r = 0; r < f[load].num_results; ++r)
+    if (!demand.is_inside(demand.of(f.result(load, r)), f.operands(load).back(), f[load].block)) return false;
+  return true;
 }
 
 } // namespace
 
+bool load_expected_once(Function& f) {
+  std::vector<std::pair<BlockId, InstId>> candidates;
+  for (u32 n = 0; n < f.num_blocks(); ++n)
+    if (!f.blocks[n].first_gang && goes_back_to_itself(f, BlockId{n}))
+      if (const InstId load = load_before_swap(f, BlockId{n}); load.valid())
+        candidates.emplace_back(BlockId{n}, load);
+  if (candidates.empty()) return false;
+  {
+    LaneDemand demand(f);
+    if (!demand.find()) return false;
+    std::erase_if(candidates, [&](const auto& c) { return !is_looked_at_inside(demand, f, c.second); });
+  }
+  bool changed = false;
+  for (const auto& [b, load] : candidates) {
+    Function g = f; // whether the loop will do shows when it is done
+    if (!move_out(g, b, load)) continue;
+    const Cfg cfg(g);
+    const Dominators dom(g, cfg);
+    const MaskFacts masks(g, cfg, dom);
+    if (!cfg.reachable(b) || !Candidate(g, cfg, masks, b, accesses(g, b)[0]).holds()) continue;
+    f = std::move(g);
+    changed = true;
+  }
+  return changed;
+}
+
 std::vector<RetryLoop> find_retry_loops(Function& f) {
   std::vector<std::pair<BlockId, InstId>> candidates;
   for (u32 n = 0; n < f.num_blocks(); ++n) {
-    const auto& successors = f.blocks[n].successors;
     if (f.blocks[n].first_gang) continue; // Few lanes, which hardly ever meet.
-    if (std::any_of(successors.begin(), successors.end(),
-                    [&](const Successor& s) { return s.block.index == n; }))
+    if (goes_back_to_itself(f, BlockId{n}))
       if (const InstId swap = only_swap(f, BlockId{n}); swap.valid())
         candidates.emplace_back(BlockId{n}, swap);
   }

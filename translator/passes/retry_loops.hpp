@@ -23,6 +23,10 @@ struct RetryLoop {
   std::vector<Carried> carried; ///< per parameter
 };
 
+/// Where such a loop loads what it expects each time round, from where it swaps, it is loaded once: what a
+/// lane has found that did not get through is what it would load next. True if anything changed.
+bool load_expected_once(ir::Function& f);
+
 /// Finds them, and marks their compare-and-swaps: each gang may run such a loop alone (MemAttr::retry).
 std::vector<RetryLoop> find_retry_loops(ir::Function& f);
 
