@@ -263,11 +263,11 @@ private:
             passed.emplace_back(s.args[a], param);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [arg, param] : passed) { // an argument is used as its parameter is
-        auto& known = other[param.index] || !used[param.index] ? other : used;
-        changed |= !known[arg.index];
-        known[arg.index] = true;
-      }
+      for (const auto& [arg, param] : passed) // an argument is used as its parameter is
+        for (std::vector<bool>* known : {&used, &other}) {
+          if (!(*known)[param.index] || (*known)[arg.index]) continue;
+          (*known)[arg.index] = changed = true;
+        }
     }
     std::vector<ValueId> masks;
     for (const ValueId v : wide_scalars(cfg))
