@@ -169,6 +169,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::use_branches(g);
              tidy_up(g);
            })
+      .run("join_loops", passes::join_loops)
       .run("merge_bytes",
            [&](ir::Function& g) {
              if (passes::merge_bytes(g, source.private_bytes_per_lane)) tidy_up(g);

@@ -89,6 +89,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"drop_root_corrections", passes::drop_root_corrections},
       {"unmask_accesses", passes::unmask_accesses},
       {"unroll_loops", passes::unroll_loops},
+      {"join_loops", passes::join_loops},
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},

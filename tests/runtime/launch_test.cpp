@@ -354,6 +354,24 @@ TEST(Launch, MessagesEndWithTheirPage) {
   }
 }
 
+// Where a gang's messages lie in one page, lanes load there that need not, but none of them is the one named.
+TEST(Launch, AMessageInAMissingPageIsNamed) {
+  constexpr std::uint32_t kItems = 64, kLane = 5;
+  auto text = Buffer::allocate(4096);
+  ASSERT_TRUE(text);
+  const auto* end = text->data() + text->size();
+  std::vector<std::uint32_t> lengths(kItems, 40), out(4 * kItems);
+  std::fill_n(lengths.begin(), kLane, 0);
+  for (const DeviceOptions& options : engines()) {
+    const auto fault = fault_of(options, "md5", kItems,
+                                {Argument::value(kItems), Argument::pointer(end),
+                                 Argument::pointer(lengths.data()), Argument::pointer(out.data())});
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->address, reinterpret_cast<std::uint64_t>(end) + 64 * kLane) << fault->message;
+    EXPECT_EQ(fault->lane, static_cast<int>(kLane)) << fault->message;
+  }
+}
+
 TEST(Launch, WrongArgumentsAreUsageErrors) {
   DeviceOptions options;
   options.engine = Engine::Interp;

@@ -559,7 +559,7 @@ void for_rows_of_dwords(std::initializer_list<u32> strides, Body body) {
 TEST(AddressForms, ElementsOfDwordsInRows) {
   const LastPage memory;
   for_rows_of_dwords(
-      {4, 8, 12, 16, 20}, [&](translator::Simd simd, u64 exec, u32 dwords, bool wide, u32 stride) {
+      {4, 8, 12, 16, 20, 64}, [&](translator::Simd simd, u64 exec, u32 dwords, bool wide, u32 stride) {
         const u32 start = static_cast<u32>(kPage) - 63 * stride - 4 * dwords;
         for (u32 d = 0; d < dwords; ++d) {
           std::string results = wide ? "v23:v64" : "v23:v32";
@@ -578,6 +578,22 @@ TEST(AddressForms, ElementsOfDwordsInRows) {
           }
         }
       });
+}
+
+/// Lanes that take no part would load from behind the memory.
+TEST(AddressForms, ElementsOfSomeLanesAtTheEndOfAPage) {
+  const LastPage memory;
+  constexpr u32 kStride = 48, kLanes = 5;
+  const u32 start = static_cast<u32>(kPage) - kStride * (kLanes - 1) - 16;
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {u64{0x1f}, u64{0x14}}) {
+      alignas(64) u32 row[64] = {};
+      run_program(row_of(kStride) + "  v23:v32, v24:v32, v25:v32, v26:v32 = load v22, v7 {global 16 row 48}\n"
+                                    "  store v18, v26, v7 {global 4 row 4}\n",
+                  simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
+      for (u32 l = 0; l < kLanes; ++l)
+        EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? load_le<u32>(memory.data() + start + l * kStride + 12) : 0u);
+    }
 }
 
 TEST(AddressForms, StoresOfElementsOfDwordsInRows) {

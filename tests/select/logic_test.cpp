@@ -55,6 +55,19 @@ TEST(SelectLogic, TreesOfFourValues) {
         };
         const Op op = kOps[random() % std::size(kOps)];
         const std::size_t a = pick(), b = pick(), c = pick();
+        if (random() % 3 ==
+            0) { // Where a comparison says so and another does or does not, it is one of them.
+          const auto asks = [&](ir::IntPred x, std::size_t n) { return p.b.icmp(x, values[n], values[c]); };
+          const bool inverted = random() % 2 != 0;
+          const ValueId less = asks(ir::IntPred::ULt, a), equal = asks(ir::IntPred::Eq, b);
+          const ValueId mask = inverted ? p.b.andnot(less, equal) : p.b.and_(less, equal);
+          values.push_back(p.b.select(mask, values[a], values[b]));
+          const auto x = expected[a], y = expected[b], z = expected[c];
+          expected.push_back(y);
+          for (unsigned l = 0; l < 64; ++l)
+            if (x[l] < z[l] && (y[l] == z[l]) != inverted) expected.back()[l] = x[l];
+          continue;
+        }
         values.push_back(emit(p, op, values[a], values[b], values[c]));
         expected.emplace_back();
         for (unsigned l = 0; l < 64; ++l)
@@ -83,6 +96,19 @@ TEST(SelectLogic, ThreeValuesTakeOneInstruction) {
   ASSERT_NE(first, std::string::npos) << text;
   EXPECT_EQ(text.find("vpternlogd", first + 1), std::string::npos) << text;
   EXPECT_EQ(text.find("vpxord"), std::string::npos) << text;
+}
+
+TEST(SelectLogic, UnderAMaskItStartsFromWhatStays) {
+  LaneProgram p;
+  const ValueId x = p.operand(0, Type::V32), y = p.operand(1, Type::V32), z = p.operand(2, Type::V32);
+  const ValueId mask = p.b.icmp(ir::IntPred::ULt, y, z);
+  p.store(p.b.select(mask, p.b.or_(x, p.b.and_(y, z)), x), 3);
+  p.b.end_program();
+  auto code =
+      compile(p.f, trivial_plan(p.f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_NE(code->listing.find("vpternlogd"), std::string::npos) << code->listing;
+  EXPECT_EQ(code->listing.find("vpblendm"), std::string::npos) << code->listing;
 }
 
 } // namespace

@@ -10,8 +10,15 @@ using namespace ir;
 
 namespace {
 
-/// Where all lanes that take part load from, if that is a constant.
+/// Where a load, of all lanes that take part or of a scalar, is from, if that is a constant.
 std::optional<u64> constant_address(const Function& f, InstId i) {
+  if (f[i].op == Op::ScalarLoad) {
+    u64 base = 0, offset = 0;
+    const auto x = f.operands(i);
+    if (!f.is_const(x[0], &base) || !f.is_const(x[1], &offset)) return std::nullopt;
+    return (base + offset) & ~u64{3};
+  }
+  if (f[i].op != Op::Load) return std::nullopt;
   const MemAttr& mem = f[i].mem;
   if ((mem.space != Space::Global && mem.space != Space::Flat) || mem.form != AddressForm::Lanes)
     return std::nullopt;
@@ -27,20 +34,27 @@ void load_constants(Function& f, const translator::KernelSource& source) {
   for (u32 index = 0; index < f.num_blocks(); ++index) {
     const BlockId b{index};
     std::vector<InstId> insts;
-    const auto make = [&](InstId i, Op op, std::initializer_list<ValueId> operands, u64 imm) {
+    const auto make = [&](InstId i, Op op, std::initializer_list<ValueId> operands, u64 imm,
+                          Type t = Type::V32) {
       Inst proto;
       proto.op = op;
       proto.imm = imm;
       proto.pc = f[i].pc;
-      const Type t = Type::V32;
       insts.push_back(f.make(proto, {operands.begin(), operands.size()}, {&t, 1}));
       f[insts.back()].block = b;
       return f.result(insts.back());
     };
     for (const InstId i : f[b].insts) {
       insts.push_back(i);
-      const auto address = f[i].op == Op::Load ? constant_address(f, i) : std::nullopt;
+      const auto address = constant_address(f, i);
       if (!address) continue;
+      if (f[i].op == Op::ScalarLoad) {
+        const auto bytes = source.constant_bytes(*address, 4 * f[i].num_results);
+        for (u32 n = 0; !bytes.empty() && n < f[i].num_results; ++n)
+          map[f.result(i, n).index] =
+              make(i, Op::Const, {}, load_le<u32>(reinterpret_cast<const u8*>(&bytes[4 * n])), Type::U32);
+        continue;
+      }
       const MemAttr mem = f[i].mem;
       const auto bytes = source.constant_bytes(*address, mem.bytes);
       const ValueId lanes = f.operands(i).back();

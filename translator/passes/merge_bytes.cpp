@@ -86,6 +86,7 @@ public:
 
   /// Every lane of `a` is a lane of `b`.
   bool is_subset(ValueId a, ValueId b) { return a == b || f_.is_full(b) || follows_from(a, {b, false}); }
+  [[nodiscard]] bool are_disjoint(ValueId a, ValueId b) { return follows_from(a, {b, true}); }
   /// What lanes of `mask` see of `v`.
   ValueId seen(ValueId v, ValueId mask) {
     for (const Inst* inst = f_.def(v); inst != nullptr && inst->op == Op::Select; inst = f_.def(v)) {
@@ -297,8 +298,11 @@ private:
     open_.clear();
   }
   void finish(Group& g) {
-    // A single one has nothing to share, and a wide load takes longer than two of its ends.
-    if (g.members.size() >= std::max<std::size_t>(2, dwords(g))) groups_.push_back(std::move(g));
+    // A single one has nothing to share, and a wide load takes longer than two of its ends. One place as
+    // bytes and halves of it is what a descriptor's format chooses from: most of these loads have no lanes.
+    u32 places = 0;
+    for (const Member& m : g.members) places |= 1u << m.at;
+    if (static_cast<u32>(std::popcount(places)) >= std::max(2u, dwords(g))) groups_.push_back(std::move(g));
   }
   [[nodiscard]] u32 dwords(const Group& g) const {
     u32 end = 0;
@@ -474,7 +478,7 @@ bool is_small_private_store(const Inst& inst) {
 class StoreMerger {
 public:
   StoreMerger(Function& f, u32 private_bytes)
-      : f_(f), private_(f, private_bytes), limits_(f), uses_(f.use_counts()), rewriter_(f) {}
+      : f_(f), private_(f, private_bytes), limits_(f), masks_(f), uses_(f.use_counts()), rewriter_(f) {}
 
   bool run() {
     const Cfg cfg(f_);
@@ -515,6 +519,7 @@ private:
   Function& f_;
   const PrivateAccesses private_;
   const ValueLimits limits_;
+  MaskOrder masks_;
   const std::vector<u32> uses_;
   Rewriter rewriter_;
   struct Dword {
@@ -546,22 +551,60 @@ private:
     open_.erase(number);
   }
 
-  /// `bits` of `v` from bit `from` on, moved to bit `to`; all others are 0.
-  ValueId placed(ValueId v, unsigned from, unsigned bits, unsigned to, unsigned depth) {
+  /// `bits` from bit `from` on, to be moved to bit `to`.
+  struct Part {
+    unsigned from, bits, to;
+  };
+
+  [[nodiscard]] bool is_select(ValueId v) const {
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && inst->op == Op::Select && v.index < uses_.size() && uses_[v.index] == 1 &&
+           f_.type(f_.operands(f_.def_id(v))[0]) == Type::Mask;
+  }
+
+  /// `whole`, if it is valid, or part of `v`. Where that is chosen, the sum is, if that comes to the same: to
+  /// AVX-512, operations are selects as well.
+  ValueId with(ValueId whole, ValueId v, const Part& part) {
+    if (whole.valid() && is_select(v)) {
+      const std::array<ValueId, 3> x = {f_.operands(f_.def_id(v))[0], f_.operands(f_.def_id(v))[1],
+                                        f_.operands(f_.def_id(v))[2]};
+      if (!has_lanes_in(x[2], x[0], part)) {
+        whole = with(whole, x[2], part);
+        const ValueId sum = rewriter_.same(Op::Or, whole, placed(x[1], part, kMaxDepth));
+        return rewriter_.select(x[0], sum, whole);
+      }
+    }
+    const ValueId added = placed(v, part, kMaxDepth);
+    u64 bits = 0;
+    if (!whole.valid()) return added;
+    return f_.is_const(added, &bits) && bits == 0 ? whole : rewriter_.same(Op::Or, whole, added);
+  }
+  /// The part of `v` may be other than 0 in some lane of `mask`.
+  [[nodiscard]] bool has_lanes_in(ValueId v, ValueId mask, const Part& part) {
+    u64 c = 0;
+    if (f_.is_const(v, &c)) return (c >> part.from & ((u64{1} << part.bits) - 1)) != 0;
+    if (!is_select(v)) return true;
+    const auto x = f_.operands(f_.def_id(v));
+    return !masks_.are_disjoint(mask, x[0]) || has_lanes_in(x[2], mask, part);
+  }
+
+  /// Part of `v`; all other bits are 0.
+  ValueId placed(ValueId v, const Part& part, unsigned depth) {
+    const auto [from, bits, to] = part;
     const u64 all = (u64{1} << bits) - 1;
     u64 c = 0;
     if (f_.is_const(v, &c)) return rewriter_.v32(static_cast<u32>((c >> from & all) << to));
     if (const Inst* inst = f_.def(v); inst != nullptr && depth != 0) {
       const std::vector<ValueId> x(f_.operands(f_.def_id(v)).begin(), f_.operands(f_.def_id(v)).end());
       const bool by_constant = x.size() == 2 && f_.is_const(x[1], &c);
-      if (inst->op == Op::Select && v.index < uses_.size() && uses_[v.index] == 1) {
-        const ValueId chosen = placed(x[1], from, bits, to, depth - 1);
-        return rewriter_.select(x[0], chosen, placed(x[2], from, bits, to, depth - 1));
+      if (is_select(v)) {
+        const ValueId chosen = placed(x[1], part, depth - 1);
+        return rewriter_.select(x[0], chosen, placed(x[2], part, depth - 1));
       }
       if (inst->op == Op::And && by_constant && (c >> from & all) == all)
-        return placed(x[0], from, bits, to, depth - 1);
+        return placed(x[0], part, depth - 1);
       if (inst->op == Op::LShr && by_constant && from + c + bits <= 32)
-        return placed(x[0], from + static_cast<unsigned>(c), bits, to, depth - 1);
+        return placed(x[0], {from + static_cast<unsigned>(c), bits, to}, depth - 1);
     }
     u64 ones = limits_.ones(v);
     if (to > from) {
@@ -583,9 +626,8 @@ private:
       while (at + bytes < 4 && stores[at + bytes] == stores[at]) ++bytes;
       // A half of which the first byte has been overwritten.
       const u64 address = private_.bytes(stores[at]).first;
-      const ValueId part = placed(f_.operands(stores[at])[1], 8 * static_cast<unsigned>(at - address % 4),
-                                  8 * bytes, 8 * at, kMaxDepth);
-      whole = whole.valid() ? rewriter_.same(Op::Or, whole, part) : part;
+      const Part part = {8 * static_cast<unsigned>(at - address % 4), 8 * bytes, 8 * at};
+      whole = with(whole, f_.operands(stores[at])[1], part);
     }
     Inst proto = f_[last];
     proto.mem.bytes = 4;

@@ -48,6 +48,10 @@ void load_scalars(ir::Function& f);
 /// Joins each block that is only jumped to from one place to the block before it.
 void merge_blocks(ir::Function& f);
 
+/// Loops of which the inner one has all but what the outer one's rounds begin with become one loop, if
+/// something counts the rounds of both.
+void join_loops(ir::Function& f);
+
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
 

@@ -18,7 +18,7 @@ constexpr u32 kMaxDistance = 24; ///< instructions over which operands are kept 
 bool Selector::is_maskable(InstId i, ValueId old) const {
   const ir::Inst& inst = f_[i];
   if (inst.num_results != 1 || type(f_.result(i)) != Type::V32) return false;
-  if (integer_instruction(inst.op, false, true) != 0) return !has_fused_logic(i);
+  if (integer_instruction(inst.op, false, true) != 0) return !has_fused_logic(i) || starts_from(i, old);
   if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind != FloatKind::F32) return false;
   if (inst.op == Op::FFma) return f_.operands(i)[2] == old;
   return inst.op == Op::FAdd || inst.op == Op::FSub || inst.op == Op::FMul;
@@ -61,6 +61,9 @@ void Selector::find_fused(IrBlockId b) {
         fused_[def.index] = true;
         continue;
       }
+      const bool is_shared = is_same_in_group(operands[1]) && !is_same_in_group(operands[0]);
+      if (avx512() && def.valid() && !is_shared && f_[def].op == Op::ICmp && is_narrowable(def))
+        fused_[def.index] = true;
     }
     if (!avx512()) continue;
     if (is_logic(insts[n])) {
@@ -125,9 +128,11 @@ bool Selector::is_fused(ValueId v) const {
   return def.valid() && fused_[def.index];
 }
 
-VReg Selector::masked_operation(InstId i, VReg mask, VReg old) {
+VReg Selector::masked_operation(InstId i, VReg mask, ValueId otherwise) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
+  if (has_fused_logic(i)) return ternary_logic(i, mask, otherwise);
+  const VReg old = reg1(otherwise);
   const VReg a = reg1(operands[0]), b = reg1(operands[1]);
   if (const u32 id = integer_instruction(inst.op, false, true); id != 0)
     return b_->masked(mask, old).op(id, a, or_mem(b));
@@ -142,12 +147,13 @@ VReg Selector::masked_operation(InstId i, VReg mask, VReg old) {
   }
 }
 
-VReg Selector::narrowed_comparison(InstId i, VReg mask) {
+VReg Selector::narrowed_comparison(InstId i, VReg mask, bool inverted) {
   const ir::Inst& inst = f_[i];
   const VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
   if (inst.op == Op::ICmp) {
+    const auto asked = static_cast<ir::IntPred>(inst.imm);
     b_->with_mask(mask);
-    return compare(static_cast<ir::IntPred>(inst.imm), a, b, false);
+    return compare(inverted ? ir::inverse(asked) : asked, a, b, false);
   }
   set_mxcsr(inst.fp, kMxcsrDaz);
   b_->with_mask(mask);

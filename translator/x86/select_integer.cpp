@@ -90,8 +90,7 @@ bool Selector::integer_inst(InstId i) {
     break;
   case Op::Select:
     if (is_fused(operands[1])) {
-      const VReg old = reg1(operands[2]);
-      out.r[0] = masked_operation(f_.def_id(operands[1]), reg1(operands[0]), old);
+      out.r[0] = masked_operation(f_.def_id(operands[1]), reg1(operands[0]), operands[2]);
       break;
     }
     out = select_value(t, operands[0], regs(operands[1]), regs(operands[2]));

@@ -67,15 +67,26 @@ u8 Selector::logic_table(InstId i, std::span<const ValueId> inputs) const {
   }
 }
 
-VReg Selector::ternary_logic(InstId i) {
+/// What the logic starts from includes `v`, which can then stay where a mask says so.
+bool Selector::starts_from(InstId i, ValueId v) const {
+  std::vector<ValueId> inputs;
+  (void)logic_inputs(i, inputs);
+  return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
+}
+
+/// If there is a mask, in its lanes; in others it is `otherwise`.
+VReg Selector::ternary_logic(InstId i, VReg mask, ValueId otherwise) {
   std::vector<ValueId> inputs;
   (void)logic_inputs(i, inputs);
   // What can come from memory last.
   std::stable_partition(inputs.begin(), inputs.end(), [&](ValueId v) { return !is_recomputed(f_, v); });
+  std::stable_partition(inputs.begin(), inputs.end(), [&](ValueId v) { return v == otherwise; });
   const u8 table = logic_table(i, inputs);
   const VReg a = reg1(inputs.front()), c = reg1(inputs.back());
   const VReg b = inputs.size() == 3 ? reg1(inputs[1]) : c;
-  return b_->op_tied(Inst::kIdVpternlogd, a, b, or_mem(c), imm(table));
+  const Operand last = or_mem(c);
+  if (mask.valid()) b_->with_mask(mask);
+  return b_->op_tied(Inst::kIdVpternlogd, a, b, last, imm(table));
 }
 
 } // namespace lanewise::x86

@@ -47,6 +47,8 @@ bool Selector::mask_inst(InstId i) {
   case Op::Or: return set(result, either(Inst::kIdKorw, Inst::kIdVpor, in(0), in(1))), true;
   case Op::Xor: return set(result, either(Inst::kIdKxorw, Inst::kIdVpxor, in(0), in(1))), true;
   case Op::AndNot:
+    if (const InstId x = f_.def_id(operands[1]); is_fused(operands[1]) && f_[x].op == Op::ICmp)
+      return set(result, narrowed_comparison(x, in(0), true)), true;
     if (is_fused(operands[1])) // All but the first.
       return set(result, mask_from_bits(b_->op_r32(Inst::kIdBlsr, r32(mask_to_bits(in(0)))))), true;
     return set(result, either(Inst::kIdKandnw, Inst::kIdVpandn, in(1), in(0))), true;

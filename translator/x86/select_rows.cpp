@@ -222,7 +222,11 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (bytes <= 4 && f_[i].op == Op::Store) return whole_gang([&] { store_elements(i, a, {stride, true}); });
     if (!can_be_spaced(bytes, stride)) return scattered(i, spread, out);
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
-    return whole_gang([&] { load_spaced(i, a, stride, out); });
+    const auto load_all = [&] { whole_gang([&] { load_spaced(i, a, {.stride = stride}, out); }); };
+    if (a.full || !is_within_page(i, stride)) return load_all();
+    const CondCode leaves_page = test_page(a, stride);
+    return hot_or_cold(
+        leaves_page, out, [&] { load_within_page(i, a, stride, out); }, load_all);
   }
   a.contiguous = true;
   const bool narrow = bytes < 4 && !avx512();

@@ -8,6 +8,12 @@
 
 namespace lanewise::x86 {
 
+namespace {
+
+constexpr i64 kMaxWithinPage = kPage / 4; ///< bytes: as many cache lines as lanes, at worst
+
+} // namespace
+
 Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes,
                                  unsigned from) {
   const VReg base = s.stride == 0 ? lane_address(a, lane) : a.base;
@@ -43,16 +49,15 @@ Selector::RowSlot Selector::slot_of_pair(bool wide, unsigned pair) const {
   return {pair % 2, pair / 2};
 }
 
-/// All lanes take part.
-void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out) {
-  const Spacing s = {.stride = stride};
+/// All lanes take part, or what they load does no harm.
+void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out) {
   const bool wide = is_wide(i);
   const u32 insert = avx512() ? Inst::kIdVinserti32x4 : Inst::kIdVinserti128;
   std::array<VReg, 4> rows{}, result{};
   if (f_[i].mem.bytes >= 12) {
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
-      if (f_[i].mem.bytes == 12 && (stride == 0 || lane == lanes() - 1)) {
+      if (f_[i].mem.bytes == 12 && (s.stride == 0 || lane == lanes() - 1)) {
         const Operand low = spaced_element(a, s, lane, 8);
         const VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
         const Operand third = spaced_element(a, s, lane, 4, 8);
@@ -61,6 +66,13 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
         continue;
       }
       const Operand element = spaced_element(a, s, lane, 16);
+      if (s.in_page && lane == 0) {
+        b_->faults({.kind = FaultSite::Kind::Table, .bytes = 16}); // for the first lane of the mask
+        rows[row] = b_->def(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, View::Full,
+                            {element, hidden(lane_offsets(s.stride), View::Full),
+                             hidden(a.mask, avx512() ? View::K : View::Full)});
+        continue;
+      }
       rows[row] = slot == 0 ? b_->op(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, element)
                             : b_->op(insert, rows[row], element, imm(static_cast<int>(slot)));
     }
@@ -85,6 +97,30 @@ void Selector::load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg
     out[r] = wide ? rows[r] : b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(r == 0 ? 0x88 : 0xdd));
 }
 
+/// Lanes of a gang are so close that their elements mostly lie in one page.
+bool Selector::is_within_page(InstId i, i64 stride) const {
+  return f_[i].mem.bytes == 16 && stride > 0 && stride <= kMaxWithinPage / lanes();
+}
+
+/// What of the gang's elements one lane may load all may, if the elements lie in one page: then only the
+/// result needs the mask. Returns what tells that they do not.
+CondCode Selector::test_page(const Access& a, i64 stride) {
+  const VReg start = b_->op_r32(Inst::kIdLea, mem(a.base, a.disp, View::R32));
+  const i64 last = kPage - stride * (lanes() - 1) - 16;
+  b_->emit(Inst::kIdCmp, {r32(b_->op_r32_tied(Inst::kIdAnd, start, imm(kPage - 1))), imm(last)});
+  return CondCode::kA;
+}
+
+/// Some lanes take part, and all elements lie in one page.
+void Selector::load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out) {
+  read_if_any(a, out, [&] {
+    load_spaced(i, a, {.stride = stride, .in_page = true}, out);
+    for (unsigned r = 0; r < out.size(); ++r)
+      out[r] =
+          is_wide(i) ? zero_outside(wide_mask(a.mask, r % 2), out[r], true) : zero_outside(a.mask, out[r]);
+  });
+}
+
 /// Elements of 12 or 16 bytes at any addresses. Lanes that take no part read zeros in the frame.
 void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
   Access each = a;
@@ -99,7 +135,7 @@ void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
       each.index.r[p] = blend(wide_mask(a.mask, p), each.index.r[p], elsewhere, true);
   }
   spill_addresses(each);
-  load_spaced(i, each, 0, out);
+  load_spaced(i, each, {}, out);
 }
 
 /// Elements that reach into those of the next lanes, as a cell and its neighbours do when they are loaded at

@@ -206,8 +206,8 @@ private:
   [[nodiscard]] bool is_scale(InstId i) const;
   VReg uniform_add(InstId i);
   [[nodiscard]] bool is_fused(ValueId v) const;
-  VReg masked_operation(InstId i, VReg mask, VReg old);
-  VReg narrowed_comparison(InstId i, VReg mask);
+  VReg masked_operation(InstId i, VReg mask, ValueId otherwise);
+  VReg narrowed_comparison(InstId i, VReg mask, bool inverted = false);
 
   // ---- select_logic.cpp
   [[nodiscard]] bool is_logic(InstId i) const;
@@ -216,7 +216,8 @@ private:
   [[nodiscard]] bool has_fused_logic(InstId i) const;
   [[nodiscard]] u8 logic_table(ValueId v, std::span<const ValueId> inputs) const;
   [[nodiscard]] u8 logic_table(InstId i, std::span<const ValueId> inputs) const;
-  VReg ternary_logic(InstId i);
+  [[nodiscard]] bool starts_from(InstId i, ValueId v) const;
+  VReg ternary_logic(InstId i, VReg mask = {}, ValueId otherwise = {});
 
   // ---- select_mask.cpp
   bool mask_inst(InstId i);
@@ -461,10 +462,14 @@ private:
   struct Spacing {
     i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
     bool is_write = false;
+    bool in_page = false; ///< all lanes' 16 bytes lie in one page, and some lane of the mask loads there
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
   static bool can_be_spaced(u32 bytes, i64 stride);
-  void load_spaced(InstId i, const Access& a, i64 stride, std::span<VReg> out);
+  void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
+  [[nodiscard]] bool is_within_page(InstId i, i64 stride) const;
+  CondCode test_page(const Access& a, i64 stride);
+  void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
   struct RowSlot {
     unsigned row, slot;
