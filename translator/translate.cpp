@@ -98,6 +98,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
   const auto compact_if_sparse = [](ir::Function& g) {
     if (count_instructions(g) < g.num_insts() / 2) g.compact();
   };
+  bool restored = false;                             // masks behind loops
   std::shared_ptr<const passes::MaskAnalysis> masks; // of the function as it is from one pass to the next
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
@@ -124,7 +125,12 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("load_constants", load_constants)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("simplify_masks", passes::simplify_masks)
+      .run("restore_masks",
+           [&](ir::Function& g) {
+             restored = passes::restore_masks(g);
+             if (restored) passes::simplify_masks(g); // then more of them are equal
+           })
+      .run("simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("thread_exits", [](ir::Function& g) { passes::thread_exits(g); })
       .run("merge_blocks", passes::merge_blocks)
@@ -156,7 +162,19 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::predicate(g, std::move(masks));
            })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("fill_masks", passes::fill_masks)
+      .run(
+          "fill_masks",
+          [&](ir::Function& g) {
+            const bool filled = passes::fill_masks(g);
+            if (!restored && !filled) return;
+            tidy_up(g);
+            if (filled) { // what a loop has taken along is what was before it, and then more is seen to be so
+              tidy_up(g);
+              if (passes::fill_masks(g)) tidy_up(g);
+            }
+            passes::simplify_masks(g, true);
+            passes::predicate(g);
+          })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects
@@ -169,10 +187,28 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::use_branches(g);
              tidy_up(g);
            })
+      .run("scalarize_counters",
+           [](ir::Function& g) {
+             if (passes::scalarize_counters(g)) tidy_up(g);
+           })
+      .run("rotate_loops",
+           [](ir::Function& g) {
+             if (passes::rotate_loops(g)) tidy_up(g);
+           })
       .run("join_loops", passes::join_loops)
       .run("merge_bytes",
            [&](ir::Function& g) {
              if (passes::merge_bytes(g, source.private_bytes_per_lane)) tidy_up(g);
+           })
+      .run("unroll_array_loops",
+           [&](ir::Function& g) {
+             if (!passes::unroll_array_loops(g)) return;
+             load_constants(g); // at indices that were counters
+             passes::promote_private_memory(g, source.private_bytes_per_lane);
+             remove_dead_stores(g);
+             tidy_up(g);
+             passes::predicate(g);
+             passes::eliminate_dead_code(g);
            })
       .run("merge_selects", passes::merge_selects)
       .run("load_walks_together",

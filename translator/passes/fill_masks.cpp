@@ -1,7 +1,9 @@
 // Unoptimised code has loop counters in vectors and asks with masks whether to go on, although all lanes
 // count alike. A mask that is the same in all lanes has all of them behind a branch that says it has some,
 // and so it is with masks around a loop that go on only if they have lanes: then neither the accesses nor the
-// values in there need masks.
+// values in there need masks. If EXEC is not full, such a mask says nothing besides it: a branch on lanes
+// that are in both, behind one that says EXEC has some, asks whether all lanes go on, which is the same for
+// all.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/passes/passes.hpp"
@@ -24,12 +26,12 @@ public:
   MaskFiller(Function& f, const Cfg& cfg)
       : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), constant_(f.num_values()) {}
 
-  void run() {
+  bool run() {
     for (const bool has_lanes : {true, false}) {
       find_ways();
       find_constant_parameters(has_lanes);
     }
-    rewrite();
+    return rewrite();
   }
 
 private:
@@ -42,8 +44,9 @@ private:
     BlockId since; ///< in what this block dominates
     bool has_lanes;
   };
-  std::array<ValueId, 2> constants_;               ///< the masks without lanes and with all
-  std::unordered_map<u32, std::vector<Way>> ways_; ///< per mask that is the same in all lanes
+  std::array<ValueId, 2> constants_;                        ///< the masks without lanes and with all
+  std::unordered_map<u32, std::vector<Way>> ways_;          ///< per mask that is the same in all lanes
+  std::unordered_map<u32, std::vector<BlockId>> has_lanes_; ///< per mask: in what these blocks dominate
 
   /// All lanes of the mask are set, or none is.
   [[nodiscard]] bool is_same(ValueId mask) const { return shapes_[mask].uniform(); }
@@ -77,8 +80,27 @@ private:
     const bool is_full = f_.is_const(x[0], &bits) ? ~bits == 0 : constant_[x[0].index] == true;
     return is_full ? x[1] : ValueId{};
   }
+  /// A mask that has lanes behind `to`: so have those that it is the intersection of.
+  void note_lanes(ValueId mask, BlockId to, unsigned depth = 0) {
+    has_lanes_[mask.index].push_back(to);
+    const Inst* def = f_.def(mask);
+    if (def == nullptr || depth == kMaxDepth || (def->op != Op::And && def->op != Op::AndNot)) return;
+    const auto x = f_.operands(f_.def_id(mask));
+    for (const unsigned n : {0u, 1u}) {
+      const bool has_lanes = n == 0 || def->op == Op::And;
+      if (is_same(x[n])) ways_[x[n].index].push_back({to, has_lanes});
+      if (has_lanes) note_lanes(x[n], to, depth + 1);
+    }
+  }
+  [[nodiscard]] bool has_lanes(ValueId mask, BlockId at) const {
+    const auto it = has_lanes_.find(mask.index);
+    return it != has_lanes_.end() &&
+           std::ranges::any_of(it->second, [&](BlockId since) { return dom_.dominates(since, at); });
+  }
+
   void find_ways() {
     ways_.clear();
+    has_lanes_.clear();
     for (const BlockId to : cfg_.rpo) {
       if (cfg_.preds[to.index].size() != 1) continue;
       const BlockId from = cfg_.preds[to.index].front();
@@ -88,6 +110,7 @@ private:
       for (const ValueId mask : {tested, complement(tested)})
         if (const auto said = mask.valid() ? said_by(from, n, mask) : std::nullopt)
           ways_[mask.index].push_back({to, *said});
+      if (n == 0 && f_[from].successors[0].block != f_[from].successors[1].block) note_lanes(tested, to);
     }
   }
 
@@ -158,7 +181,38 @@ private:
     }
   }
 
-  void rewrite() {
+  /// `mask` is this in `at`, where of some masks that it is the intersection of it is known that they are
+  /// full.
+  [[nodiscard]] ValueId without_full(ValueId mask, BlockId at) const {
+    for (const Inst* def = f_.def(mask); def != nullptr; def = f_.def(mask)) {
+      if (def->op != Op::And && def->op != Op::AndNot) break;
+      const auto x = f_.operands(f_.def_id(mask));
+      if (known(x[1], at) == (def->op == Op::And))
+        mask = x[0];
+      else if (def->op == Op::And && known(x[0], at) == true)
+        mask = x[1];
+      else
+        break;
+    }
+    return mask;
+  }
+
+  /// Of lanes that are in two masks, one of which has lanes and one is the same in all, what matters is that.
+  bool ask_what_is_open(ValueId& asked, BlockId at) const {
+    const Inst* def = f_.def(asked);
+    if (def == nullptr || def->op != Op::And) return false;
+    const auto x = f_.operands(f_.def_id(asked));
+    for (const unsigned n : {0u, 1u})
+      if (is_same(x[n]) && has_lanes(x[1 - n], at)) {
+        asked = x[n];
+        return true;
+      }
+    return false;
+  }
+
+  /// Whether anything has changed.
+  bool rewrite() {
+    bool changed = false;
     const std::size_t known_values = f_.num_values();
     for (const u64 lanes : {u64{0}, ~u64{0}}) {
       Inst proto;
@@ -167,28 +221,31 @@ private:
       const Type t = Type::Mask;
       constants_[lanes & 1] = f_.result(f_.insert_first(BlockId{0}, proto, {}, {&t, 1}));
     }
-    std::vector<std::pair<ValueId*, bool>> found; // first all are looked at as they are
-    const auto look_at = [&](ValueId& v, std::optional<bool> has_lanes) {
-      if (has_lanes) found.emplace_back(&v, *has_lanes);
+    std::vector<std::pair<ValueId*, ValueId>> found; // first all are looked at as they are
+    const auto look_at = [&](ValueId& v, BlockId at, std::optional<bool> has_lanes) {
+      if (v.index >= known_values || f_.type(v) != Type::Mask) return;
+      const ValueId now = has_lanes ? constants_[*has_lanes ? 1 : 0] : without_full(v, at);
+      if (now != v) found.emplace_back(&v, now);
     };
     for (const BlockId b : cfg_.rpo) {
-      for (const InstId i : f_[b].insts)
-        for (ValueId& x : f_.operands(i))
-          if (x.index < known_values) look_at(x, known(x, b));
+      for (const InstId i : f_[b].insts) {
+        if (f_[i].op == Op::AnyLane) changed |= ask_what_is_open(f_.operands(i)[0], b);
+        for (ValueId& x : f_.operands(i)) look_at(x, b, known(x, b));
+      }
       for (unsigned n = 0; n < f_[b].successors.size(); ++n)
-        for (ValueId& arg : f_[b].successors[n].args)
-          if (arg.index < known_values) look_at(arg, known_on_way(arg, b, n));
+        for (ValueId& arg : f_[b].successors[n].args) look_at(arg, b, known_on_way(arg, b, n));
     }
-    for (const auto& [v, has_lanes] : found) *v = constants_[has_lanes ? 1 : 0];
+    for (const auto& [v, now] : found) *v = now;
+    return changed || !found.empty();
   }
 };
 
 } // namespace
 
-void fill_masks(Function& f) {
+bool fill_masks(Function& f) {
   const Cfg cfg(f);
-  if (std::ranges::any_of(cfg.rpo, [&](BlockId b) { return f.tested_mask(b).valid(); }))
-    MaskFiller(f, cfg).run();
+  return std::ranges::any_of(cfg.rpo, [&](BlockId b) { return f.tested_mask(b).valid(); }) &&
+         MaskFiller(f, cfg).run();
 }
 
 } // namespace lanewise::passes

@@ -465,6 +465,7 @@ private:
     }
     if (const Match s = match(x, Op::Splat))
       return emit(Op::Splat, t, {emit(op, Type::U32, {operand(s, 0)})});
+    if (const ValueId half = half_of_shift(op, t, x); half.valid()) return half;
     if (op == Op::Lo)
       if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
@@ -485,6 +486,18 @@ private:
         return emit(Op::Select, t, {c, low, emit(Op::Lo, t, {b})});
       }
     return {};
+  }
+  /// Of a shift by 32 or more one half is nothing, and the other one comes from one half.
+  ValueId half_of_shift(Op op, Type t, ValueId x) {
+    const Match s = definition(x);
+    u64 amount = 0;
+    if (s == nullptr || (s->op != Op::Shl && s->op != Op::LShr)) return {};
+    if (!is_const(operand(s, 1), &amount) || amount % 64 < 32) return {};
+    const ValueId shifted = operand(s, 0);
+    if ((s->op == Op::Shl) == (op == Op::Lo)) return constant(t, 0);
+    const Op shift = s->op;
+    const ValueId half = emit(shift == Op::Shl ? Op::Lo : Op::Hi, t, {shifted});
+    return emit(shift, t, {half, constant(t, amount % 64 - 32)});
   }
   Match wide_product(ValueId v) const {
     const Match m = match(v, Op::UMulWide);

@@ -17,17 +17,24 @@ public:
 
   /// The largest value that `v`, a V32 seen as unsigned, has in lanes of `mask` while control is in `at`.
   [[nodiscard]] u64 max(ir::ValueId v, ir::ValueId mask, ir::BlockId at) const {
-    return max(v, {mask, at}, 0);
+    unsigned visits = 0;
+    return max(v, {masks_.facts.lanes(mask), at}, 0, visits);
   }
 
   /// `v` without what it is outside the lanes of `mask`.
   [[nodiscard]] ir::ValueId seen(ir::ValueId v, ir::ValueId mask, ir::BlockId at) const;
 
 private:
-  /// Lanes, where they are current.
+  /// Lanes, where the masks that they are a function of are current.
   struct Lanes {
-    ir::ValueId mask;
+    Bdd::Node set;
     ir::BlockId at;
+  };
+  /// An argument of a parameter, and the way on which it is given.
+  struct Argument {
+    ir::ValueId value;
+    ir::BlockId from;
+    u32 successor;
   };
   /// What an ICmp with a constant says of the other operand: `p` `constant`.
   struct Bound {
@@ -39,13 +46,15 @@ private:
   const ir::Function& f_;
   MaskAnalysis masks_;
   ValueLimits limits_;
-  std::unordered_map<u32, std::vector<Bound>> bounds_;          ///< by value
-  std::unordered_map<u32, std::vector<ir::ValueId>> arguments_; ///< by parameter: what it may be, V32 only
+  std::unordered_map<u32, std::vector<Bound>> bounds_;       ///< by value
+  std::unordered_map<u32, std::vector<Argument>> arguments_; ///< by parameter, V32 only
 
   void note(ir::ValueId v, Bound bound);
   [[nodiscard]] bool are_inside(Lanes lanes, ir::ValueId mask) const;
-  [[nodiscard]] u64 max(ir::ValueId v, Lanes lanes, unsigned depth) const;
-  [[nodiscard]] u64 max_of_op(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] ir::ValueId seen(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] u64 max(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
+  [[nodiscard]] u64 max_of_op(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
+  [[nodiscard]] u64 max_of_parameter(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
   /// Calls use(p, constant) for each comparison that is known to come out so in the lanes.
   template <class F>
   void for_each_bound(ir::ValueId v, Lanes lanes, F use) const;

@@ -54,6 +54,9 @@ void join_loops(ir::Function& f);
 
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
+/// Unrolls loops over arrays in private memory, inner ones first, so that their elements have constant
+/// addresses. Returns whether there were any.
+bool unroll_array_loops(ir::Function& f);
 
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars. Returns
 /// whether there were any.
@@ -70,9 +73,14 @@ void merge_equal_parameters(ir::Function& f);
 /// Drops stores to rows of Space::Registers and to private memory that no load sees.
 void remove_dead_stores(ir::Function& f, u32 private_bytes);
 
+/// Masks behind a loop that have all lanes that came into it become the mask from before the loop. Returns
+/// whether there were any.
+bool restore_masks(ir::Function& f);
+
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
-/// registers of masks from earlier uses, bits of lanes that have left a loop.
-void simplify_masks(ir::Function& f);
+/// registers of masks from earlier uses, bits of lanes that have left a loop. `decided`: branches have been
+/// decided.
+void simplify_masks(ir::Function& f, bool decided = false);
 
 /// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
 /// decided. Returns whether something has changed.
@@ -94,8 +102,17 @@ std::string pack_workgroups(ir::Function& f, u32 private_bytes);
 /// has been found out about the masks of `f` as it is.
 void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
-/// Masks that are the same in all lanes become constants where branches say whether they have lanes.
-void fill_masks(ir::Function& f);
+/// Masks that are the same in all lanes become constants where branches say whether they have lanes. Returns
+/// whether there were any.
+bool fill_masks(ir::Function& f);
+
+/// Block parameters that are the same in all lanes by the way they are made become scalars. Returns whether
+/// there were any.
+bool scalarize_counters(ir::Function& f);
+
+/// Loops that ask at their start whether to go on do so at their end, and once before. Returns whether there
+/// were any.
+bool rotate_loops(ir::Function& f);
 
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);

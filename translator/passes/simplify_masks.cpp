@@ -168,10 +168,10 @@ private:
 
 } // namespace
 
-void simplify_masks(Function& f) {
+void simplify_masks(Function& f, bool decided) {
   MaskSimplifier(f).run();
   eliminate_dead_code(f);
-  UnseenArguments(f).run();
+  if (!decided) UnseenArguments(f).run(); // scalars would differ between gangs that go different ways
 }
 
 } // namespace lanewise::passes

@@ -2,6 +2,9 @@
 // on, but where the size divides n all of them do so equally often, and where the launch's facts bound the
 // ids that number is known: then the rounds follow each other without questions and without masks.
 //
+// Loops over arrays in private memory - what -O0 leaves of vectors, tiles and states of hash functions - are
+// unrolled for the arrays' sake: once each round's indices are constants, elements become values.
+//
 // Found by going through the loop round by round, with what is known of its values: bounds of integers, and
 // of masks and conditions whether they are all set or all clear.
 #include "translator/ir/cfg.hpp"
@@ -19,8 +22,13 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxRounds = 16;
-constexpr std::size_t kMaxInstructions = 400; ///< of all rounds
+/// How far to go.
+struct Extent {
+  std::size_t rounds, instructions; ///< of all rounds
+};
+constexpr Extent kShared{16, 400}, kArrays{64, 5000};
+constexpr unsigned kMaxNesting = 6;          ///< of loops over arrays
+constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
 
 /// What is known of a value.
 struct Known {
@@ -39,6 +47,13 @@ std::optional<bool> constant_truth(const Function& f, ValueId v) {
   if (!f.is_const(v, &bits)) return std::nullopt;
   if (bits == 0) return false;
   return bits == constant_bits(f.type(v)) ? std::optional(true) : std::nullopt;
+}
+
+/// The address of an access to private memory, if it is not constant; else nothing.
+ValueId indexed_place(const Function& f, InstId i) {
+  if (!info(f[i].op).is(kMemory) || f[i].mem.space != Space::Scratch) return {};
+  const ValueId address = f.operands(i)[0];
+  return f.is_const(address) ? ValueId{} : address;
 }
 
 /// A block whose branch always goes the same way, and the number of that way.
@@ -167,17 +182,19 @@ private:
 
 class LoopUnroller {
 public:
-  explicit LoopUnroller(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+  /// `arrays`: loops over arrays in private memory; else those that share work out.
+  LoopUnroller(Function& f, bool arrays)
+      : f_(f), arrays_(arrays), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
 
   /// Whether there was any loop to unroll.
   bool run() {
     bool any = false;
     if (loops_.irreducible) return any;
     for (u32 l = 0; l < loops_.loops.size(); ++l) {
-      if (!is_innermost(l)) continue;
+      if (!is_innermost(l) || (arrays_ && is_large())) continue;
       std::vector<BlockId> blocks = loops_.loops[l].blocks;
       std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
-      if (!lanes_ask(blocks)) continue;
+      if (!(arrays_ ? finds_elements(l, blocks) : lanes_ask(blocks))) continue;
       std::vector<std::vector<Decision>> rounds = find_rounds(blocks);
       if (rounds.empty()) continue;
       unroll(blocks, rounds);
@@ -188,9 +205,16 @@ public:
 
 private:
   Function& f_;
+  const bool arrays_;
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
+
+  [[nodiscard]] bool is_large() const {
+    std::size_t size = 0;
+    for (const Block& b : f_.blocks) size += b.insts.size();
+    return size > kLargeFunction;
+  }
 
   [[nodiscard]] bool is_innermost(u32 l) const {
     return std::ranges::none_of(loops_.loops,
@@ -210,13 +234,35 @@ private:
     });
   }
 
+  /// Once the loop is unrolled, and loops around it are, an access to private memory that is at a place of
+  /// its own in each round is at a constant one.
+  [[nodiscard]] bool finds_elements(u32 loop, const std::vector<BlockId>& blocks) const {
+    ValueLimits limits(f_);
+    const std::vector<Known> params = at_entry(blocks);
+    for (std::size_t n = 0; n < params.size(); ++n)
+      if (const ValueId p = f_[blocks.front()].params[n]; !is_truth(f_.type(p)))
+        limits.assume(p, params[n].limits);
+    for (i32 l = loops_.loops[loop].parent; l >= 0; l = loops_.loops[static_cast<u32>(l)].parent)
+      for (const ValueId p : f_[loops_.loops[static_cast<u32>(l)].header].params)
+        if (!is_truth(f_.type(p))) limits.assume(p, {0, 0, 0}); // as it may be in its first round
+    return std::ranges::any_of(blocks, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
+        const ValueId address = indexed_place(f_, i);
+        if (!address.valid()) return false;
+        const Limits place = limits.of(address);
+        return place.min == place.max;
+      });
+    });
+  }
+
   /// The decisions of each round; none if it is not known how many there are.
   [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks) const {
     std::size_t size = 0;
     for (const BlockId b : blocks) size += f_[b].insts.size();
     std::vector<Known> params = at_entry(blocks);
     std::vector<std::vector<Decision>> rounds;
-    while (rounds.size() < kMaxRounds && (rounds.size() + 1) * size <= kMaxInstructions) {
+    const Extent& most = arrays_ ? kArrays : kShared;
+    while (rounds.size() < most.rounds && (rounds.size() + 1) * size <= most.instructions) {
       Round round(f_, blocks, params);
       if (round.goes_on() == round.leaves()) return {};
       rounds.push_back(std::move(round.decisions()));
@@ -275,14 +321,26 @@ private:
   }
 };
 
-} // namespace
-
-void unroll_loops(Function& f) {
-  if (!LoopUnroller(f).run()) return;
+void tidy_up(Function& f) {
   eliminate_dead_code(f);
   merge_blocks(f);
   fold(f);
   eliminate_dead_code(f);
+}
+
+} // namespace
+
+void unroll_loops(Function& f) {
+  if (LoopUnroller(f, false).run()) tidy_up(f);
+}
+
+bool unroll_array_loops(Function& f) {
+  bool any = false;
+  for (unsigned n = 0; n < kMaxNesting && LoopUnroller(f, true).run(); ++n) {
+    any = true;
+    tidy_up(f);
+  }
+  return any;
 }
 
 } // namespace lanewise::passes
