@@ -9,4 +9,15 @@ namespace lanewise::ir {
 /// a block.
 InstId append_copy(Function& f, BlockId block, InstId i);
 
+/// What values are in a copy, by value: invalid if the same. As long as the values there are.
+using Renaming = std::vector<ValueId>;
+
+inline void rename(const Renaming& now, ValueId& v) {
+  if (v.index < now.size() && now[v.index].valid()) v = now[v.index];
+}
+
+/// Appends to `block` copies of these instructions, with operands as `now` says, and notes their results
+/// there.
+void append_renamed(Function& f, BlockId block, const std::vector<InstId>& insts, Renaming& now);
+
 } // namespace lanewise::ir

@@ -213,7 +213,6 @@ private:
   /// Whether anything has changed.
   bool rewrite() {
     bool changed = false;
-    const std::size_t known_values = f_.num_values();
     for (const u64 lanes : {u64{0}, ~u64{0}}) {
       Inst proto;
       proto.op = Op::Const;
@@ -223,7 +222,7 @@ private:
     }
     std::vector<std::pair<ValueId*, ValueId>> found; // first all are looked at as they are
     const auto look_at = [&](ValueId& v, BlockId at, std::optional<bool> has_lanes) {
-      if (v.index >= known_values || f_.type(v) != Type::Mask) return;
+      if (f_.type(v) != Type::Mask) return;
       const ValueId now = has_lanes ? constants_[*has_lanes ? 1 : 0] : without_full(v, at);
       if (now != v) found.emplace_back(&v, now);
     };

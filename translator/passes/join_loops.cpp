@@ -41,22 +41,15 @@ private:
     const BlockId front = loop.header, entry = entry_of(loop);
     if (!entry.valid() || !is_simple(front) || !rounds_are_counted(loop, common)) return false;
     pass_on_values(front, common);
-    std::vector<ValueId> now(f_.num_values());
-    const auto rename = [&](ValueId& v) {
-      if (now[v.index].valid()) v = now[v.index];
-    };
+    Renaming now(f_.num_values());
     for (std::size_t n = 0; n < f_[front].params.size(); ++n)
       now[f_[front].params[n].index] = f_[entry].successors[0].args[n];
     const InstId jump = f_.terminator(entry);
     f_[entry].insts.pop_back();
-    for (const InstId i : std::vector<InstId>(f_[front].insts.begin(), f_[front].insts.end() - 1)) {
-      const InstId copy = append_copy(f_, entry, i);
-      std::ranges::for_each(f_.operands(copy), rename);
-      for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = f_.result(copy, r);
-    }
+    append_renamed(f_, entry, {f_[front].insts.begin(), f_[front].insts.end() - 1}, now);
     f_[entry].insts.push_back(jump);
     f_[entry].successors = f_[front].successors;
-    std::ranges::for_each(f_[entry].successors[0].args, rename);
+    for (ValueId& arg : f_[entry].successors[0].args) rename(now, arg);
     return true;
   }
 

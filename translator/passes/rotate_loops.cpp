@@ -80,42 +80,35 @@ private:
   }
 
   void rotate(const Turn& t, const Cfg& cfg, const Dominators& dom) {
-    // What the copy at the end makes of the header's values.
-    std::vector<ValueId> values = f_[t.header].params, copies = f_[t.latch].successors[0].args;
-    const auto copy_of = [&](ValueId v) {
-      const auto it = std::ranges::find(values, v);
-      return it == values.end() ? v : copies[static_cast<std::size_t>(it - values.begin())];
-    };
-    f_[t.latch].insts.pop_back(); // the jump
     const std::vector<InstId> insts = f_[t.header].insts;
-    for (const InstId i : insts) {
-      const InstId copy = append_copy(f_, t.latch, i);
-      for (ValueId& x : f_.operands(copy)) x = copy_of(x);
-      for (unsigned r = 0; r < f_[i].num_results; ++r) {
-        values.push_back(f_.result(i, r));
-        copies.push_back(f_.result(copy, r));
-      }
-    }
+    std::vector<ValueId> values = f_[t.header].params;
+    for (const InstId i : insts)
+      for (unsigned r = 0; r < f_[i].num_results; ++r) values.push_back(f_.result(i, r));
+    Renaming at_end(f_.num_values()); // what the header's values are in the copy
+    for (std::size_t n = 0; n < f_[t.header].params.size(); ++n)
+      at_end[values[n].index] = f_[t.latch].successors[0].args[n];
+    f_[t.latch].insts.pop_back(); // the jump
+    append_renamed(f_, t.latch, insts, at_end);
     std::vector<Successor> ways = f_[t.header].successors;
     for (Successor& s : ways)
-      for (ValueId& arg : s.args) arg = copy_of(arg);
+      for (ValueId& arg : s.args) rename(at_end, arg);
     f_[t.latch].successors = std::move(ways);
-    std::array<std::vector<ValueId>, 2> params; // what the values are behind either way
+    const Renaming same(f_.num_values());
+    std::array<Renaming, 2> behind = {same, same}; // what they are behind either way
     for (const unsigned way : {0u, 1u})
-      for (std::size_t n = 0; n < values.size(); ++n) {
-        params[way].push_back(f_.add_param(way == t.in ? t.body : t.exit, f_.type(values[n])));
-        f_[t.header].successors[way].args.push_back(values[n]);
-        f_[t.latch].successors[way].args.push_back(copies[n]);
+      for (const ValueId v : values) {
+        behind[way][v.index] = f_.add_param(way == t.in ? t.body : t.exit, f_.type(v));
+        f_[t.header].successors[way].args.push_back(v);
+        f_[t.latch].successors[way].args.push_back(at_end[v.index]);
       }
     for (const BlockId b : cfg.rpo) {
       const bool is_inside = dom.dominates(t.body, b);
       if (!is_inside && !dom.dominates(t.exit, b)) continue;
-      const auto rename = [&](ValueId& v) {
-        if (const auto it = std::ranges::find(values, v); it != values.end())
-          v = params[is_inside ? t.in : 1 - t.in][static_cast<std::size_t>(it - values.begin())];
-      };
-      for (const InstId i : f_[b].insts) std::ranges::for_each(f_.operands(i), rename);
-      for (Successor& s : f_[b].successors) std::ranges::for_each(s.args, rename);
+      const Renaming& now = behind[is_inside ? t.in : 1 - t.in];
+      for (const InstId i : f_[b].insts)
+        for (ValueId& x : f_.operands(i)) rename(now, x);
+      for (Successor& s : f_[b].successors)
+        for (ValueId& arg : s.args) rename(now, arg);
     }
   }
 };

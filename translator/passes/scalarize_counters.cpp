@@ -6,6 +6,7 @@
 // for the lanes that look at it only. So that is for loops that gangs do not leave one by one, and not for
 // what is chosen where ways meet.
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
 
@@ -55,21 +56,6 @@ private:
   const Loops loops_;
   std::unordered_map<u32, ValueId> scalars_; ///< by parameter: what takes its place, once it is there
 
-  static bool is_arithmetic(Op op) {
-    switch (op) {
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::Shl:
-    case Op::LShr:
-    case Op::AShr: return true;
-    default: return false;
-    }
-  }
-
   /// `v` is the same in all lanes by the way it is made.
   [[nodiscard]] bool is_scalar(ValueId v, unsigned depth = 0) const {
     if (f_.type(v) != Type::V32) return false;
@@ -77,7 +63,7 @@ private:
     const Inst* def = f_.def(v);
     if (def == nullptr || depth == kMaxDepth) return false;
     if (def->op == Op::Splat) return true;
-    return is_arithmetic(def->op) &&
+    return is_address_arithmetic(def->op) &&
            std::ranges::all_of(f_.operands(f_.def_id(v)), [&](ValueId x) { return is_scalar(x, depth + 1); });
   }
 

@@ -90,25 +90,17 @@ private:
   bool thread(const Way& w) {
     const BlockId b = f_[w.from].successors[w.successor].block;
     if (!pass_on_values(b)) return false;
-    std::vector<ValueId> now(f_.num_values());
-    const auto rename = [&](ValueId& v) {
-      if (now[v.index].valid()) v = now[v.index];
-    };
+    Renaming now(f_.num_values());
     const std::vector<ValueId> args = f_[w.from].successors[w.successor].args;
     for (std::size_t a = 0; a < args.size(); ++a) now[f_[b].params[a].index] = args[a];
     const BlockId own = f_.add_block(f_[b].pc);
-    for (const InstId i : std::vector<InstId>(f_[b].insts)) {
-      if (i == f_.terminator(b)) break;
-      const InstId copy = append_copy(f_, own, i);
-      std::ranges::for_each(f_.operands(copy), rename);
-      for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = f_.result(copy, r);
-    }
+    append_renamed(f_, own, {f_[b].insts.begin(), f_[b].insts.end() - 1}, now);
     Inst jump;
     jump.op = Op::Jump;
     jump.pc = f_[f_.terminator(b)].pc;
     f_.append(own, jump, {}, {});
     Successor out = f_[b].successors[1];
-    std::ranges::for_each(out.args, rename);
+    for (ValueId& arg : out.args) rename(now, arg);
     f_[own].successors = {std::move(out)};
     f_[w.from].successors[w.successor] = {own, {}};
     if (decided_) meet_behind(b);

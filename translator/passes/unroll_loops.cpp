@@ -9,6 +9,7 @@
 // of masks and conditions whether they are all set or all clear.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/copy_blocks.hpp"
 
@@ -335,6 +336,8 @@ void unroll_loops(Function& f) {
 }
 
 bool unroll_array_loops(Function& f) {
+  if (!has_any(f, [](const Inst& i) { return info(i.op).is(kMemory) && i.mem.space == Space::Scratch; }))
+    return false;
   bool any = false;
   for (unsigned n = 0; n < kMaxNesting && LoopUnroller(f, true).run(); ++n) {
     any = true;
