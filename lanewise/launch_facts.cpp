@@ -157,6 +157,15 @@ void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, 
                           false});
 }
 
+/// The kernarg segment is allocated and the packet made for each launch.
+void add_readable(const abi::Kernel& kernel, const abi::SgprLayout& layout, LaunchFacts& facts) {
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  if (pointer && kernel.has_metadata)
+    facts.readable.push_back({*pointer, static_cast<u32>(abi::kernarg_segment_size(kernel))});
+  if (const auto packet = pointer_sgpr(layout, SgprRole::DispatchPtrLo, SgprRole::DispatchPtrHi))
+    facts.readable.push_back({*packet, sizeof(abi::KernelDispatchPacket)});
+}
+
 constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
 constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
 
@@ -208,6 +217,7 @@ LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target target) {
   LaunchFacts facts;
   const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
   add_hidden_apertures(kernel, layout, facts);
+  add_readable(kernel, layout, facts);
   add_queue(kernel, layout, facts);
   facts.workgroup = kernel.resources.reqd_workgroup_size;
   if (facts.workgroup[0] == 0 || facts.workgroup[1] == 0 || facts.workgroup[2] == 0) facts.workgroup = {};
@@ -228,6 +238,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_pointers(kernel, layout, kernarg, facts);
   add_packet(shape, layout, facts);
+  add_readable(kernel, layout, facts);
   add_queue(kernel, layout, facts);
   return facts;
 }

@@ -53,6 +53,9 @@ std::vector<u8> TranslationKey::bytes() const {
   out.number(static_cast<u64>(facts.pointers.size()));
   for (const translator::AlignedPointer& pointer : facts.pointers)
     for (const u32 number : {pointer.pointer_sgpr, pointer.offset}) out.number(number);
+  out.number(static_cast<u64>(facts.readable.size()));
+  for (const translator::ReadableBytes& readable : facts.readable)
+    for (const u32 number : {readable.pointer_sgpr, readable.bytes}) out.number(number);
   out.number(facts.min_items);
   out.number(static_cast<u8>(facts.packs));
   for (const i32 sgpr : facts.group_id_sgpr) out.number(sgpr);

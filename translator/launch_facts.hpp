@@ -38,6 +38,13 @@ struct AlignedPointer {
 /// As much as one load of a lane takes. What allocates memory for devices aligns it to more.
 inline constexpr u64 kAlignedPointer = 16;
 
+/// How much can be read behind such a pointer in every launch served.
+struct ReadableBytes {
+  u32 pointer_sgpr = 0;
+  u32 bytes = 0;
+  friend bool operator==(const ReadableBytes&, const ReadableBytes&) = default;
+};
+
 /// Facts about initial registers and memory. The default knows nothing and serves every launch.
 struct LaunchFacts {
   std::array<u32, 3> workgroup = {}; ///< work-items of a whole workgroup per axis; 0, 0, 0 if not known
@@ -46,6 +53,7 @@ struct LaunchFacts {
   std::vector<KnownDword> dwords;
   std::vector<GridDword> grid;
   std::vector<AlignedPointer> pointers;
+  std::vector<ReadableBytes> readable;
   /// `dwords` has all apertures of private memory and the LDS that are in memory which the wave starts with
   /// pointers to.
   bool knows_apertures = false;

@@ -25,12 +25,14 @@
 //    operands have here, what a root makes of them.
 //  - Tiny operands, whose remainder would be denormal, must have been scaled before, or the chain is kept.
 #include "translator/ir/copy.hpp"
+#include "translator/passes/lane_demand.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 #include "translator/passes/scaled_operands.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace lanewise::passes {
@@ -355,8 +357,45 @@ private:
   }
 };
 
-/// The mask of the lanes that waves start with, where some may start without and nobody looks at those: they
-/// divide whatever they hold, zeros mostly, and would enter the chain again and again. Else nothing.
+/// Finds a mask with all lanes in which somebody looks at a quotient: the others divide whatever they hold,
+/// zeros mostly, and would enter the chain again and again. Of use while the function is as it was.
+class MaskFinder {
+public:
+  explicit MaskFinder(const Function& f) : f_(f), demand_(f) {
+    if (!demand_.find()) return;
+    for (const BlockId b : demand_.cfg().rpo) {
+      for (const InstId i : f[b].insts)
+        if (f[i].op == Op::Load || f[i].op == Op::Store || f[i].op == Op::Atomic) add(f.operands(i).back());
+      add(f.tested_mask(b));
+    }
+  }
+  /// Nothing if all lanes matter, or no mask is known. `position` is where `chain_end` is in its block.
+  [[nodiscard]] ValueId find(InstId chain_end, std::size_t position) const {
+    const BlockId b = f_[chain_end].block;
+    const auto& insts = f_[b].insts;
+    const auto before = insts.begin() + static_cast<std::ptrdiff_t>(position);
+    for (const ValueId m : masks_) {
+      const InstId def = f_.def_id(m);
+      const bool is_known = f_.def_block(m) != b
+                                ? demand_.dominators().dominates(f_.def_block(m), b)
+                                : !def.valid() || std::find(insts.begin(), before, def) != before;
+      if (is_known && demand_.is_inside(demand_.of(f_.result(chain_end)), m, b)) return m;
+    }
+    return {};
+  }
+
+private:
+  const Function& f_;
+  LaneDemand demand_;
+  std::vector<ValueId> masks_; ///< that restrict something
+
+  void add(ValueId m) {
+    if (m.valid() && !f_.is_full(m) && std::ranges::find(masks_, m) == masks_.end()) masks_.push_back(m);
+  }
+};
+
+/// The mask of the lanes that waves start with, where some may start without and nobody looks at those. Else
+/// nothing.
 ValueId started_lanes(Function& f) {
   if (f.launch.full_waves() || !phases::idle_gangs_are_unseen(f, kWaveSize)) return {};
   for (const InstId i : f[BlockId{0}].insts)
@@ -379,7 +418,19 @@ void replace_divisions(Function& f) {
   for (u32 b = f.num_blocks(); b-- > 0;)
     if (divides(BlockId{b})) work.emplace_back(b);
   if (work.empty()) return;
-  const ValueId lanes = started_lanes(f);
+  std::map<InstId, ValueId> lanes; // that matter, by the chains' ends
+  std::optional<MaskFinder> masks;
+  for (const BlockId b : work)
+    for (std::size_t n = 0; n < f[b].insts.size(); ++n) {
+      const InstId i = f[b].insts[n];
+      if (!may_end_chain(i) || !Matcher(f, i).match()) continue;
+      if (!masks) masks.emplace(f);
+      lanes[i] = masks->find(i, n);
+    }
+  if (lanes.empty()) return;
+  const ValueId started = started_lanes(f);
+  for (auto& [end, mask] : lanes)
+    if (!mask.valid()) mask = started;
   while (!work.empty()) {
     const BlockId b = work.back();
     work.pop_back();
@@ -388,7 +439,7 @@ void replace_divisions(Function& f) {
       if (!may_end_chain(i)) continue;
       const auto chain = Matcher(f, i).match();
       if (!chain) continue;
-      const BlockId next = Replacer(f, b, n, *chain, lanes, map).run();
+      const BlockId next = Replacer(f, b, n, *chain, lanes[i], map).run();
       if (next == b) continue;
       work.push_back(next);
       break;

@@ -487,11 +487,19 @@ private:
       }
     return {};
   }
-  /// Of a shift by 32 or more one half is nothing, and the other one comes from one half.
+  /// Of a shift by 32 or more one half is nothing, and the other one comes from one half. What a shift to the
+  /// right by less leaves in the low half is 32 bits of both.
   ValueId half_of_shift(Op op, Type t, ValueId x) {
     const Match s = definition(x);
     u64 amount = 0;
-    if (s == nullptr || (s->op != Op::Shl && s->op != Op::LShr)) return {};
+    if (s == nullptr) return {};
+    if (op == Op::Lo && t == Type::V32 && (s->op == Op::LShr || s->op == Op::AShr) && is_low_only(x) &&
+        is_cheap_half(x, operand(s, 0)) && limits_.max(operand(s, 1)) < 32) {
+      const ValueId whole = operand(s, 0), by = operand(s, 1);
+      const ValueId high = emit(Op::Hi, t, {whole});
+      return emit(Op::FunnelShr, t, {high, emit(Op::Lo, t, {whole}), by});
+    }
+    if (s->op != Op::Shl && s->op != Op::LShr) return {};
     if (!is_const(operand(s, 1), &amount) || amount % 64 < 32) return {};
     const ValueId shifted = operand(s, 0);
     if ((s->op == Op::Shl) == (op == Op::Lo)) return constant(t, 0);

@@ -82,6 +82,15 @@ bool is_aligned_pointer(const Function& f, ValueId v) {
          });
 }
 
+bool is_always_readable(const Function& f, InstId i) {
+  if (f[i].op != Op::ScalarLoad) return false;
+  const auto first = loaded_from(f, i);
+  return first && std::ranges::any_of(f.launch.readable, [&](const translator::ReadableBytes& r) {
+           return r.pointer_sgpr == first->pointer_sgpr && first->offset < r.bytes &&
+                  first->offset + 4 * u64{f[i].num_results} <= r.bytes;
+         });
+}
+
 std::optional<u32> known_dword(const Function& f, const InitialAddress& at) {
   for (const auto& known : f.launch.dwords)
     if (known.pointer_sgpr == at.pointer_sgpr && known.offset == at.offset) return known.value;

@@ -35,6 +35,9 @@ bool is_aligned_pointer(const ir::Function& f, ir::ValueId v);
 /// Where result `n` of a scalar load comes from, if the address is such a sum.
 std::optional<InitialAddress> loaded_from(const ir::Function& f, ir::InstId load, unsigned n = 0);
 
+/// A scalar load of memory that the launch facts say can be read: it may be done on any way.
+bool is_always_readable(const ir::Function& f, ir::InstId i);
+
 /// The dword there, if the launch facts have it.
 std::optional<u32> known_dword(const ir::Function& f, const InitialAddress& at);
 

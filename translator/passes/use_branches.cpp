@@ -16,6 +16,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxDepth = 6; ///< of the mask ops that a tested mask is looked for in
+constexpr unsigned kMaxMade = 64; ///< instructions between a first lane and scalars: divisions have some 20
 
 class BranchUser {
 public:
@@ -162,37 +163,53 @@ private:
     for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
       const InstId i = f_[b].insts[n];
       if (f_[i].op != Op::ReadFirst || known(f_.operands(i)[1], b) != true) continue;
-      std::vector<InstId> made;
-      const ValueId seen = same_in_all(f_.operands(i)[0], f_.operands(i)[1], kMaxDepth, made);
-      if (!seen.valid()) continue;
-      f_.operands(i)[0] = seen;
-      for (const InstId m : made) f_[m].block = b;
-      f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n), made.begin(), made.end());
-      n += made.size();
+      Seen seen;
+      const ValueId first = same_in_all(f_.operands(i)[0], f_.operands(i)[1], seen);
+      if (!first.valid()) continue;
+      f_.operands(i)[0] = first;
+      for (const InstId m : seen.made) f_[m].block = b;
+      f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n), seen.made.begin(),
+                         seen.made.end());
+      n += seen.made.size();
     }
   }
 
-  /// A value that is computed from scalars and is what `v` is in the lanes of `mask`, or nothing; what has to
-  /// be computed for it goes to `made`, and is in no block yet.
-  ValueId same_in_all(ValueId v, ValueId mask, unsigned depth, std::vector<InstId>& made) {
-    const InstId def = f_.def_id(v);
+  /// What has been computed anew from scalars.
+  struct Seen {
+    std::unordered_map<u32, ValueId> values; ///< by what they are in the lanes of a mask; none: cannot be
+    std::vector<InstId> made;                ///< in no block yet
+  };
+
+  /// A value that is computed from scalars and is what `v` is in the lanes of `mask`, or nothing.
+  ValueId same_in_all(ValueId v, ValueId mask, Seen& seen) {
     if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
-    if (!def.valid() || depth == 0 || !is_vector(f_.type(v))) return {};
+    const auto [known, is_new] = seen.values.try_emplace(v.index); // parameters are not followed: no cycle
+    if (!is_new) return known->second;
+    const ValueId made = make_same_in_all(v, mask, seen);
+    return seen.values[v.index] = made;
+  }
+  ValueId make_same_in_all(ValueId v, ValueId mask, Seen& seen) {
+    const InstId def = f_.def_id(v);
+    if (!def.valid() || !is_per_lane(f_.type(v))) return {};
     const Inst inst = f_[def];
     if (inst.op == Op::Splat) return v;
     const auto x = f_.operands(def);
     std::vector<ValueId> operands(x.begin(), x.end());
-    if (inst.op == Op::Select && operands[0] == mask) return same_in_all(operands[1], mask, depth - 1, made);
+    if (inst.op == Op::Select && operands[0] == mask) return same_in_all(operands[1], mask, seen);
+    if (inst.op == Op::And && f_.type(v) == Type::Mask)
+      for (const unsigned n : {0, 1})
+        if (operands[n] == mask) return same_in_all(operands[1 - n], mask, seen);
     const OpInfo& op = info(inst.op);
     if (!op.is(kPure) || inst.num_results != 1 || operands.empty()) return {};
     for (unsigned n = 0; n < operands.size(); ++n) {
       if (op.reads_whole(n)) return {};
-      operands[n] = same_in_all(operands[n], mask, depth - 1, made);
+      operands[n] = same_in_all(operands[n], mask, seen);
       if (!operands[n].valid()) return {};
     }
+    if (seen.made.size() == kMaxMade) return {};
     const Type t = f_.type(v);
-    made.push_back(f_.make(inst, operands, {&t, 1}));
-    return f_.result(made.back());
+    seen.made.push_back(f_.make(inst, operands, {&t, 1}));
+    return f_.result(seen.made.back());
   }
 
   /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on

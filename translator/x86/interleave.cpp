@@ -476,6 +476,25 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   return lockstep;
 }
 
+/// A row of a gang that streams to memory is part of a cache line. With several such streams in turns, lines
+/// would leave the processor half filled (Zen 3: 2.5 times as long as through the caches), so that the gangs
+/// of a line must run side by side.
+void complete_lines(const ir::Function& f, phases::Plan& plan, unsigned gang_lanes) {
+  constexpr unsigned kLine = 64;
+  unsigned streams = 0;
+  std::vector<unsigned> gangs(plan.phases.size(), 1);
+  for (const phases::Phase& phase : plan.phases)
+    for (const ir::BlockId b : phase.blocks)
+      for (const ir::InstId i : f[b].insts) {
+        if (!f[i].mem.streams) continue;
+        ++streams;
+        unsigned& most = gangs[plan.phase_of[b.index].index];
+        most = std::max(most, kLine / std::min(kLine, gang_lanes * f[i].mem.bytes));
+      }
+  for (std::size_t p = 0; streams > 1 && p < plan.phases.size(); ++p)
+    plan.phases[p].interleave = std::max(plan.phases[p].interleave, gangs[p]);
+}
+
 /// Phases that waves may go through which take no rare way.
 std::size_t usual_phases(const ir::Function& f, const phases::Plan& plan) {
   std::vector<bool> seen(f.num_blocks(), false), used(plan.phases.size(), false);
@@ -512,9 +531,10 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
 
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {
   const bool avx512 = simd == translator::Simd::Avx512;
-  if (!plan.lockstep && forced == 0)
+  if (!plan.lockstep && forced == 0) {
     Chooser(f, plan, avx512).run();
-  else {
+    complete_lines(f, plan, translator::gang_lanes(simd));
+  } else {
     const unsigned gangs = plan.lockstep ? all_gangs(plan.lanes, avx512)
                                          : std::bit_floor(std::min(forced, gangs_of(plan.lanes, avx512)));
     for (phases::Phase& phase : plan.phases) phase.interleave = gangs;

@@ -2,12 +2,14 @@
 #include "translator/x86/select.hpp"
 #include "translator/phases/decide.hpp"
 
+#include "translator/passes/initial_address.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace lanewise::x86 {
 
@@ -37,7 +39,8 @@ Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameL
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
       next_rows_(f), fused_(f.num_insts(), false), position_(f.num_insts(), 0),
-      needed_by_each_(f.num_values(), 1), shared_(f.num_values()), blocks_(f.num_blocks()), along_x_(f) {}
+      needed_by_each_(f.num_values(), 1), shared_(f.num_values()), blocks_(f.num_blocks()),
+      rare_(f.num_blocks(), false), along_x_(f) {}
 
 Result<void> Selector::run() {
   for (u32 p = 0; p < plan_.phases.size(); ++p) {
@@ -114,7 +117,8 @@ void Selector::make_blocks() {
       if (usual[b.index] && !(first_is_rare && n == 0)) usual[ways[n].block.index] = true;
   }
   for (const IrBlockId b : phase.blocks) {
-    blocks_[b.index] = b_->add_block(!usual[b.index]);
+    rare_[b.index] = !usual[b.index];
+    blocks_[b.index] = b_->add_block(rare_[b.index]);
     if (b == phase.entry) continue; // Its parameters lie in slots.
     for (const ValueId v : f_[b].params) {
       Regs r;
@@ -154,7 +158,10 @@ void Selector::select_block(IrBlockId b) {
       terminate(b);
     else if (hoists)
       hoisted([&] {
+        const u32 here = std::exchange(mxcsr_, module_.mxcsr);
         select_inst(i);
+        load_mxcsr(module_.mxcsr);
+        mxcsr_ = here;
         return 0;
       });
     else if (is_same_for_all(f_, i)) {
@@ -200,16 +207,33 @@ bool Selector::is_hoistable(InstId i) {
   if (is_shared_transpose(i)) return true;
   const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
                              inst.op == Op::ScalarStore || inst.op == Op::Clock;
-  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)))
+  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)) &&
+      !passes::is_always_readable(f_, i))
     return false;
   for (unsigned n = 0; n < inst.num_results; ++n)
-    if (!ir::is_uniform(type(f_.result(i, n)))) return false;
+    if (!ir::is_uniform(type(f_.result(i, n))) && !is_arithmetic_of_scalars(i)) return false;
   const auto operands = f_.operands(i);
   for (unsigned n = 0; n < operands.size(); ++n) {
     const bool whole = op.reads_whole(n) && is_in_slot(operands[n]);
-    if (!whole && (!ir::is_uniform(type(operands[n])) || !in_preamble(operands[n]))) return false;
+    const bool same_for_all = ir::is_uniform(type(operands[n])) || ir::is_vector(type(operands[n]));
+    if (!whole && (!same_for_all || !in_preamble(operands[n]))) return false;
   }
   return true;
+}
+
+/// There is no scalar arithmetic of floats: what is the same for a whole wave is computed in all lanes. Not
+/// worth doing before it is known to be wanted where that is rarely so.
+bool Selector::is_arithmetic_of_scalars(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const bool by_lane = inst.op == Op::WriteLane || inst.op == Op::NthLane;
+  if (operands.empty() || by_lane || inst.op == Op::Splat || inst.num_results != 1 || rare_[inst.block.index])
+    return false;
+  const ValueId result = f_.result(i);
+  return ir::is_vector(type(result)) && !frame_.has_slot(result) &&
+         std::ranges::all_of(operands, [&](ValueId v) {
+           return ir::is_uniform(type(v)) || (ir::is_vector(type(v)) && !frame_.has_slot(v));
+         });
 }
 
 void Selector::select_inst(InstId i) {

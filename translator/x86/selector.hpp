@@ -63,6 +63,7 @@ private:
   void select_inst(InstId i);
   [[nodiscard]] bool is_shared_transpose(InstId i) const;
   bool is_hoistable(InstId i);
+  [[nodiscard]] bool is_arithmetic_of_scalars(InstId i) const;
   [[nodiscard]] bool passes_body(InstId i) const;
   [[nodiscard]] bool is_tested_as_scalar(InstId i) const;
   void terminate(IrBlockId b);
@@ -605,6 +606,7 @@ private:
   Builder* b_ = nullptr;
   BlockId preamble_, head_;
   std::vector<BlockId> blocks_; ///< per IR block
+  std::vector<bool> rare_;      ///< per block: only reached by ways that are
   bool emitting_preamble_ = false;
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members

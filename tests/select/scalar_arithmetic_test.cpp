@@ -1,0 +1,85 @@
+// Arithmetic of floats that are the same in a whole wave: computed once, before the gangs.
+#include "tests/select/harness.hpp"
+#include "translator/ir/parser.hpp"
+#include "translator/phases/decide.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lanewise::x86::test {
+namespace {
+
+/// Stores s2 / s3, rounded to nearest and towards zero, and a row of the first quotient with 7 in lane 40;
+/// quotients only in waves with lanes below s4.
+constexpr const char* kProgram = R"(func "scalars" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:v32 = splat v3
+  v6:v32 = splat v4
+  v7:v32 = lane_id
+  v8:g32 = gang_first v7
+  v9:u32 = init_sgpr #0x4
+  v10:v32 = splat v9
+  v11:mask = icmp v7, v10 #0x2
+  v12:u1 = any v11
+  branch v12 #0x201 -> b1, b2
+b1:
+  v13:v32 = fdiv v5, v6 {f32}
+  v14:v32 = fdiv v5, v6 {f32 rtz}
+  v15:u32 = const #0x7
+  v16:u32 = const #0x28
+  v17:v32 = writelane v13, v15, v16
+  v18:g64 = zext v8
+  v19:g64 = const #0xc
+  v20:g64 = mul v18, v19
+  v21:g64 = splat v2
+  v22:g64 = add v20, v21
+  store v22, v13, v14, v17, v11 {global 12 row 12 wave}
+  jump -> b2
+b2:
+  endpgm
+}
+)";
+
+TEST(ScalarArithmetic, EachInItsRoundingMode) {
+  auto f = ir::parse(kProgram);
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  constexpr u32 kNearest = 0x3eaaaaab, kTowardsZero = 0x3eaaaaaa; // a third
+  for (const translator::Simd simd : widths())
+    for (const u32 n : {0u, 1u, 41u, 64u}) {
+      ir::Function g = *f;
+      const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+      ASSERT_EQ(plan.phases.size(), 1u);
+      std::vector<std::array<u32, 3>> memory(kWaveSize), expected(kWaveSize);
+      for (u32 l = 0; l < n; ++l) expected[l] = {kNearest, kTowardsZero, l == 40 ? 7 : kNearest};
+      RunInput input;
+      input.pass(memory.data());
+      input.sgprs.insert(input.sgprs.end(), {0x3f800000, 0x40400000, n}); // 1, 3
+      run(g, plan, simd, input);
+      EXPECT_EQ(memory, expected) << n << " lanes";
+    }
+}
+
+TEST(ScalarArithmetic, OncePerWave) {
+  auto f = ir::parse(kProgram);
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  // Where it is rarely wanted, it waits until it is.
+  for (const bool rare : {false, true}) {
+    ir::Function g = *f;
+    ir::Inst& branch = g[g.terminator(ir::BlockId{0})];
+    branch.imm |= rare ? phases::kFirstIsRare : 0;
+    const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(translator::Simd::Avx2));
+    const auto compiled = compile(g, plan, {.simd = translator::Simd::Avx2, .listing = true});
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    const std::string& text = compiled->listing;
+    const auto gangs = text.find("; block 1");
+    ASSERT_NE(gangs, std::string::npos);
+    EXPECT_EQ(text.find("vdivps") < gangs, !rare) << text;
+  }
+}
+
+} // namespace
+} // namespace lanewise::x86::test
