@@ -122,6 +122,15 @@ TEST(Goals, NameTheKernelThatDecides) {
   EXPECT_FALSE(goals[2].known);
 }
 
+TEST(Goals, AreAboutAvx2WithoutAvx512) {
+  Results results = made_up();
+  results.best = "avx2";
+  EXPECT_FALSE(evaluate_goals(results)[0].known);
+  for (Row& row : results.rows) row.entrants[{"avx2", 2}] = row.entrants[{"avx512", 2}];
+  EXPECT_DOUBLE_EQ(evaluate_goals(results)[0].got, 2.0);
+  EXPECT_NE(table_header(results).find("avx2@1"), std::string::npos);
+}
+
 TEST(Report, FormsHoldTheRows) {
   const Results results = made_up();
   EXPECT_NE(table_row(results, results.rows[0]).find("16.00"), std::string::npos);

@@ -2,6 +2,7 @@
 // can do and whether the goals are met. --help explains.
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
+#include "translator/translator.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,7 +24,8 @@ reference, and buffers that a kernel changes are restored between runs.
   interp   the reference interpreter            avx2, avx512   recompiled code
   pocl     the same source through PoCL         hand           AVX-512 intrinsics, for some kernels
 
-Times are CPU times of all threads, which other processes disturb least; t1/t2 is of wall times. "of its peak"
+Ratios are about AVX-512 code, or AVX2 code where the machine or the choice of engines has no AVX-512. Times are CPU
+times of all threads, which other processes disturb least; t1/t2 is of wall times. "of its peak"
 is the share of the measured FMA peak or, for kernels that stream memory, of the measured triad bandwidth. A star marks
 kernels bound by arithmetic. Sizes are chosen so that a run takes some milliseconds: launches do not count, and have
 lines of their own at the end.)";
@@ -61,6 +63,9 @@ Results begin(const Options& options) {
   results.machine = describe_machine();
   results.target = options.target;
   results.level = options.level;
+  if (!translator::host_supports(translator::Simd::Avx512) ||
+      std::ranges::count(options.engines, "avx512") == 0)
+    results.best = "avx2";
   results.one = std::ranges::min(options.threads);
   results.many = std::ranges::max(options.threads);
   raise_peaks(results, options, true);

@@ -23,7 +23,8 @@ json machine_json(const Results& results) {
           {"memory_gb", rounded(m.memory_gb)},
           {"load", rounded(m.load)},
           {"last_level_cache_mb", rounded(m.cache_mb)},
-          {"opencl", results.opencl}};
+          {"opencl", results.opencl},
+          {"ratios_are_about", results.best}};
 }
 
 json peaks_json(const Results& results) {

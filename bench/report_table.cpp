@@ -26,19 +26,20 @@ template <class Ratio>
 std::string line(const Results& results, const std::string& name, const std::string& scale, const Row* row,
                  Ratio of, double speedup) {
   const unsigned many = results.many;
+  const std::string& best = results.best;
   const auto cell = [&](int engine) { return row != nullptr ? time_cell(*row, kEngines[engine], many) : ""; };
   return fmt::format(fmt::runtime(kLine), name, scale, cell(0), cell(1), cell(2), cell(3), cell(4),
-                     number(of("interp", "avx512", many), "{:.1f}"), number(of("pocl", "avx512", many)),
-                     number(of("interp", "avx512", results.one), "{:.1f}"),
-                     percent(of("avx512", "avx2", many)), percent(of("hand", "avx512", many)),
-                     row != nullptr ? percent(results.share_of_peak(*row, "avx512", many)) : "-",
+                     number(of("interp", best, many), "{:.1f}"), number(of("pocl", best, many)),
+                     number(of("interp", best, results.one), "{:.1f}"), percent(of("avx512", "avx2", many)),
+                     percent(of("hand", best, many)),
+                     row != nullptr ? percent(results.share_of_peak(*row, best, many)) : "-",
                      number(speedup));
 }
 
 std::string mean_line(const Results& results, bool compute_bound) {
   std::vector<double> speedups;
   for (const Row& row : results.rows)
-    if (const double s = row.speedup("avx512", results.one, results.many);
+    if (const double s = row.speedup(results.best, results.one, results.many);
         s > 0 && !row.traits.overhead && (!compute_bound || row.traits.compute_bound))
       speedups.push_back(s);
   const auto mean = [&](const std::string& slow, const std::string& fast, unsigned threads) {
@@ -55,9 +56,10 @@ std::string table_header(const Results& results) {
   std::string text = fmt::format(
       "CPU ms of one run, minimum, {} thread(s) unless a column says otherwise\n\n", results.many);
   text += fmt::format(fmt::runtime(kLine), "", "", "", "", "", "", "", "interp/", "pocl/", "interp/", "avx2",
-                      "avx512", "of its", fmt::format("t{}/t{}", results.one, results.many));
+                      results.best, "of its", fmt::format("t{}/t{}", results.one, results.many));
   text += fmt::format(fmt::runtime(kLine), "kernel", "scale", "interp", "pocl", "avx2", "avx512", "hand",
-                      "avx512", "avx512", "512" + one, "of 512", "of hand", "peak", "wall");
+                      results.best, results.best, (results.best == "avx512" ? "512" : "avx2") + one, "of 512",
+                      "of hand", "peak", "wall");
   return text;
 }
 
@@ -67,7 +69,7 @@ std::string table_row(const Results& results, const Row& row) {
   };
   std::string text =
       line(results, row.name + (row.traits.compute_bound ? " *" : ""), std::to_string(row.scale), &row, of,
-           row.speedup("avx512", results.one, results.many));
+           row.speedup(results.best, results.one, results.many));
   for (const auto& [entrant, m] : row.entrants)
     if (!m.error.empty() && !m.unsupported)
       text += fmt::format("    {} with {} thread(s): {}\n", entrant.engine, entrant.threads, m.error);

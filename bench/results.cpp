@@ -25,9 +25,9 @@ double Results::share_of_peak(const Row& row, const std::string& engine, unsigne
   if (m == nullptr || peak == peaks.end() || m->cpu_ms <= 0) return 0;
   const double per_second = 1e3 / m->cpu_ms;
   if (row.work.flops > 0) {
-    const double best = row.work.f64 ? peak->second.fma_f64_512 : peak->second.fma_f32_512;
+    const double widest = row.work.f64 ? peak->second.fma_f64_512 : peak->second.fma_f32_512;
     const double fallback = row.work.f64 ? peak->second.fma_f64_256 : peak->second.fma_f32_256;
-    const double gflops = best > 0 ? best : fallback;
+    const double gflops = widest > 0 ? widest : fallback;
     return gflops > 0 ? row.work.flops * per_second * 1e-9 / gflops : 0;
   }
   if (row.work.bytes > 0 && peak->second.triad_per_cpu > 0)

@@ -49,6 +49,7 @@ struct Row {
 struct Results {
   Machine machine;
   std::string target, level, opencl;
+  std::string best = "avx512";     ///< what figures are about: the widest engine of those that can run here
   unsigned one = 1, many = 2;      ///< numbers of threads
   std::map<unsigned, Peaks> peaks; ///< by number of threads
   std::vector<Row> rows;
