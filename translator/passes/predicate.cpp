@@ -2,7 +2,8 @@
 // anybody looks at (lane_demand.hpp),
 //   select(m, a, b) with demand inside m   -> a        select(m, a, b) with demand outside m -> b
 //   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
-// and other mask ops that are a constant or an operand there.
+// and other mask ops that are a constant or an operand there. Of the halves of a select of 64 bits, which are
+// often of different variables, each has a demand of its own.
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
@@ -36,6 +37,7 @@ private:
     for (const BlockId b : demand_.cfg().rpo)
       for (const InstId i : f_[b].insts) {
         const auto x = f_.operands(i);
+        if (f_[i].op == Op::Lo || f_[i].op == Op::Hi) look_behind_select(i);
         if (x.empty() || f_.type(x[0]) != Type::Mask || f_[i].num_results != 1) continue;
         const Node demand = demand_.of(f_.result(i));
         ValueId& to = map[f_[i].first_result.index];
@@ -49,6 +51,20 @@ private:
         }
       }
     f_.replace_values(map);
+  }
+
+  void look_behind_select(InstId half) {
+    const ValueId whole = f_.operands(half)[0];
+    const Inst* select = f_.def(whole);
+    if (select == nullptr || select->op != Op::Select || f_.type(whole) != Type::V64) return;
+    const auto x = f_.operands(f_.def_id(whole));
+    if (f_.type(x[0]) != Type::Mask) return;
+    const Node demand = demand_.of(f_.result(half));
+    const BlockId b = f_[half].block;
+    if (demand_.is_inside(demand, x[0], b))
+      f_.operands(half)[0] = x[1];
+    else if (demand_.is_outside(demand, x[0], b))
+      f_.operands(half)[0] = x[2];
   }
 
   /// The operand that a mask op is equal to wherever its result is looked at, or nothing; the op may become a
