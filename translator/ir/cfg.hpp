@@ -35,6 +35,10 @@ private:
 struct PostDominators {
   std::vector<BlockId> ipdom;
   PostDominators(const Function& f, const Cfg& cfg);
+  [[nodiscard]] bool post_dominates(BlockId a, BlockId b) const {
+    while (b.valid() && b != a) b = ipdom[b.index];
+    return b.valid();
+  }
 };
 
 /// Natural loops; irreducible cycles are flagged, for those who must be careful.

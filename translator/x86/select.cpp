@@ -210,25 +210,39 @@ bool Selector::is_hoistable(InstId i) {
   if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)) &&
       !passes::is_always_readable(f_, i))
     return false;
-  for (unsigned n = 0; n < inst.num_results; ++n)
-    if (!ir::is_uniform(type(f_.result(i, n))) && !is_arithmetic_of_scalars(i)) return false;
+  bool scalar = true;
+  for (unsigned n = 0; n < inst.num_results; ++n) scalar &= ir::is_uniform(type(f_.result(i, n)));
+  if (!scalar && !is_arithmetic_of_scalars(i)) return false;
   const auto operands = f_.operands(i);
   for (unsigned n = 0; n < operands.size(); ++n) {
     const bool whole = op.reads_whole(n) && is_in_slot(operands[n]);
     const bool same_for_all = ir::is_uniform(type(operands[n])) || ir::is_vector(type(operands[n]));
     if (!whole && (!same_for_all || !in_preamble(operands[n]))) return false;
   }
+  return scalar || is_mostly_run(inst.block); // Else it may be for nothing.
+}
+
+/// Waves get to `b` unless they take a rare way, or one that a scalar decides and that is not a loop's end.
+bool Selector::is_mostly_run(IrBlockId b) {
+  if (rare_[b.index]) return false;
+  if (!structure_) structure_.emplace(f_);
+  const Structure& s = *structure_;
+  for (IrBlockId d; b != plan_.phases[phase_].entry; b = d) {
+    d = s.dom.idom[b.index];
+    if (f_[d].successors.size() < 2 || plan_.gang_decided[d.index] || s.post.post_dominates(b, d)) continue;
+    const i32 loop = s.loops.innermost[d.index];
+    const auto leaves = [&](const ir::Successor& way) { return !s.loops.contains(loop, way.block); };
+    if (loop < 0 || std::ranges::none_of(f_[d].successors, leaves)) return false;
+  }
   return true;
 }
 
-/// There is no scalar arithmetic of floats: what is the same for a whole wave is computed in all lanes. Not
-/// worth doing before it is known to be wanted where that is rarely so.
+/// There is no scalar arithmetic of floats: what is the same for a whole wave is computed in all lanes.
 bool Selector::is_arithmetic_of_scalars(InstId i) const {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   const bool by_lane = inst.op == Op::WriteLane || inst.op == Op::NthLane;
-  if (operands.empty() || by_lane || inst.op == Op::Splat || inst.num_results != 1 || rare_[inst.block.index])
-    return false;
+  if (operands.empty() || by_lane || inst.op == Op::Splat || inst.num_results != 1) return false;
   const ValueId result = f_.result(i);
   return ir::is_vector(type(result)) && !frame_.has_slot(result) &&
          std::ranges::all_of(operands, [&](ValueId v) {

@@ -19,6 +19,7 @@
 // zero dwords (AVX2).
 #pragma once
 
+#include "translator/ir/cfg.hpp"
 #include "translator/ir/wide_access.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/next_rows.hpp"
@@ -63,6 +64,7 @@ private:
   void select_inst(InstId i);
   [[nodiscard]] bool is_shared_transpose(InstId i) const;
   bool is_hoistable(InstId i);
+  [[nodiscard]] bool is_mostly_run(IrBlockId b);
   [[nodiscard]] bool is_arithmetic_of_scalars(InstId i) const;
   [[nodiscard]] bool passes_body(InstId i) const;
   [[nodiscard]] bool is_tested_as_scalar(InstId i) const;
@@ -607,6 +609,14 @@ private:
   BlockId preamble_, head_;
   std::vector<BlockId> blocks_; ///< per IR block
   std::vector<bool> rare_;      ///< per block: only reached by ways that are
+  struct Structure {
+    explicit Structure(const ir::Function& f) : cfg(f), dom(f, cfg), post(f, cfg), loops(f, cfg, dom) {}
+    ir::Cfg cfg;
+    ir::Dominators dom;
+    ir::PostDominators post;
+    ir::Loops loops;
+  };
+  std::optional<Structure> structure_; ///< of the function, once asked for
   bool emitting_preamble_ = false;
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members
