@@ -205,6 +205,7 @@ bool Selector::is_hoistable(InstId i) {
   const ir::Inst& inst = f_[i];
   const ir::OpInfo& op = ir::info(inst.op);
   if (is_shared_transpose(i)) return true;
+  if (rare_[inst.block.index]) return false; // It would be for nothing.
   const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
                              inst.op == Op::ScalarStore || inst.op == Op::Clock;
   if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)) &&
@@ -219,12 +220,11 @@ bool Selector::is_hoistable(InstId i) {
     const bool same_for_all = ir::is_uniform(type(operands[n])) || ir::is_vector(type(operands[n]));
     if (!whole && (!same_for_all || !in_preamble(operands[n]))) return false;
   }
-  return scalar || is_mostly_run(inst.block); // Else it may be for nothing.
+  return scalar || is_mostly_run(inst.block); // What scalars cost next to nothing, vectors do not.
 }
 
-/// Waves get to `b` unless they take a rare way, or one that a scalar decides and that is not a loop's end.
+/// Waves get to `b` unless they take a rare way, or one that a scalar decides and that does not end a loop.
 bool Selector::is_mostly_run(IrBlockId b) {
-  if (rare_[b.index]) return false;
   if (!structure_) structure_.emplace(f_);
   const Structure& s = *structure_;
   for (IrBlockId d; b != plan_.phases[phase_].entry; b = d) {
