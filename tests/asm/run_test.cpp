@@ -487,6 +487,34 @@ TEST(AssembledAccesses, ALaneOfManyThatLoadsBeyondTheEndFaultsAsItself) {
   }
 }
 
+/// Bytes, words and dwords all over the place, by addresses and by offsets from one; lane 37's is not there.
+TEST(AssembledAccesses, ALaneThatLoadsFewBytesBeyondTheEndFaultsAsItself) {
+  const auto buffer = Buffer::allocate(4096);
+  ASSERT_TRUE(buffer);
+  const auto start = reinterpret_cast<std::uint64_t>(buffer->data());
+  for (const bool by_offset : {false, true})
+    for (const std::string type : {"ubyte", "sbyte", "ushort", "sshort", "dword"}) {
+      const abi::Assembly assembly = counting_kernel(R"(
+        v_lshlrev_b32 v1, 3, v0
+        s_load_dwordx2 s[6:7], s[4:5], 0x200
+        global_load_dwordx2 v[2:3], v1, s[4:5]
+        s_waitcnt vmcnt(0) & lgkmcnt(0)
+        global_load_)" + type + (by_offset ? " v4, v2, s[6:7] offset:4" : " v4, v[2:3], off offset:4") +
+                                                     R"(
+        s_waitcnt vmcnt(0)
+        global_store_dword v1, v4, s[4:5]
+        s_endpgm
+)");
+      ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+      const std::uint64_t base = by_offset ? 0 : start;
+      std::vector<std::uint64_t> addresses(65);
+      for (std::uint64_t l = 0; l < 64; ++l) addresses[l] = base + l * 1000 % 63 * 64;
+      addresses[37] = base + 4096;
+      addresses[64] = start;
+      expect_fault(assembly, addresses, 37, start + 4096 + 4);
+    }
+}
+
 /// Every eighth lane, or lane 43 alone, adds to 9 counters, of which lane 43's fifth is not there.
 TEST(AssembledAccesses, LanesThatHaveClosedRanksFaultAsThemselves) {
   for (const int others : {7, 63}) {

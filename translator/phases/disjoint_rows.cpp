@@ -269,11 +269,10 @@ private:
   }
   /// Each begins behind the other's end, counted around the address space; or they are the same.
   ValueId are_apart(const Rows& a, const Rows& b) {
-    const ValueId from_a = distance(a, b), from_b = distance(b, a);
-    const auto length = [&](const Rows& r) { return constant(Type::U64, static_cast<u64>(r.end - r.first)); };
-    const ValueId apart =
-        make(Op::And, Type::U1,
-             {compare(IntPred::UGe, from_a, length(a)), compare(IntPred::UGe, from_b, length(b))});
+    const auto length = [](const Rows& r) { return static_cast<u64>(r.end - r.first); };
+    // The distance is at least a's length, and the way on to a again at least b's.
+    const ValueId from_end = make(Op::Add, Type::U64, {distance(a, b), constant(Type::U64, length(b) - 1)});
+    const ValueId apart = compare(IntPred::UGe, from_end, constant(Type::U64, length(a) + length(b) - 1));
     if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
     return make(Op::Or, Type::U1, {apart, compare(IntPred::Eq, a.start, b.start)});
   }

@@ -6,6 +6,7 @@
 
 #include "runtime/wave.hpp"
 #include "support/lists.hpp"
+#include "translator/passes/initial_address.hpp"
 #include "translator/x86/slow_access.hpp"
 
 #include <bit>
@@ -46,6 +47,26 @@ u32 home_in_header(const ir::Function& f, ValueId v) {
   }
   default: return kNoSlot;
   }
+}
+
+std::optional<ArgumentPlace> place_of_argument(const ir::Function& f, ValueId v) {
+  const ir::InstId def = f.def_id(v);
+  if (!def.valid()) return {};
+  const auto dword = [&](ValueId x) -> std::optional<ArgumentPlace> {
+    const ir::InstId load = f.def_id(x);
+    if (!load.valid() || !passes::is_always_readable(f, load)) return {};
+    const auto from = passes::loaded_from(f, load, f[x].index);
+    return ArgumentPlace{from->pointer_sgpr, true, from->offset};
+  };
+  if (f[def].op == Op::ScalarLoad) return dword(v);
+  if (f[def].op != Op::Join || f.type(v) != Type::U64) return {};
+  const ValueId low = f.operands(def)[0], high = f.operands(def)[1];
+  if (const auto pointer = passes::initial_address(f, v))
+    return ArgumentPlace{pointer->pointer_sgpr, false, 0};
+  const auto first = dword(low), second = first ? dword(high) : std::nullopt;
+  if (!second || second->pointer_sgpr != first->pointer_sgpr || second->offset != first->offset + 4)
+    return {};
+  return first;
 }
 
 namespace {
@@ -162,7 +183,8 @@ private:
       if (f_[def].op != Op::Splat) return {}; // Constants, lane numbers.
       v = f_.operands(def)[0];
     }
-    return home_in_header(f_, v) == kNoSlot ? v : ValueId{};
+    const bool lies_elsewhere = home_in_header(f_, v) != kNoSlot || place_of_argument(f_, v);
+    return lies_elsewhere ? ValueId{} : v;
   }
 
   void find_live() {

@@ -36,6 +36,15 @@ struct FrameLayout {
 /// splats.
 bool is_recomputed(const ir::Function& f, ir::ValueId v);
 
+/// Where an argument lies: a dword, or two as a pointer has, of the kernarg segment or the dispatch packet,
+/// or the pointer to these. They can always be read (LaunchFacts::readable), and nobody writes there.
+struct ArgumentPlace {
+  u32 pointer_sgpr = 0;
+  bool is_behind_pointer = false; ///< else it is the pointer
+  u64 offset = 0;
+};
+std::optional<ArgumentPlace> place_of_argument(const ir::Function& f, ir::ValueId v);
+
 /// The header field in which an Init* value lies for the whole life of the wave, or kNoSlot.
 u32 home_in_header(const ir::Function& f, ir::ValueId v);
 

@@ -76,6 +76,7 @@ void Selector::select_phase(u32 phase) {
   gang_index_ = VReg{};
   loaded_from_.clear();
   lds_bases_ = {};
+  pointers_.clear();
   deferred_adds_ = {};
   lds_limits_ = {};
   gang_scratch_ = VReg{};
@@ -259,6 +260,10 @@ void Selector::select_inst(InstId i) {
   case Op::InitVgpr:
   case Op::InitExec:
   case Op::FrameField: return; // Made where they are used.
+  case Op::ScalarLoad:
+  case Op::Join:
+    if (place_of_argument(f_, f_.result(i))) return;
+    break;
   case Op::GangFirst:
     if (frame_.slot[f_.result(i).index] != kNoSlot && home_in_header(f_, f_.result(i)) != kNoSlot) return;
     if (is_gang_recomputed(f_.result(i))) return;

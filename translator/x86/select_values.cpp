@@ -29,9 +29,24 @@ Regs Selector::regs(ValueId v) {
   return r;
 }
 
+/// An argument where it lies, so that it need not be loaded before it is wanted, and not at all by what takes
+/// operands from memory.
+std::optional<Operand> Selector::argument(ValueId v) {
+  const auto place = place_of_argument(f_, v);
+  if (!place) return {};
+  const View view = ir::is_wide(type(v)) ? View::R64 : View::R32;
+  const auto in_header = static_cast<i64>(offsetof(runtime::WaveFrame, sgpr)) + 4 * i64{place->pointer_sgpr};
+  if (!place->is_behind_pointer) return mem(kFrame, in_header, view);
+  VReg& pointer = pointers_[place->pointer_sgpr];
+  if (!pointer.valid())
+    pointer = hoisted([&] { return b_->remat().load64(mem(kFrame, in_header, View::R64)); });
+  return mem(pointer, static_cast<i64>(place->offset), view);
+}
+
 /// Whether the preamble can have `v`.
 bool Selector::in_preamble(ValueId v) {
   if (const Location* at = location(v)) return at->preamble;
+  if (place_of_argument(f_, v)) return true;
   const ir::Inst* def = f_.def(v);
   if (def != nullptr && def->op == Op::Const) return true;
   if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v))
@@ -79,8 +94,17 @@ Regs Selector::materialize(ValueId v) {
       default: return {{b_->const32(static_cast<u32>(def->imm)), VReg{}}};
       }
     }
+    if (const auto at = argument(v)) return {{t == Type::U64 ? b_->load64(*at) : b_->load32(*at), VReg{}}};
     if (def != nullptr && def->op == Op::Splat) {
       const ValueId source = f_.operands(f_.def_id(v))[0];
+      const auto at = location(source) == nullptr && !is_in_slot(source) && ir::is_vector(t)
+                          ? argument(source)
+                          : std::nullopt;
+      if (at) {
+        const bool wide = t == Type::V64;
+        const VReg r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, *at);
+        return {{r, wide ? r : VReg{}}};
+      }
       // Straight from memory, so that it can be had again for nothing.
       if (location(source) == nullptr && is_in_slot(source) && ir::is_vector(t)) {
         const bool wide = t == Type::V64;

@@ -99,6 +99,7 @@ private:
     return steps_ && steps_->group() > 1 && steps_->is_same(v);
   }
   bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
+  std::optional<Operand> argument(ValueId v);
   bool in_preamble(ValueId v);
   Regs materialize(ValueId v);
   Regs load_slot(ValueId v, bool remat);
@@ -474,6 +475,9 @@ private:
   CondCode test_page(const Access& a, i64 stride);
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
+  // select_each.cpp
+  [[nodiscard]] bool can_load_each(const Access& a) const;
+  VReg load_each(const ir::MemAttr& attr, const Access& a, i64 disp);
   struct RowSlot {
     unsigned row, slot;
   };
@@ -607,8 +611,9 @@ private:
   u32 phase_ = 0;
   Builder* b_ = nullptr;
   BlockId preamble_, head_;
-  std::vector<BlockId> blocks_; ///< per IR block
-  std::vector<bool> rare_;      ///< per block: only reached by ways that are
+  std::vector<BlockId> blocks_;  ///< per IR block
+  std::map<u32, VReg> pointers_; ///< that the wave starts with, by SGPR
+  std::vector<bool> rare_;       ///< per block: only reached by ways that are
   struct Structure {
     explicit Structure(const ir::Function& f) : cfg(f), dom(f, cfg), post(f, cfg), loops(f, cfg, dom) {}
     ir::Cfg cfg;

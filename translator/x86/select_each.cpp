@@ -1,0 +1,55 @@
+// AVX2: elements of up to four bytes at any addresses, a load for each lane. Gathers are as many loads
+// inside, and slower (on Zen 3 a fifth for dwords); bytes and words they have to cut out of dwords, which
+// takes as long again.
+#include "translator/x86/selector.hpp"
+
+#include <bit>
+
+namespace lanewise::x86 {
+
+bool Selector::can_load_each(const Access& a) const {
+  return !avx512() && !in_ranks() && !a.low_half && !a.uniform();
+}
+
+/// All lanes take part.
+VReg Selector::load_each(const ir::MemAttr& attr, const Access& a, i64 disp) {
+  const u32 bytes = std::min<u32>(attr.bytes, 4);
+  constexpr u32 kInsert[] = {Inst::kIdVpinsrb, Inst::kIdVpinsrw, Inst::kIdVpinsrd};
+  constexpr View kViews[] = {View::R8, View::R16, View::R32};
+  const auto kind = static_cast<unsigned>(std::countr_zero(bytes));
+  const unsigned place = bytes < 4 && attr.sign_extend ? 4 / bytes - 1 : 0; // of an element in its dword
+  VReg halves[2];
+  for (unsigned h = 0; h < 2; ++h) {
+    const VReg part = a.wide ? a.index.r[h] : half_of(a.index.r[0], h);
+    VReg four = b_->splat32(0), pair;
+    for (unsigned n = 0; n < 4; ++n) {
+      const VReg two = a.wide && n >= 2 ? half_of(part, 1) : part; // has addresses, or pairs of indices
+      const auto qword = [&](unsigned which) {
+        return which == 0 ? b_->op_r64(Inst::kIdVmovq, xmm(two))
+                          : b_->def(Inst::kIdVpextrq, View::R64, {xmm(two), imm(1)});
+      };
+      VReg offset;
+      if (a.wide) {
+        offset = qword(n % 2);
+      } else if (n % 2 == 0) {
+        pair = qword(n / 2);
+        offset = b_->op_r64(Inst::kIdMovsxd, r32(pair));
+      } else {
+        offset = b_->op_r64_tied(Inst::kIdSar, pair, imm(32));
+      }
+      b_->faults({.kind = FaultSite::Kind::Contiguous,
+                  .bytes = static_cast<u8>(bytes),
+                  .lane_offset = static_cast<u8>(4 * h + n)});
+      const Operand at = a.wide ? mem(offset, disp, kViews[kind])
+                                : mem_index(a.base, offset, a.scale_log2, disp, kViews[kind]);
+      four = bytes == 4 && n == 0 ? b_->def(Inst::kIdVmovd, View::Xmm, {at})
+                                  : b_->def(kInsert[kind], View::Xmm,
+                                            {xmm(four), at, imm(static_cast<int>(n * (4 / bytes) + place))});
+    }
+    halves[h] = four;
+  }
+  const VReg all = b_->op(Inst::kIdVinserti128, halves[0], xmm(halves[1]), imm(1));
+  return place == 0 ? all : sar_imm32(all, 32 - 8 * bytes);
+}
+
+} // namespace lanewise::x86
