@@ -333,26 +333,28 @@ TEST(SelectFloat, UnscaledWideRoots) {
   });
 }
 
+/// v_min and v_max (docs/SEMANTICS.md).
+u64 extreme(bool max, const FpAttr& fp, u64 a, u64 b) {
+  const Format f = format_of(fp.kind);
+  const u64 x = fp.flush_in ? f.flushed(a) : a, y = fp.flush_in ? f.flushed(b) : b;
+  const auto signalling = [&](u64 v) { return f.is_nan(v) && (v & f.quiet()) == 0; };
+  if (fp.ieee && signalling(x)) return x | f.quiet();
+  if (fp.ieee && signalling(y)) return y | f.quiet();
+  if (f.is_nan(x)) return y;
+  if (f.is_nan(y)) return x;
+  const auto key = [&](u64 v) {
+    return (v & f.sign()) != 0 ? -1 - static_cast<i64>(v & (f.sign() - 1)) : static_cast<i64>(v);
+  };
+  return (key(x) < key(y)) != max ? x : y;
+}
+
 TEST(SelectFloat, MinMax) {
   for (const FloatKind kind : kKinds)
     for (const bool ieee : {false, true})
       for (const bool flush : {false, true})
         for (const bool max : {false, true})
           check_float("min/max", max ? Op::FMax : Op::FMin, {.kind = kind, .flush_in = flush, .ieee = ieee},
-                      2, [=](const FpAttr& a, const u64* in) -> u64 {
-                        const Format f = format_of(a.kind);
-                        const u64 x = flush ? f.flushed(in[0]) : in[0], y = flush ? f.flushed(in[1]) : in[1];
-                        const auto signalling = [&](u64 v) { return f.is_nan(v) && (v & f.quiet()) == 0; };
-                        if (ieee && signalling(x)) return x | f.quiet();
-                        if (ieee && signalling(y)) return y | f.quiet();
-                        if (f.is_nan(x)) return y;
-                        if (f.is_nan(y)) return x;
-                        const auto key = [&](u64 v) {
-                          return (v & f.sign()) != 0 ? -1 - static_cast<i64>(v & (f.sign() - 1))
-                                                     : static_cast<i64>(v);
-                        };
-                        return (key(x) < key(y)) != max ? x : y;
-                      });
+                      2, [=](const FpAttr& fp, const u64* in) { return extreme(max, fp, in[0], in[1]); });
 }
 
 TEST(SelectFloat, MinMaxOfQuietOperands) {
@@ -364,18 +366,108 @@ TEST(SelectFloat, MinMaxOfQuietOperands) {
       c.before = ir::Inst{.op = Op::FCanonical, .fp = fp};
       c.expected = [=](const u64* in) -> u64 {
         const Format f = format_of(kind);
-        const u64 x = f.is_nan(in[0]) ? in[0] | f.quiet() : in[0],
-                  y = f.is_nan(in[1]) ? in[1] | f.quiet() : in[1];
-        if (f.is_nan(x)) return y;
-        if (f.is_nan(y)) return x;
-        const auto key = [&](u64 v) {
-          return (v & f.sign()) != 0 ? -1 - static_cast<i64>(v & (f.sign() - 1)) : static_cast<i64>(v);
-        };
-        return (key(x) < key(y)) != max ? x : y;
+        const auto quieted = [&](u64 v) { return f.is_nan(v) ? v | f.quiet() : v; };
+        return extreme(max, fp, quieted(in[0]), quieted(in[1]));
       };
       c.pool = interesting(kind);
       check(c);
     }
+}
+
+constexpr float kLimits[] = {-INFINITY, -2147483648.0F, -1.0F,  -0.0F,         0.0F,          0x1p-149F,
+                             0.5F,      1.0F,           255.0F, 2147483520.0F, 2147483648.0F, INFINITY};
+
+TEST(SelectFloat, MinMaxOfAConstant) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const bool ieee : {false, true})
+      for (const bool flush : {false, true})
+        for (const bool max : {false, true})
+          for (const unsigned position : {0u, 1u})
+            for (const float limit : kLimits) {
+              const u64 bits =
+                  kind == FloatKind::F64 ? std::bit_cast<u64>(double{limit}) : std::bit_cast<u32>(limit);
+              const FpAttr fp{.kind = kind, .flush_in = flush, .ieee = ieee};
+              const Type t = type_of(kind);
+              OpCase c{"limit", {.op = max ? Op::FMax : Op::FMin, .fp = fp}, t, {t, t}, {}};
+              c.expected = [=](const u64* in) {
+                const u64 x = low_bits(kind, in[1 - position]);
+                return position == 0 ? extreme(max, fp, bits, x) : extreme(max, fp, x, bits);
+              };
+              c.constants = {{position, bits}};
+              c.pool = interesting(kind);
+              check(c);
+            }
+}
+
+/// The guide's formula, and the minimum of all with a NaN.
+u64 median(const FpAttr& fp, u64 a, u64 b, u64 c) {
+  const Format f = format_of(fp.kind);
+  const auto max = [&](u64 x, u64 y) { return extreme(true, fp, x, y); };
+  const auto is_same = [&](u64 x, u64 y) { return value_of(fp.kind, x) == value_of(fp.kind, y); };
+  if (f.is_nan(a) || f.is_nan(b) || f.is_nan(c)) return extreme(false, fp, extreme(false, fp, a, b), c);
+  const u64 largest = max(max(a, b), c);
+  if (is_same(largest, fp.flush_in ? f.flushed(a) : a)) return max(b, c);
+  return is_same(largest, fp.flush_in ? f.flushed(b) : b) ? max(a, c) : max(a, b);
+}
+
+TEST(SelectFloat, MedianOfConstants) {
+  for (const bool ieee : {false, true})
+    for (const bool flush : {false, true})
+      for (const unsigned position : {0u, 1u, 2u}) // of what is no constant
+        for (const float low : {-INFINITY, -1.0F, -0.0F, 0.0F, 0x1p-149F, 255.0F})
+          for (const float high : {0.0F, 0x1p-149F, 1.0F, 255.0F}) {
+            const FpAttr fp{.kind = FloatKind::F32, .flush_in = flush, .ieee = ieee};
+            OpCase c{"median", {.op = Op::FMed3, .fp = fp}, Type::V32, {Type::V32, Type::V32, Type::V32}, {}};
+            const unsigned first = position == 0 ? 1 : 0, second = position == 2 ? 1 : 2;
+            c.constants = {{first, std::bit_cast<u32>(low)}, {second, std::bit_cast<u32>(high)}};
+            c.expected = [=](const u64* in) {
+              u64 x[3] = {};
+              x[position] = low_bits(FloatKind::F32, in[position]);
+              x[first] = std::bit_cast<u32>(low);
+              x[second] = std::bit_cast<u32>(high);
+              return median(fp, x[0], x[1], x[2]);
+            };
+            c.pool = interesting(FloatKind::F32);
+            c.legalize = true;
+            check(c);
+          }
+}
+
+/// Integers of what has been limited, which may need no test of their own.
+TEST(SelectFloat, IntegersOfLimitedNumbers) {
+  const std::vector<u64> pool = interesting(FloatKind::F32);
+  for (const bool ieee : {false, true})
+    for (const bool is_signed : {false, true})
+      for (const bool max_first : {false, true})
+        for (const float low : kLimits)
+          for (const float high : kLimits)
+            for (const translator::Simd simd : widths()) {
+              const FpAttr fp{.kind = FloatKind::F32, .ieee = ieee};
+              const u64 bits[2] = {std::bit_cast<u32>(high), std::bit_cast<u32>(low)}; // of the minimum, ..
+              std::array<std::array<u64, 64>, 2> tables{};
+              for (std::size_t l = 0; l < 64; ++l) tables[0][l] = pool[l % pool.size()];
+              LaneProgram p;
+              ir::ValueId x = p.operand(0, Type::V32);
+              for (const bool max : {max_first, !max_first})
+                x = append(p, max ? Op::FMax : Op::FMin, fp, Type::V32,
+                           {x, p.b.v32c(static_cast<u32>(bits[max ? 1 : 0]))});
+              p.store(append(p, is_signed ? Op::FpToSI : Op::FpToUI, fp, Type::V32, {x}, 32), 1);
+              p.b.end_program();
+              RunInput input;
+              for (const auto& table : tables) input.pass(table.data());
+              run(p.f, trivial_plan(p.f), simd, input);
+              for (std::size_t l = 0; l < 64; ++l) {
+                u64 v = tables[0][l];
+                for (const bool max : {max_first, !max_first}) v = extreme(max, fp, v, bits[max ? 1 : 0]);
+                const double number = std::bit_cast<float>(static_cast<u32>(v));
+                const double least = is_signed ? -2147483648.0 : 0,
+                             most = is_signed ? 2147483647.0 : 4294967295.0;
+                const auto wanted =
+                    std::isnan(number) ? 0 : static_cast<i64>(std::trunc(std::clamp(number, least, most)));
+                EXPECT_EQ(static_cast<u32>(tables[1][l]), static_cast<u32>(wanted))
+                    << std::hex << tables[0][l] << " in " << low << " to " << high;
+              }
+            }
 }
 
 TEST(SelectFloat, Clamp) {

@@ -3,6 +3,11 @@
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -42,8 +47,25 @@ ValueId lower_mul_legacy(Rewriter& r, ValueId a, ValueId b) {
   return r.select(any_zero, zero, r.fmul(a, b));
 }
 
+/// The float that `v` is in all lanes, unless that is NaN.
+std::optional<float> number(const Rewriter& r, ValueId v) {
+  u64 bits = 0;
+  if (!r.function().is_const(v, &bits)) return {};
+  const auto x = std::bit_cast<float>(static_cast<u32>(bits));
+  return std::isnan(x) ? std::nullopt : std::optional(x);
+}
+
 /// The guide's formula (V_MED3_F32); with a NaN it is the minimum of all.
 ValueId lower_med3(Rewriter& r, ValueId a, ValueId b, ValueId c) {
+  if (r.fp.kind == FloatKind::F32) {
+    // Between constants, the larger one last: a NaN becomes the smaller, the minimum, and a signalling one
+    // the last, as min(quiet NaN, last) is. That the larger is above 0, flushed or not, leaves zeros to the
+    // first.
+    const bool first = number(r, a).has_value();
+    const auto low = number(r, first ? a : b), high = number(r, c);
+    if (low && high && *high >= std::numeric_limits<float>::min() && *low <= *high)
+      return r.same(Op::FMin, r.same(Op::FMax, first ? b : a, first ? a : b), c);
+  }
   const auto max = [&](ValueId x, ValueId y) { return r.same(Op::FMax, x, y); };
   const auto min = [&](ValueId x, ValueId y) { return r.same(Op::FMin, x, y); };
   const ValueId largest = max(max(a, b), c);

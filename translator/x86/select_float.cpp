@@ -116,8 +116,10 @@ bool Selector::float_inst(InstId i) {
     case Op::FLdexp: out.r[p] = ldexp(inst.fp, part(operands[0], p), reg1(operands[1]), p); continue;
     case Op::FMin:
     case Op::FMax:
-      out.r[p] =
-          min_max(inst.fp, inst.op == Op::FMax, in[0], in[1], is_quiet(operands[0]) && is_quiet(operands[1]));
+      out.r[p] = is_limit(operands[1], inst)   ? limited(inst, in[0], in[1], is_quiet(operands[0]))
+                 : is_limit(operands[0], inst) ? limited(inst, in[1], in[0], is_quiet(operands[1]))
+                                               : min_max(inst.fp, inst.op == Op::FMax, in[0], in[1],
+                                                         is_quiet(operands[0]) && is_quiet(operands[1]));
       continue;
     default: break;
     }
@@ -186,7 +188,7 @@ bool Selector::is_number(ValueId v) const {
 }
 
 /// Whether `v` is never a signalling NaN: arithmetic quiets.
-bool Selector::is_quiet(ValueId v) const {
+bool Selector::is_quiet(ValueId v, unsigned depth) const {
   const ir::Inst* def = f_.def(v);
   if (def == nullptr) return false;
   if (def->op == Op::Const) {
@@ -196,8 +198,43 @@ bool Selector::is_quiet(ValueId v) const {
     return magnitude <= infinity;
   }
   const bool same_format = def->op != Op::FpToFp && def->fp.kind != FloatKind::F16;
-  const bool as_is = def->op == Op::FMin || def->op == Op::FMax || !ir::info(def->op).is(ir::kFloat);
+  if ((def->op == Op::FMin || def->op == Op::FMax) && !def->fp.ieee) {
+    const auto x = f_.operands(f_.def_id(v));
+    return same_format && depth != 0 && is_quiet(x[0], depth - 1) && is_quiet(x[1], depth - 1);
+  }
+  const bool as_is = !ir::info(def->op).is(ir::kFloat);
   return same_format && !as_is && def->op != Op::FpToSI && def->op != Op::FpToUI;
+}
+
+/// Whether `v` is a constant that x86's minimum or maximum gives, as its second operand, where it should: for
+/// NaN, and for two zeros.
+bool Selector::is_limit(ValueId v, const ir::Inst& inst) const {
+  u64 bits = 0;
+  if (!f_.is_const(v, &bits) || !is_quiet(v)) return false;
+  const bool wide = inst.fp.kind == FloatKind::F64;
+  const u64 sign = wide ? u64{1} << 63 : u64{1} << 31, normal = wide ? u64{1} << 52 : u64{1} << 23;
+  const u64 magnitude = bits & (sign - 1);
+  return magnitude == 0 ? ((bits & sign) != 0) == (inst.op == Op::FMin) : magnitude >= normal;
+}
+
+/// The minimum or maximum of `x` and such a constant.
+VReg Selector::limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet) {
+  const FpAttr& fp = inst.fp;
+  const bool wide = fp.kind == FloatKind::F64, max = inst.op == Op::FMax;
+  set_mxcsr(fp, kMxcsrDaz);
+  const u32 id =
+      max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
+  const VReg r = b_->op(id, x, or_mem(limit));
+  if (!fp.ieee || quiet) return r;
+  return blend(signalling(x, wide), quieted(x, wide), r, wide);
+}
+
+/// Lanes with signalling NaNs.
+VReg Selector::signalling(VReg x, bool wide) {
+  if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
+  const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.
+  const VReg is_quiet = wide ? sign64(quiet_bit) : sar_imm32(quiet_bit, 31);
+  return vandn(is_quiet, fcompare(x, x, kUnordered, wide));
 }
 
 /// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
@@ -229,14 +266,8 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
   r = blend(b_nan, a_flushed, r, wide);
   r = blend(a_nan, b_flushed, r, wide);
   if (!fp.ieee || quiet) return r;
-  const auto signalling = [&](VReg x, VReg x_nan) {
-    if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
-    const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.
-    const VReg is_quiet = wide ? sign64(quiet_bit) : sar_imm32(quiet_bit, 31);
-    return vandn(is_quiet, x_nan);
-  };
-  r = blend(signalling(b, b_nan), quieted(b, wide), r, wide);
-  return blend(signalling(a, a_nan), quieted(a, wide), r, wide);
+  r = blend(signalling(b, wide), quieted(b, wide), r, wide);
+  return blend(signalling(a, wide), quieted(a, wide), r, wide);
 }
 
 u32 Selector::compare_predicate(u64 outcomes) { return kComparePredicates[outcomes & 15]; }

@@ -119,6 +119,39 @@ VReg Selector::double_to_int(Regs v, bool is_signed) {
   return is_signed || avx512() ? r : vxor(r, b_->splat32(0x80000000));
 }
 
+/// Whether `v`, an unsigned integer of 32 bits, is the same as a signed one.
+bool Selector::is_nonnegative(ValueId v) {
+  if (!limits_) limits_.emplace(f_);
+  return limits_->max(v) <= 0x7fff'ffff;
+}
+
+/// Whether `v`, an f32, has been limited to what is a signed integer of 32 bits, and if so asked no negative
+/// one; then it is no NaN either.
+bool Selector::is_int32(ValueId v, bool is_signed) const {
+  const ir::Inst* inst = f_.def(v);
+  while (inst != nullptr && (inst->op == Op::FRndne || inst->op == Op::FTrunc || inst->op == Op::FFloor)) {
+    v = f_.operands(f_.def_id(v))[0];
+    inst = f_.def(v);
+  }
+  // A NaN becomes the first limit; a signalling one a quiet NaN, which becomes the second.
+  std::optional<float> limits[2];
+  for (unsigned n = 0; n < 2; ++n) {
+    const Op op = inst != nullptr ? inst->op : Op::Const;
+    if ((op != Op::FMin && op != Op::FMax) || inst->fp.kind != FloatKind::F32) return false;
+    const auto x = f_.operands(f_.def_id(v));
+    u64 bits = 0;
+    const unsigned second = f_.is_const(x[1], &bits) ? 1 : 0;
+    if ((second == 0 && !f_.is_const(x[0], &bits)) || !is_quiet(x[second])) return false;
+    std::optional<float>& limit = limits[op == Op::FMax ? 0 : 1];
+    if (limit) return false;
+    limit = std::bit_cast<float>(static_cast<u32>(bits));
+    v = x[1 - second];
+    inst = f_.def(v);
+  }
+  return *limits[0] >= (is_signed ? -2147483648.0f : 0.0f) && *limits[1] < 2147483648.0f &&
+         *limits[0] <= *limits[1];
+}
+
 bool Selector::convert_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   const FpAttr& fp = inst.fp;
@@ -130,8 +163,9 @@ bool Selector::convert_inst(InstId i) {
     const ValueId result = f_.result(i);
     VReg v = reg1(f_.operands(i)[0]);
     if (inst.imm == 16) v = is_signed ? sar_imm32(shl_imm(v, 16), 16) : vand(v, b_->splat32(0xffff));
-    if (fp.kind == FloatKind::F64) return set(result, int_to_double(v, is_signed)), true;
-    if (fp.kind == FloatKind::F32) return set(result, int_to_single(fp, v, is_signed)), true;
+    const bool any_sign = is_signed || inst.imm == 16 || (!avx512() && is_nonnegative(f_.operands(i)[0]));
+    if (fp.kind == FloatKind::F64) return set(result, int_to_double(v, any_sign)), true;
+    if (fp.kind == FloatKind::F32) return set(result, int_to_single(fp, v, any_sign)), true;
     if (inst.imm != 16) return false;
     return set(result, to_half(fp, b_->op(Inst::kIdVcvtdq2ps, v))), true; // 16 bits are exact in f32.
   }
@@ -144,7 +178,8 @@ bool Selector::convert_inst(InstId i) {
       return set(result, double_to_int(regs(source), is_signed)), true;
     }
     const VReg v = fp.kind == FloatKind::F16 ? from_half(fp, reg1(source)) : reg1(source);
-    VReg r = single_to_int(v, is_signed);
+    const bool fits = fp.kind == FloatKind::F32 && is_int32(source, is_signed);
+    VReg r = fits ? b_->op(Inst::kIdVcvttps2dq, v) : single_to_int(v, is_signed);
     if (inst.imm == 16) {
       r = b_->op(is_signed ? Inst::kIdVpminsd : Inst::kIdVpminud, r,
                  b_->splat32(is_signed ? 0x7fff : 0xffff));

@@ -21,6 +21,7 @@
 
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/wide_access.hpp"
+#include "translator/passes/value_limits.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/next_rows.hpp"
 #include "translator/x86/select.hpp"
@@ -268,7 +269,12 @@ private:
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool quiet = false);
-  [[nodiscard]] bool is_quiet(ValueId v) const;
+  [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst) const;
+  VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet);
+  VReg signalling(VReg x, bool wide);
+  [[nodiscard]] bool is_int32(ValueId v, bool is_signed) const;
+  bool is_nonnegative(ValueId v);
+  [[nodiscard]] bool is_quiet(ValueId v, unsigned depth = 4) const;
   [[nodiscard]] bool is_number(ValueId v) const;
   void float_compare(InstId i);
   VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
@@ -611,9 +617,10 @@ private:
   u32 phase_ = 0;
   Builder* b_ = nullptr;
   BlockId preamble_, head_;
-  std::vector<BlockId> blocks_;  ///< per IR block
-  std::map<u32, VReg> pointers_; ///< that the wave starts with, by SGPR
-  std::vector<bool> rare_;       ///< per block: only reached by ways that are
+  std::vector<BlockId> blocks_;               ///< per IR block
+  std::optional<passes::ValueLimits> limits_; ///< once asked for
+  std::map<u32, VReg> pointers_;              ///< that the wave starts with, by SGPR
+  std::vector<bool> rare_;                    ///< per block: only reached by ways that are
   struct Structure {
     explicit Structure(const ir::Function& f) : cfg(f), dom(f, cfg), post(f, cfg), loops(f, cfg, dom) {}
     ir::Cfg cfg;
