@@ -16,7 +16,8 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxDepth = 6; ///< of the mask ops that a tested mask is looked for in
-constexpr unsigned kMaxMade = 64; ///< instructions between a first lane and scalars: divisions have some 20
+/// Values looked at between a first lane and scalars, as deep as that; divisions have some 40.
+constexpr std::size_t kMaxSeen = 256;
 
 class BranchUser {
 public:
@@ -185,6 +186,7 @@ private:
     if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
     const auto [known, is_new] = seen.values.try_emplace(v.index); // parameters are not followed: no cycle
     if (!is_new) return known->second;
+    if (seen.values.size() > kMaxSeen) return {};
     const ValueId made = make_same_in_all(v, mask, seen);
     return seen.values[v.index] = made;
   }
@@ -206,7 +208,6 @@ private:
       operands[n] = same_in_all(operands[n], mask, seen);
       if (!operands[n].valid()) return {};
     }
-    if (seen.made.size() == kMaxMade) return {};
     const Type t = f_.type(v);
     seen.made.push_back(f_.make(inst, operands, {&t, 1}));
     return f_.result(seen.made.back());

@@ -491,8 +491,9 @@ void complete_lines(const ir::Function& f, phases::Plan& plan, unsigned gang_lan
         unsigned& most = gangs[plan.phase_of[b.index].index];
         most = std::max(most, kLine / std::min(kLine, gang_lanes * f[i].mem.bytes));
       }
+  const unsigned most = std::bit_ceil((plan.lanes + gang_lanes - 1) / gang_lanes);
   for (std::size_t p = 0; streams > 1 && p < plan.phases.size(); ++p)
-    plan.phases[p].interleave = std::max(plan.phases[p].interleave, gangs[p]);
+    plan.phases[p].interleave = std::max(plan.phases[p].interleave, std::min(gangs[p], most));
 }
 
 /// Phases that waves may go through which take no rare way.

@@ -2,7 +2,6 @@
 #include "translator/x86/select.hpp"
 #include "translator/phases/decide.hpp"
 
-#include "translator/passes/initial_address.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
 #include "translator/x86/selector.hpp"
@@ -209,8 +208,7 @@ bool Selector::is_hoistable(InstId i) {
   if (rare_[inst.block.index]) return false; // It would be for nothing.
   const bool scalar_memory = inst.op == Op::ScalarLoad || inst.op == Op::ScalarBufLoad ||
                              inst.op == Op::ScalarStore || inst.op == Op::Clock;
-  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)) &&
-      !passes::is_always_readable(f_, i))
+  if (!op.is(ir::kPure) && !(scalar_memory && inst.block == plan_.phases[phase_].entry && passes_body(i)))
     return false;
   bool scalar = true;
   for (unsigned n = 0; n < inst.num_results; ++n) scalar &= ir::is_uniform(type(f_.result(i, n)));

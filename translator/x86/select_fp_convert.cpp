@@ -129,7 +129,8 @@ bool Selector::is_nonnegative(ValueId v) {
 /// one; then it is no NaN either.
 bool Selector::is_int32(ValueId v, bool is_signed) const {
   const ir::Inst* inst = f_.def(v);
-  while (inst != nullptr && (inst->op == Op::FRndne || inst->op == Op::FTrunc || inst->op == Op::FFloor)) {
+  while (inst != nullptr && inst->fp.kind == FloatKind::F32 &&
+         (inst->op == Op::FRndne || inst->op == Op::FTrunc || inst->op == Op::FFloor)) {
     v = f_.operands(f_.def_id(v))[0];
     inst = f_.def(v);
   }
