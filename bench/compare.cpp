@@ -64,9 +64,7 @@ Results begin(const Options& options) {
   results.machine = describe_machine();
   results.target = options.target;
   results.level = options.level;
-  if (!translator::host_supports(translator::Simd::Avx512) ||
-      std::ranges::count(options.engines, "avx512") == 0)
-    results.best = "avx2";
+  if (std::ranges::count(options.engines, "avx512") == 0) results.best = "avx2";
   results.one = std::ranges::min(options.threads);
   results.many = std::ranges::max(options.threads);
   raise_peaks(results, options, true);

@@ -418,28 +418,33 @@ void replace_divisions(Function& f) {
   for (u32 b = f.num_blocks(); b-- > 0;)
     if (divides(BlockId{b})) work.emplace_back(b);
   if (work.empty()) return;
-  std::map<InstId, ValueId> lanes; // that matter, by the chains' ends
+  struct Found {
+    Chain chain;
+    ValueId lanes; ///< that matter
+  };
+  std::map<InstId, Found> found; // by the chains' ends
   std::optional<MaskFinder> masks;
   for (const BlockId b : work)
     for (std::size_t n = 0; n < f[b].insts.size(); ++n) {
       const InstId i = f[b].insts[n];
-      if (!may_end_chain(i) || !Matcher(f, i).match()) continue;
+      if (!may_end_chain(i)) continue;
+      auto chain = Matcher(f, i).match();
+      if (!chain) continue;
       if (!masks) masks.emplace(f);
-      lanes[i] = masks->find(i, n);
+      found.emplace(i, Found{std::move(*chain), masks->find(i, n)});
     }
-  if (lanes.empty()) return;
+  if (found.empty()) return;
   const ValueId started = started_lanes(f);
-  for (auto& [end, mask] : lanes)
-    if (!mask.valid()) mask = started;
+  for (auto& [end, division] : found)
+    if (!division.lanes.valid()) division.lanes = started;
   while (!work.empty()) {
     const BlockId b = work.back();
     work.pop_back();
     for (std::size_t n = 0; n < f[b].insts.size(); ++n) {
       const InstId i = f[b].insts[n];
-      if (!may_end_chain(i)) continue;
-      const auto chain = Matcher(f, i).match();
-      if (!chain) continue;
-      const BlockId next = Replacer(f, b, n, *chain, lanes[i], map).run();
+      const auto division = found.find(i);
+      if (division == found.end()) continue;
+      const BlockId next = Replacer(f, b, n, division->second.chain, division->second.lanes, map).run();
       if (next == b) continue;
       work.push_back(next);
       break;

@@ -479,8 +479,9 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
 /// A row of a gang that streams to memory is part of a cache line. With several such streams in turns, lines
 /// would leave the processor half filled (Zen 3: 2.5 times as long as through the caches), so that the gangs
 /// of a line must run side by side.
-void complete_lines(const ir::Function& f, phases::Plan& plan, unsigned gang_lanes) {
+void complete_lines(const ir::Function& f, phases::Plan& plan, translator::Simd simd) {
   constexpr unsigned kLine = 64;
+  const unsigned gang_lanes = translator::gang_lanes(simd);
   unsigned streams = 0;
   std::vector<unsigned> gangs(plan.phases.size(), 1);
   for (const phases::Phase& phase : plan.phases)
@@ -491,7 +492,7 @@ void complete_lines(const ir::Function& f, phases::Plan& plan, unsigned gang_lan
         unsigned& most = gangs[plan.phase_of[b.index].index];
         most = std::max(most, kLine / std::min(kLine, gang_lanes * f[i].mem.bytes));
       }
-  const unsigned most = std::bit_ceil((plan.lanes + gang_lanes - 1) / gang_lanes);
+  const unsigned most = all_gangs(plan.lanes, simd == translator::Simd::Avx512);
   for (std::size_t p = 0; streams > 1 && p < plan.phases.size(); ++p)
     plan.phases[p].interleave = std::max(plan.phases[p].interleave, std::min(gangs[p], most));
 }
@@ -534,7 +535,7 @@ void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Si
   const bool avx512 = simd == translator::Simd::Avx512;
   if (!plan.lockstep && forced == 0) {
     Chooser(f, plan, avx512).run();
-    complete_lines(f, plan, translator::gang_lanes(simd));
+    complete_lines(f, plan, simd);
   } else {
     const unsigned gangs = plan.lockstep ? all_gangs(plan.lanes, avx512)
                                          : std::bit_floor(std::min(forced, gangs_of(plan.lanes, avx512)));

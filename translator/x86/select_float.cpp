@@ -226,15 +226,16 @@ VReg Selector::limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet) {
       max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
   const VReg r = b_->op(id, x, or_mem(limit));
   if (!fp.ieee || quiet) return r;
-  return blend(signalling(x, wide), quieted(x, wide), r, wide);
+  const VReg nan = avx512() ? VReg{} : fcompare(x, x, kUnordered, wide);
+  return blend(signalling(x, nan, wide), quieted(x, wide), r, wide);
 }
 
-/// Lanes with signalling NaNs.
-VReg Selector::signalling(VReg x, bool wide) {
+/// Lanes with signalling NaNs; AVX2 wants to know those with NaNs.
+VReg Selector::signalling(VReg x, VReg nan, bool wide) {
   if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
   const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.
   const VReg is_quiet = wide ? sign64(quiet_bit) : sar_imm32(quiet_bit, 31);
-  return vandn(is_quiet, fcompare(x, x, kUnordered, wide));
+  return vandn(is_quiet, nan);
 }
 
 /// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
@@ -266,8 +267,8 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
   r = blend(b_nan, a_flushed, r, wide);
   r = blend(a_nan, b_flushed, r, wide);
   if (!fp.ieee || quiet) return r;
-  r = blend(signalling(b, wide), quieted(b, wide), r, wide);
-  return blend(signalling(a, wide), quieted(a, wide), r, wide);
+  r = blend(signalling(b, b_nan, wide), quieted(b, wide), r, wide);
+  return blend(signalling(a, a_nan, wide), quieted(a, wide), r, wide);
 }
 
 u32 Selector::compare_predicate(u64 outcomes) { return kComparePredicates[outcomes & 15]; }

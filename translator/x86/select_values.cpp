@@ -97,20 +97,15 @@ Regs Selector::materialize(ValueId v) {
     if (const auto at = argument(v)) return {{t == Type::U64 ? b_->load64(*at) : b_->load32(*at), VReg{}}};
     if (def != nullptr && def->op == Op::Splat) {
       const ValueId source = f_.operands(f_.def_id(v))[0];
-      const auto at = location(source) == nullptr && !is_in_slot(source) && ir::is_vector(t)
-                          ? argument(source)
-                          : std::nullopt;
-      if (at) {
-        const bool wide = t == Type::V64;
-        const VReg r = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, *at);
-        return {{r, wide ? r : VReg{}}};
-      }
-      // Straight from memory, so that it can be had again for nothing.
-      if (location(source) == nullptr && is_in_slot(source) && ir::is_vector(t)) {
-        const bool wide = t == Type::V64;
-        const VReg r = b_->remat().op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd,
-                                      mem(kFrame, frame_.slot[source.index], wide ? View::R64 : View::R32));
-        return {{r, wide ? r : VReg{}}};
+      if (location(source) == nullptr && ir::is_vector(t)) { // Straight from memory, if it is there.
+        const bool wide = t == Type::V64, stored = is_in_slot(source);
+        const auto at =
+            stored ? mem(kFrame, frame_.slot[source.index], wide ? View::R64 : View::R32) : argument(source);
+        if (at) { // From the frame it can be had again for nothing.
+          Builder& b = stored ? b_->remat() : *b_;
+          const VReg r = b.op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, *at);
+          return {{r, wide ? r : VReg{}}};
+        }
       }
       return splat(t, reg1(source));
     }

@@ -271,7 +271,7 @@ private:
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool quiet = false);
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst) const;
   VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet);
-  VReg signalling(VReg x, bool wide);
+  VReg signalling(VReg x, VReg nan, bool wide);
   [[nodiscard]] bool is_int32(ValueId v, bool is_signed) const;
   bool is_nonnegative(ValueId v);
   [[nodiscard]] bool is_quiet(ValueId v, unsigned depth = 4) const;
