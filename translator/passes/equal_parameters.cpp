@@ -20,8 +20,11 @@ public:
   explicit Parameters(Function& f) : f_(f), cfg_(f), class_(f.num_values(), 0) {}
 
   void merge() {
-    for (const BlockId b : cfg_.rpo)
-      for (const ValueId p : f_[b].params) class_[p.index] = number({kParameter, b.index, type_of(p)});
+    for (const BlockId b : cfg_.rpo) {
+      std::map<Type, Class> by_type;
+      for (const ValueId p : f_[b].params) by_type[f_.type(p)].push_back(p);
+      for (auto& [type, members] : by_type) add(std::move(members));
+    }
     for (unsigned n = 0; n < kMaxRounds; ++n)
       if (!refine()) {
         replace();
@@ -30,49 +33,76 @@ public:
   }
 
 private:
-  enum Kind : u64 { kParameter, kConstant, kOperation, kOther };
+  enum Kind : u64 { kConstant, kOperation };
   using Key = std::vector<u64>;
+  using Class = std::vector<ValueId>;
   Function& f_;
   const Cfg cfg_;
-  std::vector<u64> class_; ///< per parameter
-  std::map<Key, u64> numbers_;
+  std::vector<u64> class_;     ///< per parameter, a number from next_
+  std::vector<Class> classes_; ///< those of several members
+  std::map<Key, u64> numbers_; ///< of this round
+  std::vector<u64> known_;     ///< per depth and value what number_of() has found this round; 0: nothing
+  u64 next_ = 1;
 
-  [[nodiscard]] u64 type_of(ValueId v) const { return static_cast<u64>(f_.type(v)); }
-  u64 number(Key key) { return numbers_.try_emplace(std::move(key), numbers_.size()).first->second; }
+  void add(Class members) {
+    for (const ValueId p : members) class_[p.index] = next_;
+    ++next_;
+    if (members.size() > 1) classes_.push_back(std::move(members));
+  }
+
+  u64 number(Key key) {
+    const auto [it, is_new] = numbers_.try_emplace(std::move(key), next_);
+    if (is_new) ++next_;
+    return it->second;
+  }
 
   u64 number_of(ValueId v, unsigned depth) {
+    u64& known = known_[depth * f_.num_values() + v.index];
+    return known != 0 ? known : known = find_number(v, depth);
+  }
+
+  u64 find_number(ValueId v, unsigned depth) {
     const InstId i = f_.def_id(v);
+    const auto type = static_cast<u64>(f_.type(v));
     u64 bits = 0;
-    if (f_.is_const(v, &bits)) return number({kConstant, type_of(v), bits});
+    if (f_.is_const(v, &bits)) return number({kConstant, type, bits});
     if (!i.valid()) return class_[v.index];
     if (depth == kMaxDepth || !info(f_[i].op).is(kPure) || info(f_[i].op).is(kFloat) ||
         f_[i].num_results != 1)
-      return number({kOther, v.index});
-    Key key = {kOperation, static_cast<u64>(f_[i].op), f_[i].imm, type_of(v)};
+      return next_++;
+    Key key = {kOperation, static_cast<u64>(f_[i].op), f_[i].imm, type};
     for (const ValueId x : f_.operands(i)) key.push_back(number_of(x, depth + 1));
     return number(std::move(key));
   }
 
-  /// Classes by what the members are given. False if they stay as they are.
+  /// What parameter `n` of `b` is given on each way in.
+  Key given(BlockId b, std::size_t n) {
+    Key key;
+    for (const BlockId from : cfg_.preds[b.index])
+      for (const Successor& s : f_[from].successors)
+        if (s.block == b) key.push_back(number_of(s.args[n], 0));
+    return key;
+  }
+
+  /// Parts classes by what the members are given. False if they stay as they are.
   bool refine() {
-    std::vector<std::pair<ValueId, Key>> given;
-    for (const BlockId b : cfg_.rpo)
-      for (std::size_t n = 0; n < f_[b].params.size(); ++n) {
-        const ValueId p = f_[b].params[n];
-        Key key = {kParameter, class_[p.index]};
-        for (const BlockId from : cfg_.preds[b.index])
-          for (const Successor& s : f_[from].successors)
-            if (s.block == b) key.push_back(number_of(s.args[n], 0));
-        given.emplace_back(p, std::move(key));
+    numbers_.clear();
+    known_.assign((kMaxDepth + 1) * f_.num_values(), 0);
+    std::vector<Class> old;
+    old.swap(classes_);
+    bool parted = false;
+    for (Class& members : old) {
+      const BlockId b = f_.def_block(members[0]);
+      std::map<Key, Class> parts;
+      for (const ValueId p : members) parts[given(b, f_[p].index)].push_back(p);
+      if (parts.size() == 1) {
+        classes_.push_back(std::move(members));
+        continue;
       }
-    std::map<Key, u64> classes;
-    std::map<u64, std::size_t> before;
-    for (auto& [p, key] : given) {
-      before.try_emplace(class_[p.index], 0);
-      class_[p.index] = classes.try_emplace(std::move(key), classes.size()).first->second;
+      parted = true;
+      for (auto& [key, part] : parts) add(std::move(part));
     }
-    for (auto& [p, key] : given) class_[p.index] = number({kParameter, kOther, class_[p.index]});
-    return classes.size() != before.size();
+    return parted;
   }
 
   void replace() {
