@@ -191,6 +191,31 @@ void add_hidden_apertures(const abi::Kernel& kernel, const abi::SgprLayout& layo
   }
 }
 
+/// Of the workgroup's size, or the number of dimensions.
+bool tells_block(ValueKind kind) {
+  switch (kind) {
+  case ValueKind::HiddenGroupSizeX:
+  case ValueKind::HiddenGroupSizeY:
+  case ValueKind::HiddenGroupSizeZ:
+  case ValueKind::HiddenGridDims: return true;
+  default: return false;
+  }
+}
+
+/// Forgets what dwords have of the workgroup's size.
+void forget_block(const abi::Kernel& kernel, const abi::SgprLayout& layout, LaunchFacts& facts) {
+  const auto packet = pointer_sgpr(layout, SgprRole::DispatchPtrLo, SgprRole::DispatchPtrHi);
+  const auto kernarg = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  std::erase_if(facts.dwords, [&](const translator::KnownDword& dword) {
+    if (packet == dword.pointer_sgpr) return true;
+    return kernarg == dword.pointer_sgpr &&
+           std::ranges::any_of(kernel.arguments, [&](const abi::Argument& argument) {
+             return tells_block(argument.kind) && dword.offset + 4 > argument.offset &&
+                    dword.offset < argument.offset + argument.size;
+           });
+  });
+}
+
 } // namespace
 
 abi::HiddenValues steady_hidden_values() {
@@ -250,6 +275,26 @@ translator::LaunchFacts for_any_grid(translator::LaunchFacts facts) {
       u32& max = facts.sgpr_max[static_cast<u32>(sgpr)];
       max = std::max(max, last_group_id(kGridLimits.front(), facts.workgroup[axis]));
     }
+  return facts;
+}
+
+std::optional<LaunchFacts> for_any_block(const abi::Kernel& kernel, isa::Target target,
+                                         const LaunchFacts& launch) {
+  constexpr u32 kRows = 16; // as many work-items as the widest gang has lanes
+  LaunchFacts facts = launch;
+  if (!facts.full_waves() || facts.workgroup[0] % kRows != 0) return std::nullopt;
+  facts.rows_only = facts.workgroup[1] == 1 && facts.workgroup[2] == 1;
+  facts.row_multiple = facts.rows_only ? kWaveSize : kRows;
+  facts.workgroup = {};
+  facts.min_items = 0;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (const i32 sgpr = facts.group_id_sgpr[axis]; sgpr >= 0) {
+      u32& max = facts.sgpr_max[static_cast<u32>(sgpr)];
+      const u32 most = last_group_id(kGridLimits.front(), axis == 0 ? facts.row_multiple : 1);
+      if (max > most) return std::nullopt;
+      max = most;
+    }
+  forget_block(kernel, abi::sgpr_layout(kernel.descriptor, target), facts);
   return facts;
 }
 

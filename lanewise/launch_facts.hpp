@@ -5,6 +5,7 @@
 #include "abi/kernarg.hpp"
 #include "translator/launch_facts.hpp"
 
+#include <optional>
 #include <span>
 
 namespace lanewise {
@@ -25,6 +26,12 @@ translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target targ
 /// Weaker than the facts of one launch: true also of launches with smaller and larger grids of as many
 /// dimensions.
 translator::LaunchFacts for_any_grid(translator::LaunchFacts facts);
+
+/// Weaker still: true also of launches with other workgroups that have full waves only, in rows of a multiple
+/// of 64 work-items for workgroups of one row, else of 16. Nothing if `facts`, those of a launch, are not of
+/// such workgroups.
+std::optional<translator::LaunchFacts> for_any_block(const abi::Kernel& kernel, isa::Target target,
+                                                     const translator::LaunchFacts& facts);
 
 /// The part of the dispatch packet that the shape determines.
 abi::KernelDispatchPacket dispatch_packet(const abi::DispatchShape& shape);

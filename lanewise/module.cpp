@@ -74,6 +74,15 @@ void set_managed_pointers(const abi::CodeObject& object, const abi::LoadedImage&
   }
 }
 
+/// What is true of many launches like one with these facts, so that few translations serve all.
+translator::LaunchFacts for_many_launches(const abi::Kernel& kernel, isa::Target target,
+                                          const translator::LaunchFacts& facts) {
+  auto common = for_any_block(kernel, target, facts);
+  if (!common) return general_facts(kernel, target);
+  common->pointers.clear();
+  return *common;
+}
+
 } // namespace
 
 Module::State::State(std::shared_ptr<Device::State> on, abi::CodeObject loaded, abi::LoadedImage mapped)
@@ -119,7 +128,9 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
   // Programs launch a kernel with few shapes; one that uses many must not translate for ever.
   constexpr std::size_t kMaxSpecial = 8;
   const DeviceOptions& options = module.device->options;
-  const auto general = general_facts(kernel, module.object.target.isa);
+  const isa::Target target = module.object.target.isa;
+  const auto common =
+      options.specialize ? for_many_launches(kernel, target, wanted) : general_facts(kernel, target);
   std::lock_guard lock(mutex_);
   const auto find = [&](const translator::LaunchFacts& facts) -> const Prepared* {
     for (const auto& version : versions_)
@@ -130,8 +141,8 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
   const bool special =
       options.specialize && (versions_.size() + small_.size() < kMaxSpecial || small_.knows(wanted));
   if (!special)
-    if (const Prepared* version = find(general)) return version;
-  const translator::LaunchFacts& facts = special ? wanted : general;
+    if (const Prepared* version = find(common)) return version;
+  const translator::LaunchFacts& facts = special ? wanted : common;
   if (launch && SmallLaunches::is_small(*launch) && options.engine == Engine::Auto && !options.no_fallback) {
     auto small = prepare_small(facts, *launch);
     if (!small || *small) return small;

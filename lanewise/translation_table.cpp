@@ -40,6 +40,8 @@ std::vector<u8> TranslationKey::bytes() const {
     out.number(facts.workgroup[axis]);
     out.number(static_cast<u8>(facts.ragged[axis]));
   }
+  out.number(facts.row_multiple);
+  out.number(static_cast<u8>(facts.rows_only));
   out.number(static_cast<u64>(facts.sgpr_max.size()));
   for (const u32 max : facts.sgpr_max) out.number(max);
   out.number(static_cast<u64>(facts.dwords.size()));

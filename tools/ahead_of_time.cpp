@@ -80,6 +80,12 @@ std::vector<Version> versions_for(const abi::Kernel& kernel, isa::Target target,
     versions.push_back({suffix, weaker});
   }
   versions.push_back({"", general_facts(kernel, target)});
+  if (required[0] != 0) return versions;
+  for (const std::array<u32, 3>& like : {std::array{kWaveSize, 1u, 1u}, std::array{kWaveSize / 4, 4u, 1u}}) {
+    const abi::DispatchShape shape{.grid = like, .workgroup = like};
+    auto facts = for_any_block(kernel, target, launch_facts(kernel, target, shape, steady_hidden_values()));
+    versions.push_back({fmt::format(".rows{}", facts->row_multiple), *facts});
+  }
   return versions;
 }
 

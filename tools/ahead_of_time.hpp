@@ -22,8 +22,9 @@ struct Version {
   translator::LaunchFacts facts;
 };
 
-/// The versions of a kernel that serve such launches, best first: for about this grid, for other grids of
-/// such workgroups (the kernel's own if it asks for a size), for any launch.
+/// The versions of a kernel: for about this grid, for other grids of such workgroups (the kernel's own if it
+/// asks for a size), for any launch; then, unless it asks for a size, for workgroups of full waves, those of
+/// one row and others.
 std::vector<Version> versions_for(const abi::Kernel& kernel, isa::Target target, WantedLaunches launches);
 
 struct AheadOfTime {

@@ -19,9 +19,10 @@ constexpr const char* kName = "translate";
 constexpr const char* kFooter = R"(
 With -o, all kernels of the file (or the one named) go into a shared object that `lanewise run` and the library take in place
 of the code object, and then need not translate anything. It is an ordinary ELF file for x86-64 with a function for each
-translation, and has the code object inside. Each kernel's version for any launch is in it; with --block also one for
-launches with this workgroup, and with --grid one for about this grid, which are usually much faster. A kernel that asks
-for a workgroup size has a version for it in any case. Another version of Lanewise does not use the translations, but
+translation, and has the code object inside. Each kernel is in it for workgroups of one row in full waves, for other
+workgroups of full waves in rows of a multiple of 16 work-items, and, slower, for any launch; with --block also for launches
+with this workgroup, and with --grid for about this grid. A kernel that asks for a workgroup size has a version for that
+instead of the first two. Another version of Lanewise does not use the translations, but
 makes new ones from the code object inside.
 
 Otherwise the stages of one kernel are shown. Stages, comma-separated (all of gcn,ir,x86 by default):

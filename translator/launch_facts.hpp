@@ -49,6 +49,10 @@ struct ReadableBytes {
 struct LaunchFacts {
   std::array<u32, 3> workgroup = {}; ///< work-items of a whole workgroup per axis; 0, 0, 0 if not known
   std::array<bool, 3> ragged = {true, true, true}; ///< along the axis, the last workgroup may be smaller
+  /// Something of workgroups whose size is not known: none is smaller than others, the size along x is a
+  /// multiple of this, and all waves are full; 0 if that is not known.
+  u32 row_multiple = 0;
+  bool rows_only = false;    ///< and the sizes along y and z are 1
   std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
   std::vector<KnownDword> dwords;
   std::vector<GridDword> grid;
@@ -77,7 +81,7 @@ struct LaunchFacts {
   }
   /// Every wave starts with all lanes active.
   [[nodiscard]] bool full_waves() const {
-    return knows_workgroup() && items() % kWaveSize == 0 && !is_ragged();
+    return row_multiple != 0 || (knows_workgroup() && items() % kWaveSize == 0 && !is_ragged());
   }
   [[nodiscard]] u32 max_sgpr(u64 n) const { return n < sgpr_max.size() ? sgpr_max[n] : ~0u; }
 
@@ -88,19 +92,19 @@ struct LaunchFacts {
   /// Along x, each of `lanes` neighbouring lanes (counted from a multiple of `lanes`) has the id of the one
   /// before plus 1.
   [[nodiscard]] bool x_counts(u32 lanes) const {
-    return (is_line() && items() > 1) || rows_are_multiples_of(lanes);
+    return (is_line() && items() != 1) || rows_are_multiples_of(lanes);
   }
   /// Along x, lane 0 of every `lanes` neighbouring lanes has id 0.
   [[nodiscard]] bool x_restarts(u32 lanes) const { return workgroup[0] == lanes && full_waves(); }
   /// `lanes` neighbouring lanes have the same id along `axis` (1 or 2).
   [[nodiscard]] bool is_uniform(u32 axis, u32 lanes) const {
-    if (!knows_workgroup()) return false;
-    if (workgroup[axis] == 1 || rows_are_multiples_of(lanes)) return true;
-    return axis == 2 && !ragged[0] && !ragged[1] && workgroup[0] * workgroup[1] % lanes == 0;
+    if (is_single(axis) || rows_are_multiples_of(lanes)) return true;
+    return axis == 2 && knows_workgroup() && !ragged[0] && !ragged[1] &&
+           workgroup[0] * workgroup[1] % lanes == 0;
   }
   /// The largest id along `axis`.
   [[nodiscard]] u32 max_work_item(u32 axis) const {
-    if (items() == 1) return 0;
+    if (items() == 1 || (rows_only && axis != 0)) return 0;
     const u32 last = knows_workgroup() ? workgroup[axis] - 1 : kMaxWorkItems - 1;
     // At most 63 lanes follow the last work-item.
     return axis == 0 && !full_waves() ? last + kWaveSize - 1 : last;
@@ -112,8 +116,11 @@ private:
   [[nodiscard]] bool is_ragged() const { return ragged[0] || ragged[1] || ragged[2]; }
   static constexpr u32 kMaxWorkItems = 1024; ///< of a workgroup
 
-  [[nodiscard]] bool is_line() const { return knows_workgroup() && workgroup[1] == 1 && workgroup[2] == 1; }
+  /// Workgroups are one work-item wide along `axis` (1 or 2).
+  [[nodiscard]] bool is_single(u32 axis) const { return rows_only || workgroup[axis] == 1; }
+  [[nodiscard]] bool is_line() const { return is_single(1) && is_single(2); }
   [[nodiscard]] bool rows_are_multiples_of(u32 lanes) const {
+    if (row_multiple != 0) return row_multiple % lanes == 0;
     return knows_workgroup() && !ragged[0] && workgroup[0] % lanes == 0;
   }
 };

@@ -81,6 +81,8 @@ TEST(LaunchFacts, AreTrueOfEveryWave) {
         for (u32 wave = 0; wave < shape.waves_of(id); ++wave) {
           expect_true_of(facts, states.of(id, wave, 0, 0));
           expect_true_of(general_facts(kernel, kTarget), states.of(id, wave, 0, 0));
+          if (const auto weaker = for_any_block(kernel, kTarget, facts))
+            expect_true_of(*weaker, states.of(id, wave, 0, 0));
         }
       }
     }
@@ -189,6 +191,35 @@ TEST(LaunchFacts, AreWeakerForAnyGrid) {
   EXPECT_NE(for_any_grid(facts({65, 4, 1})), weaker) << "ragged";
   EXPECT_NE(for_any_grid(facts({64, 4, 2})), weaker) << "three dimensions";
   EXPECT_NE(for_any_grid(facts({1 << 30, 4, 1})), weaker) << "larger ids";
+}
+
+TEST(LaunchFacts, AreWeakerForAnyBlock) {
+  const abi::Kernel kernel =
+      kernel_with({ValueKind::HiddenGlobalOffsetX, ValueKind::HiddenGroupSizeX, ValueKind::HiddenGridDims});
+  const auto facts = [&](const Size& grid, const Size& workgroup) {
+    return for_any_block(kernel, kTarget,
+                         launch_facts(kernel, kTarget, shape_of(grid, workgroup), steady_hidden_values()));
+  };
+  const auto row = facts({64, 1, 1}, {64, 1, 1}), rows = facts({16, 4, 1}, {16, 4, 1});
+  ASSERT_TRUE(row && rows);
+  EXPECT_NE(*row, *rows);
+  EXPECT_EQ(facts({4096, 1, 1}, {256, 1, 1}), row);
+  EXPECT_EQ(facts({1 << 24, 1, 1}, {1024, 1, 1}), row);
+  EXPECT_EQ(facts({4096, 4096, 1}, {16, 16, 1}), rows);
+  EXPECT_EQ(facts({4096, 4096, 64}, {32, 2, 4}), rows);
+  EXPECT_TRUE(row->full_waves() && rows->full_waves());
+  EXPECT_TRUE(row->x_counts(64) && row->is_uniform(1, 64) && row->is_uniform(2, 64));
+  EXPECT_TRUE(rows->x_counts(16) && rows->is_uniform(1, 16) && rows->is_uniform(2, 16));
+  EXPECT_FALSE(rows->x_counts(64) || rows->is_uniform(1, 64) || row->x_restarts(64) || row->one_wave());
+  EXPECT_EQ(dword(*row, kKernargPtr, 16), 0u) << "offset";
+  EXPECT_EQ(dword(*row, kKernargPtr, 24), std::nullopt) << "size";
+  EXPECT_EQ(dword(*row, kKernargPtr, 32), std::nullopt) << "dimensions";
+  EXPECT_EQ(dword(*row, kDispatchPtr, 4), std::nullopt) << "size";
+
+  EXPECT_EQ(facts({4096, 1, 1}, {100, 1, 1}), std::nullopt) << "waves that are not full";
+  EXPECT_EQ(facts({4000, 1, 1}, {64, 1, 1}), std::nullopt) << "a smaller workgroup at the end";
+  EXPECT_EQ(facts({64, 64, 1}, {8, 8, 1}), std::nullopt) << "short rows";
+  EXPECT_EQ(facts({1 << 30, 1, 1}, {64, 1, 1}), std::nullopt) << "larger ids";
 }
 
 } // namespace

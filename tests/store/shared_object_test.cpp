@@ -120,7 +120,8 @@ TEST_F(SharedObject, TheLinkerTakesIt) {
   const std::string path = make("--simd both --block 64", "gfx906/multi.O3.co");
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << ::dlerror();
-  for (const char* name : {"saxpy", "saxpy.block64x1x1", "saxpy.avx2", "saxpy.avx2.block64x1x1", "reduction"})
+  for (const char* name : {"saxpy", "saxpy.block64x1x1", "saxpy.rows64", "saxpy.rows16", "saxpy.avx2",
+                           "saxpy.avx2.block64x1x1", "reduction"})
     EXPECT_NE(::dlsym(library, name), nullptr) << name;
   EXPECT_EQ(::dlsym(library, "saxpi"), nullptr);
   ::dlclose(library);

@@ -128,12 +128,13 @@ private:
     const auto predicate = static_cast<IntPred>(f_[i].imm);
     u64 constant = 0;
     for (u32 axis = 0; axis < 3; ++axis) {
-      if (f_.launch.ragged[axis] || !f_.launch.knows_workgroup()) continue;
+      if (f_.launch.ragged[axis]) continue;
       if (is_group_id(x[0], axis) && is_grid(x[1], axis, true)) {
         if (predicate == IntPred::ULt) return true;
         if (predicate == IntPred::UGe) return false;
       }
-      if (f_.is_const(x[1], &constant) && constant <= f_.launch.workgroup[axis] && is_rest(x[0], axis)) {
+      if (f_.launch.knows_workgroup() && f_.is_const(x[1], &constant) &&
+          constant <= f_.launch.workgroup[axis] && is_rest(x[0], axis)) {
         if (predicate == IntPred::UGe) return true;
         if (predicate == IntPred::ULt) return false;
       }
