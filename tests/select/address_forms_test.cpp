@@ -596,6 +596,27 @@ TEST(AddressForms, ElementsOfSomeLanesAtTheEndOfAPage) {
     }
 }
 
+/// The same for bytes and halves: of a row, lanes at its end would.
+TEST(AddressForms, NarrowElementsOfSomeLanesAtTheEndOfAPage) {
+  const LastPage memory;
+  constexpr u32 kLanes = 5;
+  for (const translator::Simd simd : widths())
+    for (const u32 bytes : {1u, 2u})
+      for (const u64 exec : {u64{0}, u64{0x1f}, u64{0x14}}) {
+        const u32 start = static_cast<u32>(kPage) - bytes * kLanes;
+        alignas(64) u32 row[64] = {};
+        run_program(row_of(bytes) + fmt::format("  v23:v32 = load v22, v7 {{global {} sext row {}}}\n"
+                                                "  store v18, v23, v7 {{global 4 row 4}}\n",
+                                                bytes, bytes),
+                    simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
+        for (u32 l = 0; l < kLanes; ++l) {
+          const u8* at = memory.data() + start + std::size_t{l} * bytes;
+          const i64 value = sign_extend(bytes == 1 ? *at : load_le<u16>(at), 8 * bytes);
+          EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? static_cast<u32>(value) : 0u);
+        }
+      }
+}
+
 TEST(AddressForms, StoresOfElementsOfDwordsInRows) {
   for_rows_of_dwords({8, 12, 16, 20}, [&](translator::Simd simd, u64 exec, u32 dwords, bool wide,
                                           u32 stride) {
@@ -687,6 +708,16 @@ TEST(AddressForms, NearElementsAreLoadedByRows) {
       EXPECT_EQ(count(code, "gather"), 0u) << code;
       EXPECT_LE(count(code, "\nvmov") + count(code, "vinserti128"), 8u) << code;
     }
+}
+
+/// With AVX2, some lanes' bytes are loaded like all lanes', where they lie in one page: gathers are for
+/// others.
+TEST(AddressForms, NarrowElementsOfSomeLanesAreLoadedAtOnce) {
+  const std::string code = listing(row_of(1) + "  v23:v32 = load v22, v7 {global 1 row 1}\n"
+                                               "  store v18, v23, v7 {global 4 row 4}\n",
+                                   translator::Simd::Avx2);
+  EXPECT_EQ(count(code, "vpmovzxbd"), 2u) << code;
+  EXPECT_NE(code.find("4095"), std::string::npos) << code;
 }
 
 /// Two dwords from anywhere by one gather, and to anywhere by one scatter.

@@ -34,6 +34,22 @@ FaultSite Selector::span_site(u32 bytes, i64 stride, bool is_write) {
           .is_write = is_write};
 }
 
+/// Consecutive elements, of which some lanes, or none, want theirs, and which all lie in one page: who may
+/// load one of them may load all.
+void Selector::load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const bool byte = attr.bytes == 1;
+  const u32 id = byte ? (attr.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
+                      : (attr.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
+  read_if_any(a, out, [&] {
+    b_->faults({.kind = FaultSite::Kind::Table, .bytes = attr.bytes}); // for the first lane of the mask
+    const VReg all = b_->def(id, View::Full,
+                             {mem(a.base, a.disp, byte ? View::R64 : View::Half),
+                              hidden(lane_offsets(attr.bytes), View::Full), hidden(a.mask, View::Full)});
+    out[0] = zero_outside(a.mask, all);
+  });
+}
+
 // The elements of four lanes begin at a whole dword, `stride` dwords behind those of the four lanes before,
 // and are less than four dwords: a permutation of dwords brings them to the lanes' 16 bytes, one within these
 // to their lanes. Stores do the reverse.

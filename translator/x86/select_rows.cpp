@@ -231,7 +231,20 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   a.contiguous = true;
   const bool narrow = bytes < 4 && !avx512();
   if (a.full || (bytes != 16 && !narrow)) return perform(i, a, out);
-  whole_gang([&] { perform(i, a, out); });
+  if (!narrow || f_[i].op != Op::Load) return whole_gang([&] { perform(i, a, out); });
+  CondCode partial{};
+  test_all(a.mask, partial);
+  hot_or_cold(
+      partial, out, [&] { perform(i, a, out); },
+      [&] {
+        const CondCode leaves_page = test_page(a, stride);
+        hot_or_cold(
+            leaves_page, out, [&] { load_narrow_within_page(i, a, out); },
+            [&] {
+              spread.has_gaps = true;
+              scattered(i, spread, out);
+            });
+      });
 }
 
 /// The access of so many members up to the current one: compares the first index with the last from which the

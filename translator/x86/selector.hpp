@@ -441,6 +441,7 @@ private:
   VReg pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
   VReg load_narrow_row(InstId i, const Access& a);
+  void load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
   // select_components.cpp
