@@ -230,7 +230,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("close_ranks",
            [&](ir::Function& g) {
-             if (phases::close_ranks(g, gang_lanes(options.simd))) tidy_up(g);
+             bool closed = phases::close_ranks(g, gang_lanes(options.simd));
+             closed |= phases::close_ranks_behind_branches(g, gang_lanes(options.simd));
+             if (closed) tidy_up(g);
            })
       .run("load_expected_once",
            [](ir::Function& g) {

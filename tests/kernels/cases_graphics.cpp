@@ -171,8 +171,39 @@ KernelCase interleaved(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {
-    {"mandelbrot", mandelbrot}, {"ray_tracer", ray_tracer}, {"interleaved", interleaved}};
+KernelCase hough_votes(uint32_t scale) {
+  Random random(77);
+  constexpr uint32_t kWidth = 64, kAngles = 45, kDistances = 128, kOnEdge = 230;
+  const uint32_t pixels = kWidth * 32 * scale;
+  auto image = random.fill(pixels, [](Random& r) { return static_cast<uint8_t>(r.below(256)); });
+  auto directions =
+      random.fill(2 * kAngles, [](Random& r) { return static_cast<int32_t>(r.below(513)) - 256; });
+  return Builder("hough_votes")
+      .grid({pixels, 1, 1}, {128, 1, 1})
+      .value("width", kWidth)
+      .value("angles", kAngles)
+      .buffer("image", image)
+      .buffer("directions", directions)
+      .buffer("votes", std::vector<uint32_t>(kAngles * kDistances))
+      .output<int32_t>("farthest", pixels)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t id = 0; id < pixels; ++id) {
+          int32_t far = -1;
+          for (uint32_t a = 0; image[id] >= kOnEdge && a < kAngles; ++a) {
+            const int32_t x = static_cast<int32_t>(id % kWidth), y = static_cast<int32_t>(id / kWidth);
+            const int32_t distance = (x * directions[2 * a] + y * directions[2 * a + 1]) >> 8;
+            ++args[4].as<uint32_t>()[a * kDistances + (static_cast<uint32_t>(distance) & 127)];
+            far = std::max(far, distance);
+          }
+          args[5].as<int32_t>()[id] = far;
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"mandelbrot", mandelbrot},
+                                {"ray_tracer", ray_tracer},
+                                {"interleaved", interleaved},
+                                {"hough_votes", hough_votes}};
 
 } // namespace
 

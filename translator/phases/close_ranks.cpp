@@ -19,6 +19,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
 #include "translator/phases/one_lane.hpp"
+#include "translator/phases/ranks.hpp"
 
 #include <algorithm>
 
@@ -58,12 +59,9 @@ private:
   BlockId entry_, latch_;       ///< the blocks before the header
   BlockId leaving_;             ///< the block that it is left from
   u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
-  std::vector<bool> among_;     ///< per value: a mask without lanes that are not in that parameter
   std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
   // While a loop is changed.
-  Builder close_{f_}, enter_{f_};
-  ValueId left_, list_, bytes_, full_; ///< lanes that are left; their list; four times that; all lanes
-  std::unordered_map<u32, ValueId> closed_;
+  std::optional<Ranks> ranks_;
   OneLane one_{f_};
 
   [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
@@ -97,44 +95,13 @@ private:
       ++ways_in;
     }
     if (exits != 1 || ways_in != 2 || !loop.contains(latch_) || loop.contains(entry_) ||
-        instructions > kMaxInstructions || uses_gang_scalars(loop))
+        instructions > kMaxInstructions || uses_gang_scalars(f_, *loop.blocks))
       return false;
     loop_ = std::move(loop);
     return std::ranges::none_of(loops_.loops, [&](const Loops::Loop& other) {
       return other.header == loop_->exit; // which would get another way in
     });
   }
-  static bool acts_per_lane(const Inst& inst) {
-    if (is_bound_to_lanes(inst.op)) return false;
-    switch (inst.op) {
-    case Op::FirstLane:
-    case Op::GangMask:
-    case Op::NotFew:
-    case Op::ScalarStore: return false;
-    case Op::Load:
-    case Op::Store:
-    case Op::Atomic:
-      return inst.mem.form == AddressForm::Lanes && inst.mem.retry == 0 && !inst.mem.spread &&
-             (inst.mem.space == Space::Global || inst.mem.space == Space::Lds);
-    case Op::Jump:
-    case Op::Branch:
-    case Op::AnyLane: return true;
-    default: break;
-    }
-    const OpInfo& op = info(inst.op);
-    return !op.is(kEndsBlock) && !op.reads_whole(0) && !op.reads_whole(1) && !op.reads_whole(2);
-  }
-  [[nodiscard]] bool uses_gang_scalars(const LoadLoop& loop) const {
-    const auto is_gangs = [&](ValueId v) { return is_gang(f_.type(v)); };
-    return std::ranges::any_of(*loop.blocks, [&](BlockId b) {
-      return std::ranges::any_of(f_[b].params, is_gangs) ||
-             std::ranges::any_of(f_[b].insts,
-                                 [&](InstId i) { return std::ranges::any_of(f_.operands(i), is_gangs); }) ||
-             std::ranges::any_of(f_[b].successors,
-                                 [&](const Successor& s) { return std::ranges::any_of(s.args, is_gangs); });
-    });
-  }
-
   /// The parameter that says who is left: all that is done and asked is done by its lanes, and they become
   /// no more.
   bool find_mask() {
@@ -142,59 +109,13 @@ private:
       if (f_.type(params()[mask_]) == Type::Mask && all_goes_by_it()) return true;
     return false;
   }
-  bool all_goes_by_it() {
-    find_masks_among_it();
-    for (const BlockId b : *loop_->blocks) {
-      for (const InstId i : f_[b].insts)
-        if ((f_[i].op == Op::AnyLane || info(f_[i].op).is(kMemory)) && !is_among(f_.operands(i).back()))
-          return false;
-      for (const Successor& s : f_[b].successors)
-        if (s.block == header() && !is_among(s.args[mask_])) return false;
-    }
-    return true;
-  }
-  [[nodiscard]] bool is_among(ValueId mask) const {
-    u64 lanes = 0;
-    return among_[mask.index] || (f_.is_const(mask, &lanes) && lanes == 0);
-  }
-  /// Optimistic: all masks of the loop are, until a definition says otherwise.
-  void find_masks_among_it() {
-    among_.assign(f_.num_values(), false);
-    for (const BlockId b : *loop_->blocks) {
-      for (const ValueId p : f_[b].params) among_[p.index] = b != header() && f_.type(p) == Type::Mask;
-      for (const InstId i : f_[b].insts)
-        for (unsigned r = 0; r < f_[i].num_results; ++r)
-          among_[f_.result(i, r).index] = f_.type(f_.result(i, r)) == Type::Mask;
-    }
-    among_[params()[mask_].index] = true;
-    for (bool changed = true; changed;) {
-      changed = false;
-      const auto deny = [&](ValueId v) {
-        changed |= among_[v.index];
-        among_[v.index] = false;
-      };
-      for (const BlockId b : *loop_->blocks) {
-        for (const InstId i : f_[b].insts)
-          for (unsigned r = 0; r < f_[i].num_results; ++r)
-            if (is_among(f_.result(i, r)) && !follows_from_operands(i)) deny(f_.result(i, r));
-        for (const Successor& s : f_[b].successors)
-          for (std::size_t a = 0; a < s.args.size(); ++a)
-            if (loop_->contains(s.block) && s.block != header() && !is_among(s.args[a]))
-              deny(f_[s.block].params[a]);
-      }
-    }
-  }
-  [[nodiscard]] bool follows_from_operands(InstId i) const {
-    const auto x = f_.operands(i);
-    switch (f_[i].op) {
-    case Op::Const: return f_[i].imm == 0;
-    case Op::And: return is_among(x[0]) || is_among(x[1]);
-    case Op::AndNot: return is_among(x[0]);
-    case Op::Or:
-    case Op::Xor: return is_among(x[0]) && is_among(x[1]);
-    case Op::Select: return is_among(x[1]) && is_among(x[2]);
-    default: return false;
-    }
+  [[nodiscard]] bool all_goes_by_it() const {
+    const MasksAmong among(f_, *loop_->blocks, loop_->inside, {&params()[mask_], 1});
+    return among.contains_all_that_acts() && std::ranges::all_of(*loop_->blocks, [&](BlockId b) {
+             return std::ranges::all_of(f_[b].successors, [&](const Successor& s) {
+               return s.block != header() || among.contains(s.args[mask_]);
+             });
+           });
   }
 
   /// A parameter grows by the same from round to round. Loops that do not count - along chains of a hash
@@ -260,35 +181,29 @@ private:
     for (const BlockId p : {entry_, latch_})
       std::ranges::find(f_[p].successors, header, &Successor::block)->block = choice;
     const std::vector<ValueId> all = take_params(choice);
-    close_ = Builder(f_, f_.add_block(pc));
-    enter_ = Builder(f_, f_.add_block(pc));
+    Ranks& ranks = ranks_.emplace(f_, gang_lanes_, pc);
     Builder at(f_, choice);
-    at.pc = close_.pc = enter_.pc = pc;
+    at.pc = pc;
 
-    left_ = all[mask_];
-    const ValueId bits = at.mask_to_u64(left_), lanes = at.op(Op::PopCount, Type::U64, {bits});
+    const ValueId bits = at.mask_to_u64(all[mask_]), lanes = at.op(Op::PopCount, Type::U64, {bits});
     const ValueId many = at.icmp(IntPred::UGt, lanes, at.constant(Type::U64, gang_lanes_));
-    at.branch(many, header, close_.block(), all);
+    at.branch(many, header, ranks.close.block(), all);
 
-    list_ = enter_.op(Op::NthLane, Type::V32, {bits});
-    bytes_ = enter_.op(Op::Shl, Type::V32, {list_, enter_.v32c(2)});
-    full_ = f_.entry_constant(Type::Mask, ~u64{0});
-    closed_ = {{left_.index, ranks(enter_, lanes)}};
+    ranks.start({&all[mask_], 1}, bits, lanes);
     std::vector<ValueId> start;
-    for (const ValueId v : all) start.push_back(of_ranks(v));
+    for (const ValueId v : all) start.push_back(ranks.of(v));
     std::unordered_map<u32, ValueId> instead;
-    for (const ValueId v : find_inputs()) instead[v.index] = of_ranks(v);
+    for (const ValueId v : find_inputs()) instead[v.index] = ranks.of(v);
     const CopiedBlocks copy = copy_for_first_gang(choice, instead);
-    f_[enter_.block()].first_gang = true;
     std::vector<ValueId> left_behind; // Of lanes that are not left, among the ranks.
     for (const ValueId v : behind_)
-      left_behind.push_back(std::ranges::find(old, v) == old.end() ? of_ranks(v) : v);
-    const BlockId behind = spread(copy.of(leaving_), lanes, old, all);
+      left_behind.push_back(std::ranges::find(old, v) == old.end() ? ranks.of(v) : v);
+    const BlockId behind = spread(copy.of(leaving_), old, all);
     if (can_be_alone())
       add_lone(choice, copy, start, instead, old, left_behind, behind, all_go_on);
     else
-      enter_.jump(copy.of(header), start);
-    close_.jump(enter_.block());
+      ranks.enter.jump(copy.of(header), start);
+    ranks.close.jump(ranks.enter.block());
     take_parameters_of(choice, header);
   }
 
@@ -332,7 +247,7 @@ private:
     std::vector<ValueId> all;
     for (const ValueId p : std::vector(f_[first].params))
       all.push_back(f_.add_param(choice.block(), f_.type(p)));
-    enter_.jump(choice.block(), start);
+    ranks_->enter.jump(choice.block(), start);
     std::ranges::find(f_[ranks.of(latch_)].successors, first, &Successor::block)->block = choice.block();
     const ValueId bits = choice.op(Op::GangBits, Type::G32, {all[mask_]});
     const ValueId less = choice.add(bits, f_.entry_constant(Type::G32, ~u32{0}));
@@ -373,13 +288,6 @@ private:
     out.jump(behind, args);
   }
 
-  /// The mask of so many lanes, of the first gang.
-  ValueId ranks(Builder& at, ValueId lanes) {
-    const ValueId one = at.constant(Type::U64, 1);
-    const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(lanes)}), one);
-    return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gang_lanes_) - 1));
-  }
-
   /// Per-lane values from outside that the loop uses.
   [[nodiscard]] std::vector<ValueId> find_inputs() const {
     std::vector<ValueId> inputs;
@@ -397,98 +305,13 @@ private:
     return inputs;
   }
 
-  /// What the lanes that are left have of `v`, in block `enter`. Addresses are computed from what they are
-  /// made of, which is less.
-  ValueId of_ranks(ValueId v, unsigned depth = 0) {
-    const Type t = f_.type(v);
-    if (!is_per_lane(t)) return v;
-    if (const auto known = closed_.find(v.index); known != closed_.end()) return known->second;
-    const ValueId closed = close_up(v, t, depth);
-    closed_[v.index] = closed;
-    return closed;
-  }
-  ValueId close_up(ValueId v, Type t, unsigned depth) {
-    u64 bits = 0;
-    const InstId i = f_.def_id(v);
-    const Op op = i.valid() ? f_[i].op : Op::Select;
-    const auto operand = [&](unsigned n) { return f_.operands(i)[n]; };
-    if (f_.is_const(v, &bits) && (t != Type::Mask || bits == 0 || ~bits == 0)) return v;
-    if (op == Op::Splat && is_uniform(f_.type(operand(0)))) return v;
-    if (op == Op::LaneId) return list_;
-    if (t == Type::Mask) {
-      const ValueId bit = close_.select(v, close_.v32c(1), close_.v32c(0));
-      return enter_.icmp(IntPred::Ne, pull(bit), enter_.v32c(0));
-    }
-    if (t == Type::V32) return pull(v);
-    if (depth < kMaxDepth) {
-      if (op == Op::Add) {
-        const ValueId a = of_ranks(operand(0), depth + 1);
-        return enter_.add(a, of_ranks(operand(1), depth + 1));
-      }
-      if (op == Op::ZExt || op == Op::SExt) return enter_.op(op, t, {of_ranks(operand(0), depth + 1)});
-      if (op == Op::Shl && f_.is_const(operand(1)))
-        return enter_.op(op, t, {of_ranks(operand(0), depth + 1), operand(1)});
-    }
-    const ValueId low = pull(close_.lo(v));
-    return enter_.join(low, pull(close_.hi(v)));
-  }
-  ValueId pull(ValueId v) { return enter_.op(Op::BPermute, Type::V32, {bytes_, v, full_}); }
-
   /// From block `from` of the copy to what is behind the loop. Returns where it goes first.
-  BlockId spread(BlockId from, ValueId lanes, const std::vector<ValueId>& old,
-                 const std::vector<ValueId>& all) {
-    const std::vector<ValueId> original = way_out(leaving_).args;
-    const auto is_changed = [&](ValueId v) { return is_per_lane(f_.type(v)) && is_inside(v); };
-    if (std::ranges::none_of(original, is_changed)) {
-      for (std::size_t n = 0; n < original.size(); ++n)
-        if (is_per_lane(f_.type(original[n]))) way_out(from).args[n] = original[n];
-      return loop_->exit;
-    }
-    const u32 pc = f_[from].pc;
-    Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
-    leave.pc = spread.pc = pc;
-    f_[leave.block()].first_gang = true;
-    const ValueId ranks = this->ranks(close_, lanes);
-    std::vector<ValueId> taken, out;
-    const auto take = [&](ValueId v) {
-      taken.push_back(v);
-      return f_.add_param(spread.block(), f_.type(v));
-    };
-    const auto push = [&](ValueId v) {
-      const ValueId row = take(v);
-      return spread.op(Op::Permute, Type::V32, {bytes_, row, ranks});
-    };
-    const auto push_all = [&](ValueId v) {
-      switch (f_.type(v)) {
-      case Type::V32: return push(v);
-      case Type::V64: {
-        const ValueId low = push(leave.lo(v));
-        return spread.join(low, push(leave.hi(v)));
-      }
-      default: {
-        const ValueId bit = push(leave.select(v, leave.v32c(1), leave.v32c(0)));
-        return spread.icmp(IntPred::Ne, bit, spread.v32c(0));
-      }
-      }
-    };
-    for (std::size_t n = 0; n < original.size(); ++n) {
-      const Type t = f_.type(original[n]);
-      const ValueId v = f_.add_param(leave.block(), t);
-      if (!is_per_lane(t)) {
-        out.push_back(take(v));
-      } else if (!is_changed(original[n])) {
-        out.push_back(original[n]);
-      } else {
-        ValueId before = behind_[n];
-        if (const auto p = std::ranges::find(old, before); p != old.end())
-          before = all[static_cast<std::size_t>(p - old.begin())];
-        out.push_back(spread.select(left_, push_all(v), before));
-      }
-    }
-    leave.jump(spread.block(), taken);
-    spread.jump(loop_->exit, out);
-    way_out(from).block = leave.block();
-    return leave.block();
+  BlockId spread(BlockId from, const std::vector<ValueId>& old, const std::vector<ValueId>& all) {
+    Ranks::Behind behind{loop_->exit, way_out(leaving_).args, behind_};
+    for (ValueId& before : behind.before)
+      if (const auto p = std::ranges::find(old, before); p != old.end())
+        before = all[static_cast<std::size_t>(p - old.begin())];
+    return ranks_->spread(from, behind, [&](ValueId v) { return !is_inside(v); });
   }
 };
 

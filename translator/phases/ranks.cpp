@@ -1,0 +1,215 @@
+#include "translator/phases/ranks.hpp"
+
+#include "translator/phases/load_loops.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+
+} // namespace
+
+bool acts_per_lane(const Inst& inst) {
+  if (is_bound_to_lanes(inst.op)) return false;
+  switch (inst.op) {
+  case Op::FirstLane:
+  case Op::GangMask:
+  case Op::NotFew:
+  case Op::ScalarStore: return false;
+  case Op::Load:
+  case Op::Store:
+  case Op::Atomic:
+    return inst.mem.form == AddressForm::Lanes && inst.mem.retry == 0 && !inst.mem.spread &&
+           (inst.mem.space == Space::Global || inst.mem.space == Space::Lds);
+  case Op::Jump:
+  case Op::Branch:
+  case Op::AnyLane: return true;
+  default: break;
+  }
+  const OpInfo& op = info(inst.op);
+  return !op.is(kEndsBlock) && !op.reads_whole(0) && !op.reads_whole(1) && !op.reads_whole(2);
+}
+
+bool uses_gang_scalars(const Function& f, const std::vector<BlockId>& blocks) {
+  const auto is_gangs = [&](ValueId v) { return is_gang(f.type(v)); };
+  return std::ranges::any_of(blocks, [&](BlockId b) {
+    return std::ranges::any_of(f[b].params, is_gangs) ||
+           std::ranges::any_of(f[b].insts,
+                               [&](InstId i) { return std::ranges::any_of(f.operands(i), is_gangs); }) ||
+           std::ranges::any_of(f[b].successors,
+                               [&](const Successor& s) { return std::ranges::any_of(s.args, is_gangs); });
+  });
+}
+
+/// Optimistic: all masks of the blocks are, until a definition says otherwise.
+MasksAmong::MasksAmong(const Function& f, const std::vector<BlockId>& blocks, const std::vector<bool>& inside,
+                       std::span<const ValueId> masks)
+    : f_(f), blocks_(blocks), inside_(inside), among_(f.num_values(), false) {
+  for (const BlockId b : blocks) {
+    for (const ValueId p : f[b].params) among_[p.index] = b != blocks.front() && f.type(p) == Type::Mask;
+    for (const InstId i : f[b].insts)
+      for (unsigned r = 0; r < f[i].num_results; ++r)
+        among_[f.result(i, r).index] = f.type(f.result(i, r)) == Type::Mask;
+  }
+  for (const ValueId mask : masks) among_[mask.index] = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    const auto deny = [&](ValueId v) {
+      changed |= among_[v.index];
+      among_[v.index] = false;
+    };
+    for (const BlockId b : blocks) {
+      for (const InstId i : f[b].insts)
+        for (unsigned r = 0; r < f[i].num_results; ++r)
+          if (contains(f.result(i, r)) && !follows_from_operands(i)) deny(f.result(i, r));
+      for (const Successor& s : f[b].successors)
+        for (std::size_t a = 0; a < s.args.size(); ++a)
+          if (is_inside(s.block) && s.block != blocks.front() && !contains(s.args[a]))
+            deny(f[s.block].params[a]);
+    }
+  }
+}
+
+bool MasksAmong::contains(ValueId mask) const {
+  u64 lanes = 0;
+  return among_[mask.index] || (f_.is_const(mask, &lanes) && lanes == 0);
+}
+
+bool MasksAmong::contains_all_that_acts() const {
+  return std::ranges::all_of(blocks_, [&](BlockId b) {
+    return std::ranges::all_of(f_[b].insts, [&](InstId i) {
+      const bool acts = f_[i].op == Op::AnyLane || info(f_[i].op).is(kMemory);
+      return !acts || contains(f_.operands(i).back());
+    });
+  });
+}
+
+bool MasksAmong::follows_from_operands(InstId i) const {
+  const auto x = f_.operands(i);
+  switch (f_[i].op) {
+  case Op::Const: return f_[i].imm == 0;
+  case Op::And: return contains(x[0]) || contains(x[1]);
+  case Op::AndNot: return contains(x[0]);
+  case Op::Or:
+  case Op::Xor: return contains(x[0]) && contains(x[1]);
+  case Op::Select: return contains(x[1]) && contains(x[2]);
+  default: return false;
+  }
+}
+
+Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc)
+    : close(f, f.add_block(pc)), enter(f, f.add_block(pc)), f_(f), gang_lanes_(gang_lanes) {
+  close.pc = enter.pc = pc;
+  f[enter.block()].first_gang = true;
+}
+
+void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
+  mask_ = masks.front();
+  count_ = count;
+  list_ = enter.op(Op::NthLane, Type::V32, {bits});
+  bytes_ = enter.op(Op::Shl, Type::V32, {list_, enter.v32c(2)});
+  full_ = f_.entry_constant(Type::Mask, ~u64{0});
+  const ValueId ranks = this->ranks(enter);
+  for (const ValueId mask : masks) closed_[mask.index] = ranks;
+}
+
+/// The mask of as many lanes, of the first gang.
+ValueId Ranks::ranks(Builder& at) {
+  const ValueId one = at.constant(Type::U64, 1);
+  const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(count_)}), one);
+  return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gang_lanes_) - 1));
+}
+
+ValueId Ranks::of(ValueId v, unsigned depth) {
+  const Type t = f_.type(v);
+  if (!is_per_lane(t)) return v;
+  if (const auto known = closed_.find(v.index); known != closed_.end()) return known->second;
+  const ValueId closed = close_up(v, t, depth);
+  closed_[v.index] = closed;
+  return closed;
+}
+
+ValueId Ranks::close_up(ValueId v, Type t, unsigned depth) {
+  u64 bits = 0;
+  const InstId i = f_.def_id(v);
+  const Op op = i.valid() ? f_[i].op : Op::Select;
+  const auto operand = [&](unsigned n) { return f_.operands(i)[n]; };
+  if (f_.is_const(v, &bits) && (t != Type::Mask || bits == 0 || ~bits == 0)) return v;
+  if (op == Op::Splat && is_uniform(f_.type(operand(0)))) return v;
+  if (op == Op::LaneId) return list_;
+  if (t == Type::Mask) {
+    const ValueId bit = close.select(v, close.v32c(1), close.v32c(0));
+    return enter.icmp(IntPred::Ne, pull(bit), enter.v32c(0));
+  }
+  if (t == Type::V32) return pull(v);
+  if (depth < kMaxDepth) {
+    if (op == Op::Add) {
+      const ValueId a = of(operand(0), depth + 1);
+      return enter.add(a, of(operand(1), depth + 1));
+    }
+    if (op == Op::ZExt || op == Op::SExt) return enter.op(op, t, {of(operand(0), depth + 1)});
+    if (op == Op::Shl && f_.is_const(operand(1)))
+      return enter.op(op, t, {of(operand(0), depth + 1), operand(1)});
+  }
+  const ValueId low = pull(close.lo(v));
+  return enter.join(low, pull(close.hi(v)));
+}
+
+ValueId Ranks::pull(ValueId v) { return enter.op(Op::BPermute, Type::V32, {bytes_, v, full_}); }
+
+BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool>& changed) {
+  const auto way_out = [&]() -> Successor& {
+    return *std::ranges::find(f_[from].successors, behind.block, &Successor::block);
+  };
+  if (std::ranges::none_of(changed, std::identity{})) {
+    for (std::size_t n = 0; n < changed.size(); ++n)
+      if (is_per_lane(f_.type(behind.from[n]))) way_out().args[n] = behind.from[n];
+    return behind.block;
+  }
+  const u32 pc = f_[from].pc;
+  Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
+  leave.pc = spread.pc = pc;
+  f_[leave.block()].first_gang = true;
+  const ValueId ranks = this->ranks(close);
+  std::vector<ValueId> taken, out;
+  const auto take = [&](ValueId v) {
+    taken.push_back(v);
+    return f_.add_param(spread.block(), f_.type(v));
+  };
+  const auto push = [&](ValueId v) {
+    const ValueId row = take(v);
+    return spread.op(Op::Permute, Type::V32, {bytes_, row, ranks});
+  };
+  const auto push_all = [&](ValueId v) {
+    switch (f_.type(v)) {
+    case Type::V32: return push(v);
+    case Type::V64: {
+      const ValueId low = push(leave.lo(v));
+      return spread.join(low, push(leave.hi(v)));
+    }
+    default: {
+      const ValueId bit = push(leave.select(v, leave.v32c(1), leave.v32c(0)));
+      return spread.icmp(IntPred::Ne, bit, spread.v32c(0));
+    }
+    }
+  };
+  for (std::size_t n = 0; n < changed.size(); ++n) {
+    const Type t = f_.type(behind.from[n]);
+    const ValueId v = f_.add_param(leave.block(), t);
+    if (!is_per_lane(t))
+      out.push_back(take(v));
+    else
+      out.push_back(changed[n] ? spread.select(mask_, push_all(v), behind.before[n]) : behind.from[n]);
+  }
+  leave.jump(spread.block(), taken);
+  spread.jump(behind.block, out);
+  way_out().block = leave.block();
+  return leave.block();
+}
+
+} // namespace lanewise::phases

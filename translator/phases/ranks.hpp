@@ -1,0 +1,84 @@
+// Lanes of a wave that close ranks: in a copy of some blocks, lane n of the first gang is the n-th of them,
+// with what that one has. Lanes keep their order, and no other gang runs.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+#include <span>
+#include <unordered_map>
+
+namespace lanewise::phases {
+
+/// `inst` does in each lane what follows from that lane's values, whichever lane it is: it may be somewhere
+/// else.
+bool acts_per_lane(const ir::Inst& inst);
+
+/// Whether `blocks` have, or make, what is the same in a gang.
+bool uses_gang_scalars(const ir::Function& f, const std::vector<ir::BlockId>& blocks);
+
+/// The masks in some blocks that have no lanes but those of one mask, by the way they are made.
+class MasksAmong {
+public:
+  /// `blocks`, the first of which is the only one that is entered from outside; `inside` has a bit for each
+  /// block of `f`. `masks`, which are all that one there, are from outside, or parameters of that first
+  /// block.
+  MasksAmong(const ir::Function& f, const std::vector<ir::BlockId>& blocks, const std::vector<bool>& inside,
+             std::span<const ir::ValueId> masks);
+
+  [[nodiscard]] bool contains(ir::ValueId mask) const;
+  /// All accesses are those of such masks, and all questions about masks are about such ones.
+  [[nodiscard]] bool contains_all_that_acts() const;
+
+private:
+  const ir::Function& f_;
+  const std::vector<ir::BlockId>& blocks_;
+  const std::vector<bool>& inside_;
+  std::vector<bool> among_; ///< per value
+
+  [[nodiscard]] bool is_inside(ir::BlockId b) const { return b.index < inside_.size() && inside_[b.index]; }
+  [[nodiscard]] bool follows_from_operands(ir::InstId i) const;
+};
+
+/// Takes lanes to the first gang, and back.
+class Ranks {
+public:
+  /// Makes a block that `close` begins at, and one for the first gang, where `enter` does.
+  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc);
+
+  ir::Builder close; ///< the wave's last block before, in which it makes ready
+  ir::Builder enter; ///< where the first gang takes what it needs
+
+  /// The lanes are those of each of `masks`, which are `bits`, and `count` of them, not more than a gang has.
+  void start(std::span<const ir::ValueId> masks, ir::ValueId bits, ir::ValueId count);
+  /// What they have of `v`, in block `enter`. Addresses are computed from what they are made of, which is
+  /// less.
+  ir::ValueId of(ir::ValueId v, unsigned depth = 0);
+
+  /// What is behind the copy, and takes parameters.
+  struct Behind {
+    ir::BlockId block;
+    std::vector<ir::ValueId> from;   ///< what the copied block gives it,
+    std::vector<ir::ValueId> before; ///< and what lanes have that did not take part
+  };
+  /// Sends the first gang from block `from`, the copy, to what is behind it, where the lanes are again at
+  /// their places. `stays(v)`: v is not of the blocks copied. Returns where it goes first.
+  template <class Stays>
+  ir::BlockId spread(ir::BlockId from, const Behind& behind, Stays stays) {
+    std::vector<bool> changed;
+    for (const ir::ValueId v : behind.from) changed.push_back(ir::is_per_lane(f_.type(v)) && !stays(v));
+    return spread(from, behind, changed);
+  }
+
+private:
+  ir::Function& f_;
+  const unsigned gang_lanes_;
+  ir::ValueId mask_, count_, list_, bytes_, full_; ///< the list of the lanes; four times that; all lanes
+  std::unordered_map<u32, ir::ValueId> closed_;
+
+  ir::ValueId ranks(ir::Builder& at);
+  ir::ValueId close_up(ir::ValueId v, ir::Type t, unsigned depth);
+  ir::ValueId pull(ir::ValueId v);
+  ir::BlockId spread(ir::BlockId from, const Behind& behind, const std::vector<bool>& changed);
+};
+
+} // namespace lanewise::phases
