@@ -118,15 +118,22 @@ bool LaneDemand::is_comparison(ValueId v) const {
   }
 }
 
+LaneDemand::Node LaneDemand::restated(Node demand, BlockId from, unsigned successor) const {
+  const auto& successors = f_[from].successors;
+  const Node before = facts_.before_edge(demand, successors[successor]);
+  if (successor == 0 || successors[0].block == successors[1].block) return before;
+  // Who goes this way because a mask is empty looks at nothing in its lanes: those of an `if` skipped.
+  const ValueId skipped = f_.tested_mask(from);
+  return skipped.valid() ? bdd_.andnot(before, lanes(skipped)) : before;
+}
+
 void LaneDemand::visit(BlockId b) {
   here_ = b;
   const auto& successors = f_[b].successors;
   for (unsigned n = 0; n < successors.size(); ++n) {
     const Successor& s = successors[n];
     const auto& params = f_[s.block].params;
-    // Who goes this way because a mask is empty looks at nothing in its lanes: those of an `if` skipped.
-    const ValueId skipped = n == 1 && successors[0].block != s.block ? f_.tested_mask(b) : ValueId{};
-    Node last = Bdd::kFalse, restated = Bdd::kFalse; // parameters often have the same demand
+    Node last = Bdd::kFalse, before = Bdd::kFalse; // parameters often have the same demand
     for (std::size_t a = 0; a < s.args.size(); ++a)
       for (unsigned half = 0; half < 2; ++half) {
         const Node demand = demand_[params[a].index][half];
@@ -134,13 +141,10 @@ void LaneDemand::visit(BlockId b) {
         if (demand != last) {
           last = demand;
           const auto [known, is_new] = restated_.try_emplace(u64{demand} << 32 | (2 * b.index + n));
-          if (is_new) {
-            known = facts_.before_edge(demand, s);
-            if (skipped.valid()) known = bdd_.andnot(known, lanes(skipped));
-          }
-          restated = known;
+          if (is_new) known = restated(demand, b, n);
+          before = known;
         }
-        need_half(s.args[a], half, restated);
+        need_half(s.args[a], half, before);
       }
   }
   const auto& insts = f_[b].insts;

@@ -35,6 +35,12 @@ public:
   /// The lanes of `v` that anybody looks at.
   [[nodiscard]] Node of(ir::ValueId v) const { return bdd_.or_(demand_[v.index][0], demand_[v.index][1]); }
 
+  /// The lanes of the argument for parameter `param` that anybody looks at on the way out of `from` that is
+  /// its successor number `successor`, in terms of what is current in `from`.
+  [[nodiscard]] Node on_edge(ir::BlockId from, unsigned successor, ir::ValueId param) const {
+    return restated(of(param), from, successor);
+  }
+
   /// A mask op as `base` restricted or extended by `other`: of the two operands, the one that may be wrong in
   /// lanes that the other decides. `matters` are the lanes of `other` in which `base` decides. `inverts`:
   /// where it does, the result is its opposite.
@@ -70,6 +76,7 @@ private:
   ir::BlockId here_;       ///< the block being visited
   FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge
 
+  [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;
   void weigh_masks();
   [[nodiscard]] Logic find_logic(ir::InstId i) const;
   void need(ir::ValueId v, Node lanes);

@@ -31,6 +31,7 @@
 // comes back to such code without a change of context (the loop holds J too) proves nothing.
 #include "translator/phases/decide.hpp"
 
+#include "translator/passes/lane_demand.hpp"
 #include "translator/phases/side.hpp"
 
 #include <algorithm>
@@ -55,9 +56,9 @@ public:
     merge_ends();
     own_any_lanes(f_);
     if (!has_candidates()) return nullptr;
-    auto known = std::make_shared<const passes::MaskAnalysis>(f_);
-    decide(*known);
-    return known;
+    known_ = std::make_shared<const passes::MaskAnalysis>(f_);
+    decide(*known_);
+    return known_;
   }
 
 private:
@@ -76,7 +77,7 @@ private:
         joins_[b.index] = post.ipdom[b.index];
         candidates.push_back(b);
       }
-    const SideFacts facts(f_, cfg, dom, loops, known.facts, decided_, joins_, post);
+    SideFacts facts(f_, cfg, dom, loops, known.facts, decided_, joins_, post);
     Workplace workplace(facts);
     workplace_ = &workplace;
     find_whole_wave_operations();
@@ -105,9 +106,9 @@ private:
 
   /// What proofs are made with.
   struct Workplace {
-    explicit Workplace(const SideFacts& k)
+    explicit Workplace(SideFacts& k)
         : facts(k), symbols(k.f, k.masks), past(k, symbols), tables{SideTables(k.f), SideTables(k.f)} {}
-    const SideFacts& facts;
+    SideFacts& facts;
     Symbols symbols;
     Past past;
     SideTables tables[2];
@@ -118,8 +119,11 @@ private:
   std::vector<BlockId> joins_;     ///< per decided block
   std::vector<InstId> whole_wave_; ///< per block: the first operation that needs the whole wave, if any
   Workplace* workplace_ = nullptr;
-  std::vector<BlockId> passed_; ///< by the attempts to find a join
+  std::shared_ptr<const passes::MaskAnalysis> known_;
+  std::unique_ptr<passes::LaneDemand> demand_; ///< once it has been asked for
+  std::vector<BlockId> passed_;                ///< by the attempts to find a join
   std::string why_;
+  bool differs_ = false;   ///< the last attempt failed since the sides did not agree
   bool hopeless_ = false;  ///< no later join will do
   std::size_t budget_ = 0; ///< of blocks still to be looked at
 
@@ -155,12 +159,12 @@ private:
     if (!join.valid()) why_ = "the branch's two sides never meet";
     if (join.valid() && !wave_side_is_free(b, join)) return false;
     const ValueId mask = f_.operands(f_.def_id(f_.operands(f_.terminator(b))[0]))[0];
-    workplace_->past.assume_empty(mask);
+    workplace_->past.assume_empty(mask, b);
     hopeless_ = false;
     budget_ = kMaxNodes;
     for (unsigned n = 0; n < kMaxJoins && join.valid() && !hopeless_; ++n, join = post.ipdom[join.index]) {
       why_.clear();
-      if (agree_at(b, join)) return true;
+      if (agree_at(b, join) || agree_on_what_is_seen(b, join)) return true;
       if (n == 0) first = why_;
     }
     if (!first.empty()) why_ = first;
@@ -170,6 +174,10 @@ private:
   bool no(std::string why) {
     why_ = std::move(why);
     return false;
+  }
+  bool differ(std::string why) {
+    differs_ = true;
+    return no(std::move(why));
   }
   /// For what a later join cannot mend either.
   bool never(std::string why) {
@@ -194,7 +202,15 @@ private:
     return true;
   }
 
+  /// The same once more, if that may help, without what only lanes of the branch's mask look at.
+  bool agree_on_what_is_seen(BlockId b, BlockId join) {
+    if (!differs_ || workplace_->past.leaves_out_unseen() || demand() == nullptr) return false;
+    workplace_->past.leave_out_unseen();
+    return agree_at(b, join);
+  }
+
   bool agree_at(BlockId b, BlockId join) {
+    differs_ = false;
     const auto& successors = f_[b].successors;
     Workplace& w = *workplace_;
     w.symbols.clear();
@@ -216,10 +232,26 @@ private:
     }
     budget_ -= std::min(budget_, most_nodes);
     for (u32 p = 0; p < f_[join].params.size(); ++p)
-      if (any.join_argument(p) != none.join_argument(p))
-        return no(fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
+      if (any.join_argument(p) != none.join_argument(p) && !is_unseen(p, any, none, join))
+        return differ(fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
     const std::vector<bool> between = blocks_between(b, join);
     return escaping_values_agree(any, none, between) && escaping_values_agree(none, any, between);
+  }
+
+  /// Nobody looks at what J gets as its parameter number `p`, whichever way it comes there.
+  bool is_unseen(u32 p, const Side& any, const Side& none, BlockId join) {
+    if (!is_per_lane(f_.type(f_[join].params[p])) || demand() == nullptr) return false;
+    return workplace_->past.is_unseen(*demand(), f_[join].params[p], join) ||
+           (none.is_unseen(*demand(), p) && any.is_unseen(*demand(), p));
+  }
+
+  /// Null if it cannot be found.
+  const passes::LaneDemand* demand() {
+    if (!demand_) {
+      demand_ = std::make_unique<passes::LaneDemand>(f_, known_);
+      if (demand_->find()) workplace_->facts.demand = demand_.get();
+    }
+    return workplace_->facts.demand;
   }
 
   /// The blocks on ways from `b` to `join`.
@@ -296,7 +328,7 @@ private:
           std::all_of(edges.begin(), edges.end(), inside))
         return true;
       return a.at_join(v) == b.at_join(v) ||
-             no(fmt::format("v{} would differ between gangs after the branch", v.index));
+             differ(fmt::format("v{} would differ between gangs after the branch", v.index));
     };
     return a.all_blocks([&](u32, BlockId inner) {
       const auto& params = f_[inner].params;

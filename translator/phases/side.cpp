@@ -34,9 +34,24 @@ SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d
   edge_users = {f.num_values(), edges};
 }
 
+bool Past::is_inside_mask(const passes::LaneDemand& demand, passes::Bdd::Node lanes, BlockId at) const {
+  // Behind a loop that holds the branch, the mask would be that of another round.
+  const i32 loop = k_.loops.innermost[branch_.index];
+  return k_.dom.dominates(branch_, at) && (loop < 0 || k_.loops.contains(loop, at)) &&
+         demand.is_inside(lanes, empty_mask_, at);
+}
+
+bool Past::is_unseen(const passes::LaneDemand& demand, ValueId v, BlockId at) {
+  if (!is_per_lane(k_.f.type(v))) return false;
+  const auto [unseen, is_new] = unseen_.at(0, v.index);
+  if (is_new) unseen = is_inside_mask(demand, demand.of(v), at);
+  return unseen != 0;
+}
+
 bool Past::is_pairing(ValueId v) const {
   const Inst* def = k_.f.def(v);
-  return def != nullptr && (def->op == Op::Join || def->op == Op::Lo || def->op == Op::Hi);
+  return def != nullptr && (def->op == Op::Join || def->op == Op::Lo || def->op == Op::Hi ||
+                            def->op == Op::ZExt || def->op == Op::SExt);
 }
 
 /// Pairs are taken apart and joined again along the way, so they have to be seen through.
@@ -85,7 +100,7 @@ Side::Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tab
 
 std::string_view Side::solve(std::size_t max_nodes) {
   enter(0, edge_.block);
-  if (edge_.block == join_) exits_.push_back({0, &edge_});
+  if (edge_.block == join_) exits_.push_back({0, from_, number_, &edge_});
   // In the order of execution, and only what something has changed for: code outside loops is looked at once.
   for (bool changed = true; changed;) {
     changed = false;
@@ -110,6 +125,20 @@ Symbol Side::join_argument(u32 index) const {
   Symbol all = kTop;
   for (const Exit& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
   return all == kConflict ? fresh_symbol(number_, 0, k_.f[join_].params[index]) : all;
+}
+
+bool Side::is_unseen(const passes::LaneDemand& demand, u32 index) const {
+  const ValueId param = k_.f[join_].params[index];
+  if (!is_per_lane(k_.f.type(param))) return false;
+  return std::ranges::all_of(exits_, [&](const Exit& e) {
+    const passes::Bdd::Node lanes = demand.on_edge(e.from, e.successor, param);
+    const auto has_all = [&](ValueId v) {
+      return k_.f.type(v) == Type::Mask && symbol(e.context, v) == kEmpty &&
+             demand.is_inside(lanes, v, e.from);
+    };
+    return lanes == passes::Bdd::kFalse || std::ranges::any_of(e.edge->args, has_all) ||
+           (e.context == 0 && past_.is_inside_mask(demand, lanes, e.from));
+  });
 }
 
 Symbol Side::at_join(ValueId v) const {
@@ -165,6 +194,8 @@ Symbol Side::symbol(u32 c, ValueId v) const {
 /// Symbols only descend: unknown, then a symbol, then one of its own for good.
 void Side::update(u32 c, ValueId v, BlockId at, Symbol now) {
   if (now == kTop) return;
+  const bool may_be_unseen = c == 0 && past_.leaves_out_unseen() && now != kEmpty;
+  if (may_be_unseen && past_.is_unseen(*k_.demand, v, at)) now = unseen_symbol(v);
   const Symbol own = fresh_symbol(number_, c, v);
   if (now == kConflict) now = own;
   const auto [symbol, is_new] = t_.known.at(c, v.index);
@@ -256,7 +287,7 @@ void Side::follow_edges(std::size_t n) {
     nodes_[n].edges_done[s] = true;
     const BlockId to = successors[s].block;
     if (to == join_) {
-      exits_.push_back({c, &successors[s]});
+      exits_.push_back({c, b, static_cast<u32>(s), &successors[s]});
       continue;
     }
     if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;

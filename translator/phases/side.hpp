@@ -2,6 +2,7 @@
 #pragma once
 
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/lane_demand.hpp"
 #include "translator/phases/symbols.hpp"
 
 #include <map>
@@ -18,8 +19,9 @@ struct SideFacts {
   const std::vector<bool>& decided;      ///< per block
   const std::vector<ir::BlockId>& joins; ///< per decided block: where it makes no difference any more
   const ir::PostDominators& post;
-  Lists<ir::BlockId> operand_users; ///< per value: blocks with instructions that use it
-  Lists<ir::BlockId> edge_users;    ///< per value: blocks with edges that hand it on
+  const passes::LaneDemand* demand = nullptr; ///< once it has been asked for and found
+  Lists<ir::BlockId> operand_users;           ///< per value: blocks with instructions that use it
+  Lists<ir::BlockId> edge_users;              ///< per value: blocks with edges that hand it on
 
   SideFacts(const ir::Function& function, const ir::Cfg& c, const ir::Dominators& d, const ir::Loops& l,
             const passes::MaskFacts& m, const std::vector<bool>& decided_blocks,
@@ -72,11 +74,25 @@ struct SideTables {
 class Past {
 public:
   Past(const SideFacts& facts, Symbols& symbols)
-      : k_(facts), symbols_(symbols), masks_(facts.f.num_values()), others_(facts.f.num_values()) {}
-  void assume_empty(ir::ValueId mask) {
+      : k_(facts), symbols_(symbols), masks_(facts.f.num_values()), others_(facts.f.num_values()),
+        unseen_(facts.f.num_values()) {}
+  /// The mask is the one that the branch ending `branch` asks for.
+  void assume_empty(ir::ValueId mask, ir::BlockId branch) {
     empty_mask_ = mask;
+    branch_ = branch;
     masks_.clear();
+    unseen_.clear();
+    leaves_out_unseen_ = false;
   }
+  /// From now on sides leave out what nobody looks at.
+  void leave_out_unseen() { leaves_out_unseen_ = true; }
+  [[nodiscard]] bool leaves_out_unseen() const { return leaves_out_unseen_; }
+  /// Nobody looks at `v`, a parameter of block `at` or computed there, but in lanes of that mask, while the
+  /// branch has not been passed again.
+  [[nodiscard]] bool is_unseen(const passes::LaneDemand& demand, ir::ValueId v, ir::BlockId at);
+  /// In block `at`, while the branch has not been passed again, these lanes are some of that mask.
+  [[nodiscard]] bool is_inside_mask(const passes::LaneDemand& demand, passes::Bdd::Node lanes,
+                                    ir::BlockId at) const;
   /// To be called when the expressions are forgotten.
   void forget_expressions() { others_.clear(); }
   [[nodiscard]] Symbol symbol(ir::ValueId v);
@@ -85,7 +101,10 @@ private:
   const SideFacts& k_;
   Symbols& symbols_;
   ir::ValueId empty_mask_;
+  ir::BlockId branch_;
   Table<Symbol> masks_, others_;
+  bool leaves_out_unseen_ = false;
+  Table<u8> unseen_;
 
   Symbol other(ir::ValueId v);
   [[nodiscard]] bool is_pairing(ir::ValueId v) const;
@@ -124,6 +143,8 @@ public:
 
   /// What J's parameter number `index` gets from this side.
   [[nodiscard]] Symbol join_argument(u32 index) const;
+  /// On all ways to J, nobody looks at what it gets as that parameter, but in lanes of masks that are empty.
+  [[nodiscard]] bool is_unseen(const passes::LaneDemand& demand, u32 index) const;
   /// What `v` is when J is reached.
   [[nodiscard]] Symbol at_join(ir::ValueId v) const;
   [[nodiscard]] bool is_empty(u32 context, ir::ValueId mask) const { return symbol(context, mask) == kEmpty; }
@@ -142,6 +163,8 @@ private:
   };
   struct Exit {
     u32 context;
+    ir::BlockId from;
+    u32 successor;
     const ir::Successor* edge;
   };
   const SideFacts& k_;

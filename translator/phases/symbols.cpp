@@ -98,7 +98,11 @@ Symbol Symbols::conversion_back(Op op, std::span<const Symbol> x) const {
   case Op::Join:
     a = made_by(0, Op::Lo);
     b = made_by(1, Op::Hi);
-    return a != nullptr && b != nullptr && operand(*a, 0) == operand(*b, 0) ? operand(*a, 0) : kTop;
+    if (a != nullptr && b != nullptr && operand(*a, 0) == operand(*b, 0)) return operand(*a, 0);
+    if (b == nullptr) return kTop;
+    a = node(operand(*b, 0)); // Of what was widened, the low half is what it was widened from.
+    return a != nullptr && (a->op == Op::ZExt || a->op == Op::SExt) && operand(*a, 0) == x[0] ? operand(*b, 0)
+                                                                                              : kTop;
   default: return kTop;
   }
 }

@@ -22,6 +22,9 @@ inline Symbol fresh_symbol(unsigned side, u32 context, ir::ValueId v) {
   return u64{1} << 62 | u64{side} << 61 | u64{context} << 32 | v.index;
 }
 
+/// The value `v` on either side, if nobody looks at it: equal to itself, whatever it is.
+inline Symbol unseen_symbol(ir::ValueId v) { return u64{1} << 60 | v.index; }
+
 /// Expressions, numbered so that equal ones have equal numbers.
 class Symbols {
 public:
