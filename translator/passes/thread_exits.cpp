@@ -34,6 +34,7 @@ public:
     if (ways.empty()) return false;
     const MaskFacts facts(f_, cfg_, dom_);
     std::erase_if(ways, [&](const Way& w) { return !leads_out(w, facts); });
+    std::erase_if(ways, [&](const Way& w) { return !is_passed_each_round(w); });
     bool changed = false;
     for (const Way& w : ways) changed |= thread(w);
     return changed;
@@ -77,6 +78,12 @@ private:
     if (!phases::is_gang_decided(f_, from) || !phases::is_gang_decided(f_, b)) return false;
     const BlockId join = phases::join_of(f_[f_.terminator(from)]);
     return join == b || join == phases::join_of(f_[f_.terminator(b)]);
+  }
+
+  /// Before branches are decided: a way out from within an `if` would leave gangs no place in the loop to
+  /// meet behind that.
+  [[nodiscard]] bool is_passed_each_round(const Way& w) const {
+    return decided_ || dom_.dominates(w.from, f_[w.from].successors[w.successor].block);
   }
 
   /// No lane is left that way.

@@ -1,0 +1,148 @@
+// Compilers leave in a register what it was before where nobody will look at it: a scalar that counts the
+// rounds of a loop is not counted on the way on which no lane is left, since that leads out of the loop. What
+// was there before would otherwise be used, and be handed on by loops before and behind.
+//
+// Like dead code (dead_code.cpp), but the need for a value is split by which way its block is left: from what
+// is not needed until proved otherwise, backwards.
+#include "translator/passes/unseen_arguments.hpp"
+
+#include "translator/passes/mask_facts.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+/// Ways out of a value's block behind which it is needed.
+enum : u8 { kFirst = 1, kSecond = 2, kBoth = 3 };
+
+class UnseenArguments {
+public:
+  explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
+
+  void run() {
+    // Which ways leave a mask empty takes long to find out: is there anything to gain?
+    find_ways([&](BlockId, u32) { return true; });
+    if (ways_.empty()) return;
+    find_needs();
+    if (std::ranges::none_of(ways_, [&](const Way& w) { return !unseen(w).empty(); })) return;
+    const MaskFacts facts(f_, cfg_, dom_);
+    find_ways([&](BlockId from, u32 n) { return leaves_none(facts, from, n); });
+    find_needs();
+    std::map<Type, ValueId> zeros;
+    for (const Way& w : ways_)
+      for (const u32 a : unseen(w)) {
+        const Type t = f_.type(edge(w).args[a]);
+        const auto [zero, is_new] = zeros.try_emplace(t);
+        if (is_new) zero->second = f_.entry_constant(t, 0);
+        edge(w).args[a] = zero->second;
+      }
+  }
+
+private:
+  /// An edge: the way `successor` out of block `from`, behind which the second way is taken.
+  struct Way {
+    BlockId from;
+    u32 successor;
+    bool operator==(const Way&) const = default;
+  };
+  Function& f_;
+  const Cfg cfg_;
+  const Dominators dom_;
+  std::vector<Way> ways_;
+  std::vector<u8> needed_; ///< per value
+  std::vector<ValueId> work_;
+
+  [[nodiscard]] Successor& edge(const Way& w) { return f_[w.from].successors[w.successor]; }
+
+  /// Ways with scalars into blocks that ask for a mask.
+  template <class F>
+  void find_ways(F leaves_none) {
+    ways_.clear();
+    for (const BlockId b : cfg_.rpo) {
+      const auto& ways = f_[b].successors;
+      if (!f_.tested_mask(b).valid() || ways[0].block == ways[1].block) continue;
+      if (std::ranges::none_of(f_[b].params, [&](ValueId p) { return is_uniform(f_.type(p)); })) continue;
+      for (const BlockId from : cfg_.preds[b.index])
+        for (u32 n = 0; n < f_[from].successors.size(); ++n)
+          if (f_[from].successors[n].block == b && leaves_none(from, n)) ways_.push_back({from, n});
+    }
+  }
+  [[nodiscard]] bool leaves_none(const MaskFacts& facts, BlockId from, u32 n) const {
+    const Successor& way = f_[from].successors[n];
+    const MaskFacts::Node there = facts.before_edge(facts.lanes(f_.tested_mask(way.block)), way);
+    return facts.is_empty(facts.bdd().and_(there, facts.edge_condition(from, n)), from);
+  }
+
+  /// The scalars among the arguments that nobody looks at behind the second way.
+  [[nodiscard]] std::vector<u32> unseen(const Way& w) {
+    std::vector<u32> found;
+    for (u32 a = 0; a < edge(w).args.size(); ++a) {
+      const ValueId param = f_[edge(w).block].params[a];
+      if (is_uniform(f_.type(param)) && !f_.is_const(edge(w).args[a]) &&
+          (needed_[param.index] & kSecond) == 0)
+        found.push_back(a);
+    }
+    return found;
+  }
+
+  void find_needs() {
+    needed_.assign(f_.num_values(), 0);
+    for (const BlockId b : cfg_.rpo)
+      for (const InstId i : f_[b].insts)
+        if ((info(f_[i].op).flags & (kStores | kEndsBlock)) != 0) need_operands(i, kBoth);
+    while (!work_.empty()) {
+      const ValueId v = work_.back();
+      work_.pop_back();
+      if (f_.def_id(v).valid())
+        need_operands(f_.def_id(v), needed_[v.index]);
+      else
+        need_arguments(f_.def_block(v), f_[v].index, needed_[v.index]);
+    }
+  }
+
+  void need(ValueId v, u8 behind) {
+    if ((behind & ~needed_[v.index]) == 0) return;
+    needed_[v.index] |= behind;
+    work_.push_back(v);
+  }
+  /// In block `at`, behind `behind` of its ways out.
+  void need_in(ValueId v, BlockId at, u8 behind) {
+    const BlockId b = f_.def_block(v);
+    need(v, b == at ? behind : ways_to(b, at));
+  }
+  void need_operands(InstId i, u8 behind) {
+    for (const ValueId v : f_.operands(i)) need_in(v, f_[i].block, behind);
+  }
+  void need_arguments(BlockId b, u32 index, u8 behind) {
+    for (const BlockId from : cfg_.preds[b.index])
+      for (u32 n = 0; n < f_[from].successors.size(); ++n) {
+        const Successor& s = f_[from].successors[n];
+        const u8 this_way = f_[from].successors.size() == 2 ? static_cast<u8>(1 << n) : u8{kBoth};
+        if (s.block == b && (behind & goes_on(from, n)) != 0) need_in(s.args[index], from, this_way);
+      }
+  }
+  /// The ways on which the block at the end of this one may be left.
+  [[nodiscard]] u8 goes_on(BlockId from, u32 successor) const {
+    return std::ranges::find(ways_, Way{from, successor}) == ways_.end() ? u8{kBoth} : u8{kSecond};
+  }
+  /// The ways out of `b` that lead to `at`, which it dominates.
+  [[nodiscard]] u8 ways_to(BlockId b, BlockId at) const {
+    const auto& ways = f_[b].successors;
+    for (u32 n = 0; ways.size() == 2 && n < 2; ++n)
+      if (cfg_.preds[ways[n].block.index].size() == 1 && ways[0].block != ways[1].block &&
+          dom_.dominates(ways[n].block, at))
+        return static_cast<u8>(1 << n);
+    return kBoth;
+  }
+};
+
+} // namespace
+
+void drop_unseen_arguments(Function& f) { UnseenArguments(f).run(); }
+
+} // namespace lanewise::passes
