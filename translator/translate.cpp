@@ -185,6 +185,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::thread_exits(g, true);
              passes::merge_blocks(g);
              passes::use_branches(g);
+             passes::split_pairs(g); // halves that only selects have looked at
              tidy_up(g);
            })
       .run("scalarize_counters",

@@ -65,8 +65,16 @@ private:
   [[nodiscard]] bool is_part_of_expected(ValueId v) const {
     return std::ranges::find(expected_, v) != expected_.end();
   }
+  /// What `v` is in the lanes that are left.
+  [[nodiscard]] ValueId where_left(ValueId v) const {
+    for (InstId i = f_.def_id(v); i.valid() && f_[i].op == Op::Select && f_.operands(i)[0] == left_;
+         i = f_.def_id(v))
+      v = f_.operands(i)[1];
+    return v;
+  }
   /// All dwords of it.
   [[nodiscard]] bool is_expected(ValueId v) const {
+    v = where_left(v);
     if (expected_.size() == 1) return v == expected_[0];
     const Inst* join = f_.def(v);
     return join != nullptr && join->op == Op::Join &&
@@ -126,7 +134,8 @@ private:
 
   /// The operands compared are parameters that become what was found.
   bool find_expected() {
-    const auto x = f_.operands(swap_).subspan(1 + dwords_, dwords_);
+    std::vector<ValueId> x;
+    for (const ValueId v : f_.operands(swap_).subspan(1 + dwords_, dwords_)) x.push_back(where_left(v));
     if (std::ranges::all_of(x, [&](ValueId v) { return is_parameter(v); })) {
       expected_.assign(x.begin(), x.end());
       for (unsigned d = 0; d < dwords_; ++d)
