@@ -153,41 +153,46 @@ ValueId scaled_sum_f32(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up)
   return result;
 }
 
-/// f64: the sum is rounded, then scaled. Upwards that is exact (the addend is at least 2, so the sum is no
-/// denormal). Downwards a second rounding happens if the result is denormal; it is wrong only if it had to
-/// break a tie that the first one made, which the exact error of the sum tells.
-ValueId scaled_sum_f64(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up) {
-  const FpAttr mode = r.fp;
-  r.fp.flush_in = r.fp.flush_out = false;
-  const ValueId sum = r.fma(a, b, c);
-  const ValueId raised = r.fmul(sum, r.f64(0x1p128));
+/// `lowered`, the f64 `sum` of `small` * `large` + `c` times 2^-128, where the second rounding to nearest had
+/// to break a tie that the first one made: the exact error of the sum tells how.
+ValueId without_made_tie(Rewriter& r, ValueId small, ValueId large, ValueId c, ValueId sum, ValueId lowered) {
   // Large numbers for the error: the smaller factor and the addend times 2^800, exactly, as the sum is tiny
   // where this matters.
-  const Format f = format(FloatKind::F64);
-  const ValueId a_smaller = r.icmp(IntPred::ULe, magnitude(r, f, a), magnitude(r, f, b));
-  const ValueId small = r.fmul(r.select(a_smaller, a, b), r.f64(0x1p800)), large = r.select(a_smaller, b, a);
-  const ValueId addend = r.fmul(c, r.f64(0x1p800));
-  const ValueId product = r.fmul(small, large);
-  const ValueId product_error =
-      r.fma(small, large, r.same(Op::Xor, product, r.constant(Type::V64, f.sign())));
+  const ValueId sign = r.constant(Type::V64, format(FloatKind::F64).sign());
+  const ValueId factor = r.fmul(small, r.f64(0x1p800)), addend = r.fmul(c, r.f64(0x1p800));
+  const ValueId product = r.fmul(factor, large);
+  const ValueId product_error = r.fma(factor, large, r.same(Op::Xor, product, sign));
   const ValueId big = r.fadd(product, addend);
   const ValueId back = r.fsub(big, product);
   const ValueId sum_error = r.fadd(r.fsub(product, r.fsub(big, back)), r.fsub(addend, back));
   const ValueId error = r.fadd(sum_error, product_error);
-  const ValueId lowered = r.fmul(sum, r.f64(0x1p-128));
   const ValueId rest = r.fsub(sum, r.fmul(lowered, r.f64(0x1p128)));
   const ValueId half = r.f64(0x1p-947); // of the spacing of denormals, times 2^128
   const auto positive = [&](ValueId x) { return r.fcmp(kGreater, x, r.f64(0)); };
   const auto negative = [&](ValueId x) { return r.fcmp(kLess, x, r.f64(0)); };
   const ValueId one_up = r.mask_and(r.fcmp(kEqual, rest, half), positive(error));
-  const ValueId one_down = r.mask_and(
-      r.fcmp(kEqual, r.same(Op::Xor, rest, r.constant(Type::V64, f.sign())), half), negative(error));
+  const ValueId one_down = r.mask_and(r.fcmp(kEqual, r.same(Op::Xor, rest, sign), half), negative(error));
   const ValueId unit = r.f64(0x1p-1074);
-  ValueId down = r.select(one_up, r.fadd(lowered, unit), lowered);
-  down = r.select(one_down, r.fsub(lowered, unit), down);
+  const ValueId down = r.select(one_up, r.fadd(lowered, unit), lowered);
+  return r.select(one_down, r.fsub(lowered, unit), down);
+}
+
+/// f64: the sum is rounded, then scaled. Upwards that is exact (the addend is at least 2, so the sum is no
+/// denormal). Downwards a second rounding happens if the result is denormal, which is as good as one if both
+/// go the same way.
+ValueId scaled_sum_f64(Rewriter& r, ValueId a, ValueId b, ValueId c, ValueId up) {
+  const FpAttr mode = r.fp;
+  r.fp.flush_in = r.fp.flush_out = false;
+  const ValueId sum = r.fma(a, b, c);
+  const ValueId raised = r.fmul(sum, r.f64(0x1p128));
+  const Format f = format(FloatKind::F64);
+  const ValueId a_smaller = r.icmp(IntPred::ULe, magnitude(r, f, a), magnitude(r, f, b));
+  const ValueId small = r.select(a_smaller, a, b), large = r.select(a_smaller, b, a);
+  ValueId down = r.fmul(sum, r.f64(0x1p-128));
+  if (mode.round == Round::NearestEven) down = without_made_tie(r, small, large, c, sum, down);
   // A sum that overflows before it is scaled: c is less than the product's last bit, whatever its scale.
   const ValueId overflows = r.fcmp(kGreater | kEqual, magnitude(r, f, sum), power_of_two(r, f, 1023));
-  const ValueId in_range = r.fma(r.fmul(large, r.f64(0x1p-128)), r.select(a_smaller, a, b), c);
+  const ValueId in_range = r.fma(r.fmul(large, r.f64(0x1p-128)), small, c);
   down = r.select(overflows, in_range, down);
   r.fp = mode;
   r.fp.flush_in = false;
