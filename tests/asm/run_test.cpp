@@ -578,6 +578,45 @@ L0:     v_add_u32 v5, v0, v4
   }
 }
 
+/// Lanes close ranks three times over, in a loop that could otherwise be done by all gangs together.
+TEST(AssembledAccesses, LanesCloseRanksInEachRoundOfALoop) {
+  const abi::Assembly assembly = counting_kernel(R"(
+        global_load_dword v3, v1, s[4:5]
+        s_mov_b32 s8, 0
+        s_waitcnt vmcnt(0)
+L1:     s_mov_b64 s[6:7], 0
+        v_mov_b32 v4, 0
+L0:     v_mad_u32_u24 v5, v4, 7, v0
+        v_and_b32 v5, 63, v5
+        v_lshlrev_b32 v5, 2, v5
+        global_load_dword v6, v5, s[4:5]
+        v_add_u32 v4, 1, v4
+        s_waitcnt vmcnt(0)
+        v_lshlrev_b32 v6, 2, v6
+        global_atomic_add v6, v4, s[4:5] offset:256
+        v_cmp_ge_u32 vcc, v4, v3
+)" + std::string(kNextRound) + R"(
+        s_mov_b64 exec, -1
+        s_add_u32 s8, s8, 1
+        s_cmp_lg_u32 s8, 3
+        s_cbranch_scc1 L1
+        s_endpgm
+)");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  std::vector<std::vector<std::uint32_t>> results;
+  for (const auto& [engine, simd] : kEngines) {
+    std::vector<std::uint32_t> memory(128);
+    for (std::uint32_t l = 0; l < 64; ++l) memory[l] = 1 + l % 7 * (l % 5 == 0);
+    auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(memory.data())});
+    ASSERT_TRUE(result) << result.error().message;
+    results.push_back(std::move(memory));
+    EXPECT_EQ(results.back(), results.front());
+  }
+}
+
 /// Adds 1 where v1 says, by a compare-and-swap that is retried; v3 becomes what was there, from what it is.
 const std::string kRetriedAddition = R"(
         s_mov_b64 s[6:7], 0

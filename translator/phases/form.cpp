@@ -195,7 +195,8 @@ private:
       reasons_.push_back({loop.header, "loop at wave level: " + why});
       return false;
     };
-    for (const BlockId b : loop.blocks)
+    for (const BlockId b : loop.blocks) {
+      if (f_[b].first_gang != f_[loop.header].first_gang) return no("a gang goes on alone in it");
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         if (waits_for_waves(inst.op)) return no(fmt::format("barrier at {:#x}", inst.pc));
@@ -214,6 +215,7 @@ private:
             return no(fmt::format("the accesses at {:#x} and {:#x} may touch each other's memory",
                                   f_[other].pc, inst.pc));
       }
+    }
     return true;
   }
 
