@@ -134,8 +134,13 @@ inline float sin_f32(float x) { return sine_f32<0>(x); }
 /// v_cos_f32: cos(2 pi x).
 inline float cos_f32(float x) { return sine_f32<1>(x); }
 
-/// v_rcp_f32: denormals are flushed on both sides, whatever MODE says.
-inline float rcp_f32(float x) { return flushed(1.0f / flushed(x)); }
+/// v_rcp_f32: denormals are flushed on both sides, whatever MODE says. Above 2^126 all reciprocals are, also
+/// where MODE rounds the largest up to a normal number.
+inline float rcp_f32(float x) {
+  constexpr u32 kFirst = 0x7e80'0001;
+  const u32 u = bits_of(x), above = (u & 0x7fff'ffff) - kFirst;
+  return float_of(select(above <= kInfF32 - kFirst, u & 0x8000'0000, bits_of(1.0f / flushed(x))));
+}
 /// v_sqrt_f32.
 inline float sqrt_f32(float x) { return __builtin_sqrtf(flushed(x)); }
 /// v_rsq_f32: two roundings. rsq(-0) is -inf, since sqrt(-0) is -0.

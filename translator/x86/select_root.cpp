@@ -97,8 +97,8 @@ VReg Selector::reciprocal_of_root(const ir::FpAttr& fp, VReg s, VReg x) {
 
 /// Square roots and reciprocals that flush denormals among operations that do not, as v_rsq_f32 and v_rcp_f32
 /// do: flushing by hand is cheaper than changing MXCSR, which waits for all that is under way. A root is
-/// never denormal, nor is the reciprocal of one; and the reciprocal of a normal number is not rounded up to a
-/// normal one.
+/// never denormal, nor is the reciprocal of one; and to nearest the reciprocal of a normal number is not
+/// rounded up to a normal one.
 bool Selector::root_or_reciprocal(InstId i) {
   const ir::Inst& inst = f_[i];
   const bool wide = inst.fp.kind == FloatKind::F64, root = inst.op == Op::FSqrt;
@@ -112,6 +112,7 @@ bool Selector::root_or_reciprocal(InstId i) {
   if (here && !wide && avx512() && divider_bound_)
     return set(f_.result(i), reciprocal_of_root(inst.fp, reg1(x), reg1(f_.operands(def)[0]))), true;
   if (!inst.fp.flush_in || !inst.fp.flush_out || (mxcsr_ & kMxcsrDenormals) != 0) return false;
+  if (!root && !of_root && inst.fp.round != ir::Round::NearestEven) return false;
   Regs out;
   for (unsigned p = 0; p < (wide ? 2u : 1u); ++p) {
     VReg v = part(x, p);
