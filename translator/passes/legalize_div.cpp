@@ -121,13 +121,21 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
 
 namespace {
 
+/// x + y of f64 to nearest, and what is missing.
+struct ExactSum {
+  ValueId rounded, error;
+};
+ExactSum exact_sum(Rewriter& r, ValueId x, ValueId y) { // Knuth's TwoSum
+  const ValueId sum = r.fadd(x, y);
+  const ValueId back = r.fsub(sum, x);
+  return {sum, r.fadd(r.fsub(x, r.fsub(sum, back)), r.fsub(y, back))};
+}
+
 /// a*b + c in f64 to odd (inexact results have their last bit set), for f32 operands widened exactly: a later
 /// rounding to f32, however short the result, is then as if there were only one.
 ValueId sum_to_odd(Rewriter& r, ValueId a, ValueId b, ValueId c) {
   const ValueId product = r.fmul(a, b); // 48 bits: exact
-  const ValueId sum = r.fadd(product, c);
-  const ValueId back = r.fsub(sum, product);
-  const ValueId error = r.fadd(r.fsub(product, r.fsub(sum, back)), r.fsub(c, back)); // Knuth's exact TwoSum
+  const auto [sum, error] = exact_sum(r, product, c);
   const ValueId inexact = r.fcmp(kLess | kGreater, error, r.f64(0));
   // An even last bit moves one step towards the error: away from zero if the error has the sum's sign.
   const ValueId same_sign = r.icmp(IntPred::SGe, r.same(Op::Xor, error, sum), r.constant(Type::V64, 0));
@@ -162,10 +170,10 @@ ValueId without_made_tie(Rewriter& r, ValueId small, ValueId large, ValueId c, V
   const ValueId factor = r.fmul(small, r.f64(0x1p800)), addend = r.fmul(c, r.f64(0x1p800));
   const ValueId product = r.fmul(factor, large);
   const ValueId product_error = r.fma(factor, large, r.same(Op::Xor, product, sign));
-  const ValueId big = r.fadd(product, addend);
-  const ValueId back = r.fsub(big, product);
-  const ValueId sum_error = r.fadd(r.fsub(product, r.fsub(big, back)), r.fsub(addend, back));
-  const ValueId error = r.fadd(sum_error, product_error);
+  // The sum of the rounded product may be another number than the rounded sum.
+  const auto [near, rest_of_near] = exact_sum(r, product, addend);
+  const auto [rest_of_both, last] = exact_sum(r, rest_of_near, product_error);
+  const ValueId error = r.fadd(r.fadd(r.fsub(near, r.fmul(sum, r.f64(0x1p800))), rest_of_both), last);
   const ValueId rest = r.fsub(sum, r.fmul(lowered, r.f64(0x1p128)));
   const ValueId half = r.f64(0x1p-947); // of the spacing of denormals, times 2^128
   const auto positive = [&](ValueId x) { return r.fcmp(kGreater, x, r.f64(0)); };
