@@ -357,6 +357,29 @@ TEST(SelectFloat, MinMax) {
                       2, [=](const FpAttr& fp, const u64* in) { return extreme(max, fp, in[0], in[1]); });
 }
 
+/// As compilers quiet what they compare.
+TEST(SelectFloat, MinMaxOfItself) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const bool ieee : {false, true})
+      for (const bool flush : {false, true})
+        for (const translator::Simd simd : widths()) {
+          const FpAttr fp{.kind = kind, .flush_in = flush, .flush_out = flush, .ieee = ieee};
+          const std::vector<u64> pool = interesting(kind);
+          std::array<std::array<u64, 64>, 2> tables{};
+          for (std::size_t l = 0; l < 64; ++l) tables[0][l] = low_bits(kind, pool[l % pool.size()]);
+          LaneProgram p;
+          const ir::ValueId x = p.operand(0, type_of(kind));
+          p.store(append(p, Op::FMax, fp, type_of(kind), {x, x}), 1);
+          p.b.end_program();
+          RunInput input;
+          for (const auto& table : tables) input.pass(table.data());
+          run(p.f, trivial_plan(p.f), simd, input);
+          for (std::size_t l = 0; l < 64; ++l)
+            EXPECT_EQ(tables[1][l], extreme(true, fp, tables[0][l], tables[0][l]))
+                << std::hex << tables[0][l];
+        }
+}
+
 TEST(SelectFloat, MinMaxOfQuietOperands) {
   for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
     for (const bool max : {false, true}) {
@@ -431,6 +454,23 @@ TEST(SelectFloat, MedianOfConstants) {
             c.legalize = true;
             check(c);
           }
+}
+
+TEST(SelectFloat, Median) {
+  for (const bool ieee : {false, true})
+    for (const bool flush_in : {false, true})
+      for (const bool flush_out : {false, true})
+        for (const FloatKind kind : {FloatKind::F32, FloatKind::F64}) {
+          const FpAttr fp{.kind = kind, .flush_in = flush_in, .flush_out = flush_out, .ieee = ieee};
+          const Type t = type_of(kind);
+          OpCase c{"median", {.op = Op::FMed3, .fp = fp}, t, {t, t, t}, {}};
+          c.expected = [=](const u64* in) {
+            return median(fp, low_bits(kind, in[0]), low_bits(kind, in[1]), low_bits(kind, in[2]));
+          };
+          c.pool = interesting(kind);
+          c.legalize = true;
+          check(c);
+        }
 }
 
 /// Integers of what has been limited, which may need no test of their own.

@@ -68,11 +68,15 @@ ValueId lower_med3(Rewriter& r, ValueId a, ValueId b, ValueId c) {
   }
   const auto max = [&](ValueId x, ValueId y) { return r.same(Op::FMax, x, y); };
   const auto min = [&](ValueId x, ValueId y) { return r.same(Op::FMin, x, y); };
-  const ValueId largest = max(max(a, b), c);
-  ValueId value = r.select(r.fcmp(kEqual, largest, b), max(a, c), max(a, b));
-  value = r.select(r.fcmp(kEqual, largest, a), max(b, c), value);
   const ValueId nan = r.mask_or(r.fcmp(kUnordered, a, b), r.fcmp(kUnordered, c, c));
-  return r.select(nan, min(min(a, b), c), value);
+  const ValueId smallest = min(min(a, b), c);
+  // Without NaNs, quiet operands are the same, and quick to compare.
+  if (r.fp.kind != FloatKind::F16 && r.fp.flush_in == r.fp.flush_out)
+    for (ValueId* x : {&a, &b, &c}) *x = r.same(Op::FCanonical, *x);
+  const ValueId larger = max(a, b), largest = max(larger, c);
+  ValueId value = r.select(r.fcmp(kEqual, largest, b), max(a, c), larger);
+  value = r.select(r.fcmp(kEqual, largest, a), max(b, c), value);
+  return r.select(nan, smallest, value);
 }
 
 /// min(x - floor(x), the largest value below 1); a NaN (infinities too) stays.

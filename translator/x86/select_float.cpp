@@ -119,7 +119,7 @@ bool Selector::float_inst(InstId i) {
       out.r[p] = is_limit(operands[1], inst)   ? limited(inst, in[0], in[1], is_quiet(operands[0]))
                  : is_limit(operands[0], inst) ? limited(inst, in[1], in[0], is_quiet(operands[1]))
                                                : min_max(inst.fp, inst.op == Op::FMax, in[0], in[1],
-                                                         is_quiet(operands[0]) && is_quiet(operands[1]));
+                                                         is_quiet(operands[0]), is_quiet(operands[1]));
       continue;
     default: break;
     }
@@ -226,26 +226,37 @@ VReg Selector::limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet) {
       max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
   const VReg r = b_->op(id, x, or_mem(limit));
   if (!fp.ieee || quiet) return r;
-  const VReg nan = avx512() ? VReg{} : fcompare(x, x, kUnordered, wide);
-  return blend(signalling(x, nan, wide), quieted(x, wide), r, wide);
+  return quieted_or(x, avx512() ? VReg{} : fcompare(x, x, kUnordered, wide), r, wide);
 }
 
-/// Lanes with signalling NaNs; AVX2 wants to know those with NaNs.
-VReg Selector::signalling(VReg x, VReg nan, bool wide) {
-  if (avx512()) return b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
-  const VReg quiet_bit = shl_imm(x, wide ? 12 : 9, wide); // To the top.
-  const VReg is_quiet = wide ? sign64(quiet_bit) : sar_imm32(quiet_bit, 31);
-  return vandn(is_quiet, nan);
+/// `x`, quieted, in lanes where it is a signalling NaN, else `r`; AVX2 wants to know where it is a NaN.
+VReg Selector::quieted_or(VReg x, VReg nan, VReg r, bool wide) {
+  if (avx512()) {
+    const VReg signalling = b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
+    return blend(signalling, quieted(x, wide), r, wide);
+  }
+  // The blend looks at the top bits alone, so the bit that makes a NaN a quiet one goes there.
+  const VReg signalling = vandn(shl_imm(x, wide ? 12 : 9, wide), nan);
+  return b_->op(wide ? Inst::kIdVblendvpd : Inst::kIdVblendvps, r, quieted(x, wide), signalling);
 }
 
 /// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
 /// operand as is. -0 < +0.
-VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
+VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool a_quiet, bool b_quiet) {
   const bool wide = fp.kind == FloatKind::F64;
+  if (a == b && fp.ieee && fp.flush_in == fp.flush_out) { // as compilers quiet: what times one does, too
+    set_mxcsr(fp, kMxcsrDenormals);
+    return b_->op(wide ? Inst::kIdVmulpd : Inst::kIdVmulps, a, or_mem(splat_float(wide, 1.0)));
+  }
   set_mxcsr(fp, kMxcsrDaz);
+  const bool quiet = a_quiet && b_quiet;
   VReg r;
-  if (avx512() && quiet) // vrange takes the other operand for a quiet NaN, the first for two.
-    return b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, b, a, imm(max ? 5 : 4));
+  if (avx512() && (fp.ieee || quiet)) {
+    // vrange takes the other operand for a quiet NaN, the first for two, and quiets signalling ones. Of two
+    // of those it takes the first, too.
+    r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, b, a, imm(max ? 5 : 4));
+    return a_quiet || b_quiet || a == b ? r : quieted_or(a, {}, r, wide);
+  }
   if (avx512()) {
     r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, a, b, imm(max ? 5 : 4));
   } else { // Either order gives the second of two zeros: combine their signs.
@@ -266,9 +277,9 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool quiet) {
   }
   r = blend(b_nan, a_flushed, r, wide);
   r = blend(a_nan, b_flushed, r, wide);
-  if (!fp.ieee || quiet) return r;
-  r = blend(signalling(b, b_nan, wide), quieted(b, wide), r, wide);
-  return blend(signalling(a, a_nan, wide), quieted(a, wide), r, wide);
+  if (!fp.ieee) return r;
+  if (!b_quiet) r = quieted_or(b, b_nan, r, wide);
+  return a_quiet ? r : quieted_or(a, a_nan, r, wide);
 }
 
 u32 Selector::compare_predicate(u64 outcomes) { return kComparePredicates[outcomes & 15]; }

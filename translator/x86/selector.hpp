@@ -268,10 +268,10 @@ private:
   VReg splat_float(bool wide, double value);
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
-  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool quiet = false);
+  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool a_quiet = false, bool b_quiet = false);
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst) const;
   VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet);
-  VReg signalling(VReg x, VReg nan, bool wide);
+  VReg quieted_or(VReg x, VReg nan, VReg r, bool wide);
   [[nodiscard]] bool is_int32(ValueId v, bool is_signed) const;
   bool is_nonnegative(ValueId v);
   [[nodiscard]] bool is_quiet(ValueId v, unsigned depth = 4) const;
