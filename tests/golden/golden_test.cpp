@@ -85,6 +85,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_blocks", passes::merge_blocks},
       {"load_scalars", passes::load_scalars},
       {"merge_rows", passes::merge_rows},
+      {"share_halves", passes::share_halves},
       {"widen_accesses", passes::widen_accesses},
       {"thread_exits", [](ir::Function& g) { passes::thread_exits(g); }},
       {"thread_decided_exits", [](ir::Function& g) { passes::thread_exits(g, true); }},

@@ -302,6 +302,7 @@ private:
       u64 amount = 0;
       if (is_const(operand(s, 1), &amount) && (amount & 31) == 31) return emit(Op::SExt, t, {lo});
     }
+    if (const ValueId v = join_product(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
@@ -379,6 +380,14 @@ private:
   /// join(lo, hi) would be an existing wide value.
   bool joins(ValueId lo, ValueId hi) const {
     return joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid();
+  }
+
+  /// join(a * b, umulhi(a, b)) -> umul_wide(a, b)
+  ValueId join_product(Type t, ValueId lo, ValueId hi) {
+    const Match low = match(lo, Op::Mul), high = match(hi, Op::UMulHi);
+    if (low == nullptr || high == nullptr) return {};
+    const ValueId a = operand(high, 0), b = operand(high, 1);
+    return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
   }
 
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
@@ -774,6 +783,18 @@ private:
     return v;
   }
 
+  /// x, if `v` is x >> m << m with m up to `n`: x but for some of the lowest n bits, as upper halves are
+  /// made.
+  ValueId without_low_bits(ValueId v, u64 n, unsigned width) const {
+    u64 up = 0, down = 0;
+    const Match raised = match(v, Op::Shl);
+    if (raised == nullptr || !is_const(operand(raised, 1), &up) || (up & (width - 1)) > n) return {};
+    const Match lowered = definition(operand(raised, 0));
+    if (lowered == nullptr || (lowered->op != Op::LShr && lowered->op != Op::AShr)) return {};
+    const bool same = is_const(operand(lowered, 1), &down) && ((up ^ down) & (width - 1)) == 0;
+    return same ? operand(lowered, 0) : ValueId{};
+  }
+
   /// `a` & `kept`, which is the constant `mask`, of the part of a packed value that has those bits.
   ValueId field_of_part(Type t, ValueId a, ValueId mask, u64 kept) {
     if (const ValueId part = part_with(a, kept); part != a) return emit(Op::And, t, {part, mask});
@@ -834,14 +855,16 @@ private:
       if (n + m < width) return emit(op, t, {x, constant(type(amount), n + m)});
       if (op != Op::AShr) return constant(t, 0);
     }
-    if (op == Op::LShr) {
+    if (op != Op::Shl) {
       if (const ValueId part = part_with(a, constant_bits(t) << n); part != a)
         return emit(op, t, {part, amount});
+      if (const ValueId x = without_low_bits(a, n, width); x.valid()) return emit(op, t, {x, amount});
+    }
+    if (op == Op::LShr)
       if (const Match up = match(a, Op::Shl);
           up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)
         if (const ValueId x = operand(up, 0); (limits_.ones(x) & constant_bits(t)) >> (width - n) == 0)
           return x;
-    }
     if (op == Op::AShr) // the sign extension of what is extended already
       if (const Match up = match(a, Op::Shl);
           up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)

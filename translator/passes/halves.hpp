@@ -21,4 +21,11 @@ constexpr bool is_bitwise_from_below(ir::Op op) {
   return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::And || op == Op::Or || op == Op::Xor;
 }
 
+/// Ops on dwords that in vectors look at the lower halves of qwords alone, so that the half of a qword is as
+/// good.
+constexpr bool takes_halves(ir::Op op) {
+  using ir::Op;
+  return op == Op::UMulWide || op == Op::SMulWide || op == Op::ZExt;
+}
+
 } // namespace lanewise::passes

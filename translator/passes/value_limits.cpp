@@ -176,6 +176,11 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     const u64 low = is_aligned_pointer(f_, v) ? translator::kAlignedPointer - 1 : 0;
     return {all & ~low, all & ~low};
   }
+  case Op::FpToFp: return inst->imm == static_cast<u64>(FloatKind::F16) ? up_to(0xffff) : anything;
+  case Op::FAdd:
+  case Op::FSub:
+  case Op::FMul:
+  case Op::FFma: return inst->fp.kind == FloatKind::F16 ? up_to(0xffff) : anything;
   case Op::Load:
     if (inst->mem.sign_extend || inst->mem.bytes > 2) return anything;
     return up_to(inst->mem.bytes == 1 ? 0xff : 0xffff);

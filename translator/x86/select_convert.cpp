@@ -12,6 +12,30 @@ VReg Selector::widen(VReg v, unsigned p, bool is_signed) {
   return b_->op(is_signed ? Inst::kIdVpmovsxdq : Inst::kIdVpmovzxdq, half(half_of(v, p)));
 }
 
+/// What is above them is anything. Halves of qwords that are at hand need not be put together for that, and
+/// what is the same in all lanes already is everywhere.
+VReg Selector::in_qwords(ValueId v, unsigned p) {
+  const ir::Inst* def = f_.def(v);
+  if (const ValueId whole = whole_at_hand(v); whole.valid())
+    return def->op == Op::Lo ? part(whole, p) : shr_imm(part(whole, p), 32, true);
+  if (def != nullptr && (def->op == Op::Const || def->op == Op::Splat)) return reg1(v);
+  return widen(reg1(v), p, false);
+}
+
+/// The qwords that `v` is a half of, if they are in registers.
+ValueId Selector::whole_at_hand(ValueId v) {
+  const ir::Inst* def = f_.def(v);
+  if (def == nullptr || (def->op != Op::Lo && def->op != Op::Hi) || type(v) != Type::V32) return {};
+  const ValueId whole = f_.operands(f_.def_id(v))[0];
+  return is_fused(v) || location(whole) != nullptr ? whole : ValueId{};
+}
+
+VReg Selector::zero_extended(ValueId v, unsigned p) {
+  if (!whole_at_hand(v).valid()) return widen(reg1(v), p, false);
+  const VReg r = in_qwords(v, p);
+  return f_.def(v)->op == Op::Lo ? vand(r, b_->splat64(0xffff'ffff)) : r;
+}
+
 VReg Selector::narrow(Regs wide, bool high) {
   if (avx512()) {
     std::array<u32, 16> index{};
@@ -50,8 +74,10 @@ bool Selector::width_inst(InstId i) {
   case Op::Lo:
   case Op::Hi: out.r[0] = narrow(regs(operands[0]), inst.op == Op::Hi); break;
   case Op::ZExt:
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = zero_extended(operands[0], p);
+    break;
   case Op::SExt:
-    for (unsigned p = 0; p < 2; ++p) out.r[p] = widen(reg1(operands[0]), p, inst.op == Op::SExt);
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = widen(reg1(operands[0]), p, true);
     break;
   default: return false;
   }

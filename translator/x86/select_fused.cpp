@@ -3,7 +3,10 @@
 // Logic goes to select_logic.cpp.
 // What is picked of a lane for all of them stays in vectors.
 // A scalar that is shifted to be added becomes the scaled index of a lea.
+// Halves of qwords that are only multiplied or extended are taken from these.
 #include "translator/x86/select_float.hpp"
+
+#include <map>
 
 namespace lanewise::x86 {
 
@@ -38,10 +41,19 @@ void Selector::find_fused(IrBlockId b) {
     if (!def.valid() || use_counts_[v.index] != 1) return {};
     return f_[def].block != b || at - position_[def.index] > kMaxDistance ? InstId{} : def;
   };
+  std::map<ValueId, u32> half_uses;
   for (u32 n = 0; n < insts.size(); ++n) {
     position_[insts[n].index] = n;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
+    if ((inst.op == Op::UMulWide || inst.op == Op::SMulWide || inst.op == Op::ZExt) &&
+        type(f_.result(insts[n])) == Type::V64)
+      for (const ValueId v : operands) {
+        const InstId half = f_.def_id(v);
+        if (!half.valid() || f_[half].block != b || (f_[half].op != Op::Lo && f_[half].op != Op::Hi))
+          continue;
+        fused_[half.index] = ++half_uses[v] == use_counts_[v.index];
+      }
     if (inst.op == Op::Add && ir::is_scalar(type(operands[0]))) {
       for (const unsigned o : {1u, 0u}) {
         const InstId shift = near(operands[o], n);

@@ -19,7 +19,7 @@ bool Selector::multiply_inst(InstId i) {
   case Op::SMulWide:
     for (unsigned p = 0; p < 2; ++p) {
       const u32 id = inst.op == Op::SMulWide ? Inst::kIdVpmuldq : Inst::kIdVpmuludq;
-      out.r[p] = b_->op(id, widen(reg1(operands[0]), p, false), widen(reg1(operands[1]), p, false));
+      out.r[p] = b_->op(id, in_qwords(operands[0], p), in_qwords(operands[1], p));
     }
     break;
   default: return false;

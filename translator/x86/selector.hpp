@@ -248,6 +248,9 @@ private:
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
   VReg widen(VReg v, unsigned p, bool is_signed); ///< dwords of half p to qwords
+  VReg in_qwords(ValueId v, unsigned p);          ///< likewise, the lower halves alone
+  VReg zero_extended(ValueId v, unsigned p);
+  ValueId whole_at_hand(ValueId v);
   Regs join_parts(VReg lo, VReg hi);
   VReg narrow(Regs wide, bool high); ///< low or high dwords
   VReg half_of(VReg v, unsigned p);  ///< half p as a Half register
