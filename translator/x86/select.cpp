@@ -37,7 +37,7 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
 Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
-      next_rows_(f), fused_(f.num_insts(), false), position_(f.num_insts(), 0),
+      next_rows_(f), fused_(f.num_insts(), false), alike_(f.num_insts(), false), position_(f.num_insts(), 0),
       needed_by_each_(f.num_values(), 1), shared_(f.num_values()), blocks_(f.num_blocks()),
       rare_(f.num_blocks(), false), along_x_(f) {}
 
@@ -94,6 +94,7 @@ void Selector::select_phase(u32 phase) {
   steps_ = interleave_ == 1 ? nullptr
                             : &steps_of_.try_emplace(interleave_, f_, lanes(), interleave_).first->second;
   make_blocks();
+  find_alike();
   find_needed_members();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});

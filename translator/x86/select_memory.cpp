@@ -60,10 +60,11 @@ std::span<const VReg> Selector::stored_data(InstId i, std::array<VReg, 4>& data)
   return {data.data(), count};
 }
 
-/// Hands on qwords: as they are to a 64-bit value, else dword by dword.
+/// Hands on qwords: as they are to a 64-bit value, or to dwords that are treated alike, else dword by dword.
 void Selector::set_qwords(InstId i, Regs qwords, std::span<VReg> out) {
-  out[0] = is_wide(i) ? qwords.r[0] : narrow(qwords, false);
-  out[1] = is_wide(i) ? qwords.r[1] : narrow(qwords, true);
+  const bool as_they_are = is_wide(i) || alike_[i.index];
+  out[0] = as_they_are ? qwords.r[0] : narrow(qwords, false);
+  out[1] = as_they_are ? qwords.r[1] : narrow(qwords, true);
 }
 
 /// The fast way, and the slow one behind a test.
@@ -757,7 +758,8 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
     return;
   }
   if (inst.mem.bytes == 8 && a.dword_stride == 4)
-    return store_qwords(a, address, is_wide(i) ? Regs{{data[0], data[1]}} : join_parts(data[0], data[1]));
+    return store_qwords(
+        a, address, is_wide(i) || alike_[i.index] ? Regs{{data[0], data[1]}} : join_parts(data[0], data[1]));
   if (inst.mem.bytes == 16 && a.dword_stride == 4) return store_quads(i, address, a.disp, data);
   for (unsigned d = 0; d < data.size(); ++d) {
     const Operand at = mem(address, a.disp + d * a.dword_stride);

@@ -110,18 +110,18 @@ void Selector::load_quads(InstId i, VReg address, i64 disp, std::span<VReg> out)
         {.kind = FaultSite::Kind::Contiguous, .bytes = 16, .lane_offset = static_cast<u8>(n * lanes() / 4)});
     rows[n] = b_->load_vec(mem(address, disp + n * module_.vec_bytes()));
   }
-  if (is_wide(i))
+  if (is_wide(i) && !alike_[i.index])
     split_quads_to_qwords(rows);
-  else
+  else if (!alike_[i.index])
     split_quads(rows);
   std::copy_n(rows.begin(), 4, out.begin());
 }
 
 void Selector::store_quads(InstId i, VReg address, i64 disp, std::span<const VReg> data) {
   std::array<VReg, 4> rows{data[0], data[1], data[2], data[3]};
-  if (is_wide(i))
+  if (is_wide(i) && !alike_[i.index])
     join_quads_of_qwords(rows);
-  else
+  else if (!alike_[i.index])
     join_quads(rows);
   for (unsigned n = 0; n < 4; ++n) {
     b_->faults({.kind = FaultSite::Kind::Contiguous,

@@ -202,6 +202,9 @@ private:
   VReg mul64(VReg a, VReg b);
   VReg mul_high(VReg a, VReg b, bool is_signed);
 
+  // ---- select_alike.cpp
+  void find_alike();
+
   // ---- select_fused.cpp
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
@@ -600,6 +603,7 @@ private:
   NextRows next_rows_;
   std::vector<Components> components_; ///< of the current block
   std::vector<bool> fused_;            ///< per instruction: its only user emits it
+  std::vector<bool> alike_;            ///< per instruction: an access of elements whose components are alike
   std::vector<u32> position_;          ///< per instruction that find_fused() has seen: its place in its block
   /// Per value: which of the gangs side by side need their own, each so-manieth. More than 1 for scalars of
   /// which only addresses of rows are made that go on through several gangs.
