@@ -252,7 +252,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)
       .run("split_bytes", passes::split_bytes)
-      .run("share_halves", passes::share_halves)
+      .run("share_halves", [&](ir::Function& g) { passes::share_halves(g, gang_lanes(options.simd)); })
       .run("widen_accesses", passes::widen_accesses)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("load_scalars", passes::load_scalars)

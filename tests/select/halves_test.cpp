@@ -5,6 +5,7 @@
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
 
+#include <bit>
 #include <string_view>
 
 namespace lanewise::x86::test {
@@ -144,6 +145,34 @@ TEST(Halves, ThatAreWantedAsTheyAreToo) {
 )",
                 [](u64 a, u64) { return high(a) * 0x89abcdef; },
                 [](u64 a, u64 b) { return low(high(a) + b) * low(b); });
+}
+
+TEST(Halves, OfRotatedQwords) {
+  expect_qwords(R"(  v3:v32 = const #0x9
+  v4:v32 = const #0x37
+  v5:v64 = lshr v1, v3
+  v6:v64 = shl v1, v4
+  v7:v64 = or v5, v6
+  v8:v64 = lshr v2, v4
+  v9:v64 = shl v2, v3
+  v10:v64 = or v9, v8
+  store v61, v7, v10, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64) { return std::rotr(a, 9); }, [](u64, u64 b) { return std::rotl(b, 9); });
+  // Not of two values, by other amounts, or where a shift is wanted as it is.
+  expect_qwords(R"(  v3:v32 = const #0x9
+  v4:v32 = const #0x37
+  v5:v64 = lshr v1, v3
+  v6:v64 = shl v2, v4
+  v7:v64 = or v5, v6
+  v8:v64 = lshr v2, v3
+  v9:v64 = shl v2, v4
+  v10:v64 = or v9, v8
+  v11:v64 = add v10, v9
+  store v61, v7, v11, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64 b) { return a >> 9 | b << 55; },
+                [](u64, u64 b) { return std::rotr(b, 9) + (b << 55); });
 }
 
 TEST(Halves, NeedNotBePutTogether) {

@@ -306,6 +306,8 @@ private:
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
+    if (const ValueId v = join_shifted(t, lo, hi); v.valid()) return v;
+    if (const ValueId v = join_rotated(t, lo, hi); v.valid()) return v;
     // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
     const Match sl = match(lo, Op::Select), sh = match(hi, Op::Select);
     if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
@@ -344,7 +346,70 @@ private:
     if (joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid() || is_loaded_pair(f_, lo, hi) ||
         (is_const(lo) && is_const(hi)) || (is_repeated(lo) && is_repeated(hi)))
       return true;
-    return depth < kMaxHalfDepth && logic_of_pairs(lo, hi, depth).has_value();
+    if (depth == kMaxHalfDepth) return false;
+    if (logic_of_pairs(lo, hi, depth).has_value()) return true;
+    if (rotated_halves(lo, hi, depth + 1).low.valid()) return true;
+    const Shifted s = shifted_half(lo, hi);
+    return s.rest.valid() && is_pair(s.in_low ? s.rest : lo, s.in_low ? hi : s.rest, depth + 1);
+  }
+  /// lo = funnel_shr(b, a, n) and hi = funnel_shr(a, b, n): join(a, b) rotated to the right by n, and join(b,
+  /// a) by 32 more. The pair of which one takes no shuffles.
+  struct Rotated {
+    ValueId low, high;
+    u64 right = 0;
+  };
+  Rotated rotated_halves(ValueId lo, ValueId hi, unsigned depth) const {
+    const Match l = match(lo, Op::FunnelShr), h = match(hi, Op::FunnelShr);
+    u64 n = 0, m = 0;
+    if (l == nullptr || h == nullptr || !is_const(operand(l, 2), &n) || !is_const(operand(h, 2), &m))
+      return {};
+    const ValueId b = operand(l, 0), a = operand(l, 1);
+    if (((n ^ m) & 31) != 0 || (n & 31) == 0 || operand(h, 0) != a || operand(h, 1) != b) return {};
+    if (is_pair(a, b, depth)) return {a, b, n & 31};
+    return is_pair(b, a, depth) ? Rotated{b, a, 32 + (n & 31)} : Rotated{};
+  }
+  /// join(funnel_shr(b, a, n), funnel_shr(a, b, n)) -> x >> n | x << (64 - n) with x = join(a, b)
+  ValueId join_rotated(Type t, ValueId lo, ValueId hi) {
+    const Rotated r = t == Type::V64 ? rotated_halves(lo, hi, 0) : Rotated{};
+    if (!r.low.valid()) return {};
+    const ValueId x = emit(Op::Join, t, {r.low, r.high});
+    const ValueId down = emit(Op::LShr, t, {x, constant(Type::V32, r.right)});
+    return emit(Op::Or, t, {down, emit(Op::Shl, t, {x, constant(Type::V32, 64 - r.right)})});
+  }
+  /// One half is logic of `rest` and of the other half, shifted by what a 64-bit shift moves it besides 32.
+  struct Shifted {
+    ValueId rest;
+    Op op{};
+    u64 amount = 0;
+    bool in_low = false;
+  };
+  Shifted shifted_half(ValueId lo, ValueId hi) const {
+    for (const bool in_low : {true, false}) {
+      const ValueId half = in_low ? lo : hi, other = in_low ? hi : lo;
+      const Match logic = definition(half);
+      if (logic == nullptr || (logic->op != Op::Xor && logic->op != Op::Or)) continue;
+      for (unsigned n = 0; n < 2; ++n) {
+        const ValueId v = operand(logic, n);
+        const Match shift = match(v, in_low ? Op::LShr : Op::Shl);
+        u64 amount = 0;
+        if (v != other &&
+            (shift == nullptr || operand(shift, 0) != other || !is_const(operand(shift, 1), &amount)))
+          continue;
+        return {operand(logic, 1 - n), logic->op, 32 + (amount & 31), in_low};
+      }
+    }
+    return {};
+  }
+  /// join(a ^ (b >> n), b) -> x ^ (x >> (32 + n)) with x = join(a, b), and likewise to the left: what hashes
+  /// do
+  ValueId join_shifted(Type t, ValueId lo, ValueId hi) {
+    const Shifted s = t == Type::V64 ? shifted_half(lo, hi) : Shifted{};
+    if (!s.rest.valid()) return {};
+    const ValueId low = s.in_low ? s.rest : lo, high = s.in_low ? hi : s.rest;
+    if (!is_pair(low, high)) return {};
+    const ValueId x = emit(Op::Join, t, {low, high});
+    const ValueId amount = constant(Type::V32, s.amount);
+    return emit(s.op, t, {x, emit(s.in_low ? Op::LShr : Op::Shl, t, {x, amount})});
   }
   bool is_repeated(ValueId v) const { return match(v, Op::Splat) != nullptr || is_const(v); }
 
@@ -640,12 +705,13 @@ private:
     std::array<ValueId, 3> terms;
     if (!three_terms(a, b, terms) && !three_terms(b, a, terms)) return {};
     for (unsigned n = 0; n < 3; ++n) {
-      const Match hi = match(terms[n], Op::Hi), first = match(terms[(n + 1) % 3], Op::Mul),
-                  second = match(terms[(n + 2) % 3], Op::Mul);
+      const Match upper = match(terms[n], Op::UMulHi);
+      const Match hi = upper != nullptr ? upper : match(terms[n], Op::Hi),
+                  first = match(terms[(n + 1) % 3], Op::Mul), second = match(terms[(n + 2) % 3], Op::Mul);
       if (hi == nullptr || first == nullptr || second == nullptr) continue;
       const ValueId sum = operand(hi, 0);
       ValueId rest;
-      Match product = match(sum, Op::UMulWide);
+      Match product = upper != nullptr ? upper : match(sum, Op::UMulWide);
       if (const Match add = match(sum, Op::Add); product == nullptr && add != nullptr)
         for (unsigned m = 0; m < 2 && product == nullptr; ++m) {
           product = match(operand(add, m), Op::UMulWide);
@@ -887,7 +953,8 @@ private:
         return emit(Op::ZExt, t, {emit(Op::LShr, half, {x, constant(half, n)})});
       }
     if (op == Op::LShr && n >= 32)
-      if (const Match j = match(a, Op::Join)) {
+      if (const Match j = match(a, Op::Join);
+          j != nullptr && !(t == Type::V64 && n != 32 && is_pair(operand(j, 0), operand(j, 1)))) {
         const ValueId high = operand(j, 1);
         const ValueId shifted = emit(Op::LShr, half, {high, constant(half, n - 32)});
         return emit(Op::ZExt, t, {shifted});

@@ -8,7 +8,23 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 3;
+constexpr unsigned kMaxDepth = 6; ///< two rounds of a hash
+
+bool is_high_half(const Function& f, ValueId high, ValueId wide) {
+  const Inst *h = f.def(high), *w = f.def(wide);
+  if (w != nullptr && w->op == Op::Join && f.operands(f.def_id(wide))[1] == high) return true;
+  return h != nullptr && h->op == Op::Hi && f.operands(f.def_id(high))[0] == wide;
+}
+
+/// `v` is the upper half of `wide`, shifted to the right by `n`.
+bool is_shifted_high_half(const Function& f, ValueId v, ValueId wide, u64 n) {
+  if (n == 0) return is_high_half(f, v, wide);
+  const Inst* shift = f.def(v);
+  u64 amount = 0;
+  if (shift == nullptr || shift->op != Op::LShr || !f.is_const(f.operands(f.def_id(v))[1], &amount))
+    return false;
+  return (amount & 31) == n && is_high_half(f, f.operands(f.def_id(v))[0], wide);
+}
 
 bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
   u64 bits = 0, all = 0;
@@ -20,6 +36,8 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
   if (w == nullptr) return false;
   if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
   if (l == nullptr || depth == kMaxDepth) return false;
+  if (u64 n = 0; w->op == Op::LShr && f.is_const(of_wide(1), &n) && n % 64 >= 32)
+    return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32);
   if (l->op != w->op) return false;
   const auto halves = [&](unsigned n, unsigned m) {
     return is_low_half(f, of_low(n), of_wide(m), depth + 1);

@@ -172,7 +172,7 @@ bool merge_bytes(ir::Function& f, u32 private_bytes);
 void merge_rows(ir::Function& f);
 
 /// Products and extensions of halves take these from what is computed as a whole.
-void share_halves(ir::Function& f);
+void share_halves(ir::Function& f, unsigned gang_lanes);
 
 /// Loads and stores of dwords that are the halves of 64-bit values become those of 64-bit values.
 void widen_accesses(ir::Function& f);

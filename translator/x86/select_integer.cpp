@@ -65,6 +65,13 @@ bool Selector::integer_inst(InstId i) {
   const bool wide = t == Type::V64;
   const auto operands = f_.operands(i);
   if (has_fused_logic(i)) return set(result, ternary_logic(i)), true;
+  if (u64 right = 0; wide && inst.op == Op::Or && is_fused(operands[0])) {
+    const ValueId x = rotated(i, right);
+    Regs out;
+    for (unsigned p = 0; p < parts(t); ++p)
+      out.r[p] = b_->op(Inst::kIdVprorq, part(x, p), imm(static_cast<i64>(right % 64)));
+    return set(result, out), true;
+  }
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {
     // What can come from memory second.
     const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);
