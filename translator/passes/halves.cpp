@@ -65,4 +65,19 @@ bool is_loaded_pair(const Function& f, ValueId low, ValueId high) {
   return f[low].index % 2 == 0 && f[high].index == f[low].index + 1;
 }
 
+Rotation rotation(const Function& f, InstId i) {
+  if (f[i].op != Op::Or || !is_wide(f.type(f.result(i)))) return {};
+  const auto x = f.operands(i);
+  for (const bool swap : {false, true}) {
+    const InstId down = f.def_id(x[swap ? 1 : 0]), up = f.def_id(x[swap ? 0 : 1]);
+    u64 right = 0, left = 0;
+    if (!down.valid() || !up.valid() || f[down].op != Op::LShr || f[up].op != Op::Shl ||
+        f.operands(down)[0] != f.operands(up)[0] || !f.is_const(f.operands(down)[1], &right) ||
+        !f.is_const(f.operands(up)[1], &left))
+      continue;
+    if ((right + left) % 64 == 0 && right % 64 != 0) return {f.operands(down)[0], right % 64};
+  }
+  return {};
+}
+
 } // namespace lanewise::passes

@@ -15,6 +15,13 @@ ir::ValueId whole_of(const ir::Function& f, ir::ValueId low, ir::ValueId high);
 /// The values are neighbouring dwords that one load has, which may load them as a 64-bit value.
 bool is_loaded_pair(const ir::Function& f, ir::ValueId low, ir::ValueId high);
 
+/// x >> n | x << (64 - n) with a constant n, not 0: what is rotated to the right, and how far.
+struct Rotation {
+  ir::ValueId of; ///< 64 bits wide; invalid for all else
+  u64 right = 0;
+};
+Rotation rotation(const ir::Function& f, ir::InstId i);
+
 /// Ops whose low half only depends on the low halves of their operands.
 constexpr bool is_bitwise_from_below(ir::Op op) {
   using ir::Op;

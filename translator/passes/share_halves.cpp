@@ -110,7 +110,7 @@ private:
       if (op == Op::Join || op == Op::ZExt || op == Op::SExt) numbers_[result] = number(x[0]);
       if (!multiplies && !is_bitwise_from_below(op)) return;
       numbers_[result] = key(multiplies ? Op::Mul : op, number(x[0]), number(x[1]));
-      if (const auto [rotated, right] = rotation(i); rotated.valid())
+      if (const auto [rotated, right] = rotation(f_, i); rotated.valid() && right != 32)
         numbers_[result] = right < 32 ? funnel(upper(rotated), number(rotated), right)
                                       : funnel(number(rotated), upper(rotated), right - 32);
       have_wholes_.insert(numbers_[result]);
@@ -129,18 +129,6 @@ private:
     if (t != Type::V64) return;
     const bool whole = op == Op::UMulWide || op == Op::SMulWide || is_bitwise_from_below(op);
     if (whole) wholes_.try_emplace(number(f_.result(i)), f_.result(i));
-  }
-
-  /// What `i` rotates to the right, x >> n | x << (64 - n), and how far; or nothing.
-  [[nodiscard]] std::pair<ValueId, u64> rotation(InstId i) const {
-    if (f_[i].op != Op::Or) return {};
-    const InstId down = f_.def_id(f_.operands(i)[0]), up = f_.def_id(f_.operands(i)[1]);
-    u64 right = 0, left = 0;
-    if (!down.valid() || !up.valid() || f_[down].op != Op::LShr || f_[up].op != Op::Shl ||
-        f_.operands(down)[0] != f_.operands(up)[0] || !f_.is_const(f_.operands(down)[1], &right) ||
-        !f_.is_const(f_.operands(up)[1], &left) || (right + left) % 64 != 0 || right % 32 == 0)
-      return {};
-    return {f_.operands(down)[0], right % 64};
   }
 
   /// `v`, or the low half of what there is as a whole.

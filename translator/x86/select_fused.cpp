@@ -5,6 +5,7 @@
 // A scalar that is shifted to be added becomes the scaled index of a lea.
 // Two shifts of qwords that are or-ed may be a rotation (AVX-512).
 // Halves of qwords that are only multiplied or extended are taken from these.
+#include "translator/passes/halves.hpp"
 #include "translator/x86/select_float.hpp"
 
 #include <map>
@@ -79,7 +80,7 @@ void Selector::find_fused(IrBlockId b) {
         fused_[def.index] = true;
     }
     if (!avx512()) continue;
-    if (u64 right = 0; rotated(insts[n], right).valid()) {
+    if (passes::rotation(f_, insts[n]).of.valid() && type(f_.result(insts[n])) == Type::V64) {
       const InstId first = near(operands[0], n), second = near(operands[1], n);
       if (first.valid() && second.valid()) fused_[first.index] = fused_[second.index] = true;
     } else if (is_logic(insts[n])) {
@@ -99,21 +100,6 @@ void Selector::find_fused(IrBlockId b) {
       }
     }
   }
-}
-
-/// What `i` rotates to the right as qwords, x >> n | x << (64 - n), or nothing.
-ValueId Selector::rotated(InstId i, u64& right) const {
-  if (f_[i].op != Op::Or || type(f_.result(i)) != Type::V64) return {};
-  for (const bool swap : {false, true}) {
-    const InstId down = f_.def_id(f_.operands(i)[swap ? 1 : 0]), up = f_.def_id(f_.operands(i)[swap ? 0 : 1]);
-    u64 left = 0;
-    if (!down.valid() || !up.valid() || f_[down].op != Op::LShr || f_[up].op != Op::Shl ||
-        f_.operands(down)[0] != f_.operands(up)[0] || !f_.is_const(f_.operands(down)[1], &right) ||
-        !f_.is_const(f_.operands(up)[1], &left))
-      continue;
-    if ((right + left) % 64 == 0 && right % 64 != 0) return f_.operands(down)[0];
-  }
-  return {};
 }
 
 /// Shifts left by what an address can.

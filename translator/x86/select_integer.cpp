@@ -1,4 +1,5 @@
 // Vector integer arithmetic and logic, and the small helpers that all vector rules use.
+#include "translator/passes/halves.hpp"
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
@@ -65,11 +66,11 @@ bool Selector::integer_inst(InstId i) {
   const bool wide = t == Type::V64;
   const auto operands = f_.operands(i);
   if (has_fused_logic(i)) return set(result, ternary_logic(i)), true;
-  if (u64 right = 0; wide && inst.op == Op::Or && is_fused(operands[0])) {
-    const ValueId x = rotated(i, right);
+  if (wide && inst.op == Op::Or && is_fused(operands[0])) {
+    const auto [x, right] = passes::rotation(f_, i);
     Regs out;
     for (unsigned p = 0; p < parts(t); ++p)
-      out.r[p] = b_->op(Inst::kIdVprorq, part(x, p), imm(static_cast<i64>(right % 64)));
+      out.r[p] = b_->op(Inst::kIdVprorq, part(x, p), imm(static_cast<i64>(right)));
     return set(result, out), true;
   }
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {

@@ -212,7 +212,6 @@ private:
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
   [[nodiscard]] bool is_scale(InstId i) const;
-  [[nodiscard]] ValueId rotated(InstId i, u64& right) const;
   VReg uniform_add(InstId i);
   [[nodiscard]] bool is_fused(ValueId v) const;
   VReg masked_operation(InstId i, VReg mask, ValueId otherwise);
