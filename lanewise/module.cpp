@@ -128,9 +128,6 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
   // Programs launch a kernel with few shapes; one that uses many must not translate for ever.
   constexpr std::size_t kMaxSpecial = 8;
   const DeviceOptions& options = module.device->options;
-  const isa::Target target = module.object.target.isa;
-  const auto common =
-      options.specialize ? for_many_launches(kernel, target, wanted) : general_facts(kernel, target);
   std::lock_guard lock(mutex_);
   const auto find = [&](const translator::LaunchFacts& facts) -> const Prepared* {
     for (const auto& version : versions_)
@@ -138,6 +135,9 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
     return nullptr;
   };
   if (const Prepared* version = find(wanted)) return version;
+  const isa::Target target = module.object.target.isa;
+  const auto common =
+      options.specialize ? for_many_launches(kernel, target, wanted) : general_facts(kernel, target);
   const bool special =
       options.specialize && (versions_.size() + small_.size() < kMaxSpecial || small_.knows(wanted));
   if (!special)

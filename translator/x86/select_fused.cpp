@@ -48,8 +48,7 @@ void Selector::find_fused(IrBlockId b) {
     position_[insts[n].index] = n;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
-    if ((inst.op == Op::UMulWide || inst.op == Op::SMulWide || inst.op == Op::ZExt) &&
-        type(f_.result(insts[n])) == Type::V64)
+    if (passes::takes_halves(inst.op) && type(f_.result(insts[n])) == Type::V64)
       for (const ValueId v : operands) {
         const InstId half = f_.def_id(v);
         if (!half.valid() || f_[half].block != b || (f_[half].op != Op::Lo && f_[half].op != Op::Hi))
