@@ -147,6 +147,27 @@ TEST(Halves, ThatAreWantedAsTheyAreToo) {
                 [](u64 a, u64 b) { return low(high(a) + b) * low(b); });
 }
 
+TEST(Halves, ThatFactorsDoNotHave) {
+  expect_qwords(R"(  v3:v32 = lo v2
+  v4:v64 = zext v3
+  v5:v64 = mul v1, v4
+  v6:v64 = const #0x89abcdef
+  v7:v64 = mul v6, v2
+  store v61, v5, v7, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64 b) { return a * low(b); }, [](u64, u64 b) { return b * 0x89abcdef; });
+  expect_qwords(R"(  v3:u64 = zext v56
+  v4:v64 = splat v3
+  v5:v64 = mul v1, v4
+  v6:v64 = const #0x189abcdef
+  v7:v64 = mul v4, v6
+  v8:v64 = mul v2, v7
+  store v61, v5, v8, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64) { return a * kScalar; },
+                [](u64, u64 b) { return b * (u64{kScalar} * 0x189abcdef); });
+}
+
 TEST(Halves, OfRotatedQwords) {
   expect_qwords(R"(  v3:v32 = const #0x9
   v4:v32 = const #0x37

@@ -304,6 +304,8 @@ private:
     }
     if (const ValueId v = join_product(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
+    if (const RaisedPair r = raised_pair(lo, hi); r.whole.valid())
+      return emit(Op::Add, t, {r.whole, emit(Op::Join, t, {constant(type(lo), 0), r.raise})});
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_shifted(t, lo, hi); v.valid()) return v;
@@ -349,6 +351,7 @@ private:
     if (depth == kMaxHalfDepth) return false;
     if (logic_of_pairs(lo, hi, depth).has_value()) return true;
     if (rotated_halves(lo, hi, depth + 1).low.valid()) return true;
+    if (raised_pair(lo, hi).whole.valid()) return true;
     const Shifted s = shifted_half(lo, hi);
     return s.rest.valid() && is_pair(s.in_low ? s.rest : lo, s.in_low ? hi : s.rest, depth + 1);
   }
@@ -453,6 +456,22 @@ private:
     if (low == nullptr || high == nullptr) return {};
     const ValueId a = operand(high, 0), b = operand(high, 1);
     return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
+  }
+
+  /// lo = lo(whole) and hi = hi(whole) + raise, the same in all lanes: of an index some of whose parts are
+  /// scalars. The pair is whole + (raise << 32).
+  struct RaisedPair {
+    ValueId whole, raise;
+  };
+  RaisedPair raised_pair(ValueId lo, ValueId hi) const {
+    const Match sum = match(hi, Op::Add);
+    if (sum == nullptr || type(hi) != Type::V32) return {};
+    for (unsigned n = 0; n < 2; ++n) {
+      const ValueId raise = operand(sum, 1 - n);
+      if (!is_repeated(raise)) continue;
+      if (const ValueId whole = whole_of(f_, lo, operand(sum, n)); whole.valid()) return {whole, raise};
+    }
+    return {};
   }
 
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
@@ -652,9 +671,22 @@ private:
     if (op == Op::Add && t == Type::V32)
       if (const ValueId v = high_half_of_product(a, b); v.valid()) return v;
     if (op != Op::Add || !is_wide(t)) return {};
+    if (const ValueId v = add_splats(t, a, b); v.valid()) return v;
+    if (const ValueId v = add_splats(t, b, a); v.valid()) return v;
     if (const ValueId v = add_crossed(t, a, b); v.valid()) return v;
     if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
     return add_splat_to_high(t, b, a);
+  }
+  /// (x + splat(p)) + splat(q) -> x + splat(p + q)
+  ValueId add_splats(Type t, ValueId a, ValueId b) {
+    const Match sum = match(a, Op::Add), q = match(b, Op::Splat);
+    if (sum == nullptr || q == nullptr) return {};
+    for (unsigned n = 0; n < 2; ++n)
+      if (match(operand(sum, n), Op::Splat) != nullptr) {
+        const ValueId x = operand(sum, 1 - n), p = operand(sum, n);
+        return emit(Op::Add, t, {x, emit(Op::Add, t, {p, b})});
+      }
+    return {};
   }
   /// join(x, high) + join(low, y) -> join(low, high) + join(x, y), if low and high are halves of one value or
   /// the same in all lanes: a chain of additions may have come apart that way.
@@ -699,43 +731,73 @@ private:
     const ValueId base = emit(Op::Splat, t, {pointer});
     return emit(Op::Add, t, {base, emit(Op::ZExt, t, {x})});
   }
-  /// hi(p * q + r) + p * q_high + p_high * q -> hi(join(p, p_high) * join(q, q_high) + r), in whatever order:
-  /// the upper half of a 64-bit product.
+  /// hi(x * q + r) + lo(x) * q_high -> hi(x * join(q, q_high) + r), where q has 32 bits and x has 32 or 64,
+  /// and the same with two such terms: the upper half of a 64-bit product.
   ValueId high_half_of_product(ValueId a, ValueId b) {
-    std::array<ValueId, 3> terms;
-    if (!three_terms(a, b, terms) && !three_terms(b, a, terms)) return {};
-    for (unsigned n = 0; n < 3; ++n) {
-      const Match upper = match(terms[n], Op::UMulHi);
-      const Match hi = upper != nullptr ? upper : match(terms[n], Op::Hi),
-                  first = match(terms[(n + 1) % 3], Op::Mul), second = match(terms[(n + 2) % 3], Op::Mul);
-      if (hi == nullptr || first == nullptr || second == nullptr) continue;
-      const ValueId sum = operand(hi, 0);
-      ValueId rest;
-      Match product = upper != nullptr ? upper : match(sum, Op::UMulWide);
-      if (const Match add = match(sum, Op::Add); product == nullptr && add != nullptr)
-        for (unsigned m = 0; m < 2 && product == nullptr; ++m) {
-          product = match(operand(add, m), Op::UMulWide);
-          rest = operand(add, 1 - m);
-        }
-      if (product == nullptr) continue;
-      const ValueId p = operand(product, 0), q = operand(product, 1);
-      for (const bool swap : {false, true}) {
-        const ValueId q_high = other_factor(swap ? second : first, p),
-                      p_high = other_factor(swap ? first : second, q);
-        if (!q_high.valid() || !p_high.valid() || !is_cheap_pair(p, p_high) || !is_cheap_pair(q, q_high))
-          continue;
-        const ValueId x = emit(Op::Join, Type::V64, {p, p_high});
-        const ValueId whole = emit(Op::Mul, Type::V64, {x, emit(Op::Join, Type::V64, {q, q_high})});
-        return emit(Op::Hi, Type::V32, {rest.valid() ? emit(Op::Add, Type::V64, {whole, rest}) : whole});
-      }
+    for (const bool swap : {false, true}) {
+      const ValueId upper = swap ? b : a, rest = swap ? a : b;
+      if (const ValueId v = add_cross_term(upper, rest); v.valid()) return v;
+      const Match sum = match(rest, Op::Add);
+      if (sum == nullptr) continue;
+      const std::array terms = {operand(sum, 0), operand(sum, 1)};
+      for (unsigned n = 0; n < 2; ++n)
+        if (const ValueId v = add_cross_term(upper, terms[n]); v.valid())
+          return emit(Op::Add, Type::V32, {v, terms[1 - n]});
     }
     return {};
   }
-  bool three_terms(ValueId one, ValueId two, std::array<ValueId, 3>& terms) const {
-    const Match sum = match(two, Op::Add);
-    if (sum == nullptr) return false;
-    terms = {one, operand(sum, 0), operand(sum, 1)};
-    return true;
+  /// A factor of a product of 64 bits: as it is if `wide`, else what is zero-extended.
+  struct Factor {
+    ValueId v;
+    bool wide = false;
+  };
+  struct Product {
+    std::array<Factor, 2> factors;
+    ValueId rest; ///< what is added, if anything
+  };
+  /// What `v` is the upper half of.
+  std::optional<Product> upper_half(ValueId v) const {
+    if (const Match m = match(v, Op::UMulHi))
+      return Product{{Factor{operand(m, 0)}, Factor{operand(m, 1)}}, ValueId{}};
+    const Match hi = match(v, Op::Hi);
+    if (hi == nullptr) return std::nullopt;
+    if (const auto product = product_of(operand(hi, 0), {})) return product;
+    const Match add = match(operand(hi, 0), Op::Add);
+    if (add == nullptr) return std::nullopt;
+    const auto product = product_of(operand(add, 0), operand(add, 1));
+    return product ? product : product_of(operand(add, 1), operand(add, 0));
+  }
+  std::optional<Product> product_of(ValueId v, ValueId rest) const {
+    if (const Match m = match(v, Op::UMulWide))
+      return Product{{Factor{operand(m, 0)}, Factor{operand(m, 1)}}, rest};
+    if (const Match m = match(v, Op::Mul))
+      return Product{{factor(operand(m, 0)), factor(operand(m, 1))}, rest};
+    return std::nullopt;
+  }
+  Factor factor(ValueId v) const {
+    const Match z = match(v, Op::ZExt);
+    return z != nullptr && type(operand(z, 0)) == Type::V32 ? Factor{operand(z, 0)} : Factor{v, true};
+  }
+  ValueId add_cross_term(ValueId upper, ValueId term) {
+    const Match cross = match(term, Op::Mul);
+    const std::optional<Product> product = cross != nullptr ? upper_half(upper) : std::nullopt;
+    if (!product) return {};
+    for (unsigned n = 0; n < 2; ++n) {
+      const Factor x = product->factors[n], q = product->factors[1 - n];
+      u64 bits = 0;
+      if (q.wide && !(is_const(q.v, &bits) && bits >> 32 == 0)) continue;
+      for (unsigned m = 0; m < 2; ++m) {
+        const ValueId low = operand(cross, m), q_high = operand(cross, 1 - m);
+        if (x.wide ? !is_low_half(f_, low, x.v) : low != x.v) continue;
+        const ValueId q_low = q.wide ? constant(Type::V32, bits) : q.v;
+        if (!is_cheap_pair(q_low, q_high)) continue;
+        const ValueId rest = product->rest;
+        const ValueId whole = x.wide ? x.v : emit(Op::ZExt, Type::V64, {x.v});
+        const ValueId all = emit(Op::Mul, Type::V64, {whole, emit(Op::Join, Type::V64, {q_low, q_high})});
+        return emit(Op::Hi, Type::V32, {rest.valid() ? emit(Op::Add, Type::V64, {all, rest}) : all});
+      }
+    }
+    return {};
   }
   ValueId other_factor(const Match& product, ValueId v) const {
     return operand(product, 0) == v   ? operand(product, 1)

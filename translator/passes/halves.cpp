@@ -26,6 +26,13 @@ bool is_shifted_high_half(const Function& f, ValueId v, ValueId wide, u64 n) {
   return (amount & 31) == n && is_high_half(f, f.operands(f.def_id(v))[0], wide);
 }
 
+bool is_low_half_zero(const Function& f, ValueId wide) {
+  u64 bits = 1;
+  if (const Inst* w = f.def(wide); w != nullptr && w->op == Op::Join)
+    return f.is_const(f.operands(f.def_id(wide))[0], &bits) && bits == 0;
+  return f.is_const(wide, &bits) && static_cast<u32>(bits) == 0;
+}
+
 bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
   u64 bits = 0, all = 0;
   if (f.is_const(low, &bits) && f.is_const(wide, &all)) return bits == static_cast<u32>(all);
@@ -36,6 +43,12 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
   if (w == nullptr) return false;
   if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
   if (l == nullptr || depth == kMaxDepth) return false;
+  if (w->op == Op::Add)
+    for (unsigned n = 0; n < 2; ++n)
+      if (is_low_half_zero(f, of_wide(n)) && is_low_half(f, low, of_wide(1 - n), depth + 1)) return true;
+  if ((w->op == Op::UMulWide || w->op == Op::SMulWide) && l->op == Op::Mul)
+    return (of_low(0) == of_wide(0) && of_low(1) == of_wide(1)) ||
+           (of_low(0) == of_wide(1) && of_low(1) == of_wide(0));
   if (u64 n = 0; w->op == Op::LShr && f.is_const(of_wide(1), &n) && n % 64 >= 32)
     return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32);
   if (l->op != w->op) return false;

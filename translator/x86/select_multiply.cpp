@@ -11,7 +11,9 @@ bool Selector::multiply_inst(InstId i) {
   Regs out;
   switch (inst.op) {
   case Op::Mul: // 64 bits on AVX2.
-    for (unsigned p = 0; p < 2; ++p) out.r[p] = mul64(part(operands[0], p), part(operands[1], p));
+    for (unsigned p = 0; p < 2; ++p)
+      out.r[p] = mul64({part(operands[0], p), has_high_half(operands[0])},
+                       {part(operands[1], p), has_high_half(operands[1])});
     break;
   case Op::UMulHi:
   case Op::SMulHi: out.r[0] = mul_high(reg1(operands[0]), reg1(operands[1]), inst.op == Op::SMulHi); break;
@@ -27,12 +29,26 @@ bool Selector::multiply_inst(InstId i) {
   return set(result, out), true;
 }
 
+/// Whether the upper half of a 64-bit vector may be other than 0.
+bool Selector::has_high_half(ValueId v) const {
+  if (const ir::Inst* splat = f_.def(v); splat != nullptr && splat->op == ir::Op::Splat)
+    v = f_.operands(f_.def_id(v))[0];
+  u64 bits = 0;
+  if (f_.is_const(v, &bits)) return bits >> 32 != 0;
+  const ir::Inst* inst = f_.def(v);
+  return inst == nullptr || inst->op != ir::Op::ZExt;
+}
+
 /// lo(a)*lo(b) + ((lo(a)*hi(b) + hi(a)*lo(b)) << 32)
-VReg Selector::mul64(VReg a, VReg b) {
-  const VReg low = b_->op(Inst::kIdVpmuludq, a, b);
-  const VReg cross1 = b_->op(Inst::kIdVpmuludq, shr_imm(a, 32, true), b);
-  const VReg cross2 = b_->op(Inst::kIdVpmuludq, a, shr_imm(b, 32, true));
-  return b_->op(Inst::kIdVpaddq, low, shl_imm(b_->op(Inst::kIdVpaddq, cross1, cross2), 32, true));
+VReg Selector::mul64(const Factor& a, const Factor& b) {
+  const VReg low = b_->op(Inst::kIdVpmuludq, a.v, b.v);
+  VReg cross;
+  if (a.has_high) cross = b_->op(Inst::kIdVpmuludq, shr_imm(a.v, 32, true), b.v);
+  if (b.has_high) {
+    const VReg other = b_->op(Inst::kIdVpmuludq, a.v, shr_imm(b.v, 32, true));
+    cross = cross.valid() ? b_->op(Inst::kIdVpaddq, cross, other) : other;
+  }
+  return cross.valid() ? b_->op(Inst::kIdVpaddq, low, shl_imm(cross, 32, true)) : low;
 }
 
 /// Even lanes and odd lanes apart, then the high halves together.

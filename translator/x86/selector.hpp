@@ -199,7 +199,12 @@ private:
   bool permute_bytes_constant(ValueId result, VReg a, VReg b, u32 selector);
   VReg byte_blend(VReg x, VReg y, VReg if_equal, VReg otherwise);
   VReg byte_table(const u8* bytes);
-  VReg mul64(VReg a, VReg b);
+  struct Factor {
+    VReg v;
+    bool has_high;
+  };
+  VReg mul64(const Factor& a, const Factor& b);
+  bool has_high_half(ValueId v) const;
   VReg mul_high(VReg a, VReg b, bool is_signed);
 
   // ---- select_alike.cpp
