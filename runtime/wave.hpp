@@ -162,6 +162,9 @@ public:
   /// Whoever runs waves then flushes these.
   [[nodiscard]] virtual u32 deferred_add_bytes() const { return 0; }
 
+  /// About how much memory besides its frame, LDS and scratch a wave touches, in bytes.
+  [[nodiscard]] virtual u32 traffic_bytes() const { return 0; }
+
   /// Puts a new wave into `frame`. `wave_in_group` selects its part of the workgroup's scratch. `workgroup`
   /// is referred to as long as the frame is used.
   virtual void start(void* frame, const abi::WaveInit& init, const WorkgroupContext& workgroup,

@@ -14,6 +14,10 @@ namespace {
 constexpr u32 kRowWaves = 8;
 /// What the places of a row may take, so that they stay in the first-level cache.
 constexpr u64 kRowBytes = 32 << 10;
+/// What the waves of a row may touch besides. Where that pushes their frames out of the first-level cache,
+/// the next row's loads from them wait behind its cache misses: a kernel that stores much takes twice as
+/// long.
+constexpr u64 kRowTraffic = 8 << 10;
 
 /// Rows after which deferred sums are added: often enough for a host that watches a counter, and so rarely
 /// that it takes no time.
@@ -27,8 +31,10 @@ u32 whole_places(const DispatchRequest& request) {
   if (request.engine->has_barriers()) return 1; // one workgroup to its end after the other
   const u64 bytes =
       request.max_waves * (request.engine->frame_bytes() + request.scratch_wave_bytes) + request.lds_bytes;
-  return std::clamp(std::min(kRowWaves / request.max_waves, static_cast<u32>(kRowBytes / bytes)), 1u,
-                    kRowWaves);
+  const u64 traffic = std::max<u64>(request.max_waves * u64{request.engine->traffic_bytes()}, 1);
+  return static_cast<u32>(std::clamp<u64>(
+      std::min({u64{kRowWaves / request.max_waves}, kRowBytes / bytes, kRowTraffic / traffic}), 1,
+      kRowWaves));
 }
 
 FaultKind kind_of_signal(int signal) {

@@ -69,6 +69,7 @@ void write(ByteWriter& out, const Translation& translation) {
   out.number(static_cast<u8>(translation.has_barriers));
   out.number(static_cast<u8>(translation.packs));
   out.number(translation.deferred_add_bytes);
+  out.number(translation.traffic_bytes);
   out.number(translation.team_lanes);
   out.number(static_cast<u8>(translation.machine.has_slow_accesses));
   const FaultTable& faults = translation.machine.faults;
@@ -90,6 +91,7 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   t.has_barriers = in.number<u8>() != 0;
   t.packs = in.number<u8>() != 0;
   t.deferred_add_bytes = in.number<u32>();
+  t.traffic_bytes = in.number<u32>();
   t.team_lanes = in.number<u32>();
   t.machine.has_slow_accesses = in.number<u8>() != 0;
   FaultTable& faults = t.machine.faults;

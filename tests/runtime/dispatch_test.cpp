@@ -36,6 +36,7 @@ class FakeEngine : public WaveEngine, public WaveSource {
 public:
   u32 ragged_from = ~0u; ///< groups from this x on have one wave, and shape 1
   bool defers = false;
+  u32 traffic = 0;
 
   FakeEngine(u32 waves, Step step, bool barriers = true)
       : waves_(waves), barriers_(barriers), step_(std::move(step)) {}
@@ -43,6 +44,7 @@ public:
   std::size_t frame_bytes() const override { return sizeof(FakeFrame); }
   bool has_barriers() const override { return barriers_; }
   u32 deferred_add_bytes() const override { return defers ? 4 : 0; }
+  u32 traffic_bytes() const override { return traffic; }
   void start(void*, const abi::WaveInit&, const WorkgroupContext&, u32) const override {}
   void restart(const GroupFrames& frames) const override {
     for (u32 n = 0; n < frames.groups * frames.waves; ++n) {
@@ -195,6 +197,30 @@ TEST(Dispatcher, WavesWithoutBarriersRunInOrder) {
       EXPECT_EQ(order, expected);
     }
   }
+}
+
+TEST(Dispatcher, WavesThatTouchMuchTakeTurnsInFewFrames) {
+  const auto frames = [](u32 waves, u32 traffic) {
+    Dispatcher dispatcher(1);
+    std::set<const FakeFrame*> seen;
+    FakeEngine engine(
+        waves,
+        [&](FakeFrame& f) {
+          seen.insert(&f);
+          return kEnd;
+        },
+        false);
+    engine.traffic = traffic;
+    DispatchRequest request = request_for(engine, 100, 1, 1, waves);
+    request.scratch_wave_bytes = 0;
+    EXPECT_TRUE(dispatcher.run(request));
+    return seen.size();
+  };
+  EXPECT_EQ(frames(1, 100), 8);
+  EXPECT_EQ(frames(1, 3000), 2);
+  EXPECT_EQ(frames(2, 1000), 8);
+  EXPECT_EQ(frames(2, 2000), 4);
+  EXPECT_EQ(frames(2, ~0u), 2);
 }
 
 TEST(Dispatcher, FaultsInARowNameTheirWave) {

@@ -1,6 +1,7 @@
 #include "translator/x86/engine.hpp"
 
 #include "abi/initial_state.hpp"
+#include "translator/ir/cfg.hpp"
 #include "translator/two_over_pi.hpp"
 #include "translator/x86/emit.hpp"
 #include "translator/x86/frame.hpp"
@@ -23,7 +24,8 @@ public:
   TranslatedKernel(PlacedCode code, const void* slow_access, const translator::Translation& translation)
       : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(translation.frame_bytes),
         has_barriers_(translation.has_barriers), packs_(translation.packs),
-        deferred_add_bytes_(translation.deferred_add_bytes), team_lanes_(translation.team_lanes) {}
+        deferred_add_bytes_(translation.deferred_add_bytes), traffic_bytes_(translation.traffic_bytes),
+        team_lanes_(translation.team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
@@ -32,6 +34,8 @@ public:
   [[nodiscard]] u32 workgroups_per_wave() const override { return packs_ ? kWaveSize : 1; }
 
   [[nodiscard]] u32 deferred_add_bytes() const override { return deferred_add_bytes_; }
+
+  [[nodiscard]] u32 traffic_bytes() const override { return traffic_bytes_; }
 
   void start(void* frame, const abi::WaveInit& init, const runtime::WorkgroupContext& workgroup,
              u32 wave_in_group) const override {
@@ -93,7 +97,7 @@ private:
   const void* slow_access_; ///< null if the code does not call it
   u32 frame_bytes_;
   bool has_barriers_, packs_;
-  u32 deferred_add_bytes_, team_lanes_;
+  u32 deferred_add_bytes_, traffic_bytes_, team_lanes_;
 };
 
 /// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
@@ -117,6 +121,25 @@ u32 deferred_add_bytes(const ir::Function& f) {
   return 0;
 }
 
+/// At a rough guess: each access once, those in loops as often as loops go round at least where it matters.
+u32 traffic_bytes(const ir::Function& f) {
+  constexpr u32 kRounds = 16;
+  const ir::Cfg cfg(f);
+  const ir::Loops loops(f, cfg, ir::Dominators(f, cfg));
+  u64 bytes = 0;
+  for (const ir::BlockId b : cfg.rpo)
+    for (const ir::InstId i : f[b].insts) {
+      const ir::MemAttr& attr = f[i].mem;
+      const bool outside =
+          attr.space == ir::Space::Global || attr.space == ir::Space::Flat || attr.space == ir::Space::Buffer;
+      if (!outside || (f[i].op != ir::Op::Load && f[i].op != ir::Op::Store && f[i].op != ir::Op::Atomic))
+        continue;
+      const bool one_place = attr.form == ir::AddressForm::Row && attr.stride == 0;
+      bytes += u64{attr.bytes} * (one_place ? 1 : kWaveSize) * (loops.innermost[b.index] < 0 ? 1 : kRounds);
+    }
+  return static_cast<u32>(std::min<u64>(bytes, ~0u));
+}
+
 } // namespace
 
 Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const CompileOptions& options) {
@@ -138,6 +161,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
                         .frame_bytes = frame.bytes,
                         .has_barriers = waits_for_waves(f),
                         .deferred_add_bytes = deferred_add_bytes(f),
+                        .traffic_bytes = traffic_bytes(f),
                         .team_lanes = team_lanes(plan, options.simd),
                         .machine = std::move(code->code)};
   return result;
