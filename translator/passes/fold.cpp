@@ -304,8 +304,17 @@ private:
     }
     if (const ValueId v = join_product(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
-    if (const RaisedPair r = raised_pair(lo, hi); r.whole.valid())
-      return emit(Op::Add, t, {r.whole, emit(Op::Join, t, {constant(type(lo), 0), r.raise})});
+    if (const RaisedPair r = raised_pair(lo, hi); r.whole.valid()) {
+      ValueId raise = r.raise[0];
+      if (r.raise[1].valid()) raise = emit(Op::Add, type(hi), {raise, r.raise[1]});
+      return emit(Op::Add, t, {r.whole, emit(Op::Join, t, {constant(type(lo), 0), raise})});
+    }
+    // join(~a, c) -> ~join(a, ~c): -1 - a
+    u64 bits = 0;
+    if (const Match inverted = match(lo, Op::Not); inverted != nullptr && is_const(hi, &bits)) {
+      const ValueId a = operand(inverted, 0);
+      return emit(Op::Not, t, {emit(Op::Join, t, {a, constant(type(hi), ~bits)})});
+    }
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_shifted(t, lo, hi); v.valid()) return v;
@@ -458,18 +467,22 @@ private:
     return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
   }
 
-  /// lo = lo(whole) and hi = hi(whole) + raise, the same in all lanes: of an index some of whose parts are
-  /// scalars. The pair is whole + (raise << 32).
+  /// lo = lo(whole) and hi = hi(whole) + raise[0] + raise[1], the same in all lanes: of an index some of whose
+  /// parts are scalars. The pair is whole + (raise << 32).
   struct RaisedPair {
-    ValueId whole, raise;
+    ValueId whole;
+    std::array<ValueId, 2> raise;
   };
   RaisedPair raised_pair(ValueId lo, ValueId hi) const {
-    const Match sum = match(hi, Op::Add);
-    if (sum == nullptr || type(hi) != Type::V32) return {};
-    for (unsigned n = 0; n < 2; ++n) {
-      const ValueId raise = operand(sum, 1 - n);
-      if (!is_repeated(raise)) continue;
-      if (const ValueId whole = whole_of(f_, lo, operand(sum, n)); whole.valid()) return {whole, raise};
+    RaisedPair pair;
+    for (ValueId& raise : pair.raise) {
+      const Match sum = match(hi, Op::Add);
+      if (sum == nullptr || type(hi) != Type::V32) return {};
+      const bool first = is_repeated(operand(sum, 0));
+      raise = operand(sum, first ? 0 : 1);
+      if (!is_repeated(raise)) return {};
+      hi = operand(sum, first ? 1 : 0);
+      if (pair.whole = whole_of(f_, lo, hi); pair.whole.valid()) return pair;
     }
     return {};
   }
@@ -778,18 +791,26 @@ private:
     const Match z = match(v, Op::ZExt);
     return z != nullptr && type(operand(z, 0)) == Type::V32 ? Factor{operand(z, 0)} : Factor{v, true};
   }
+  /// What has 32 bits, as such; nothing if it has more.
+  ValueId without_upper_half(const Factor& q) {
+    if (!q.wide) return q.v;
+    if (u64 bits = 0; is_const(q.v, &bits)) return bits >> 32 == 0 ? constant(Type::V32, bits) : ValueId{};
+    const Match splat = match(q.v, Op::Splat);
+    const Match z = splat != nullptr ? match(operand(splat, 0), Op::ZExt) : Match{};
+    if (z == nullptr || type(operand(z, 0)) != Type::U32) return {};
+    return emit(Op::Splat, Type::V32, {operand(z, 0)});
+  }
   ValueId add_cross_term(ValueId upper, ValueId term) {
     const Match cross = match(term, Op::Mul);
     const std::optional<Product> product = cross != nullptr ? upper_half(upper) : std::nullopt;
     if (!product) return {};
     for (unsigned n = 0; n < 2; ++n) {
-      const Factor x = product->factors[n], q = product->factors[1 - n];
-      u64 bits = 0;
-      if (q.wide && !(is_const(q.v, &bits) && bits >> 32 == 0)) continue;
+      const Factor x = product->factors[n];
+      const ValueId q_low = without_upper_half(product->factors[1 - n]);
+      if (!q_low.valid()) continue;
       for (unsigned m = 0; m < 2; ++m) {
         const ValueId low = operand(cross, m), q_high = operand(cross, 1 - m);
         if (x.wide ? !is_low_half(f_, low, x.v) : low != x.v) continue;
-        const ValueId q_low = q.wide ? constant(Type::V32, bits) : q.v;
         if (!is_cheap_pair(q_low, q_high)) continue;
         const ValueId rest = product->rest;
         const ValueId whole = x.wide ? x.v : emit(Op::ZExt, Type::V64, {x.v});

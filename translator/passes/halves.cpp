@@ -33,13 +33,38 @@ bool is_low_half_zero(const Function& f, ValueId wide) {
   return f.is_const(wide, &bits) && static_cast<u32>(bits) == 0;
 }
 
+bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth);
+
+/// Of a value that is made of its halves, or of the lower one.
+ValueId plain_low_half(const Function& f, ValueId wide) {
+  const Inst* w = f.def(wide);
+  const bool plain = w != nullptr && (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt);
+  return plain ? f.operands(f.def_id(wide))[0] : ValueId{};
+}
+
+/// The lower halves are computed alike, the upper ones may be not.
+bool have_same_low_half(const Function& f, ValueId a, ValueId b, unsigned depth) {
+  if (a == b) return true;
+  if (depth == kMaxDepth) return false;
+  if (const ValueId low = plain_low_half(f, a); low.valid()) return is_low_half(f, low, b, depth + 1);
+  if (const ValueId low = plain_low_half(f, b); low.valid()) return is_low_half(f, low, a, depth + 1);
+  const Inst *x = f.def(a), *y = f.def(b);
+  if (x == nullptr || y == nullptr || x->op != y->op || x->num_operands != y->num_operands) return false;
+  const auto same = [&](unsigned n, unsigned m) {
+    return have_same_low_half(f, f.operands(f.def_id(a))[n], f.operands(f.def_id(b))[m], depth + 1);
+  };
+  if (x->op == Op::Splat) return same(0, 0);
+  if (!is_bitwise_from_below(x->op) || x->num_operands != 2) return false;
+  return (same(0, 0) && same(1, 1)) || (info(x->op).is(kCommutes) && same(0, 1) && same(1, 0));
+}
+
 bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
   u64 bits = 0, all = 0;
   if (f.is_const(low, &bits) && f.is_const(wide, &all)) return bits == static_cast<u32>(all);
   const Inst *l = f.def(low), *w = f.def(wide);
   const auto of_low = [&](unsigned n) { return f.operands(f.def_id(low))[n]; };
   const auto of_wide = [&](unsigned n) { return f.operands(f.def_id(wide))[n]; };
-  if (l != nullptr && l->op == Op::Lo && of_low(0) == wide) return true;
+  if (l != nullptr && l->op == Op::Lo && have_same_low_half(f, of_low(0), wide, depth)) return true;
   if (w == nullptr) return false;
   if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
   if (l == nullptr || depth == kMaxDepth) return false;

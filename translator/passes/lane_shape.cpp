@@ -158,6 +158,7 @@ LaneShape LaneShapes::evaluate(InstId i) const {
     return made(v, static_cast<i64>(static_cast<u64>(in(0).stride) + static_cast<u64>(other)),
                 std::min(in(0).zero_bits, in(1).zero_bits));
   }
+  case Op::Not: return made(v, -in(0).stride, 0); // -1 - x
   case Op::Mul:
   case Op::UMulWide:
   case Op::SMulWide: return multiply(i);
