@@ -360,7 +360,7 @@ private:
     if (depth == kMaxHalfDepth) return false;
     if (logic_of_pairs(lo, hi, depth).has_value()) return true;
     if (rotated_halves(lo, hi, depth + 1).low.valid()) return true;
-    if (raised_pair(lo, hi).whole.valid()) return true;
+    if (raised_pair(lo, hi).whole.valid() || is_sum_of_pairs(lo, hi, depth + 1)) return true;
     const Shifted s = shifted_half(lo, hi);
     return s.rest.valid() && is_pair(s.in_low ? s.rest : lo, s.in_low ? hi : s.rest, depth + 1);
   }
@@ -490,36 +490,47 @@ private:
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc
   /// chains compute.
   ValueId join_add(Type t, ValueId lo, ValueId hi) {
+    PairSum s = pair_sum(lo, hi);
+    if (!s.a.valid()) return {};
+    if (!s.d.valid()) s.d = constant(type(lo), 0);
+    const ValueId first = emit(Op::Join, t, {s.a, s.c});
+    return emit(s.op, t, {first, emit(Op::Join, t, {s.b, s.d})});
+  }
+  /// The pair is join(a, c) op join(b, d); without d, b has no upper half.
+  struct PairSum {
+    Op op{};
+    ValueId a, b, c, d;
+  };
+  PairSum pair_sum(ValueId lo, ValueId hi) const {
+    PairSum s;
     if (const Match l = match(lo, Op::Add)) {
-      const ValueId a = operand(l, 0), b = operand(l, 1);
-      ValueId c0, d0;
-      if (!has_carry_of(hi, lo, &c0)) return {};
-      if (const Match sum = match(c0, Op::Add)) {
-        c0 = operand(sum, 0);
-        d0 = operand(sum, 1);
-      } else {
-        d0 = constant(type(lo), 0);
-      }
-      const ValueId first = emit(Op::Join, t, {a, c0});
-      return emit(Op::Add, t, {first, emit(Op::Join, t, {b, d0})});
-    }
-    if (const Match l = match(lo, Op::Sub)) {
-      const ValueId a = operand(l, 0), b = operand(l, 1);
-      ValueId rest, borrow;
-      if (!split_carry(hi, Op::Sub, rest, borrow)) return {};
+      if (!has_carry_of(hi, lo, &s.c)) return {};
+      s.op = Op::Add;
+      s.a = operand(l, 0);
+      s.b = operand(l, 1);
+    } else if (const Match difference = match(lo, Op::Sub)) {
+      ValueId borrow;
+      if (!split_carry(hi, Op::Sub, s.c, borrow)) return {};
       const Match c = match(borrow, Op::ICmp);
-      if (c == nullptr || !is_borrow_of(c, a, b)) return {};
-      ValueId c0 = rest, d0;
-      if (const Match difference = match(rest, Op::Sub)) {
-        c0 = operand(difference, 0);
-        d0 = operand(difference, 1);
-      } else {
-        d0 = constant(type(lo), 0);
-      }
-      const ValueId first = emit(Op::Join, t, {a, c0});
-      return emit(Op::Sub, t, {first, emit(Op::Join, t, {b, d0})});
+      if (c == nullptr || !is_borrow_of(c, operand(difference, 0), operand(difference, 1))) return {};
+      s.op = Op::Sub;
+      s.a = operand(difference, 0);
+      s.b = operand(difference, 1);
+    } else {
+      return {};
     }
-    return {};
+    if (const Match rest = match(s.c, s.op)) {
+      s.c = operand(rest, 0);
+      s.d = operand(rest, 1);
+    }
+    return s;
+  }
+  /// Such a sum of pairs that take no shuffles.
+  bool is_sum_of_pairs(ValueId lo, ValueId hi, unsigned depth) const {
+    const PairSum s = pair_sum(lo, hi);
+    if (!s.a.valid()) return false;
+    if (is_pair(s.a, s.c, depth)) return !s.d.valid() || is_pair(s.b, s.d, depth);
+    return s.op == Op::Add && s.d.valid() && is_pair(s.a, s.d, depth) && is_pair(s.b, s.c, depth);
   }
   /// hi = rest op select(carry, 1, 0), or for uniform values rest op zext(carry).
   bool split_carry(ValueId hi, Op op, ValueId& rest, ValueId& carry) const {

@@ -8,7 +8,7 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 6; ///< two rounds of a hash
+constexpr unsigned kMaxDepth = 12; ///< four rounds of a hash, an index in three dimensions with offsets
 
 bool is_high_half(const Function& f, ValueId high, ValueId wide) {
   const Inst *h = f.def(high), *w = f.def(wide);
