@@ -467,8 +467,8 @@ private:
     return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
   }
 
-  /// lo = lo(whole) and hi = hi(whole) + raise[0] + raise[1], the same in all lanes: of an index some of whose
-  /// parts are scalars. The pair is whole + (raise << 32).
+  /// lo = lo(whole) and hi = hi(whole) + raise[0] + raise[1], the same in all lanes: of an index some of
+  /// whose parts are scalars. The pair is whole + (raise << 32).
   struct RaisedPair {
     ValueId whole;
     std::array<ValueId, 2> raise;

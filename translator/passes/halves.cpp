@@ -8,7 +8,9 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 12; ///< four rounds of a hash, an index in three dimensions with offsets
+/// Comparisons for one question: enough for rounds of a hash, and for an index in three dimensions with
+/// offsets.
+constexpr unsigned kMaxSteps = 100;
 
 bool is_high_half(const Function& f, ValueId high, ValueId wide) {
   const Inst *h = f.def(high), *w = f.def(wide);
@@ -33,7 +35,7 @@ bool is_low_half_zero(const Function& f, ValueId wide) {
   return f.is_const(wide, &bits) && static_cast<u32>(bits) == 0;
 }
 
-bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth);
+bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned& steps);
 
 /// Of a value that is made of its halves, or of the lower one.
 ValueId plain_low_half(const Function& f, ValueId wide) {
@@ -43,43 +45,41 @@ ValueId plain_low_half(const Function& f, ValueId wide) {
 }
 
 /// The lower halves are computed alike, the upper ones may be not.
-bool have_same_low_half(const Function& f, ValueId a, ValueId b, unsigned depth) {
+bool have_same_low_half(const Function& f, ValueId a, ValueId b, unsigned& steps) {
   if (a == b) return true;
-  if (depth == kMaxDepth) return false;
-  if (const ValueId low = plain_low_half(f, a); low.valid()) return is_low_half(f, low, b, depth + 1);
-  if (const ValueId low = plain_low_half(f, b); low.valid()) return is_low_half(f, low, a, depth + 1);
+  if (steps == 0 || --steps == 0) return false;
+  if (const ValueId low = plain_low_half(f, a); low.valid()) return is_low_half(f, low, b, steps);
+  if (const ValueId low = plain_low_half(f, b); low.valid()) return is_low_half(f, low, a, steps);
   const Inst *x = f.def(a), *y = f.def(b);
   if (x == nullptr || y == nullptr || x->op != y->op || x->num_operands != y->num_operands) return false;
   const auto same = [&](unsigned n, unsigned m) {
-    return have_same_low_half(f, f.operands(f.def_id(a))[n], f.operands(f.def_id(b))[m], depth + 1);
+    return have_same_low_half(f, f.operands(f.def_id(a))[n], f.operands(f.def_id(b))[m], steps);
   };
   if (x->op == Op::Splat) return same(0, 0);
   if (!is_bitwise_from_below(x->op) || x->num_operands != 2) return false;
   return (same(0, 0) && same(1, 1)) || (info(x->op).is(kCommutes) && same(0, 1) && same(1, 0));
 }
 
-bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
+bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned& steps) {
   u64 bits = 0, all = 0;
   if (f.is_const(low, &bits) && f.is_const(wide, &all)) return bits == static_cast<u32>(all);
   const Inst *l = f.def(low), *w = f.def(wide);
   const auto of_low = [&](unsigned n) { return f.operands(f.def_id(low))[n]; };
   const auto of_wide = [&](unsigned n) { return f.operands(f.def_id(wide))[n]; };
-  if (l != nullptr && l->op == Op::Lo && have_same_low_half(f, of_low(0), wide, depth)) return true;
+  if (l != nullptr && l->op == Op::Lo && have_same_low_half(f, of_low(0), wide, steps)) return true;
   if (w == nullptr) return false;
   if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
-  if (l == nullptr || depth == kMaxDepth) return false;
+  if (l == nullptr || steps == 0 || --steps == 0) return false;
   if (w->op == Op::Add)
     for (unsigned n = 0; n < 2; ++n)
-      if (is_low_half_zero(f, of_wide(n)) && is_low_half(f, low, of_wide(1 - n), depth + 1)) return true;
+      if (is_low_half_zero(f, of_wide(n)) && is_low_half(f, low, of_wide(1 - n), steps)) return true;
   if ((w->op == Op::UMulWide || w->op == Op::SMulWide) && l->op == Op::Mul)
     return (of_low(0) == of_wide(0) && of_low(1) == of_wide(1)) ||
            (of_low(0) == of_wide(1) && of_low(1) == of_wide(0));
   if (u64 n = 0; w->op == Op::LShr && f.is_const(of_wide(1), &n) && n % 64 >= 32)
     return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32);
   if (l->op != w->op) return false;
-  const auto halves = [&](unsigned n, unsigned m) {
-    return is_low_half(f, of_low(n), of_wide(m), depth + 1);
-  };
+  const auto halves = [&](unsigned n, unsigned m) { return is_low_half(f, of_low(n), of_wide(m), steps); };
   if (w->op == Op::Splat) return halves(0, 0);
   if (w->op == Op::Select) return of_low(0) == of_wide(0) && halves(1, 1) && halves(2, 2);
   if (!is_bitwise_from_below(w->op)) return false;
@@ -88,7 +88,10 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned depth) {
 
 } // namespace
 
-bool is_low_half(const Function& f, ValueId low, ValueId wide) { return is_low_half(f, low, wide, 0); }
+bool is_low_half(const Function& f, ValueId low, ValueId wide) {
+  unsigned steps = kMaxSteps;
+  return is_low_half(f, low, wide, steps);
+}
 
 ValueId whole_of(const Function& f, ValueId low, ValueId high) {
   const Inst* h = f.def(high);
