@@ -58,12 +58,12 @@ BundleEntry parse_id(std::string_view id) {
   entry.kind = fields[0];
   if (fields.size() > 1) fields.erase(fields.begin());
   while (fields.size() > 1 && fields.back().empty()) fields.pop_back();
-  entry.triple = fmt::format("{}", fmt::join(fields, "-"));
   // Some tools leave the environment out: "hip-amdgcn-amd-amdhsa-gfx803".
-  if (entry.processor.empty() && !fields.empty() && fields.back().starts_with("gfx")) {
+  if (entry.processor.empty() && fields.back().starts_with("gfx")) {
     parse_target(fields.back(), entry);
-    entry.triple.resize(entry.triple.size() - fields.back().size() - 1);
+    fields.pop_back();
   }
+  entry.triple = fmt::format("{}", fmt::join(fields, "-"));
   return entry;
 }
 

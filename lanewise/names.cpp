@@ -1,4 +1,5 @@
 #include "lanewise/lanewise.hpp"
+#include "support/host_cpu.hpp"
 
 namespace lanewise {
 
@@ -26,14 +27,6 @@ std::string_view to_string(CodeOrigin origin) {
   return "none";
 }
 
-bool host_supports(Simd simd) {
-  // What recompiled code takes for granted; the builtins also ask the operating system.
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-  if (simd != Simd::Avx512) return avx2;
-  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512cd");
-}
+bool host_supports(Simd simd) { return simd == Simd::Avx512 ? host_has_avx512() : host_has_avx2(); }
 
 } // namespace lanewise

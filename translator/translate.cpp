@@ -4,6 +4,7 @@
 
 #include "isa/decoder.hpp"
 #include "isa/disasm.hpp"
+#include "support/host_cpu.hpp"
 #include "translator/ir/verify.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/passes/passes.hpp"
@@ -372,15 +373,7 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSour
   return load(std::move(*translation));
 }
 
-bool host_supports(Simd simd) {
-  __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  if (simd == Simd::Avx2) return avx2;
-  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512cd");
-}
+bool host_supports(Simd simd) { return simd == Simd::Avx512 ? host_has_avx512() : host_has_avx2(); }
 
 u32 host_extras(Simd simd) {
   __builtin_cpu_init();

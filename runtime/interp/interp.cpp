@@ -4,6 +4,7 @@
 #include "isa/registers.hpp"
 #include "runtime/interp/control.hpp"
 #include "runtime/interp/program.hpp"
+#include "support/host_cpu.hpp"
 
 #include <algorithm>
 
@@ -117,15 +118,11 @@ private:
   u32 vgprs_;
 };
 
-bool host_suffices() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-}
-
 } // namespace
 
 Result<std::unique_ptr<WaveEngine>> make_interpreter(const InterpreterKernel& kernel) {
-  if (!host_suffices())
-    return Error{ErrorCode::Unsupported, "the interpreter needs a CPU with AVX2, FMA and F16C"};
+  if (!host_has_avx2())
+    return Error{ErrorCode::Unsupported, "the interpreter needs a CPU with AVX2, FMA, BMI2 and F16C"};
   std::vector<interp::CodeRange> ranges;
   bool entered = false;
   for (const InterpreterCode& code : kernel.code) {

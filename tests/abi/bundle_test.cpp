@@ -67,6 +67,37 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// A bundle of one empty entry.
+std::vector<std::byte> bundle_with(std::string_view id) {
+  auto file = bytes_of("__CLANG_OFFLOAD_BUNDLE__");
+  for (const u64 number : {u64{1}, u64{0}, u64{0}, u64{id.size()}}) {
+    file.resize(file.size() + 8);
+    store_le<u64>(file.data() + file.size() - 8, number);
+  }
+  const auto text = bytes_of(id);
+  file.insert(file.end(), text.begin(), text.end());
+  return file;
+}
+
+TEST(Bundle, TakesIdsOfAllForms) {
+  struct Case {
+    std::string_view id, kind, triple, processor;
+  };
+  for (const Case& c :
+       {Case{"hipv4-amdgcn-amd-amdhsa--gfx906", "hipv4", "amdgcn-amd-amdhsa", "gfx906"},
+        Case{"hip-amdgcn-amd-amdhsa-gfx803", "hip", "amdgcn-amd-amdhsa", "gfx803"},
+        Case{"host", "host", "host", ""}, Case{"hip-gfx803", "hip", "", "gfx803"},
+        Case{"gfx803", "gfx803", "", "gfx803"}, Case{"-", "", "", ""}, Case{"", "", "", ""}}) {
+    const auto file = bundle_with(c.id);
+    const auto entries = list_entries(file);
+    ASSERT_TRUE(entries) << c.id;
+    ASSERT_EQ(entries->size(), 1u);
+    EXPECT_EQ(entries->front().kind, c.kind) << c.id;
+    EXPECT_EQ(entries->front().triple, c.triple) << c.id;
+    EXPECT_EQ(entries->front().processor, c.processor) << c.id;
+  }
+}
+
 TEST(Bundle, RejectsWhatItCannotRead) {
   EXPECT_EQ(list_entries(bytes_of("CCOB....")).error().code, ErrorCode::Unsupported);
   EXPECT_EQ(list_entries(bytes_of("#!/bin/sh")).error().code, ErrorCode::BadInput);
