@@ -58,7 +58,7 @@ public:
     u64 value = 0;
     const std::span<const std::byte> element =
         argument_.first(std::min({argument_.size(), element_bytes_, sizeof value}));
-    std::memcpy(&value, element.data(), element.size());
+    std::copy(element.begin(), element.end(), reinterpret_cast<std::byte*>(&value));
     argument_ = argument_.subspan(element.size());
     return value;
   }

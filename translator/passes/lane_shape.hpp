@@ -4,6 +4,8 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/value_limits.hpp"
 
+#include <cassert>
+
 namespace lanewise::passes {
 
 /// Strided: in every gang, lane l holds (lane 0's value) + l * stride, modulo the width - in all lanes,
@@ -25,7 +27,10 @@ class LaneShapes {
 public:
   LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes);
 
-  [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const { return shapes_[v.index]; }
+  [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const {
+    assert(v.index < shapes_.size());
+    return shapes_[v.index];
+  }
   /// Values made later have no shapes.
   [[nodiscard]] std::size_t num_values() const { return shapes_.size(); }
   /// The lanes of a strided V32, taken as unsigned (signed) numbers, differ by exactly the stride: no lane

@@ -111,6 +111,7 @@ private:
 
   /// The stride of `v` holds from gang to gang, too.
   bool goes_on(ValueId v) const {
+    if (v.index >= shapes_.num_values()) return is_uniform(f_.type(v)); // How much a loop's vector has grown.
     return wave_shapes_[v].strided() && wave_shapes_[v].stride == shapes_[v].stride;
   }
 

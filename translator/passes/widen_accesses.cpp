@@ -103,6 +103,7 @@ private:
     if (!can_be_wide(proto)) return i;
     const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
     const unsigned first = address_operands(proto.mem);
+    if (f_.type(x[first]) != Type::V32) return i; // It is already.
     std::vector<ValueId> operands(x.begin(), x.begin() + first);
     std::array<std::array<u64, 2>, 2> bits{};
     std::array<bool, 2> known{};

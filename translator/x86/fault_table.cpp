@@ -56,8 +56,10 @@ private:
 
 bool active(const FaultEntry& e, const Registers& regs, unsigned lane) {
   if (e.mask == 0xff) return true;
-  if (!e.mask_is_vec) return regs.mask(e.mask) >> lane * std::max<unsigned>(e.site.distance, 1) & 1;
-  return regs.vec(e.mask, lane * e.site.bytes, e.site.bytes) >> (8 * e.site.bytes - 1) & 1;
+  if (const unsigned bit = lane * std::max<unsigned>(e.site.distance, 1); !e.mask_is_vec)
+    return bit < 64 && (regs.mask(e.mask) >> bit & 1) != 0;
+  const u32 width = e.site.bytes > 8 ? 4 : e.site.bytes; // of the mask's elements
+  return (regs.vec(e.mask, lane * e.site.bytes, width) >> (8 * width - 1) & 1) != 0;
 }
 
 /// The first lane of the mask, none without a mask.
