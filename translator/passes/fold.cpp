@@ -304,17 +304,8 @@ private:
     }
     if (const ValueId v = join_product(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
-    if (const RaisedPair r = raised_pair(lo, hi); r.whole.valid()) {
-      ValueId raise = r.raise[0];
-      if (r.raise[1].valid()) raise = emit(Op::Add, type(hi), {raise, r.raise[1]});
-      return emit(Op::Add, t, {r.whole, emit(Op::Join, t, {constant(type(lo), 0), raise})});
-    }
-    // join(~a, c) -> ~join(a, ~c): -1 - a
-    u64 bits = 0;
-    if (const Match inverted = match(lo, Op::Not); inverted != nullptr && is_const(hi, &bits)) {
-      const ValueId a = operand(inverted, 0);
-      return emit(Op::Not, t, {emit(Op::Join, t, {a, constant(type(hi), ~bits)})});
-    }
+    if (const ValueId v = join_raised(t, lo, hi); v.valid()) return v;
+    if (const ValueId v = join_inverted(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_logic(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_shifted(t, lo, hi); v.valid()) return v;
@@ -485,6 +476,22 @@ private:
       if (pair.whole = whole_of(f_, lo, hi); pair.whole.valid()) return pair;
     }
     return {};
+  }
+  ValueId join_raised(Type t, ValueId lo, ValueId hi) {
+    const RaisedPair r = raised_pair(lo, hi);
+    if (!r.whole.valid()) return {};
+    ValueId raise = r.raise[0];
+    if (r.raise[1].valid()) raise = emit(Op::Add, type(hi), {raise, r.raise[1]});
+    return emit(Op::Add, t, {r.whole, emit(Op::Join, t, {constant(type(lo), 0), raise})});
+  }
+
+  /// join(~a, c) -> ~join(a, ~c): -1 - a
+  ValueId join_inverted(Type t, ValueId lo, ValueId hi) {
+    const Match inverted = match(lo, Op::Not);
+    u64 bits = 0;
+    if (inverted == nullptr || !is_const(hi, &bits)) return {};
+    const ValueId a = operand(inverted, 0);
+    return emit(Op::Not, t, {emit(Op::Join, t, {a, constant(type(hi), ~bits)})});
   }
 
   /// join(a + b, c + d + carry(a + b)) -> join(a, c) + join(b, d), and the same with borrow: what add/addc

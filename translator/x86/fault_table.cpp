@@ -56,8 +56,10 @@ private:
 
 bool active(const FaultEntry& e, const Registers& regs, unsigned lane) {
   if (e.mask == 0xff) return true;
-  if (const unsigned bit = lane * std::max<unsigned>(e.site.distance, 1); !e.mask_is_vec)
+  if (!e.mask_is_vec) {
+    const unsigned bit = lane * std::max<unsigned>(e.site.distance, 1);
     return bit < 64 && (regs.mask(e.mask) >> bit & 1) != 0;
+  }
   const u32 width = e.site.bytes > 8 ? 4 : e.site.bytes; // of the mask's elements
   return (regs.vec(e.mask, lane * e.site.bytes, width) >> (8 * width - 1) & 1) != 0;
 }
