@@ -8,6 +8,7 @@
 #include "tests/source_dir.hpp"
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
+#include "translator/passes/flat_pointers.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
@@ -103,6 +104,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        [](ir::Function& g) {
          g.launch = launch_facts();
          passes::merge_bytes(g, 1024);
+       }},
+      {"resolve_flat_accesses",
+       [](ir::Function& g) {
+         g.launch.knows_apertures = true;
+         g.launch.dwords = {{4, 0, 0x1'0002}, {6, 68, 0x2'0000}}; // a packet of one dimension, the queue
+         (void)passes::resolve_flat_accesses(g);
        }},
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},

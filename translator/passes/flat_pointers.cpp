@@ -166,8 +166,9 @@ private:
 
   static u8 of_bits(u64 bits) {
     if (bits == kBothBases) return kPrivate | kShared;
-    return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0;
+    return of_high(bits);
   }
+  static u8 of_high(u64 bits) { return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0; }
   /// Of an initial SGPR.
   [[nodiscard]] u8 of_pointer(u32 sgpr) const { return of_dwords(sgpr, 0, ~u32{0}) != 0 ? kLeadsThere : 0; }
   [[nodiscard]] u8 of_dwords(u32 sgpr, u64 first, u64 count) const {
@@ -176,7 +177,8 @@ private:
     u8 all = 0;
     for (const auto& known : f_.launch.dwords)
       if (known.pointer_sgpr == sgpr && known.offset + 4 > first && known.offset < first + 4 * count)
-        all |= of_bits(known.value);
+        all |=
+            of_high(known.value); // kBothBases are in no memory, but a packet's first dword may look like it
     return all;
   }
 };
