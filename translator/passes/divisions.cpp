@@ -14,8 +14,13 @@
 //  - f64 has only one correction, which misrounds some quotients. So its two last steps stay; only scaling,
 //    the Newton steps and the fix-up go.
 //    Of 1/d they keep the reciprocal, as Newton's do.
-//  - Where MODE flushes f32 denormals, and in f64, operands must be in a range that is neither scaled nor
-//    flushed; in f32 n may also be zero.
+//  - Where MODE flushes f32 denormals around the chain, denormal operands are zeros to all of it, and nothing
+//    is flushed in between unless the quotient is tiny: a divisor whose reciprocal would be is scaled, and so
+//    is n with it. A tiny quotient is flushed before or after it is rounded, so below twice the smallest
+//    normal number the chain decides, but for zeros that a zero n makes.
+//  - In f64 operands must be in a range that is not scaled; n may also be +0, of which the steps that stay
+//  make
+//    the zero of the right sign (of -0 they do not).
 //
 // Square roots of f64 likewise are v_rsq and Goldschmidt's steps, g towards the root s and h towards 1 / 2s:
 //  - The last step adds x - g^2, which is exact by then, times h: the sum is s (1 + e) with e < 3 * 2^-106
@@ -234,8 +239,8 @@ public:
     insts.resize(position_);
     r_.begin(fixup, out);
     const bool is_root = chain_.radicand.valid();
-    const ValueId unusual = is_root ? unusual_radicand() : unusual_operands();
     const ValueId quotient = is_root ? root() : divide();
+    const ValueId unusual = is_root ? unusual_radicand() : unusual_division(quotient);
     u64 bits = 1;
     ValueId result = quotient;
     BlockId next = block_;
@@ -292,17 +297,24 @@ private:
     return r_.icmp(IntPred::ULt, r_.add(x, r_.constant(Type::V64, ~u64{0})),
                    r_.constant(Type::V64, kTinyRadicand - 1)); // Positive, but less.
   }
-  ValueId unusual_operands() {
-    if (wide())
-      return r_.mask_or(outside(chain_.numerator, 1023, 382, 52), outside(chain_.denominator, 1023, 382, 52));
-    if (!chain_.flushes) { // exponent field 24
-      const ValueId field = r_.and_(chain_.numerator, 0x7f80'0000u);
-      return fold(r_.icmp(IntPred::Eq, field, r_.v32(24u << 23)),
-                  [](u64 n) { return (n >> 23 & 0xff) == 24; });
+  ValueId unusual_division(ValueId quotient) {
+    const ValueId n = chain_.numerator;
+    if (wide()) {
+      const ValueId zero = r_.is_zero_bits(n);
+      const ValueId numerator = r_.same(Op::AndNot, outside(n), zero);
+      return r_.mask_or(numerator, outside(chain_.denominator));
     }
-    const ValueId zero = r_.is_zero_bits(r_.and_(chain_.numerator, 0x7fff'ffffu));
-    const ValueId numerator = r_.same(Op::AndNot, outside(chain_.numerator, 127, 47, 23), zero);
-    return r_.mask_or(numerator, outside(chain_.denominator, 127, 47, 23));
+    // Exponent field 24.
+    const ValueId remainder_denormal = fold(r_.icmp(IntPred::Eq, r_.and_(n, 0x7f80'0000u), r_.v32(24u << 23)),
+                                            [](u64 bits) { return (bits >> 23 & 0xff) == 24; });
+    if (!chain_.flushes) return remainder_denormal;
+    const ValueId zero = fold(is_below(n, 1u << 23), [](u64 bits) { return (bits >> 23 & 0xff) == 0; });
+    const ValueId tiny = r_.same(Op::AndNot, is_below(quotient, 2u << 23), zero);
+    return r_.mask_or(remainder_denormal, tiny);
+  }
+  /// |x| is less than the number with these bits, which is not a NaN.
+  ValueId is_below(ValueId x, u32 bits) {
+    return r_.icmp(IntPred::ULt, r_.and_(x, 0x7fff'ffffu), r_.v32(bits));
   }
   /// `test` on a numerator that is known, as 1/x has.
   template <class F>
@@ -311,14 +323,13 @@ private:
     if (!f_.is_const(chain_.numerator, &n)) return mask;
     return r_.constant(Type::Mask, test(n) ? ~u64{0} : 0);
   }
-  /// |x| is not in [2^-reach, 2^(reach+1)).
-  ValueId outside(ValueId x, unsigned bias, unsigned reach, unsigned mantissa_bits) {
-    const Type t = r_.type(x);
-    const u64 low = u64{bias - reach} << mantissa_bits, span = u64{2 * reach + 1} << mantissa_bits;
-    const u64 sign = t == Type::V64 ? u64{1} << 63 : 0x8000'0000u;
-    const u64 minus_low = t == Type::V64 ? 0 - low : static_cast<u32>(0 - low);
-    return r_.icmp(IntPred::UGe, r_.add(r_.and_(x, sign - 1), r_.constant(t, minus_low)),
-                   r_.constant(t, span));
+  /// The f64 |x| is not in [2^-382, 2^383).
+  ValueId outside(ValueId x) {
+    constexpr unsigned kReach = 382, kBias = 1023, kMantissaBits = 52;
+    constexpr u64 kLow = u64{kBias - kReach} << kMantissaBits, kSpan = u64{2 * kReach + 1} << kMantissaBits;
+    const ValueId magnitude = r_.and_(x, (u64{1} << 63) - 1);
+    return r_.icmp(IntPred::UGe, r_.add(magnitude, r_.constant(Type::V64, 0 - kLow)),
+                   r_.constant(Type::V64, kSpan));
   }
 
   /// Ends `block` with a branch to the chain, for gangs that need it, and returns the block after both.
