@@ -702,11 +702,22 @@ private:
     if (op == Op::Add && t == Type::V32)
       if (const ValueId v = high_half_of_product(a, b); v.valid()) return v;
     if (op != Op::Add || !is_wide(t)) return {};
+    if (is_const(b, &c)) return add_to_known_high(t, a, c);
     if (const ValueId v = add_splats(t, a, b); v.valid()) return v;
     if (const ValueId v = add_splats(t, b, a); v.valid()) return v;
     if (const ValueId v = add_crossed(t, a, b); v.valid()) return v;
     if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
     return add_splat_to_high(t, b, a);
+  }
+  /// join(x, high) + c -> zext(x) + (c + (high << 32)): an offset from a pointer that is known, as of a table
+  /// in the code object; carry chains give the pointer's upper half to whatever is added to its lower one.
+  ValueId add_to_known_high(Type t, ValueId a, u64 c) {
+    u64 high = 0;
+    const Match join = match(a, Op::Join);
+    if (join == nullptr || is_const(operand(join, 0)) || !is_const(operand(join, 1), &high) || high == 0)
+      return {};
+    const ValueId x = emit(Op::ZExt, t, {operand(join, 0)});
+    return emit(Op::Add, t, {x, constant(t, c + (high << 32))});
   }
   /// (x + splat(p)) + splat(q) -> x + splat(p + q)
   ValueId add_splats(Type t, ValueId a, ValueId b) {
