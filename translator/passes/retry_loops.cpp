@@ -410,6 +410,45 @@ bool move_out(Function& f, BlockId b, InstId load) {
   return true;
 }
 
+/// Computes in front of loop `b` what its accesses' addresses are made of, where that is the same each time
+/// round: without addresses of scalars, as before gfx9, compilers copy those to vector registers in the loop.
+void compute_addresses_before(Function& f, BlockId b) {
+  BlockId before;
+  for (u32 n = 0; n < f.num_blocks(); ++n)
+    for (const Successor& s : f.blocks[n].successors) {
+      if (s.block != b || n == b.index) continue;
+      if (before.valid()) return;
+      before = BlockId{n};
+    }
+  if (!before.valid()) return;
+  std::vector<InstId> fixed;
+  const auto is_fixed = [&](ValueId v) {
+    return f.def_block(v) != b || std::ranges::find(fixed, f.def_id(v)) != fixed.end();
+  };
+  for (const InstId i : f[b].insts) {
+    const OpInfo& op = info(f[i].op);
+    if (op.is(kPure) && !op.reads_whole(0) && !op.reads_whole(1) &&
+        std::ranges::all_of(f.operands(i), is_fixed))
+      fixed.push_back(i);
+  }
+  std::vector<ValueId> wanted;
+  for (const InstId i : accesses(f, b)) wanted.push_back(f.operands(i)[0]);
+  std::vector<InstId> moved;
+  while (!wanted.empty()) {
+    const ValueId v = wanted.back();
+    wanted.pop_back();
+    const InstId i = f.def_id(v);
+    if (f.def_block(v) != b || std::ranges::find(moved, i) != moved.end()) continue;
+    if (!is_fixed(v)) return;
+    moved.push_back(i);
+    wanted.insert(wanted.end(), f.operands(i).begin(), f.operands(i).end());
+  }
+  std::erase_if(fixed, [&](InstId i) { return std::ranges::find(moved, i) == moved.end(); });
+  std::erase_if(f[b].insts, [&](InstId i) { return std::ranges::find(fixed, i) != fixed.end(); });
+  for (const InstId i : fixed) f[i].block = before;
+  f[before].insts.insert(f[before].insts.end() - 1, fixed.begin(), fixed.end());
+}
+
 /// Nobody looks at what `load` brings but in the lanes for which it is done.
 bool is_looked_at_inside(const LaneDemand& demand, const Function& f, InstId load) {
   for (unsigned r = 0; r < f[load].num_results; ++r)
@@ -421,6 +460,10 @@ bool is_looked_at_inside(const LaneDemand& demand, const Function& f, InstId loa
 
 bool load_expected_once(Function& f) {
   std::vector<std::pair<BlockId, InstId>> candidates;
+  for (u32 n = 0; n < f.num_blocks(); ++n)
+    if (goes_back_to_itself(f, BlockId{n}) &&
+        std::ranges::any_of(f.blocks[n].insts, [&](InstId i) { return is_swap(f, i); }))
+      compute_addresses_before(f, BlockId{n});
   for (u32 n = 0; n < f.num_blocks(); ++n)
     if (!f.blocks[n].first_gang && goes_back_to_itself(f, BlockId{n}))
       if (const InstId load = load_before_swap(f, BlockId{n}); load.valid())

@@ -111,7 +111,8 @@ private:
 
   /// The stride of `v` holds from gang to gang, too.
   bool goes_on(ValueId v) const {
-    if (v.index >= shapes_.num_values()) return is_uniform(f_.type(v)); // How much a loop's vector has grown.
+    if (is_uniform(f_.type(v))) return true;
+    if (v.index >= shapes_.num_values()) return false; // How much a loop's vector has grown.
     return wave_shapes_[v].strided() && wave_shapes_[v].stride == shapes_[v].stride;
   }
 
@@ -171,6 +172,14 @@ private:
   ValueId without_index_constant(ValueId v, ValueId mask, u64& constant) {
     const ValueId rest = without_constant(v, mask, constant);
     return rest != v && shapes_.limits().max(rest) + constant <= 0xffff'ffff ? rest : v;
+  }
+
+  /// The scalar p of a vector splat(p + constant); else nothing.
+  ValueId offset_pointer(ValueId v, ValueId mask, u64& constant) {
+    const Inst* splat = f_.def(v);
+    if (splat == nullptr || splat->op != Op::Splat) return {};
+    const ValueId sum = f_.operands(f_.def_id(v))[0], rest = without_constant(sum, mask, constant);
+    return rest != sum ? rest : ValueId{};
   }
 
   void global(InstId i) {
@@ -241,9 +250,15 @@ private:
       const Inst* def = f_.def(v);
       if (def != nullptr && def->op == Op::Add)
         for (const ValueId x : f_.operands(f_.def_id(v)))
-          if (without_constant(x, mask, constant) != x)
+          if (without_constant(x, mask, constant) != x || offset_pointer(x, mask, constant).valid())
             return add(sum, f_.operands(f_.def_id(v))[0], shift, mask) &&
                    add(sum, f_.operands(f_.def_id(v))[1], shift, mask);
+    }
+    u64 offset = 0;
+    if (const ValueId scalar = offset_pointer(v, mask, offset); scalar.valid()) {
+      sum.constant += offset << shift;
+      sum.terms.push_back({scalar, shift});
+      return true;
     }
     if (shapes_[v].strided()) {
       sum.terms.push_back({v, shift});
