@@ -3,6 +3,7 @@
 #include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/initial_address.hpp"
+#include "translator/passes/value_limits.hpp"
 
 #include <algorithm>
 
@@ -50,13 +51,17 @@ public:
         if (info(f_[i].op).is(kMemory) && f_[i].mem.space == Space::Flat) accesses_.push_back(i);
     std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
     if (accesses_.empty()) return {};
+    limits_.emplace(f_);
+    std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
+    if (accesses_.empty()) return {};
     find_tainted();
     std::vector<InstId> may_be_private;
     for (const InstId i : accesses_) {
       unsigned steps = kMaxSteps;
       const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), steps);
       if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
-      if ((taint & kPrivate) != 0) may_be_private.push_back(i);
+      if ((taint & kPrivate) != 0 && addresses(i).last >= runtime::kPrivateAperture)
+        may_be_private.push_back(i);
     }
     return may_be_private;
   }
@@ -66,6 +71,7 @@ private:
 
   Function& f_;
   std::vector<InstId> accesses_;
+  std::optional<ValueLimits> limits_;
   std::vector<u8> tainted_; ///< per value
   u8 in_private_ = 0;       ///< what may be in private memory, and in all other
   u8 in_memory_ = 0;
@@ -83,6 +89,46 @@ private:
     if (!low.valid()) return false;
     f_.operands(i)[0] = low;
     f_[i].mem.space = Space::Scratch;
+    return true;
+  }
+
+  struct Range {
+    u64 first, last;
+  };
+  /// The bytes that may be accessed, where no sum wraps; else all.
+  [[nodiscard]] Range addresses(InstId i) const {
+    const ValueId address = seen_in(f_, f_.operands(i)[0], f_.operands(i).back());
+    const Limits limits = limits_->of(address);
+    const i64 offset = static_cast<i32>(f_[i].imm);
+    constexpr u64 kFar = u64{1} << 62;
+    if (limits.max >= kFar || static_cast<i64>(limits.min) + offset < 0) return {0, ~u64{0}};
+    return {limits.min + static_cast<u64>(offset),
+            limits.max + static_cast<u64>(offset) + f_[i].mem.bytes - 1};
+  }
+  /// An address whose limits say which memory it means, as of an array in the LDS whose index is small.
+  bool resolve_by_limits(InstId i) {
+    const Range range = addresses(i);
+    if (range.last < runtime::kSharedAperture) {
+      f_[i].mem.space = Space::Global;
+      return true;
+    }
+    const bool is_shared =
+        range.first >= runtime::kSharedAperture && range.last - runtime::kSharedAperture <= 0xffff'ffff;
+    if (!is_shared || static_cast<i32>(f_[i].imm) < 0) return false; // the LDS's offsets are unsigned
+    const ValueId address = seen_in(f_, f_.operands(i)[0], f_.operands(i).back());
+    // Atomics at odd addresses are done where the address says, in the LDS where it is aligned.
+    const u64 low_bits = limits_->ones(address) | f_[i].imm;
+    if (f_[i].op == Op::Atomic && (low_bits & (f_[i].mem.bytes - 1u)) != 0) return false;
+    Inst proto;
+    proto.op = Op::Lo;
+    proto.pc = f_[i].pc;
+    const Type type = Type::V32;
+    const InstId low = f_.make(proto, {&address, 1}, {&type, 1});
+    f_[low].block = f_[i].block;
+    std::vector<InstId>& insts = f_[f_[i].block].insts;
+    insts.insert(std::ranges::find(insts, i), low);
+    f_.operands(i)[0] = f_.result(low);
+    f_[i].mem.space = Space::Lds;
     return true;
   }
 

@@ -932,6 +932,14 @@ private:
       if (const Match inner = match(a, Op::AndNot); inner != nullptr && operand(inner, 0) == b) return a;
       if (const Match inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a) return b;
     }
+    // x | (x & y) -> x: the mask behind an if
+    if (op == Op::Or)
+      for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
+        if (const Match inner = match(y, Op::And);
+            inner != nullptr && (operand(inner, 0) == x || operand(inner, 1) == x))
+          return x;
+        if (const Match inner = match(y, Op::AndNot); inner != nullptr && operand(inner, 0) == x) return x;
+      }
     // x ^ (x & y) -> x & ~y: how compilers make the other side of a condition
     if (op == Op::Xor) {
       if (const Match inner = match(b, Op::And)) {
