@@ -338,12 +338,26 @@ private:
       break;
     }
     // An index that was or-ed does not wrap.
-    for (auto x = sum(a.index, Op::Or); !x.empty(); x = sum(a.index, Op::Or)) {
-      if (!f_.is_const(x[1], &c) || !limits_.disjoint_bits(x[0], x[1])) break;
-      a.index = x[0];
+    while (a.index.valid()) {
+      a.index = masks_.seen(a.index, mask);
+      const auto x = sum(a.index, Op::Or);
+      const unsigned constant = !x.empty() && f_.is_const(x[1]) ? 1 : 0;
+      if (x.empty() || !f_.is_const(x[constant], &c) || !limits_.disjoint_bits(x[0], x[1])) break;
+      a.index = x[1 - constant];
       a.offset += c;
     }
     return a;
+  }
+
+  /// Both are computed alike, perhaps on different ways. Depth-limited.
+  [[nodiscard]] bool same(ValueId a, ValueId b, unsigned depth = 4) const {
+    if (a == b) return true;
+    const Inst *x = a.valid() ? f_.def(a) : nullptr, *y = b.valid() ? f_.def(b) : nullptr;
+    if (x == nullptr || y == nullptr || depth == 0 || x->op != y->op || x->imm != y->imm ||
+        f_.type(a) != f_.type(b) || x->num_results != 1 || !info(x->op).is(kPure) || !(x->fp == y->fp))
+      return false;
+    return std::ranges::equal(f_.operands(f_.def_id(a)), f_.operands(f_.def_id(b)),
+                              [&](ValueId u, ValueId v) { return same(u, v, depth - 1); });
   }
 
   /// The largest power of two, up to 16, that the address is certainly a multiple of.
@@ -358,7 +372,7 @@ private:
     const ValueId mask = f_.operands(i).back();
     for (Group& g : open_) {
       const u64 at = a.offset - g.address.offset;
-      if (g.address.base != a.base || g.address.index != a.index || at >= g.bytes) continue;
+      if (at >= g.bytes || !same(g.address.base, a.base) || !same(g.address.index, a.index)) continue;
       if (at + f_[i].mem.bytes > g.bytes || at % f_[i].mem.bytes != 0) continue;
       if (!masks_.is_subset(mask, f_.operands(g.members[0].load).back())) continue;
       g.members.push_back({i, static_cast<unsigned>(at)});
@@ -372,11 +386,27 @@ private:
     }
     Group g = {a, bytes, {}, {{i, 0}}};
     // Where the branch asks whether the mask has lanes, the load may as well stand before it.
-    const auto stands_before = [&](ValueId v) { return dom_.dominates(f_.def_block(v), from); };
     if (from.valid() && f_[from].successors[0].block == f_[i].block && f_.tested_mask(from) == mask &&
-        stands_before(f_.operands(i)[0]))
+        can_stand_before(f_.operands(i)[0], from, f_[i].block))
       g.branch = from;
     open_.push_back(std::move(g));
+  }
+  /// `v`, if it is not known at the end of `from`, can be computed there instead of in `way`. Depth-limited.
+  [[nodiscard]] bool can_stand_before(ValueId v, BlockId from, BlockId way, unsigned depth = 8) const {
+    if (dom_.dominates(f_.def_block(v), from)) return true;
+    const InstId i = f_.def_id(v);
+    if (depth == 0 || !i.valid() || f_[i].block != way || !info(f_[i].op).is(kPure)) return false;
+    return std::ranges::all_of(f_.operands(i),
+                               [&](ValueId x) { return can_stand_before(x, from, way, depth - 1); });
+  }
+  /// Moves what `v` needs and `way` computes to the front of instruction `at`.
+  void move_before(InstId at, ValueId v, BlockId way) {
+    const InstId i = f_.def_id(v);
+    if (f_.def_block(v) != way || !i.valid()) return;
+    for (const ValueId x : f_.operands(i)) move_before(at, x, way);
+    if (f_[i].block != way) return; // it has been needed twice
+    f_[i].block = f_[at].block;
+    before_[at].push_back(i);
   }
   static constexpr std::size_t kMaxOpen = 16;
 
@@ -389,6 +419,7 @@ private:
     proto.mem.bytes = static_cast<u8>(4 * count);
     proto.mem.sign_extend = false;
     const std::vector<Type> types(count, Type::V32);
+    if (g.branch.valid()) move_before(at, operands[0], f_[first].block);
     const InstId wide = f_.make(proto, operands, types);
     f_[wide].block = f_[at].block;
     before_[at].push_back(wide);
@@ -420,6 +451,7 @@ private:
     for (const BlockId b : cfg_.rpo) {
       std::vector<InstId> insts;
       for (const InstId i : f_[b].insts) {
+        if (f_[i].block != b) continue; // it has been moved
         if (const auto found = before_.find(i); found != before_.end())
           insts.insert(insts.end(), found->second.begin(), found->second.end());
         if (is_small_load(f_[i]) && map_[f_.result(i).index].valid()) {
