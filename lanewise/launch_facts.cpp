@@ -136,11 +136,10 @@ void add_pointers(const abi::Kernel& kernel, const abi::SgprLayout& layout,
   if (!pointer) return;
   for (const abi::Argument& argument : kernel.arguments) {
     if (argument.kind != ValueKind::GlobalBuffer || argument.size != 8) continue;
-    const bool is_known = argument.offset + u64{8} <= kernarg.size();
-    if (is_known && load_le<u64>(reinterpret_cast<const u8*>(kernarg.data() + argument.offset)) %
-                            translator::kAlignedPointer !=
-                        0)
-      continue;
+    if (argument.offset + u64{8} <= kernarg.size()) {
+      const u64 address = load_le<u64>(reinterpret_cast<const u8*>(kernarg.data() + argument.offset));
+      if (address % translator::kAlignedPointer != 0 || address >= translator::kPointerEnd) continue;
+    }
     facts.pointers.push_back({*pointer, argument.offset});
   }
 }

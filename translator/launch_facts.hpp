@@ -28,8 +28,8 @@ struct GridDword {
   friend bool operator==(const GridDword&, const GridDword&) = default;
 };
 
-/// Where 64 bits lie behind such a pointer that are a multiple of kAlignedPointer in every launch served: an
-/// address that the kernel is given.
+/// Where 64 bits lie behind such a pointer that are a multiple of kAlignedPointer and below kPointerEnd in
+/// every launch served: an address that the kernel is given.
 struct AlignedPointer {
   u32 pointer_sgpr = 0;
   u32 offset = 0;
@@ -37,6 +37,9 @@ struct AlignedPointer {
 };
 /// As much as one load of a lane takes. What allocates memory for devices aligns it to more.
 inline constexpr u64 kAlignedPointer = 16;
+/// The end of what programs can address. Above that, kernels that make descriptors of addresses would set
+/// bits of theirs.
+inline constexpr u64 kPointerEnd = u64{1} << 47;
 
 /// How much can be read behind such a pointer in every launch served.
 struct ReadableBytes {

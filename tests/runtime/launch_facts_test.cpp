@@ -137,6 +137,9 @@ TEST(LaunchFacts, SayWhichPointersAreAligned) {
   kernarg[16] = std::byte{16};
   kernarg[32] = std::byte{8};
   EXPECT_EQ(pointers(kernarg), Pointers(both.begin(), both.begin() + 1));
+  kernarg[32] = std::byte{0};
+  kernarg[37] = std::byte{0x80}; // the end of what programs can address
+  EXPECT_EQ(pointers(kernarg), Pointers(both.begin(), both.begin() + 1));
   EXPECT_TRUE(general_facts(kernel, kTarget).pointers.empty());
 }
 

@@ -73,13 +73,13 @@ std::optional<InitialAddress> loaded_from(const Function& f, InstId load, unsign
   return base;
 }
 
-bool is_aligned_pointer(const Function& f, ValueId v) {
-  const auto& pointers = f.launch.pointers;
-  if (pointers.empty()) return false;
+std::optional<unsigned> half_of_aligned_pointer(const Function& f, ValueId v) {
+  if (f.launch.pointers.empty()) return std::nullopt;
   const auto from = loaded_from(f, f.def_id(v), f[v].index);
-  return from && std::ranges::any_of(pointers, [&](const translator::AlignedPointer& p) {
-           return p.pointer_sgpr == from->pointer_sgpr && p.offset == from->offset;
-         });
+  for (const translator::AlignedPointer& p : f.launch.pointers)
+    for (const unsigned half : {0u, 1u})
+      if (from && p.pointer_sgpr == from->pointer_sgpr && p.offset + 4 * half == from->offset) return half;
+  return std::nullopt;
 }
 
 bool is_always_readable(const Function& f, InstId i) {

@@ -29,8 +29,8 @@ std::optional<CommonAddress> common_address(const ir::Function& f, ir::ValueId v
 /// What a lane gets of a load whose element, up to a dword, has the lowest of these bits.
 u32 extended(const ir::MemAttr& mem, u32 bits);
 
-/// `v` is the low half of a pointer that the launch facts say is aligned.
-bool is_aligned_pointer(const ir::Function& f, ir::ValueId v);
+/// Which half `v` is of a pointer that the launch facts say is aligned: 0 for the lower. Nothing if of none.
+std::optional<unsigned> half_of_aligned_pointer(const ir::Function& f, ir::ValueId v);
 
 /// Where result `n` of a scalar load comes from, if the address is such a sum.
 std::optional<InitialAddress> loaded_from(const ir::Function& f, ir::InstId load, unsigned n = 0);

@@ -173,7 +173,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     return {in(0).max << n, in(0).ones << n, in(0).min << n};
   }
   case Op::ScalarLoad: {
-    const u64 low = is_aligned_pointer(f_, v) ? translator::kAlignedPointer - 1 : 0;
+    const auto half = half_of_aligned_pointer(f_, v);
+    if (half == 1u) return up_to((translator::kPointerEnd - 1) >> 32);
+    const u64 low = half ? translator::kAlignedPointer - 1 : 0;
     return {all & ~low, all & ~low};
   }
   case Op::FpToFp: return inst->imm == static_cast<u64>(FloatKind::F16) ? up_to(0xffff) : anything;
