@@ -153,10 +153,48 @@ private:
   }
 
   bool match_scaled(ValueId flag) {
+    const Inst* def = f_.def(flag);
+    if (def != nullptr && def->op == Op::Xor) return match_compared(flag);
     const InstId n = take(flag, Op::DivScale);
     if (!n.valid() || f_.result(n, 1) != flag || !scales(n, chain_.numerator)) return false;
     n_ = f_.result(n, 0);
     return true;
+  }
+  /// The flag of f64 for gfx600, whose own is wrong: one of both has been scaled, as upper halves tell.
+  bool match_compared(ValueId flag) {
+    const auto x = f_.operands(f_.def_id(flag));
+    for (const unsigned n : {0u, 1u}) {
+      const ValueId numerator = is_unscaled(x[n], chain_.numerator);
+      if (!numerator.valid() || !is_unscaled(x[1 - n], chain_.denominator).valid()) continue;
+      chain_.insts.push_back(f_.def_id(flag));
+      n_ = numerator;
+      return true;
+    }
+    return false;
+  }
+  /// What v_div_scale makes of `what` if the mask says where that has the same upper half; else nothing.
+  ValueId is_unscaled(ValueId mask, ValueId what) {
+    const InstId compare = f_.def_id(mask);
+    if (!compare.valid() || f_[compare].op != Op::ICmp || f_[compare].imm != static_cast<u64>(IntPred::Eq))
+      return {};
+    const auto x = f_.operands(compare);
+    for (const unsigned n : {0u, 1u}) {
+      const InstId upper = f_.def_id(x[n]);
+      if (!upper.valid() || f_[upper].op != Op::Hi || !is_upper_half(x[1 - n], what)) continue;
+      const ValueId scaled = f_.operands(upper)[0];
+      const InstId scale = take(scaled, Op::DivScale);
+      if (!scale.valid() || f_.result(scale, 0) != scaled || !scales(scale, what)) continue;
+      chain_.insts.insert(chain_.insts.end(), {compare, upper});
+      return scaled;
+    }
+    return {};
+  }
+  [[nodiscard]] bool is_upper_half(ValueId v, ValueId whole) const {
+    u64 x = 0, y = 0;
+    if (f_.is_const(v, &x) && f_.is_const(whole, &y)) return x == y >> 32;
+    const Inst *half = f_.def(v), *join = f_.def(whole);
+    if (half != nullptr && half->op == Op::Hi && f_.operands(f_.def_id(v))[0] == whole) return true;
+    return join != nullptr && join->op == Op::Join && f_.operands(f_.def_id(whole))[1] == v;
   }
   [[nodiscard]] bool scales(InstId i, ValueId what) const {
     const auto x = f_.operands(i);
