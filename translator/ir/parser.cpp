@@ -289,6 +289,7 @@ private:
     if (w == "in_range") return mem.in_range = true;
     if (w == "spread") return mem.spread = true;
     if (w == "coherent") return mem.coherent = true;
+    if (w == "public") return mem.public_only = true;
     if (w == "streams") return mem.streams = true;
     if (w == "unaligned") return mem.may_tear = true;
     return false;

@@ -52,6 +52,7 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   if (mem.offen) fmt::format_to(out, " offen");
   if (mem.addr64) fmt::format_to(out, " addr64");
   if (mem.coherent) fmt::format_to(out, " coherent");
+  if (mem.public_only) fmt::format_to(out, " public");
   if (mem.streams) fmt::format_to(out, " streams");
   if (mem.may_tear) fmt::format_to(out, " unaligned");
   fmt::format_to(out, "}}");

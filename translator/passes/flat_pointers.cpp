@@ -60,8 +60,8 @@ public:
       unsigned steps = kMaxSteps;
       const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), steps);
       if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
-      if ((taint & kPrivate) != 0 && addresses(i).last >= runtime::kPrivateAperture)
-        may_be_private.push_back(i);
+      const bool is_near = addresses(i).last < runtime::kPrivateAperture || f_[i].mem.public_only;
+      if ((taint & kPrivate) != 0 && !is_near) may_be_private.push_back(i);
     }
     return may_be_private;
   }
@@ -205,7 +205,7 @@ private:
     if (!info(inst.op).is(kLoads)) return all;
     const bool from_start = (all & kLeadsThere) != 0;
     const bool private_only = inst.mem.space == Space::Scratch && info(inst.op).is(kMemory);
-    const bool anywhere = inst.mem.space == Space::Flat && info(inst.op).is(kMemory);
+    const bool anywhere = inst.mem.space == Space::Flat && !inst.mem.public_only && info(inst.op).is(kMemory);
     return (from_start ? kPrivate | kShared : 0) | (private_only || anywhere ? in_private_ : 0) |
            (private_only ? 0 : in_memory_);
   }

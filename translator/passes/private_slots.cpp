@@ -15,6 +15,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/passes/private_access.hpp"
 #include "translator/passes/rewriter.hpp"
+#include "translator/passes/stack_pointers.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -464,12 +465,11 @@ private:
   }
 };
 
-} // namespace
-
-void promote_private_memory(Function& f, u32 private_bytes) {
-  // Where a function's frame lies, and where it returns to, is seen only once these have been followed
-  // through lanes of registers that were themselves in private memory meanwhile: hence in turns, call by
-  // call. It ends when neither a round nor the scalars that it found let more be known than the round before.
+/// Where a function's frame lies, and where it returns to, is seen only once these have been followed through
+/// lanes of registers that were themselves in private memory meanwhile: hence in turns, call by call. It ends
+/// when neither a round nor the scalars that it found let more be known than the round before. False if there
+/// is nothing left to be known.
+bool promote_in_rounds(Function& f, u32 private_bytes) {
   const auto reachable = [&] {
     return std::count_if(f.blocks.begin(), f.blocks.end(), [](const Block& b) { return !b.insts.empty(); });
   };
@@ -477,22 +477,43 @@ void promote_private_memory(Function& f, u32 private_bytes) {
   bool scalarized = true;
   for (u32 unknown = ~0u;;) {
     Promotion promotion(f, private_bytes);
-    if (!promotion.find()) return;
+    if (!promotion.find()) return false;
     const auto left = reachable();
-    if (promotion.others() >= unknown && left >= blocks && !scalarized) break;
+    if (promotion.others() >= unknown && left >= blocks && !scalarized) return true;
     unknown = promotion.others();
     blocks = left;
     promotion.run();
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
-    if (promotion.others() == 0) return;
+    if (promotion.others() == 0) return false;
     scalarized = scalarize_lanes(f);
     use_launch_facts(f);
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
   }
+}
+
+/// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
+/// be so when EXEC behind an if, or a loop, is that before it.
+bool promote_all(Function& f, u32 private_bytes) {
+  if (!promote_in_rounds(f, private_bytes)) return false;
+  join_pairs(f);
+  fold(f);
+  merge_common(f);
+  restore_masks(f);
+  simplify_masks(f);
+  return promote_in_rounds(f, private_bytes);
+}
+
+} // namespace
+
+void promote_private_memory(Function& f, u32 private_bytes) {
+  const auto promote = [&](Function& g) { return promote_all(g, private_bytes); };
+  do {
+    if (!promote(f)) return;
+  } while (resolve_stack_pointers(f, private_bytes, promote));
   BoundedArrays(private_bytes).promote(f);
 }
 

@@ -1,0 +1,20 @@
+// Pointers to private memory that lie in private memory.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+#include <functional>
+
+namespace lanewise::passes {
+
+/// Code that is not optimised keeps the address of every variable in another variable, and HIP programs have
+/// flat pointers to them. Where they lie is a constant, but in a loop that is not seen: whatever is accessed
+/// by a pointer might have been that pointer. So it is taken for granted where flat accesses go, and proved
+/// of what comes of that. Those of which it is proved become accesses to private memory, the LDS or global
+/// memory; true if any did.
+///
+/// `promote` makes values of what is in private memory, as far as accesses are known.
+bool resolve_stack_pointers(ir::Function& f, u32 private_bytes,
+                            const std::function<void(ir::Function&)>& promote);
+
+} // namespace lanewise::passes
