@@ -173,8 +173,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
               tidy_up(g);
               if (passes::fill_masks(g)) tidy_up(g);
             }
-            passes::simplify_masks(g, true);
-            passes::predicate(g);
+            passes::predicate(g, passes::simplify_decided_masks(g));
           })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

@@ -196,6 +196,14 @@ bool MaskFacts::implies(ValueId a, ValueId b) const {
 }
 
 bool MaskFacts::is_subset(Node a, Node b, BlockId at) const {
+  if (a == Bdd::kFalse || b == Bdd::kTrue || a == b) return !bdd_.overflowed();
+  const u32 hash = (a * 0x9E37'79B9u ^ b * 0x85EB'CA6Bu ^ at.index * 0xC2B2'AE35u) >> 24;
+  SubsetAnswer& answer = subset_answers_[hash];
+  if (answer.a != a || answer.b != b || answer.at != at) answer = {a, b, at, find_subset(a, b, at)};
+  return answer.is_subset;
+}
+
+bool MaskFacts::find_subset(Node a, Node b, BlockId at) const {
   // Most often the samples know a lane that is in `a` only.
   if (const u64 left = bdd_.samples(a) & ~bdd_.samples(b); left != 0 && bdd_.support(a, vars_)) {
     if (b > Bdd::kTrue && bdd_.support(b, more_vars_)) {
@@ -403,6 +411,7 @@ void MaskFacts::find_invariants() {
     for (const Partner& p : clauses_[x])
       if (p.y != x) earlier_partners_[p.y].push_back(x);
   answers_.clear();
+  subset_answers_.resize(kSubsetAnswers);
 }
 
 /// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too

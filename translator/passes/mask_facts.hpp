@@ -99,6 +99,14 @@ private:
     ir::BlockId asker; ///< who has been noted in asked_by_
   };
   mutable FlatMap<Answer> answers_;
+  /// Answers of is_subset(), of which the same are asked for over and over: those given last, by hash.
+  struct SubsetAnswer {
+    Node a, b;
+    ir::BlockId at; ///< invalid: none
+    bool is_subset;
+  };
+  static constexpr std::size_t kSubsetAnswers = 256;
+  mutable std::vector<SubsetAnswer> subset_answers_;
   u32 drops_ = 0;                  ///< clauses dropped so far
   mutable std::vector<u32> among_; ///< per variable: the question it is among the variables of
   mutable u32 question_ = 0;
@@ -107,6 +115,7 @@ private:
   ir::BlockId asking_;
   mutable std::vector<std::vector<ir::BlockId>> asked_by_;
 
+  [[nodiscard]] bool find_subset(Node a, Node b, ir::BlockId at) const;
   void number_variables();
   void find_ways_in();
   static u64 var_set(const std::vector<u32>& vars);

@@ -12,6 +12,7 @@ struct KernelSource;
 
 namespace lanewise::passes {
 
+class LaneDemand;
 struct MaskAnalysis;
 
 /// Folds constants, applies algebraic identities, turns per-lane work on splats into uniform work, resolves
@@ -40,7 +41,7 @@ void split_pairs(ir::Function& f);
 void merge_common(ir::Function& f);
 
 /// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
-void eliminate_dead_code(ir::Function& f);
+bool eliminate_dead_code(ir::Function& f);
 
 /// Loads of one lane for all of which only scalars are wanted have a scalar for a result.
 void load_scalars(ir::Function& f);
@@ -78,9 +79,11 @@ void remove_dead_stores(ir::Function& f, u32 private_bytes);
 bool restore_masks(ir::Function& f);
 
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
-/// registers of masks from earlier uses, bits of lanes that have left a loop. `decided`: branches have been
-/// decided.
-void simplify_masks(ir::Function& f, bool decided = false);
+/// registers of masks from earlier uses, bits of lanes that have left a loop.
+void simplify_masks(ir::Function& f);
+/// Likewise when branches have been decided. Returns what has been found out if nothing has changed, else
+/// null.
+std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f);
 
 /// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
 /// decided. Returns whether something has changed.
@@ -101,6 +104,8 @@ std::string pack_workgroups(ir::Function& f, u32 private_bytes);
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at. `known`, if not null, is what
 /// has been found out about the masks of `f` as it is.
 void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
+/// Likewise, with the demands as well, or null.
+void predicate(ir::Function& f, std::shared_ptr<LaneDemand> known);
 
 /// Masks that are the same in all lanes become constants where branches say whether they have lanes. Returns
 /// whether there were any.
