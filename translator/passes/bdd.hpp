@@ -66,7 +66,7 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr std::size_t kFirstTable = 256, kFirstCache = 1024, kMaxCache = 1u << 14;
+  static constexpr std::size_t kFirstTable = 2048, kFirstCache = 4096, kMaxCache = 1u << 14;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   /// Of the two functions, the one that is false where all variables are.
   struct Inner {
