@@ -115,6 +115,7 @@ private:
   }
   void bring(unsigned c, u8 r, VReg v); ///< reload or rematerialise v into r
   void finalize();
+  bool take_steps();
 
   const Module& module_;
   const Part& part_;
