@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -24,6 +25,8 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
   number_variables();
   find_ways_in();
   clauses_.resize(variables_.size());
+  num_partners_.resize(variables_.size());
+  has_clauses_.resize(variables_.size());
   asked_by_.resize(variables_.size());
   among_.resize(variables_.size(), 0);
   find_invariants();
@@ -241,9 +244,23 @@ void MaskFacts::ask_about(const std::vector<u32>& vars) const {
 /// Those of inner loops first: what they say of inner parameters others say of outer ones.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
-  for (const u32 x : std::views::reverse(vars))
-    for (const Partner& p : clauses_[x])
-      if (among_[p.y] == question_ && !f(x, p)) return;
+  seconds_.clear();
+  for (const u32 x : std::views::reverse(vars)) {
+    const std::vector<Partner>& partners = clauses_[x];
+    if (partners.size() <= kScanned) {
+      for (const Partner& p : partners)
+        if (among_[p.y] == question_ && p.signs != 0 && !f(x, p)) return;
+      continue;
+    }
+    if (seconds_.empty())
+      std::ranges::copy_if(vars, std::back_inserter(seconds_), [&](u32 v) { return has_clauses_[v] != 0; });
+    places_.clear();
+    for (const u32 y : seconds_)
+      if (const u32* place = y < x ? nullptr : place_.find(pair(x, y))) places_.push_back(*place);
+    std::sort(places_.begin(), places_.end());
+    for (const u32 place : places_)
+      if (partners[place].signs != 0 && !f(x, partners[place])) return;
+  }
 }
 
 /// Calls f(condition) for what blocks around `at` with one way in say about these variables.
@@ -295,7 +312,7 @@ Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) co
 void MaskFacts::note_asker(const std::vector<u32>& vars) const {
   if (!asking_.valid()) return;
   for (const u32 x : vars)
-    if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
+    if (num_partners_[x] != 0 && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
       asked_by_[x].push_back(asking_);
 }
 
@@ -404,8 +421,7 @@ void MaskFacts::find_invariants() {
       drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return holds_on(way, c); });
   asking_ = BlockId{};
   asked_by_.clear();
-  if (!proved)
-    for (auto& partners : clauses_) partners.clear();
+  keep_clauses(proved);
   earlier_partners_.resize(variables_.size());
   for (u32 x = 0; x < clauses_.size(); ++x)
     for (const Partner& p : clauses_[x])
@@ -441,25 +457,54 @@ bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F
   return true;
 }
 
+/// All that have been proved.
+void MaskFacts::keep_clauses(bool proved) {
+  place_.clear();
+  for (u32 x = 0; x < clauses_.size(); ++x) {
+    auto& partners = clauses_[x];
+    std::erase_if(partners, [&](const Partner& p) { return !proved || p.signs == 0; });
+    for (u32 n = 0; partners.size() > kScanned && n < partners.size(); ++n)
+      place_.try_emplace(pair(x, partners[n].y), n);
+  }
+}
+
+MaskFacts::Partner* MaskFacts::partner(u32 x, u32 y) {
+  auto& partners = clauses_[x];
+  if (partners.size() > kScanned) {
+    const u32* place = place_.find(pair(x, y));
+    return place != nullptr ? &partners[*place] : nullptr;
+  }
+  const auto it = std::ranges::find(partners, y, &Partner::y);
+  return it != partners.end() ? &*it : nullptr;
+}
+
 void MaskFacts::add_clause(const Clause& c) {
-  auto& partners = clauses_[c.x];
-  const auto it =
-      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  Partner& partner =
-      it != partners.end() ? *it : partners.emplace_back(Partner{c.y, c.block, 0, 0, Bdd::kFalse});
-  partner.signs |= static_cast<u8>(1u << c.signs);
-  partner.samples = samples_of(c.x, c.y, partner.signs);
+  Partner* known = partner(c.x, c.y);
+  if (known == nullptr) {
+    auto& partners = clauses_[c.x];
+    partners.push_back({c.y, c.block, 0, 0, Bdd::kFalse});
+    ++num_partners_[c.x];
+    has_clauses_[c.x] = has_clauses_[c.y] = 1;
+    const std::size_t size = partners.size();
+    if (size > kScanned)
+      for (std::size_t n = size == kScanned + 1 ? 0 : size - 1; n < size; ++n)
+        place_.try_emplace(pair(c.x, partners[n].y), static_cast<u32>(n));
+    known = &partners.back();
+  }
+  known->signs |= static_cast<u8>(1u << c.signs);
+  known->samples = samples_of(c.x, c.y, known->signs);
 }
 
 void MaskFacts::drop_clause(const Clause& c) {
   ++drops_;
+  Partner& p = *partner(c.x, c.y);
+  p.signs &= static_cast<u8>(~(1u << c.signs));
+  p.samples = samples_of(c.x, c.y, p.signs);
+  p.holds = Bdd::kFalse;
+  if (p.signs != 0) return;
+  --num_partners_[c.x];
   auto& partners = clauses_[c.x];
-  const auto it =
-      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  it->signs &= static_cast<u8>(~(1u << c.signs));
-  it->samples = samples_of(c.x, c.y, it->signs);
-  it->holds = Bdd::kFalse;
-  if (it->signs == 0) partners.erase(it);
+  if (partners.size() <= kScanned) partners.erase(partners.begin() + (&p - partners.data()));
 }
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.

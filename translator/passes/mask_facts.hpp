@@ -78,7 +78,14 @@ private:
     u64 samples;        ///< those of Bdd::samples() that do not contradict them
     mutable Node holds; ///< all of them as a function, once asked for; else kFalse
   };
-  std::vector<std::vector<Partner>> clauses_;      ///< per variable x: the clauses it is the first of
+  /// Per variable x: the clauses it is the first of. While invariants are searched, also such of which
+  /// nothing is left.
+  std::vector<std::vector<Partner>> clauses_;
+  static constexpr std::size_t kScanned = 24; ///< longer lists are not searched one by one
+  FlatMap<u32> place_;            ///< of what is in longer ones, by pair(x, y): where in clauses_[x] it is
+  std::vector<u32> num_partners_; ///< per variable x: those of which something is left
+  std::vector<u8> has_clauses_;   ///< per variable
+  mutable std::vector<u32> seconds_, places_; ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   /// What the only way into a block says.
   struct Way {
@@ -153,6 +160,9 @@ private:
   template <class F>
   bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
+  static u64 pair(u32 x, u32 y) { return u64{x} << 32 | y; }
+  [[nodiscard]] Partner* partner(u32 x, u32 y);
+  void keep_clauses(bool proved);
   void add_clause(const Clause& c);
   void drop_clause(const Clause& c);
   /// An edge, as the clauses of its target see it.
