@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -26,7 +25,7 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
   find_ways_in();
   clauses_.resize(variables_.size());
   num_partners_.resize(variables_.size());
-  has_clauses_.resize(variables_.size());
+  partner_set_.resize(variables_.size());
   asked_by_.resize(variables_.size());
   among_.resize(variables_.size(), 0);
   find_invariants();
@@ -244,7 +243,6 @@ void MaskFacts::ask_about(const std::vector<u32>& vars) const {
 /// Those of inner loops first: what they say of inner parameters others say of outer ones.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
-  seconds_.clear();
   for (const u32 x : std::views::reverse(vars)) {
     const std::vector<Partner>& partners = clauses_[x];
     if (partners.size() <= kScanned) {
@@ -252,11 +250,9 @@ void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
         if (among_[p.y] == question_ && p.signs != 0 && !f(x, p)) return;
       continue;
     }
-    if (seconds_.empty())
-      std::ranges::copy_if(vars, std::back_inserter(seconds_), [&](u32 v) { return has_clauses_[v] != 0; });
     places_.clear();
-    for (const u32 y : seconds_)
-      if (const u32* place = y < x ? nullptr : place_.find(pair(x, y))) places_.push_back(*place);
+    for (const u32 y : vars)
+      if ((partner_set_[x][y / 64] >> (y % 64) & 1) != 0) places_.push_back(*place_.find(pair(x, y)));
     std::sort(places_.begin(), places_.end());
     for (const u32 place : places_)
       if (partners[place].signs != 0 && !f(x, partners[place])) return;
@@ -463,9 +459,16 @@ void MaskFacts::keep_clauses(bool proved) {
   for (u32 x = 0; x < clauses_.size(); ++x) {
     auto& partners = clauses_[x];
     std::erase_if(partners, [&](const Partner& p) { return !proved || p.signs == 0; });
-    for (u32 n = 0; partners.size() > kScanned && n < partners.size(); ++n)
-      place_.try_emplace(pair(x, partners[n].y), n);
+    partner_set_[x].clear();
+    for (u32 n = 0; partners.size() > kScanned && n < partners.size(); ++n) note_place(x, n);
   }
+}
+
+void MaskFacts::note_place(u32 x, u32 place) {
+  const u32 y = clauses_[x][place].y;
+  partner_set_[x].resize(variables_.size() / 64 + 1);
+  partner_set_[x][y / 64] |= u64{1} << y % 64;
+  place_.try_emplace(pair(x, y), place);
 }
 
 MaskFacts::Partner* MaskFacts::partner(u32 x, u32 y) {
@@ -484,11 +487,10 @@ void MaskFacts::add_clause(const Clause& c) {
     auto& partners = clauses_[c.x];
     partners.push_back({c.y, c.block, 0, 0, Bdd::kFalse});
     ++num_partners_[c.x];
-    has_clauses_[c.x] = has_clauses_[c.y] = 1;
     const std::size_t size = partners.size();
     if (size > kScanned)
       for (std::size_t n = size == kScanned + 1 ? 0 : size - 1; n < size; ++n)
-        place_.try_emplace(pair(c.x, partners[n].y), static_cast<u32>(n));
+        note_place(c.x, static_cast<u32>(n));
     known = &partners.back();
   }
   known->signs |= static_cast<u8>(1u << c.signs);

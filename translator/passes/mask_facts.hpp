@@ -84,8 +84,8 @@ private:
   static constexpr std::size_t kScanned = 24; ///< longer lists are not searched one by one
   FlatMap<u32> place_;            ///< of what is in longer ones, by pair(x, y): where in clauses_[x] it is
   std::vector<u32> num_partners_; ///< per variable x: those of which something is left
-  std::vector<u8> has_clauses_;   ///< per variable
-  mutable std::vector<u32> seconds_, places_; ///< of those that a question is about
+  std::vector<std::vector<u64>> partner_set_; ///< per variable x with a longer one: a bit for each y in it
+  mutable std::vector<u32> places_;           ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   /// What the only way into a block says.
   struct Way {
@@ -163,6 +163,7 @@ private:
   static u64 pair(u32 x, u32 y) { return u64{x} << 32 | y; }
   [[nodiscard]] Partner* partner(u32 x, u32 y);
   void keep_clauses(bool proved);
+  void note_place(u32 x, u32 place);
   void add_clause(const Clause& c);
   void drop_clause(const Clause& c);
   /// An edge, as the clauses of its target see it.
