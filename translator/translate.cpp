@@ -131,9 +131,12 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              restored = passes::restore_masks(g);
              if (restored) passes::simplify_masks(g); // then more of them are equal
            })
-      .run("simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); })
-      .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("thread_exits", [](ir::Function& g) { passes::thread_exits(g); })
+      .run("simplify_masks", [&](ir::Function& g) { masks = passes::simplify_masks(g); })
+      .run("eliminate_dead_code",
+           [&](ir::Function& g) {
+             if (passes::eliminate_dead_code(g)) masks = nullptr;
+           })
+      .run("thread_exits", [&](ir::Function& g) { passes::thread_exits(g, false, std::move(masks)); })
       .run("merge_blocks", passes::merge_blocks)
       .run("use_branches", passes::use_branches)         // masks that are equal have become one
       .run("use_launch_facts", passes::use_launch_facts) // offsets that were selected

@@ -25,6 +25,7 @@ public:
   /// With what is known of `f` already.
   LaneDemand(const ir::Function& f, std::shared_ptr<const MaskAnalysis> known);
 
+  [[nodiscard]] const std::shared_ptr<const MaskAnalysis>& analysis() const { return known_; }
   [[nodiscard]] const ir::Cfg& cfg() const { return known_->cfg; }
   [[nodiscard]] const ir::Dominators& dominators() const { return known_->dom; }
   [[nodiscard]] const MaskFacts& facts() const { return known_->facts; }

@@ -79,15 +79,16 @@ void remove_dead_stores(ir::Function& f, u32 private_bytes);
 bool restore_masks(ir::Function& f);
 
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
-/// registers of masks from earlier uses, bits of lanes that have left a loop.
-void simplify_masks(ir::Function& f);
-/// Likewise when branches have been decided. Returns what has been found out if nothing has changed, else
-/// null.
+/// registers of masks from earlier uses, bits of lanes that have left a loop. Returns what has been found out
+/// about masks if nothing has changed, else null.
+std::shared_ptr<const MaskAnalysis> simplify_masks(ir::Function& f);
+/// Likewise when branches have been decided.
 std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f);
 
 /// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
-/// decided. Returns whether something has changed.
-bool thread_exits(ir::Function& f, bool decided = false);
+/// decided. `known`, if not null, is what has been found out about the masks of `f` as it is. Returns whether
+/// something has changed.
+bool thread_exits(ir::Function& f, bool decided = false, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);

@@ -98,16 +98,17 @@ private:
 
 } // namespace
 
-void simplify_masks(Function& f) {
-  MaskSimplifier(f).run();
-  eliminate_dead_code(f);
-  drop_unseen_arguments(f);
-}
-
 std::shared_ptr<LaneDemand> simplify_decided_masks(Function& f) {
   auto demand = MaskSimplifier(f).run();
   if (eliminate_dead_code(f)) demand = nullptr;
-  return demand; // scalars that nobody sees would differ between gangs that go different ways
+  return demand;
+}
+
+std::shared_ptr<const MaskAnalysis> simplify_masks(Function& f) {
+  const auto demand = simplify_decided_masks(f);
+  const auto known = demand ? demand->analysis() : nullptr;
+  // Scalars would differ between gangs that go different ways, if branches were decided.
+  return drop_unseen_arguments(f, known) ? nullptr : known;
 }
 
 } // namespace lanewise::passes
