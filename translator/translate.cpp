@@ -126,6 +126,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("load_constants", load_constants)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact_if_sparse)
       .run("restore_masks",
            [&](ir::Function& g) {
              restored = passes::restore_masks(g);
@@ -166,6 +167,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::predicate(g, std::move(masks));
            })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact_if_sparse)
       .run(
           "fill_masks",
           [&](ir::Function& g) {
