@@ -49,7 +49,8 @@ public:
 
   /// The most that can be asked for: functions larger than that are not looked at as a whole.
   static constexpr std::size_t kMaxSize = 256, kMaxSupport = 24;
-  /// f has at most `max_nodes` nodes, counted without any sharing between opposites, and depends on at most `max_vars` variables.
+  /// f has at most `max_nodes` nodes, counted without any sharing between opposites, and depends on at most
+  /// `max_vars` variables.
   [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const;
   /// The variables `f` depends on, ascending, if there are no more than `max_vars` and `f` is not too large;
   /// else false, and none.
@@ -133,10 +134,10 @@ private:
     const Halves h = halves(f, first);
     const Node lo = substitute(h.lo, to, done), hi = substitute(h.hi, to, done);
     const Node v = to(first);
-    const Node result = v == kDropped                                 ? or_(lo, hi)
-                        : v != kKept                                  ? ite(v, hi, lo)
+    const Node result = v == kDropped                                  ? or_(lo, hi)
+                        : v != kKept                                   ? ite(v, hi, lo)
                         : first < std::min(variable(lo), variable(hi)) ? make(first, lo, hi)
-                                                                      : ite(var(first), hi, lo);
+                                                                       : ite(var(first), hi, lo);
     done.emplace_back(f, result);
     return result;
   }

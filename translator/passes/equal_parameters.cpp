@@ -15,8 +15,8 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 4;   ///< of operations that two arguments may come out of alike
-constexpr unsigned kMaxRounds = 16; ///< until what is different has been told apart
+constexpr unsigned kMaxDepth = 4;       ///< of operations that two arguments may come out of alike
+constexpr unsigned kMaxRounds = 16;     ///< until what is different has been told apart
 constexpr std::size_t kMaxOperands = 8; ///< of a pure operation
 
 /// A number for each sequence of numbers.

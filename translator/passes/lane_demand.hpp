@@ -74,7 +74,8 @@ private:
   /// Per result of a mask op: what logic() has said, once asked for.
   mutable std::vector<std::optional<Logic>> logic_;
   enum : u8 { kNew = 1, kGrown = 2 };
-  std::vector<u8> stale_;  ///< per block: not visited yet; the demand for something it hands on or computes has grown
+  std::vector<u8>
+      stale_; ///< per block: not visited yet; the demand for something it hands on or computes has grown
   std::vector<u8> grown_;  ///< per value: the demand for it has, since what computes it was visited
   ir::BlockId here_;       ///< the block being visited
   FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge

@@ -243,17 +243,20 @@ void MaskFacts::ask_about(const std::vector<u32>& vars) const {
 /// Those of inner loops first: what they say of inner parameters others say of outer ones.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
+  const u32* const among = among_.data(); // as they are throughout
+  const u32 question = question_;
   for (const u32 x : std::views::reverse(vars)) {
     const std::vector<Partner>& partners = clauses_[x];
     if (partners.size() <= kScanned) {
       for (const Partner& p : partners)
-        if (among_[p.y] == question_ && p.signs != 0 && !f(x, p)) return;
+        if (among[p.y] == question && p.signs != 0 && !f(x, p)) return;
       continue;
     }
     places_.clear();
+    const u64* const set = partner_set_[x].data();
     for (const u32 y : vars)
-      if ((partner_set_[x][y / 64] >> (y % 64) & 1) != 0) places_.push_back(*place_.find(pair(x, y)));
-    std::sort(places_.begin(), places_.end());
+      if ((set[y / 64] >> (y % 64) & 1) != 0) places_.push_back(*place_.find(pair(x, y)));
+    if (places_.size() > 1) std::sort(places_.begin(), places_.end());
     for (const u32 place : places_)
       if (partners[place].signs != 0 && !f(x, partners[place])) return;
   }
@@ -264,10 +267,12 @@ template <class F>
 void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) const {
   unsigned used = 0;
   const u64 set = var_set(vars);
+  const u32* const among = among_.data();
+  const u32 question = question_;
   for (u32 w = nearest_way_[at.index]; w != kNoWay && used < kMaxWaysIn; w = ways_in_[w].above) {
     const Way& way = ways_in_[w];
     if ((way.var_set & set) == 0) continue;
-    if (std::ranges::none_of(way.vars, [&](u32 v) { return among_[v] == question_; })) continue;
+    if (std::ranges::none_of(way.vars, [&](u32 v) { return among[v] == question; })) continue;
     f(way.condition);
     ++used;
   }

@@ -40,7 +40,8 @@ void split_pairs(ir::Function& f);
 /// equal.
 void merge_common(ir::Function& f);
 
-/// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
+/// Removes instructions and block parameters whose value nobody uses, and unreachable blocks. Returns whether
+/// there were any.
 bool eliminate_dead_code(ir::Function& f);
 
 /// Loads of one lane for all of which only scalars are wanted have a scalar for a result.

@@ -21,8 +21,7 @@ class MaskSimplifier {
   using Node = Bdd::Node;
 
 public:
-  explicit MaskSimplifier(Function& f)
-      : f_(f), found_(std::make_shared<LaneDemand>(f)), demand_(*found_) {}
+  explicit MaskSimplifier(Function& f) : f_(f), found_(std::make_shared<LaneDemand>(f)), demand_(*found_) {}
 
   /// What there is to know of the function if nothing has changed, else null.
   std::shared_ptr<LaneDemand> run() {

@@ -153,7 +153,7 @@ private:
   }
   std::vector<Candidate> candidates_[kNumClasses];
   bool all_stay_[kNumClasses] = {}; ///< of the candidates: in a register on all ways, and none is a parameter
-  struct Border { ///< how an edge finds what its target starts with
+  struct Border {                   ///< how an edge finds what its target starts with
     u32 edge = kNever;
     bool stored = false;
   };

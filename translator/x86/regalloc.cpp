@@ -80,8 +80,7 @@ Result<Allocation> Allocator::run() {
 bool Allocator::take_steps() {
   if (std::ranges::find(has_slot_, 1) != has_slot_.end()) return false;
   AllocStats stats = out_.stats;
-  for (const Step& s : raw_)
-    switch (s.kind) {
+  for (const Step& s : raw_) switch (s.kind) {
     case Step::Kind::Inst: break;
     case Step::Kind::Remat: ++stats.remats; break;
     case Step::Kind::Move:
