@@ -126,14 +126,18 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("load_constants", load_constants)
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact_if_sparse)
       .run("restore_masks",
            [&](ir::Function& g) {
              restored = passes::restore_masks(g);
              if (restored) passes::simplify_masks(g); // then more of them are equal
            })
-      .run("simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); })
-      .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("thread_exits", [](ir::Function& g) { passes::thread_exits(g); })
+      .run("simplify_masks", [&](ir::Function& g) { masks = passes::simplify_masks(g); })
+      .run("eliminate_dead_code",
+           [&](ir::Function& g) {
+             if (passes::eliminate_dead_code(g)) masks = nullptr;
+           })
+      .run("thread_exits", [&](ir::Function& g) { passes::thread_exits(g, false, std::move(masks)); })
       .run("merge_blocks", passes::merge_blocks)
       .run("use_branches", passes::use_branches)         // masks that are equal have become one
       .run("use_launch_facts", passes::use_launch_facts) // offsets that were selected
@@ -163,6 +167,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::predicate(g, std::move(masks));
            })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
+      .run("compact", compact_if_sparse)
       .run(
           "fill_masks",
           [&](ir::Function& g) {
@@ -173,8 +178,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
               tidy_up(g);
               if (passes::fill_masks(g)) tidy_up(g);
             }
-            passes::simplify_masks(g, true);
-            passes::predicate(g);
+            passes::predicate(g, passes::simplify_decided_masks(g));
           })
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

@@ -66,7 +66,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"join_pairs", passes::join_pairs},
       {"join_vector_pairs", passes::join_vector_pairs},
       {"merge_common", passes::merge_common},
-      {"eliminate_dead_code", passes::eliminate_dead_code},
+      {"eliminate_dead_code", [](ir::Function& g) { passes::eliminate_dead_code(g); }},
       {"scalarize_lanes", [](ir::Function& g) { passes::scalarize_lanes(g); }},
       {"promote_private_memory", [](ir::Function& g) { passes::promote_private_memory(g, 1024); }},
       {"remove_dead_stores", [](ir::Function& g) { passes::remove_dead_stores(g, 1024); }},

@@ -6,76 +6,105 @@ namespace lanewise::passes {
 
 Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   if (lo == hi) return lo;
+  const Node opposite = lo & 1;
+  lo ^= opposite;
+  hi ^= opposite;
   const u32 mask = static_cast<u32>(table_.size()) - 1;
-  for (u32 slot = mix(var, lo, hi) & mask;; slot = (slot + 1) & mask) {
-    const Node n = table_[slot];
+  for (u32 slot = mix(lo, hi, var) & mask;; slot = (slot + 1) & mask) {
+    const u32 n = table_[slot];
     if (n == 0) {
       if (nodes_.size() >= kMaxNodes) {
         overflowed_ = true;
         return kTrue;
       }
-      const Node made = static_cast<Node>(nodes_.size());
+      const u32 made = static_cast<u32>(nodes_.size());
       const u64 high = samples_of(var);
-      nodes_.push_back({var, lo, hi, (nodes_[hi].samples & high) | (nodes_[lo].samples & ~high)});
+      nodes_.push_back({var, lo, hi, (samples(hi) & high) | (samples(lo) & ~high)});
       table_[slot] = made;
       if (nodes_.size() * 2 > table_.size()) grow();
-      return made;
+      return made << 1 | opposite;
     }
     const Inner& inner = nodes_[n];
-    if (inner.var == var && inner.lo == lo && inner.hi == hi) return n;
+    if (inner.var == var && inner.lo == lo && inner.hi == hi) return n << 1 | opposite;
   }
 }
 
 void Bdd::grow() {
   table_.assign(table_.size() * 2, 0);
-  if (cache_.size() < kMaxCache) cache_.assign(cache_.size() * 2, {});
   const u32 mask = static_cast<u32>(table_.size()) - 1;
-  for (Node n = 2; n < nodes_.size(); ++n) {
-    u32 slot = mix(nodes_[n].var, nodes_[n].lo, nodes_[n].hi) & mask;
+  for (u32 n = 1; n < nodes_.size(); ++n) {
+    u32 slot = mix(nodes_[n].lo, nodes_[n].hi, nodes_[n].var) & mask;
     while (table_[slot] != 0) slot = (slot + 1) & mask;
     table_[slot] = n;
   }
+  if (table_.size() <= cache_.size() || cache_.size() == kMaxCache) return;
+  std::vector<Cached> old(cache_.size() * 2);
+  old.swap(cache_);
+  for (const Cached& c : old)
+    if (c.c != 0) note(c.c, c.a, c.b, mix(c.a, c.b, c.c), c.result);
+}
+
+/// Of two functions that are neither constant, nor equal or opposite; a < b.
+Bdd::Node Bdd::conjunction(Node a, Node b) {
+  u32 slot = 0;
+  if (const Node* done = known(kConjunction, a, b, slot)) return *done;
+  const u32 var = std::min(variable(a), variable(b));
+  const Halves x = halves(a, var), y = halves(b, var);
+  const Node lo = and_(x.lo, y.lo), hi = and_(x.hi, y.hi);
+  return note(kConjunction, a, b, slot, make(var, lo, hi));
+}
+
+Bdd::Node Bdd::xor_(Node a, Node b) {
+  const Node opposite = (a ^ b) & 1;
+  a &= ~1u;
+  b &= ~1u;
+  if (a > b) std::swap(a, b);
+  if (a == kFalse || a == b) return (a == b ? kFalse : b) ^ opposite;
+  u32 slot = 0;
+  if (const Node* done = known(kDifference, a, b, slot)) return *done ^ opposite;
+  const u32 var = std::min(variable(a), variable(b));
+  const Halves x = halves(a, var), y = halves(b, var);
+  const Node lo = xor_(x.lo, y.lo), hi = xor_(x.hi, y.hi);
+  return note(kDifference, a, b, slot, make(var, lo, hi)) ^ opposite;
 }
 
 Bdd::Node Bdd::ite(Node c, Node a, Node b) {
-  if (c == kTrue) return a;
-  if (c == kFalse) return b;
-  if (a == c) a = kTrue;
-  if (b == c) b = kFalse;
+  if (c <= kTrue) return c == kTrue ? a : b;
+  if ((c & 1) != 0) {
+    c ^= 1;
+    std::swap(a, b);
+  }
+  if (a >> 1 == c >> 1) a = a == c ? kTrue : kFalse;
+  if (b >> 1 == c >> 1) b = b == c ? kFalse : kTrue;
   if (a == b) return a;
-  if (a == kTrue && b == kFalse) return c;
-  const std::size_t slot = mix(c, a, b);
-  if (const Cached& hit = cache_[slot & (cache_.size() - 1)]; hit.c == c && hit.a == a && hit.b == b)
-    return hit.result;
-  const Inner &of_c = nodes_[c], &of_a = nodes_[a], &of_b = nodes_[b];
-  const u32 var = std::min({of_c.var, of_a.var, of_b.var}); // terminals have the largest
-  struct Halves {
-    Node lo, hi;
-  };
-  const auto halves = [&](Node f, const Inner& inner) {
-    return inner.var == var ? Halves{inner.lo, inner.hi} : Halves{f, f};
-  };
-  const Halves hc = halves(c, of_c), ha = halves(a, of_a), hb = halves(b, of_b);
+  if (a <= kTrue) return a == kTrue ? or_(c, b) : andnot(b, c);
+  if (b <= kTrue) return b == kTrue ? or_(not_(c), a) : and_(c, a);
+  if ((a ^ b) == 1) return xor_(c, b);
+  const Node opposite = a & 1;
+  a ^= opposite;
+  b ^= opposite;
+  u32 slot = 0;
+  if (const Node* done = known(c, a, b, slot)) return *done ^ opposite;
+  const u32 var = std::min({variable(c), variable(a), variable(b)}); // terminals have the largest
+  const Halves hc = halves(c, var), ha = halves(a, var), hb = halves(b, var);
   const Node lo = ite(hc.lo, ha.lo, hb.lo), hi = ite(hc.hi, ha.hi, hb.hi);
-  const Node result = make(var, lo, hi);
-  cache_[slot & (cache_.size() - 1)] = {c, a, b, result}; // may have grown meanwhile
-  return result;
+  return note(c, a, b, slot, make(var, lo, hi)) ^ opposite;
 }
 
 Bdd::Node Bdd::for_all(Node f, u32 v) {
-  if (nodes_[f].var > v) return f;
-  const Inner n = nodes_[f];
-  if (n.var == v) return and_(n.lo, n.hi);
-  const std::size_t slot = mix(f, ~v, 0);
-  if (const Cached& hit = cache_[slot & (cache_.size() - 1)]; hit.c == f && hit.a == ~v) return hit.result;
-  const Node result = make(n.var, for_all(n.lo, v), for_all(n.hi, v));
-  cache_[slot & (cache_.size() - 1)] = {f, ~v, 0, result};
-  return result;
+  const u32 var = variable(f);
+  if (var > v) return f;
+  const Halves h = halves(f, var);
+  if (var == v) return and_(h.lo, h.hi);
+  u32 slot = 0;
+  if (const Node* done = known(kForAll, f, v, slot)) return *done;
+  const Node lo = for_all(h.lo, v), hi = for_all(h.hi, v);
+  return note(kForAll, f, v, slot, make(var, lo, hi));
 }
 
 Bdd::Shape Bdd::measure(Node f) const {
   constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
-  mark_.resize(nodes_.size());
+  mark_.resize(2 * nodes_.size());
   ++walk_;
   mark_[f] = walk_;
   work_.assign(1, f);
@@ -85,15 +114,17 @@ Bdd::Shape Bdd::measure(Node f) const {
     return kTooLarge;
   };
   while (!work_.empty()) {
-    const Inner& inner = nodes_[work_.back()];
+    const Node at = work_.back();
+    const u32 var = variable(at);
     work_.pop_back();
     if (++shape.num_nodes > kMaxSize) return too_large();
-    if (inner.var >= var_mark_.size()) var_mark_.resize(inner.var + 1);
-    if (std::exchange(var_mark_[inner.var], walk_) != walk_) {
+    if (var >= var_mark_.size()) var_mark_.resize(var + 1);
+    if (std::exchange(var_mark_[var], walk_) != walk_) {
       if (support_.size() - shape.first_var == kMaxSupport) return too_large();
-      support_.push_back(inner.var);
+      support_.push_back(var);
     }
-    for (const Node n : {inner.lo, inner.hi})
+    const Halves h = halves(at, var);
+    for (const Node n : {h.lo, h.hi})
       if (n > kTrue && std::exchange(mark_[n], walk_) != walk_) work_.push_back(n);
   }
   shape.num_vars = static_cast<u16>(support_.size() - shape.first_var);
@@ -103,8 +134,9 @@ Bdd::Shape Bdd::measure(Node f) const {
 
 const Bdd::Shape& Bdd::shape(Node f) const {
   shapes_.resize(nodes_.size());
-  if (shapes_[f].num_nodes == 0 && f > kTrue) shapes_[f] = measure(f);
-  return shapes_[f];
+  Shape& shape = shapes_[f >> 1];
+  if (shape.num_nodes == 0 && f > kTrue) shape = measure(f);
+  return shape;
 }
 
 bool Bdd::is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
@@ -115,7 +147,7 @@ bool Bdd::is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
 bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t max_vars) const {
   vars.clear();
   if (!is_simple(f, kMaxSize, max_vars)) return false;
-  const Shape& s = shapes_[f];
+  const Shape& s = shapes_[f >> 1];
   vars.assign(support_.begin() + s.first_var, support_.begin() + s.first_var + s.num_vars);
   return true;
 }

@@ -12,34 +12,33 @@ namespace lanewise::passes {
 
 /// A store of Boolean functions over numbered variables, ordered by number. Functions are never freed; the
 /// store goes with the pass that made it.
+///
+/// A function and its opposite share what is stored: the lowest bit of a Node says which of the two it is.
 class Bdd {
 public:
   using Node = u32;
   static constexpr Node kFalse = 0, kTrue = 1;
 
-  Bdd() : nodes_{{~0u, 0, 0, 0}, {~0u, 0, 0, ~u64{0}}}, table_(kFirstTable, 0), cache_(kFirstCache) {}
+  Bdd() : nodes_{{~0u, 0, 0, 0}}, table_(kFirstTable, 0), cache_(kFirstCache) {}
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
-  Node not_(Node a) { return ite(a, kFalse, kTrue); }
+  static Node not_(Node a) { return a ^ 1; }
   Node and_(Node a, Node b) {
     if (a > b) std::swap(a, b);
-    return a == kFalse ? kFalse : a == kTrue || a == b ? b : ite(a, b, kFalse);
+    return a == kFalse ? kFalse : a == kTrue || a == b ? b : (a ^ b) == 1 ? kFalse : conjunction(a, b);
   }
-  Node or_(Node a, Node b) {
-    if (a > b) std::swap(a, b);
-    return a == kFalse || a == b ? b : a == kTrue ? kTrue : ite(a, kTrue, b);
-  }
-  Node xor_(Node a, Node b) { return ite(a, not_(b), b); }
-  Node andnot(Node a, Node b) { return ite(b, kFalse, a); }
+  Node or_(Node a, Node b) { return not_(and_(not_(a), not_(b))); }
+  Node xor_(Node a, Node b);
+  Node andnot(Node a, Node b) { return and_(a, not_(b)); }
   Node ite(Node c, Node a, Node b);
   /// f where it is true for both values of variable `v`.
   Node for_all(Node f, u32 v);
   /// The variable a function tests first; of var(v), v.
-  [[nodiscard]] u32 variable(Node f) const { return nodes_[f].var; }
+  [[nodiscard]] u32 variable(Node f) const { return nodes_[f >> 1].var; }
 
   /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
   /// functions is an assignment at which they are true together.
-  [[nodiscard]] u64 samples(Node f) const { return nodes_[f].samples; }
+  [[nodiscard]] u64 samples(Node f) const { return nodes_[f >> 1].samples ^ (u64{0} - (f & 1)); }
   /// The values of a variable in the samples: bits that look random.
   static u64 samples_of(u32 var) {
     u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
@@ -50,7 +49,8 @@ public:
 
   /// The most that can be asked for: functions larger than that are not looked at as a whole.
   static constexpr std::size_t kMaxSize = 256, kMaxSupport = 24;
-  /// f has at most `max_nodes` nodes and depends on at most `max_vars` variables.
+  /// f has at most `max_nodes` nodes, counted without any sharing between opposites, and depends on at most
+  /// `max_vars` variables.
   [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const;
   /// The variables `f` depends on, ascending, if there are no more than `max_vars` and `f` is not too large;
   /// else false, and none.
@@ -67,25 +67,28 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr std::size_t kFirstTable = 256, kFirstCache = 256, kMaxCache = 1u << 14;
+  static constexpr std::size_t kFirstTable = 2048, kFirstCache = 4096, kMaxCache = 1u << 14;
   static constexpr std::size_t kMaxNodes = 1u << 20;
+  /// Of the two functions, the one that is false where all variables are.
   struct Inner {
     u32 var;
     Node lo, hi;
     u64 samples;
   };
+  /// Of an operation: `c` says which, or is the condition of ite(), an even number; 0: unused.
   struct Cached {
-    Node c = 0, a = 0, b = 0, result = 0; ///< of ite(c, a, b), or for_all(c, ~a); c == 0: unused
+    Node c = 0, a = 0, b = 0, result = 0;
   };
+  static constexpr Node kConjunction = 1, kDifference = 3, kForAll = 5;
   /// How large a function is, found when first asked for.
   struct Shape {
     u32 first_var = 0;               ///< in support_
     u16 num_vars = 0, num_nodes = 0; ///< no nodes: not yet known; more than kMaxSize: too large
   };
   std::vector<Inner> nodes_;
-  std::vector<Node> table_; ///< open addressing; 0: free
+  std::vector<u32> table_; ///< of nodes_, open addressing; 0: free
   std::vector<Cached> cache_;
-  mutable std::vector<Shape> shapes_; ///< per node
+  mutable std::vector<Shape> shapes_; ///< per pair of opposites
   mutable std::vector<u32> support_;  ///< variables of functions whose shape is known
   mutable std::vector<u32> mark_;     ///< per node: the last walk that saw it
   mutable std::vector<u32> var_mark_; ///< per variable, likewise
@@ -94,10 +97,29 @@ private:
   bool overflowed_ = false;
 
   static u32 mix(u32 a, u32 b, u32 c) {
-    u64 h = (u64{a} * 0x9E37'79B9u ^ b) * 0xC2B2'AE3D'27D4'EB4Fu;
-    h = (h ^ (h >> 29) ^ c) * 0x9E37'79B9'7F4A'7C15u;
+    u64 h = (u64{a} << 32 | b) * 0x9E37'79B9'7F4A'7C15u + u64{c} * 0xC2B2'AE3D'27D4'EB4Fu;
+    h = (h ^ (h >> 32)) * 0x9E37'79B9'7F4A'7C15u;
     return static_cast<u32>(h >> 32);
   }
+  struct Halves {
+    Node lo, hi;
+  };
+  /// What `f` is for either value of variable `var`, the first of those that it may depend on.
+  [[nodiscard]] Halves halves(Node f, u32 var) const {
+    const Inner& inner = nodes_[f >> 1];
+    return inner.var == var ? Halves{inner.lo ^ (f & 1), inner.hi ^ (f & 1)} : Halves{f, f};
+  }
+  /// The result of an operation that was done before, or null; then `slot` is where to note it.
+  [[nodiscard]] const Node* known(Node c, Node a, Node b, u32& slot) const {
+    slot = mix(a, b, c);
+    const Cached& hit = cache_[slot & (cache_.size() - 1)];
+    return hit.c == c && hit.a == a && hit.b == b ? &hit.result : nullptr;
+  }
+  Node note(Node c, Node a, Node b, u32 slot, Node result) { // the cache may have grown meanwhile
+    cache_[slot & (cache_.size() - 1)] = {c, a, b, result};
+    return result;
+  }
+  Node conjunction(Node a, Node b);
   const Shape& shape(Node f) const;
   Shape measure(Node f) const;
   Node make(u32 var, Node lo, Node hi);
@@ -108,13 +130,14 @@ private:
     if (f <= kTrue) return f;
     for (const auto& [from, result] : done)
       if (from == f) return result;
-    const Inner n = nodes_[f];
-    const Node lo = substitute(n.lo, to, done), hi = substitute(n.hi, to, done);
-    const Node v = to(n.var);
+    const u32 first = variable(f);
+    const Halves h = halves(f, first);
+    const Node lo = substitute(h.lo, to, done), hi = substitute(h.hi, to, done);
+    const Node v = to(first);
     const Node result = v == kDropped                                  ? or_(lo, hi)
                         : v != kKept                                   ? ite(v, hi, lo)
-                        : n.var < std::min(variable(lo), variable(hi)) ? make(n.var, lo, hi)
-                                                                       : ite(var(n.var), hi, lo);
+                        : first < std::min(variable(lo), variable(hi)) ? make(first, lo, hi)
+                                                                       : ite(var(first), hi, lo);
     done.emplace_back(f, result);
     return result;
   }

@@ -17,7 +17,7 @@ public:
   explicit DeadCode(Function& f)
       : f_(f), cfg_(f), live_inst_(f.num_insts(), 0), live_value_(f.num_values(), 0) {}
 
-  void run() {
+  bool run() {
     // Users come before what they use, but for what a loop hands on to its next round.
     for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) scan(*b);
     for (const BlockId b : cfg_.rpo)
@@ -32,7 +32,7 @@ public:
       else
         need_arguments(value.block, value.index);
     }
-    sweep();
+    return sweep();
   }
 
 private:
@@ -79,7 +79,9 @@ private:
         if (s.block == block) need(s.args[index]);
   }
 
-  void sweep() {
+  /// Whether there was any.
+  bool sweep() {
+    bool changed = false;
     std::vector<u8> loses_params(f_.num_blocks(), 0);
     for (const BlockId b : cfg_.rpo)
       loses_params[b.index] =
@@ -88,6 +90,7 @@ private:
       const BlockId b{n};
       Block& block = f_[b];
       if (!cfg_.reachable(b)) {
+        changed |= !block.insts.empty();
         for (const InstId i : block.insts) f_[i].block = BlockId{};
         block.insts.clear();
         block.successors.clear();
@@ -97,7 +100,7 @@ private:
       std::erase_if(block.insts, [&](InstId i) {
         if (live_inst_[i.index] != 0) return false;
         f_[i].block = BlockId{};
-        return true;
+        return changed = true;
       });
       for (Successor& s : block.successors) {
         if (loses_params[s.block.index] == 0) continue;
@@ -110,12 +113,16 @@ private:
     }
     // Parameters last: the arguments above are matched against the full lists.
     for (const BlockId b : cfg_.rpo)
-      if (loses_params[b.index] != 0) f_.keep_params(b, live_value_);
+      if (loses_params[b.index] != 0) {
+        f_.keep_params(b, live_value_);
+        changed = true;
+      }
+    return changed;
   }
 };
 
 } // namespace
 
-void eliminate_dead_code(Function& f) { DeadCode(f).run(); }
+bool eliminate_dead_code(Function& f) { return DeadCode(f).run(); }
 
 } // namespace lanewise::passes

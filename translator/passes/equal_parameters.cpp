@@ -1,9 +1,13 @@
 // Parameters that are given the same on every way in, round after round, are one: copies of a counter, as
 // memory and registers that it is moved between have them.
+#include "support/flat_map.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 
 namespace lanewise::passes {
 
@@ -11,8 +15,43 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 4;   ///< of operations that two arguments may come out of alike
-constexpr unsigned kMaxRounds = 16; ///< until what is different has been told apart
+constexpr unsigned kMaxDepth = 4;       ///< of operations that two arguments may come out of alike
+constexpr unsigned kMaxRounds = 16;     ///< until what is different has been told apart
+constexpr std::size_t kMaxOperands = 8; ///< of a pure operation
+
+/// A number for each sequence of numbers.
+class Numbers {
+public:
+  /// The number of `key`, `number` if it is new, and whether it is.
+  std::pair<u64, bool> try_emplace(std::span<const u64> key, u64 number) {
+    u64 hash = key.size();
+    for (const u64 k : key) hash = (hash ^ k ^ hash >> 32) * 0x9E37'79B9'7F4A'7C15u;
+    u32& last = last_.try_emplace(hash, kNone).first;
+    for (u32 n = last; n != kNone; n = entries_[n].before)
+      if (std::ranges::equal(key, std::span(keys_).subspan(entries_[n].first, entries_[n].size)))
+        return {entries_[n].number, false};
+    entries_.push_back({last, static_cast<u32>(keys_.size()), static_cast<u32>(key.size()), number});
+    keys_.insert(keys_.end(), key.begin(), key.end());
+    last = static_cast<u32>(entries_.size()) - 1;
+    return {number, true};
+  }
+  void clear() {
+    last_.clear();
+    entries_.clear();
+    keys_.clear();
+  }
+
+private:
+  static constexpr u32 kNone = ~0u;
+  struct Entry {
+    u32 before;      ///< the one before with this hash
+    u32 first, size; ///< in keys_
+    u64 number;
+  };
+  FlatMap<u32> last_; ///< by hash: the last entry
+  std::vector<Entry> entries_;
+  std::vector<u64> keys_;
+};
 
 /// Takes all parameters of a block for equal until their arguments differ, by which others may.
 class Parameters {
@@ -40,7 +79,7 @@ private:
   const Cfg cfg_;
   std::vector<u64> class_;     ///< per parameter, a number from next_
   std::vector<Class> classes_; ///< those of several members
-  std::map<Key, u64> numbers_; ///< of this round
+  Numbers numbers_;            ///< of this round
   std::vector<u64> known_;     ///< per depth and value what number_of() has found this round; 0: nothing
   u64 next_ = 1;
 
@@ -50,10 +89,10 @@ private:
     if (members.size() > 1) classes_.push_back(std::move(members));
   }
 
-  u64 number(Key key) {
-    const auto [it, is_new] = numbers_.try_emplace(std::move(key), next_);
+  u64 number(std::span<const u64> key) {
+    const auto [number, is_new] = numbers_.try_emplace(key, next_);
     if (is_new) ++next_;
-    return it->second;
+    return number;
   }
 
   u64 number_of(ValueId v, unsigned depth) {
@@ -65,14 +104,15 @@ private:
     const InstId i = f_.def_id(v);
     const auto type = static_cast<u64>(f_.type(v));
     u64 bits = 0;
-    if (f_.is_const(v, &bits)) return number({kConstant, type, bits});
+    if (f_.is_const(v, &bits)) return number(std::array<u64, 3>{kConstant, type, bits});
     if (!i.valid()) return class_[v.index];
     if (depth == kMaxDepth || !info(f_[i].op).is(kPure) || info(f_[i].op).is(kFloat) ||
-        f_[i].num_results != 1)
+        f_[i].num_results != 1 || f_[i].num_operands > kMaxOperands)
       return next_++;
-    Key key = {kOperation, static_cast<u64>(f_[i].op), f_[i].imm, type};
-    for (const ValueId x : f_.operands(i)) key.push_back(number_of(x, depth + 1));
-    return number(std::move(key));
+    std::array<u64, 4 + kMaxOperands> key = {kOperation, static_cast<u64>(f_[i].op), f_[i].imm, type};
+    std::size_t size = 4;
+    for (const ValueId x : f_.operands(i)) key[size++] = number_of(x, depth + 1);
+    return number({key.data(), size});
   }
 
   /// What parameter `n` of `b` is given on each way in.

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <unordered_map>
 
 namespace lanewise::passes {
 
@@ -44,9 +43,37 @@ private:
     BlockId since; ///< in what this block dominates
     bool has_lanes;
   };
-  std::array<ValueId, 2> constants_;                        ///< the masks without lanes and with all
-  std::unordered_map<u32, std::vector<Way>> ways_;          ///< per mask that is the same in all lanes
-  std::unordered_map<u32, std::vector<BlockId>> has_lanes_; ///< per mask: in what these blocks dominate
+  static constexpr u32 kNone = ~0u;
+  /// Short lists, one per value.
+  template <class T>
+  struct Chains {
+    struct Link {
+      T item;
+      u32 next;
+    };
+    std::vector<u32> first, last; ///< per value: in `links`
+    std::vector<Link> links;
+    void clear(u32 values) {
+      first.assign(values, kNone);
+      last.assign(values, kNone);
+      links.clear();
+    }
+    void add(ValueId v, const T& item) {
+      const u32 at = static_cast<u32>(links.size());
+      links.push_back({item, kNone});
+      (first[v.index] == kNone ? first[v.index] : links[last[v.index]].next) = at;
+      last[v.index] = at;
+    }
+    /// The first of v's for which `f` is true, or null.
+    template <class F>
+    const T* find(ValueId v, F f) const {
+      for (u32 n = first[v.index]; n != kNone; n = links[n].next)
+        if (f(links[n].item)) return &links[n].item;
+      return nullptr;
+    }
+  };
+  Chains<Way> ways_;          ///< of masks that are the same in all lanes
+  Chains<BlockId> has_lanes_; ///< of masks: in what these blocks dominate
 
   /// All lanes of the mask are set, or none is.
   [[nodiscard]] bool is_same(ValueId mask) const { return shapes_[mask].uniform(); }
@@ -82,25 +109,23 @@ private:
   }
   /// A mask that has lanes behind `to`: so have those that it is the intersection of.
   void note_lanes(ValueId mask, BlockId to, unsigned depth = 0) {
-    has_lanes_[mask.index].push_back(to);
+    has_lanes_.add(mask, to);
     const Inst* def = f_.def(mask);
     if (def == nullptr || depth == kMaxDepth || (def->op != Op::And && def->op != Op::AndNot)) return;
     const auto x = f_.operands(f_.def_id(mask));
     for (const unsigned n : {0u, 1u}) {
       const bool has_lanes = n == 0 || def->op == Op::And;
-      if (is_same(x[n])) ways_[x[n].index].push_back({to, has_lanes});
+      if (is_same(x[n])) ways_.add(x[n], {to, has_lanes});
       if (has_lanes) note_lanes(x[n], to, depth + 1);
     }
   }
   [[nodiscard]] bool has_lanes(ValueId mask, BlockId at) const {
-    const auto it = has_lanes_.find(mask.index);
-    return it != has_lanes_.end() &&
-           std::ranges::any_of(it->second, [&](BlockId since) { return dom_.dominates(since, at); });
+    return has_lanes_.find(mask, [&](BlockId since) { return dom_.dominates(since, at); }) != nullptr;
   }
 
   void find_ways() {
-    ways_.clear();
-    has_lanes_.clear();
+    ways_.clear(f_.num_values());
+    has_lanes_.clear(f_.num_values());
     for (const BlockId to : cfg_.rpo) {
       if (cfg_.preds[to.index].size() != 1) continue;
       const BlockId from = cfg_.preds[to.index].front();
@@ -109,7 +134,7 @@ private:
       if (!tested.valid()) continue;
       for (const ValueId mask : {tested, complement(tested)})
         if (const auto said = mask.valid() ? said_by(from, n, mask) : std::nullopt)
-          ways_[mask.index].push_back({to, *said});
+          ways_.add(mask, {to, *said});
       if (n == 0 && f_[from].successors[0].block != f_[from].successors[1].block) note_lanes(tested, to);
     }
   }
@@ -118,9 +143,8 @@ private:
   std::optional<bool> known(ValueId mask, BlockId at, unsigned depth = 0) const {
     if (f_.type(mask) != Type::Mask) return std::nullopt;
     if (constant_[mask.index]) return constant_[mask.index];
-    if (const auto it = ways_.find(mask.index); it != ways_.end())
-      for (const Way& way : it->second)
-        if (dom_.dominates(way.since, at)) return way.has_lanes;
+    if (const Way* way = ways_.find(mask, [&](const Way& w) { return dom_.dominates(w.since, at); }))
+      return way->has_lanes;
     u64 bits = 0;
     if (f_.is_const(mask, &bits) && (bits == 0 || ~bits == 0)) return bits != 0;
     return depth < kMaxDepth ? known_logic(mask, at, depth + 1) : std::nullopt;
@@ -213,18 +237,16 @@ private:
   /// Whether anything has changed.
   bool rewrite() {
     bool changed = false;
-    for (const u64 lanes : {u64{0}, ~u64{0}}) {
-      Inst proto;
-      proto.op = Op::Const;
-      proto.imm = lanes;
-      const Type t = Type::Mask;
-      constants_[lanes & 1] = f_.result(f_.insert_first(BlockId{0}, proto, {}, {&t, 1}));
-    }
-    std::vector<std::pair<ValueId*, ValueId>> found; // first all are looked at as they are
+    struct Found {
+      ValueId* v;
+      std::optional<bool> has_lanes; ///< all or none
+      ValueId now;                   ///< else
+    };
+    std::vector<Found> found; // first all are looked at as they are
     const auto look_at = [&](ValueId& v, BlockId at, std::optional<bool> has_lanes) {
       if (f_.type(v) != Type::Mask) return;
-      const ValueId now = has_lanes ? constants_[*has_lanes ? 1 : 0] : without_full(v, at);
-      if (now != v) found.emplace_back(&v, now);
+      const ValueId now = has_lanes ? ValueId{} : without_full(v, at);
+      if (now != v) found.push_back({&v, has_lanes, now});
     };
     for (const BlockId b : cfg_.rpo) {
       for (const InstId i : f_[b].insts) {
@@ -234,8 +256,17 @@ private:
       for (unsigned n = 0; n < f_[b].successors.size(); ++n)
         for (ValueId& arg : f_[b].successors[n].args) look_at(arg, b, known_on_way(arg, b, n));
     }
-    for (const auto& [v, now] : found) *v = now;
-    return changed || !found.empty();
+    if (found.empty()) return changed;
+    std::array<ValueId, 2> constants; // the masks without lanes and with all
+    for (const u64 lanes : {u64{0}, ~u64{0}}) {
+      Inst proto;
+      proto.op = Op::Const;
+      proto.imm = lanes;
+      const Type t = Type::Mask;
+      constants[lanes & 1] = f_.result(f_.insert_first(BlockId{0}, proto, {}, {&t, 1}));
+    }
+    for (const Found& x : found) *x.v = x.has_lanes ? constants[*x.has_lanes ? 1 : 0] : x.now;
+    return true;
   }
 };
 

@@ -72,13 +72,16 @@ private:
   }
 
   void visit(InstId i) {
-    for (ValueId& v : f_.operands(i)) v = resolve(v);
-    if (f_[i].num_operands == 0) return keep(i);
+    const auto operands = f_.operands(i);
+    if (operands.empty()) return keep(i);
+    for (ValueId& v : operands) v = resolve(v);
+    const Op op = f_[i].op;
     pc_ = f_[i].pc;
-    if (f_[i].op == Op::Branch) return fold_branch(i);
-    if (f_[i].op == Op::Store && can_be_wide(f_[i])) join_stored(i);
-    if (const auto operands = f_.operands(i);
-        f_[i].num_results == 1 && info(f_[i].op).is(kPure) && operands.size() <= kMaxOperands) {
+    if (op == Op::Branch) return fold_branch(i);
+    if (op == Op::Store && can_be_wide(f_[i])) join_stored(i);
+    // Of what has no rule of its own, only constants are looked at.
+    if (f_[i].num_results == 1 && info(op).is(kPure) && operands.size() <= kMaxOperands &&
+        (has_rule(op) || is_const(operands[0]))) {
       const Inst inst = f_[i];
       std::array<ValueId, kMaxOperands> copy; // simplify() may grow the pool
       for (std::size_t n = 0; n < operands.size(); ++n) copy[n] = operands[n];
@@ -248,6 +251,23 @@ private:
     case Op::CountTz:
     case Op::BitRev: return true;
     default: return false;
+    }
+  }
+
+  /// simplify() has something to say of it besides what it is of constants.
+  static bool has_rule(Op op) {
+    switch (op) {
+    case Op::Splat:
+    case Op::U64ToMask:
+    case Op::MaskToU64:
+    case Op::AnyLane:
+    case Op::FMul:
+    case Op::FLdexp:
+    case Op::Select:
+    case Op::BitSelect:
+    case Op::ReadLane:
+    case Op::ReadFirst: return true;
+    default: return has_uniform_form(op);
     }
   }
 

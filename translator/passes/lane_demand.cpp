@@ -1,5 +1,7 @@
 #include "translator/passes/lane_demand.hpp"
 
+#include <utility>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -19,15 +21,16 @@ LaneDemand::LaneDemand(const Function& f, std::shared_ptr<const MaskAnalysis> kn
 
 bool LaneDemand::find() {
   weigh_masks();
-  stale_.assign(f_.num_blocks(), 1);
+  stale_.assign(f_.num_blocks(), kNew);
+  grown_.assign(f_.num_values(), 0);
   bool again = true;
   for (unsigned round = 0; again && round < kMaxRounds; ++round) {
     again = false;
     for (auto it = cfg_.rpo.rbegin(); it != cfg_.rpo.rend(); ++it) {
-      if (stale_[it->index] == 0) continue;
-      stale_[it->index] = 0;
+      const u8 stale = std::exchange(stale_[it->index], 0);
+      if (stale == 0) continue;
       again = true;
-      visit(*it);
+      visit(*it, (stale & kNew) != 0);
     }
   }
   return !again && !bdd_.overflowed();
@@ -67,10 +70,11 @@ void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
     if (!is_simple(now)) now = Bdd::kTrue;
   }
   mine = now;
+  grown_[v.index] = 1;
   if (f_.def_id(v).valid()) { // in this block, it is still to be visited
-    if (f_.def_block(v) != here_) stale_[f_.def_block(v).index] = 1;
+    if (f_.def_block(v) != here_) stale_[f_.def_block(v).index] |= kGrown;
   } else {
-    for (const BlockId p : cfg_.preds[f_.def_block(v).index]) stale_[p.index] = 1;
+    for (const BlockId p : cfg_.preds[f_.def_block(v).index]) stale_[p.index] |= kGrown;
   }
 }
 
@@ -127,7 +131,7 @@ LaneDemand::Node LaneDemand::restated(Node demand, BlockId from, unsigned succes
   return skipped.valid() ? bdd_.andnot(before, lanes(skipped)) : before;
 }
 
-void LaneDemand::visit(BlockId b) {
+void LaneDemand::visit(BlockId b, bool is_new) {
   here_ = b;
   const auto& successors = f_[b].successors;
   for (unsigned n = 0; n < successors.size(); ++n) {
@@ -140,15 +144,20 @@ void LaneDemand::visit(BlockId b) {
         if (demand == Bdd::kFalse) continue;
         if (demand != last) {
           last = demand;
-          const auto [known, is_new] = restated_.try_emplace(u64{demand} << 32 | (2 * b.index + n));
-          if (is_new) known = restated(demand, b, n);
+          const auto [known, is_unknown] = restated_.try_emplace(u64{demand} << 32 | (2 * b.index + n));
+          if (is_unknown) known = restated(demand, b, n);
           before = known;
         }
         need_half(s.args[a], half, before);
       }
   }
   const auto& insts = f_[b].insts;
-  for (auto it = insts.rbegin(); it != insts.rend(); ++it) visit(*it);
+  for (auto it = insts.rbegin(); it != insts.rend(); ++it) {
+    bool grown = is_new;
+    for (unsigned r = 0; r < f_[*it].num_results; ++r)
+      grown |= std::exchange(grown_[f_.result(*it, r).index], u8{0}) != 0;
+    if (grown) visit(*it);
+  }
 }
 
 void LaneDemand::visit(InstId i) {

@@ -25,6 +25,7 @@ public:
   /// With what is known of `f` already.
   LaneDemand(const ir::Function& f, std::shared_ptr<const MaskAnalysis> known);
 
+  [[nodiscard]] const std::shared_ptr<const MaskAnalysis>& analysis() const { return known_; }
   [[nodiscard]] const ir::Cfg& cfg() const { return known_->cfg; }
   [[nodiscard]] const ir::Dominators& dominators() const { return known_->dom; }
   [[nodiscard]] const MaskFacts& facts() const { return known_->facts; }
@@ -72,7 +73,10 @@ private:
   std::vector<u32> weight_; ///< per mask: how much it decides
   /// Per result of a mask op: what logic() has said, once asked for.
   mutable std::vector<std::optional<Logic>> logic_;
-  std::vector<u8> stale_;  ///< per block: the demand for something it hands on or computes has grown
+  enum : u8 { kNew = 1, kGrown = 2 };
+  std::vector<u8>
+      stale_; ///< per block: not visited yet; the demand for something it hands on or computes has grown
+  std::vector<u8> grown_;  ///< per value: the demand for it has, since what computes it was visited
   ir::BlockId here_;       ///< the block being visited
   FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge
 
@@ -89,7 +93,7 @@ private:
   [[nodiscard]] Node matters(const Logic& l, Node demand) const;
   [[nodiscard]] unsigned data_side(std::span<const ir::ValueId> x) const;
   [[nodiscard]] bool is_comparison(ir::ValueId v) const;
-  void visit(ir::BlockId b);
+  void visit(ir::BlockId b, bool is_new);
   void visit(ir::InstId i);
   [[nodiscard]] bool is_scalar_result(const ir::Inst& inst) const;
 };

@@ -24,6 +24,8 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
   number_variables();
   find_ways_in();
   clauses_.resize(variables_.size());
+  num_partners_.resize(variables_.size());
+  partner_set_.resize(variables_.size());
   asked_by_.resize(variables_.size());
   among_.resize(variables_.size(), 0);
   find_invariants();
@@ -196,6 +198,14 @@ bool MaskFacts::implies(ValueId a, ValueId b) const {
 }
 
 bool MaskFacts::is_subset(Node a, Node b, BlockId at) const {
+  if (a == Bdd::kFalse || b == Bdd::kTrue || a == b) return !bdd_.overflowed();
+  const u32 hash = (a * 0x9E37'79B9u ^ b * 0x85EB'CA6Bu ^ at.index * 0xC2B2'AE35u) >> 24;
+  SubsetAnswer& answer = subset_answers_[hash];
+  if (answer.a != a || answer.b != b || answer.at != at) answer = {a, b, at, find_subset(a, b, at)};
+  return answer.is_subset;
+}
+
+bool MaskFacts::find_subset(Node a, Node b, BlockId at) const {
   // Most often the samples know a lane that is in `a` only.
   if (const u64 left = bdd_.samples(a) & ~bdd_.samples(b); left != 0 && bdd_.support(a, vars_)) {
     if (b > Bdd::kTrue && bdd_.support(b, more_vars_)) {
@@ -233,9 +243,23 @@ void MaskFacts::ask_about(const std::vector<u32>& vars) const {
 /// Those of inner loops first: what they say of inner parameters others say of outer ones.
 template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
-  for (const u32 x : std::views::reverse(vars))
-    for (const Partner& p : clauses_[x])
-      if (among_[p.y] == question_ && !f(x, p)) return;
+  const u32* const among = among_.data(); // as they are throughout
+  const u32 question = question_;
+  for (const u32 x : std::views::reverse(vars)) {
+    const std::vector<Partner>& partners = clauses_[x];
+    if (partners.size() <= kScanned) {
+      for (const Partner& p : partners)
+        if (among[p.y] == question && p.signs != 0 && !f(x, p)) return;
+      continue;
+    }
+    places_.clear();
+    const u64* const set = partner_set_[x].data();
+    for (const u32 y : vars)
+      if ((set[y / 64] >> (y % 64) & 1) != 0) places_.push_back(*place_.find(pair(x, y)));
+    if (places_.size() > 1) std::sort(places_.begin(), places_.end());
+    for (const u32 place : places_)
+      if (partners[place].signs != 0 && !f(x, partners[place])) return;
+  }
 }
 
 /// Calls f(condition) for what blocks around `at` with one way in say about these variables.
@@ -243,10 +267,12 @@ template <class F>
 void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) const {
   unsigned used = 0;
   const u64 set = var_set(vars);
+  const u32* const among = among_.data();
+  const u32 question = question_;
   for (u32 w = nearest_way_[at.index]; w != kNoWay && used < kMaxWaysIn; w = ways_in_[w].above) {
     const Way& way = ways_in_[w];
     if ((way.var_set & set) == 0) continue;
-    if (std::ranges::none_of(way.vars, [&](u32 v) { return among_[v] == question_; })) continue;
+    if (std::ranges::none_of(way.vars, [&](u32 v) { return among[v] == question; })) continue;
     f(way.condition);
     ++used;
   }
@@ -287,7 +313,7 @@ Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) co
 void MaskFacts::note_asker(const std::vector<u32>& vars) const {
   if (!asking_.valid()) return;
   for (const u32 x : vars)
-    if (!clauses_[x].empty() && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
+    if (num_partners_[x] != 0 && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
       asked_by_[x].push_back(asking_);
 }
 
@@ -396,13 +422,13 @@ void MaskFacts::find_invariants() {
       drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return holds_on(way, c); });
   asking_ = BlockId{};
   asked_by_.clear();
-  if (!proved)
-    for (auto& partners : clauses_) partners.clear();
+  keep_clauses(proved);
   earlier_partners_.resize(variables_.size());
   for (u32 x = 0; x < clauses_.size(); ++x)
     for (const Partner& p : clauses_[x])
       if (p.y != x) earlier_partners_[p.y].push_back(x);
   answers_.clear();
+  subset_answers_.resize(kSubsetAnswers);
 }
 
 /// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too
@@ -432,25 +458,60 @@ bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F
   return true;
 }
 
+/// All that have been proved.
+void MaskFacts::keep_clauses(bool proved) {
+  place_.clear();
+  for (u32 x = 0; x < clauses_.size(); ++x) {
+    auto& partners = clauses_[x];
+    std::erase_if(partners, [&](const Partner& p) { return !proved || p.signs == 0; });
+    partner_set_[x].clear();
+    for (u32 n = 0; partners.size() > kScanned && n < partners.size(); ++n) note_place(x, n);
+  }
+}
+
+void MaskFacts::note_place(u32 x, u32 place) {
+  const u32 y = clauses_[x][place].y;
+  partner_set_[x].resize(variables_.size() / 64 + 1);
+  partner_set_[x][y / 64] |= u64{1} << y % 64;
+  place_.try_emplace(pair(x, y), place);
+}
+
+MaskFacts::Partner* MaskFacts::partner(u32 x, u32 y) {
+  auto& partners = clauses_[x];
+  if (partners.size() > kScanned) {
+    const u32* place = place_.find(pair(x, y));
+    return place != nullptr ? &partners[*place] : nullptr;
+  }
+  const auto it = std::ranges::find(partners, y, &Partner::y);
+  return it != partners.end() ? &*it : nullptr;
+}
+
 void MaskFacts::add_clause(const Clause& c) {
-  auto& partners = clauses_[c.x];
-  const auto it =
-      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  Partner& partner =
-      it != partners.end() ? *it : partners.emplace_back(Partner{c.y, c.block, 0, 0, Bdd::kFalse});
-  partner.signs |= static_cast<u8>(1u << c.signs);
-  partner.samples = samples_of(c.x, c.y, partner.signs);
+  Partner* known = partner(c.x, c.y);
+  if (known == nullptr) {
+    auto& partners = clauses_[c.x];
+    partners.push_back({c.y, c.block, 0, 0, Bdd::kFalse});
+    ++num_partners_[c.x];
+    const std::size_t size = partners.size();
+    if (size > kScanned)
+      for (std::size_t n = size == kScanned + 1 ? 0 : size - 1; n < size; ++n)
+        note_place(c.x, static_cast<u32>(n));
+    known = &partners.back();
+  }
+  known->signs |= static_cast<u8>(1u << c.signs);
+  known->samples = samples_of(c.x, c.y, known->signs);
 }
 
 void MaskFacts::drop_clause(const Clause& c) {
   ++drops_;
+  Partner& p = *partner(c.x, c.y);
+  p.signs &= static_cast<u8>(~(1u << c.signs));
+  p.samples = samples_of(c.x, c.y, p.signs);
+  p.holds = Bdd::kFalse;
+  if (p.signs != 0) return;
+  --num_partners_[c.x];
   auto& partners = clauses_[c.x];
-  const auto it =
-      std::find_if(partners.begin(), partners.end(), [&](const Partner& p) { return p.y == c.y; });
-  it->signs &= static_cast<u8>(~(1u << c.signs));
-  it->samples = samples_of(c.x, c.y, it->signs);
-  it->holds = Bdd::kFalse;
-  if (it->signs == 0) partners.erase(it);
+  if (partners.size() <= kScanned) partners.erase(partners.begin() + (&p - partners.data()));
 }
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.

@@ -78,7 +78,14 @@ private:
     u64 samples;        ///< those of Bdd::samples() that do not contradict them
     mutable Node holds; ///< all of them as a function, once asked for; else kFalse
   };
-  std::vector<std::vector<Partner>> clauses_;      ///< per variable x: the clauses it is the first of
+  /// Per variable x: the clauses it is the first of. While invariants are searched, also such of which
+  /// nothing is left.
+  std::vector<std::vector<Partner>> clauses_;
+  static constexpr std::size_t kScanned = 24; ///< longer lists are not searched one by one
+  FlatMap<u32> place_;            ///< of what is in longer ones, by pair(x, y): where in clauses_[x] it is
+  std::vector<u32> num_partners_; ///< per variable x: those of which something is left
+  std::vector<std::vector<u64>> partner_set_; ///< per variable x with a longer one: a bit for each y in it
+  mutable std::vector<u32> places_;           ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   /// What the only way into a block says.
   struct Way {
@@ -99,6 +106,14 @@ private:
     ir::BlockId asker; ///< who has been noted in asked_by_
   };
   mutable FlatMap<Answer> answers_;
+  /// Answers of is_subset(), of which the same are asked for over and over: those given last, by hash.
+  struct SubsetAnswer {
+    Node a, b;
+    ir::BlockId at; ///< invalid: none
+    bool is_subset;
+  };
+  static constexpr std::size_t kSubsetAnswers = 256;
+  mutable std::vector<SubsetAnswer> subset_answers_;
   u32 drops_ = 0;                  ///< clauses dropped so far
   mutable std::vector<u32> among_; ///< per variable: the question it is among the variables of
   mutable u32 question_ = 0;
@@ -107,6 +122,7 @@ private:
   ir::BlockId asking_;
   mutable std::vector<std::vector<ir::BlockId>> asked_by_;
 
+  [[nodiscard]] bool find_subset(Node a, Node b, ir::BlockId at) const;
   void number_variables();
   void find_ways_in();
   static u64 var_set(const std::vector<u32>& vars);
@@ -144,6 +160,10 @@ private:
   template <class F>
   bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
+  static u64 pair(u32 x, u32 y) { return u64{x} << 32 | y; }
+  [[nodiscard]] Partner* partner(u32 x, u32 y);
+  void keep_clauses(bool proved);
+  void note_place(u32 x, u32 place);
   void add_clause(const Clause& c);
   void drop_clause(const Clause& c);
   /// An edge, as the clauses of its target see it.

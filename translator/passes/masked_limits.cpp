@@ -15,6 +15,7 @@ constexpr u64 kAnything = 0xffff'ffff, kNegative = 0x8000'0000;
 } // namespace
 
 MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
+  std::vector<std::pair<u32, Argument>> arguments;
   for (const BlockId b : masks_.cfg.rpo) {
     for (const InstId i : f[b].insts) {
       if (f[i].op != Op::ICmp || f.type(f.operands(i)[0]) != Type::V32) continue;
@@ -30,9 +31,10 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
       const Successor& s = f[b].successors[way];
       for (std::size_t n = 0; n < s.args.size(); ++n)
         if (f.type(s.args[n]) == Type::V32)
-          arguments_[f[s.block].params[n].index].push_back({s.args[n], b, way});
+          arguments.emplace_back(f[s.block].params[n].index, Argument{s.args[n], b, way});
     }
   }
+  arguments_ = Lists<Argument>(f.num_values(), arguments);
 }
 
 /// A register that was written under EXEC is, in those lanes, what was written.
@@ -128,12 +130,12 @@ u64 MaskedLimits::max_of_op(ValueId v, Lanes lanes, unsigned depth, unsigned& vi
 
 /// What it is given on any way in that lanes of these come by.
 u64 MaskedLimits::max_of_parameter(ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const {
-  const auto given = arguments_.find(v.index);
+  const auto given = arguments_[v.index];
   const BlockId b = f_.def_block(v);
-  if (given == arguments_.end() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
+  if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
   const MaskFacts& facts = masks_.facts;
   u64 most = 0;
-  for (const Argument& a : given->second) {
+  for (const Argument& a : given) {
     if (masks_.cfg.rpo_index[a.from.index] >= masks_.cfg.rpo_index[b.index]) return kAnything; // a loop's
     const Bdd::Node there = facts.before_edge(lanes.set, f_[a.from].successors[a.successor]);
     const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
@@ -151,10 +153,10 @@ bool MaskedLimits::is_positive(ValueId v, Lanes lanes, std::vector<ValueId>& ass
   const Inst* inst = f_.def(v);
   if (inst == nullptr) {
     if (std::find(assumed.begin(), assumed.end(), v) != assumed.end()) return true;
-    const auto given = arguments_.find(v.index);
-    if (given == arguments_.end() || assumed.size() == kMaxAssumed) return false;
+    const auto given = arguments_[v.index];
+    if (given.empty() || assumed.size() == kMaxAssumed) return false;
     assumed.push_back(v);
-    return std::ranges::all_of(given->second, [&](const Argument& a) {
+    return std::ranges::all_of(given, [&](const Argument& a) {
       return is_positive(a.value, {Bdd::kTrue, a.from}, assumed);
     });
   }

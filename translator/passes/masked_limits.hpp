@@ -2,6 +2,7 @@
 // bounds.
 #pragma once
 
+#include "support/lists.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/value_limits.hpp"
 
@@ -46,8 +47,8 @@ private:
   const ir::Function& f_;
   MaskAnalysis masks_;
   ValueLimits limits_;
-  std::unordered_map<u32, std::vector<Bound>> bounds_;       ///< by value
-  std::unordered_map<u32, std::vector<Argument>> arguments_; ///< by parameter, V32 only
+  std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
+  Lists<Argument> arguments_;                          ///< by parameter, V32 only
 
   void note(ir::ValueId v, Bound bound);
   [[nodiscard]] bool are_inside(Lanes lanes, ir::ValueId mask) const;

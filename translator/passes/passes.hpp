@@ -12,6 +12,7 @@ struct KernelSource;
 
 namespace lanewise::passes {
 
+class LaneDemand;
 struct MaskAnalysis;
 
 /// Folds constants, applies algebraic identities, turns per-lane work on splats into uniform work, resolves
@@ -39,8 +40,9 @@ void split_pairs(ir::Function& f);
 /// equal.
 void merge_common(ir::Function& f);
 
-/// Removes instructions and block parameters whose value nobody uses, and unreachable blocks.
-void eliminate_dead_code(ir::Function& f);
+/// Removes instructions and block parameters whose value nobody uses, and unreachable blocks. Returns whether
+/// there were any.
+bool eliminate_dead_code(ir::Function& f);
 
 /// Loads of one lane for all of which only scalars are wanted have a scalar for a result.
 void load_scalars(ir::Function& f);
@@ -78,13 +80,16 @@ void remove_dead_stores(ir::Function& f, u32 private_bytes);
 bool restore_masks(ir::Function& f);
 
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
-/// registers of masks from earlier uses, bits of lanes that have left a loop. `decided`: branches have been
-/// decided.
-void simplify_masks(ir::Function& f, bool decided = false);
+/// registers of masks from earlier uses, bits of lanes that have left a loop. Returns what has been found out
+/// about masks if nothing has changed, else null.
+std::shared_ptr<const MaskAnalysis> simplify_masks(ir::Function& f);
+/// Likewise when branches have been decided.
+std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f);
 
 /// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
-/// decided. Returns whether something has changed.
-bool thread_exits(ir::Function& f, bool decided = false);
+/// decided. `known`, if not null, is what has been found out about the masks of `f` as it is. Returns whether
+/// something has changed.
+bool thread_exits(ir::Function& f, bool decided = false, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
@@ -101,6 +106,8 @@ std::string pack_workgroups(ir::Function& f, u32 private_bytes);
 /// Drops `select(mask, new, old)` where no lane outside the mask is looked at. `known`, if not null, is what
 /// has been found out about the masks of `f` as it is.
 void predicate(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
+/// Likewise, with the demands as well, or null.
+void predicate(ir::Function& f, std::shared_ptr<LaneDemand> known);
 
 /// Masks that are the same in all lanes become constants where branches say whether they have lanes. Returns
 /// whether there were any.

@@ -18,11 +18,10 @@ class Predicator {
   using Node = Bdd::Node;
 
 public:
-  Predicator(Function& f, std::shared_ptr<const MaskAnalysis> known) : f_(f), demand_(f, std::move(known)) {}
+  Predicator(Function& f, const LaneDemand& demand) : f_(f), demand_(demand) {}
 
   /// False if parameters were merged, and what is left has other demands.
   bool run() {
-    if (!demand_.find()) return true;
     if (merge_parameters(f_, demand_)) return false;
     rewrite();
     return true;
@@ -30,7 +29,7 @@ public:
 
 private:
   Function& f_;
-  LaneDemand demand_;
+  const LaneDemand& demand_;
 
   void rewrite() {
     std::vector<ValueId> map(f_.num_values());
@@ -88,12 +87,24 @@ private:
 
 } // namespace
 
-void predicate(Function& f, std::shared_ptr<const MaskAnalysis> known) {
-  const auto find = [&] { return std::make_shared<const MaskAnalysis>(f); };
-  while (!Predicator(f, known ? std::move(known) : find()).run()) {
+void predicate(Function& f, std::shared_ptr<LaneDemand> known) {
+  for (;; known = nullptr) {
+    if (!known) {
+      known = std::make_shared<LaneDemand>(f);
+      if (!known->find()) return;
+    }
+    if (Predicator(f, *known).run()) return;
     eliminate_dead_code(f);
-    known = nullptr;
   }
+}
+
+void predicate(Function& f, std::shared_ptr<const MaskAnalysis> known) {
+  std::shared_ptr<LaneDemand> demand;
+  if (known) {
+    demand = std::make_shared<LaneDemand>(f, std::move(known));
+    if (!demand->find()) return;
+  }
+  predicate(f, std::move(demand));
 }
 
 } // namespace lanewise::passes

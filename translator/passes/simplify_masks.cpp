@@ -21,19 +21,23 @@ class MaskSimplifier {
   using Node = Bdd::Node;
 
 public:
-  explicit MaskSimplifier(Function& f) : f_(f), demand_(f) {}
+  explicit MaskSimplifier(Function& f) : f_(f), found_(std::make_shared<LaneDemand>(f)), demand_(*found_) {}
 
-  void run() {
-    merge_equal_masks();
-    if (demand_.find()) drop();
+  /// What there is to know of the function if nothing has changed, else null.
+  std::shared_ptr<LaneDemand> run() {
+    const bool merged = merge_equal_masks();
+    if (!demand_.find() || drop() || merged) return nullptr;
+    return std::move(found_);
   }
 
 private:
   Function& f_;
-  LaneDemand demand_;
+  std::shared_ptr<LaneDemand> found_;
+  LaneDemand& demand_;
 
-  /// Masks that are equal in every lane become one.
-  void merge_equal_masks() {
+  /// Masks that are equal in every lane become one. Whether there were any.
+  bool merge_equal_masks() {
+    bool any = false;
     std::vector<ValueId> map(f_.num_values());
     std::unordered_map<Node, ValueId> first;
     const MaskFacts& facts = demand_.facts();
@@ -42,6 +46,7 @@ private:
         if (f_.type(v) != Type::Mask || facts.lanes(v) <= Bdd::kTrue) return;
         const auto [it, is_new] = first.try_emplace(facts.lanes(v), v);
         if (is_new) return;
+        any = true;
         if (demand_.dominators().dominates(f_.def_block(it->second), b))
           map[v.index] = it->second;
         else
@@ -51,12 +56,14 @@ private:
       for (const InstId i : f_[b].insts)
         for (unsigned r = 0; r < f_[i].num_results; ++r) merge(f_.result(i, r));
     }
-    if (!facts.bdd().overflowed()) f_.replace_values(map);
+    if (any && !facts.bdd().overflowed()) f_.replace_values(map);
+    return any;
   }
 
   /// What nobody looks at becomes 0; masks that are the same in all lanes that anybody looks at become
-  /// constants.
-  void drop() {
+  /// constants. Whether there were any.
+  bool drop() {
+    bool any = false;
     std::vector<ValueId> unseen;
     for (const BlockId b : demand_.cfg().rpo) {
       for (const ValueId p : f_[b].params)
@@ -65,12 +72,16 @@ private:
         if (f_[i].num_results != 1 || f_[i].op == Op::Const || !info(f_[i].op).is(kPure)) continue;
         const ValueId v = f_.result(i);
         if (f_.type(v) == Type::Mask) {
-          if (const auto lanes = demand_.constant(i)) f_.become_constant(i, *lanes);
+          if (const auto lanes = demand_.constant(i)) {
+            f_.become_constant(i, *lanes);
+            any = true;
+          }
         } else if (is_vector(f_.type(v)) && demand_.of(v) == Bdd::kFalse) {
           unseen.push_back(v);
         }
       }
     }
+    if (unseen.empty()) return any;
     std::vector<ValueId> map(f_.num_values()), zero(3);
     for (const ValueId v : unseen) {
       const Type t = f_.type(v);
@@ -80,15 +91,23 @@ private:
     }
     map.resize(f_.num_values());
     f_.replace_values(map);
+    return true;
   }
 };
 
 } // namespace
 
-void simplify_masks(Function& f, bool decided) {
-  MaskSimplifier(f).run();
-  eliminate_dead_code(f);
-  if (!decided) drop_unseen_arguments(f); // scalars would differ between gangs that go different ways
+std::shared_ptr<LaneDemand> simplify_decided_masks(Function& f) {
+  auto demand = MaskSimplifier(f).run();
+  if (eliminate_dead_code(f)) demand = nullptr;
+  return demand;
+}
+
+std::shared_ptr<const MaskAnalysis> simplify_masks(Function& f) {
+  const auto demand = simplify_decided_masks(f);
+  const auto known = demand ? demand->analysis() : nullptr;
+  // Scalars would differ between gangs that go different ways, if branches were decided.
+  return drop_unseen_arguments(f, known) ? nullptr : known;
 }
 
 } // namespace lanewise::passes

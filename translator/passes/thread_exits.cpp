@@ -27,13 +27,13 @@ public:
       : f_(f), decided_(decided), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), known_(f.num_blocks()) {}
 
   /// Whether it has changed something.
-  bool run() {
+  bool run(std::shared_ptr<const MaskAnalysis> masks) {
     if (loops_.irreducible) return false;
     std::vector<Way> ways;
     for (const BlockId b : cfg_.rpo) find(b, ways);
     if (ways.empty()) return false;
-    const MaskFacts facts(f_, cfg_, dom_);
-    std::erase_if(ways, [&](const Way& w) { return !leads_out(w, facts); });
+    if (!masks) masks = std::make_shared<const MaskAnalysis>(f_);
+    std::erase_if(ways, [&](const Way& w) { return !leads_out(w, masks->facts); });
     std::erase_if(ways, [&](const Way& w) { return !is_passed_each_round(w); });
     bool changed = false;
     for (const Way& w : ways) changed |= thread(w);
@@ -174,6 +174,8 @@ private:
 
 } // namespace
 
-bool thread_exits(Function& f, bool decided) { return ExitThreader(f, decided).run(); }
+bool thread_exits(Function& f, bool decided, std::shared_ptr<const MaskAnalysis> known) {
+  return ExitThreader(f, decided).run(std::move(known));
+}
 
 } // namespace lanewise::passes

@@ -6,8 +6,6 @@
 // is not needed until proved otherwise, backwards.
 #include "translator/passes/unseen_arguments.hpp"
 
-#include "translator/passes/mask_facts.hpp"
-
 #include <algorithm>
 #include <map>
 
@@ -24,15 +22,16 @@ class UnseenArguments {
 public:
   explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
 
-  void run() {
+  bool run(std::shared_ptr<const MaskAnalysis> known) {
     // Which ways leave a mask empty takes long to find out: is there anything to gain?
     find_ways([&](BlockId, u32) { return true; });
-    if (ways_.empty()) return;
+    if (ways_.empty()) return false;
     find_needs();
-    if (std::ranges::none_of(ways_, [&](const Way& w) { return !unseen(w).empty(); })) return;
-    const MaskFacts facts(f_, cfg_, dom_);
-    find_ways([&](BlockId from, u32 n) { return leaves_none(facts, from, n); });
+    if (std::ranges::none_of(ways_, [&](const Way& w) { return !unseen(w).empty(); })) return false;
+    if (!known) known = std::make_shared<const MaskAnalysis>(f_);
+    find_ways([&](BlockId from, u32 n) { return leaves_none(known->facts, from, n); });
     find_needs();
+    bool changed = false;
     std::map<Type, ValueId> zeros;
     for (const Way& w : ways_)
       for (const u32 a : unseen(w)) {
@@ -40,7 +39,9 @@ public:
         const auto [zero, is_new] = zeros.try_emplace(t);
         if (is_new) zero->second = f_.entry_constant(t, 0);
         edge(w).args[a] = zero->second;
+        changed = true;
       }
+    return changed;
   }
 
 private:
@@ -143,6 +144,8 @@ private:
 
 } // namespace
 
-void drop_unseen_arguments(Function& f) { UnseenArguments(f).run(); }
+bool drop_unseen_arguments(Function& f, std::shared_ptr<const MaskAnalysis> known) {
+  return UnseenArguments(f).run(std::move(known));
+}
 
 } // namespace lanewise::passes

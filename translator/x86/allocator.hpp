@@ -15,7 +15,7 @@ inline constexpr u8 kNone = 0xff;
 /// rematerialised.
 struct ValueAt {
   VReg value;
-  u8 reg;
+  u8 reg, cls;
   bool stored; ///< its slot holds it
 };
 
@@ -61,7 +61,7 @@ private:
 
   // Inside a block.
   void process(const LInst& inst, u32 index);
-  void collect_uses(const LInst& inst);
+  u32 collect_uses(const LInst& inst);
   void bring_in_uses(const LInst& inst);
   bool fold(const LInst& inst, const Use& use);
   [[nodiscard]] bool can_read_definition(const LInst& inst, const Use& use) const;
@@ -72,8 +72,18 @@ private:
   void finish_defs(const LInst& inst);
 
   // Registers.
-  u8 take_reg(unsigned c, VReg v);
-  u8 pick(u32 set, VReg v);
+  u8 take_reg(unsigned c, VReg v) {
+    const u32 free = allowed_[c] & ~occupied_[c];
+    return free != 0 ? pick(free, v) : make_room(c);
+  }
+  u8 make_room(unsigned c);
+  u8 pick(u32 set, VReg v) {
+    if (options_.random_seed) return pick_at_random(set);
+    const u8 wanted = hint_[v.index];
+    if (wanted != kNone && set >> wanted & 1) return wanted;
+    return static_cast<u8>(std::countr_zero(set));
+  }
+  u8 pick_at_random(u32 set);
   u8 victim(unsigned c, u32 candidates);
   void evict(unsigned c, u8 r);
   bool store_before_loop(VReg v);
@@ -81,8 +91,16 @@ private:
     return stored_in_loop_[v.index] != kNever && live_.in_loop(b, stored_in_loop_[v.index]);
   }
   [[nodiscard]] u32 entry_weight(u32 b) const;
-  void bind(unsigned c, u8 r, VReg v);
-  void unbind(unsigned c, u8 r);
+  void bind(unsigned c, u8 r, VReg v) {
+    occupant_[c][r] = v;
+    occupied_[c] |= 1u << r;
+    reg_[v.index] = r;
+  }
+  void unbind(unsigned c, u8 r) {
+    reg_[occupant_[c][r].index] = kNone;
+    occupant_[c][r] = VReg{};
+    occupied_[c] &= ~(1u << r);
+  }
   void hint(VReg v, u8 r);
   u32 weight(u32 b) const { return part_.blocks[b].cold ? 0 : 1 + live_.depth[b]; }
   unsigned cls(VReg v) const { return static_cast<unsigned>(part_.class_of(v)); }
@@ -97,6 +115,7 @@ private:
   }
   void bring(unsigned c, u8 r, VReg v); ///< reload or rematerialise v into r
   void finalize();
+  bool take_steps();
 
   const Module& module_;
   const Part& part_;
@@ -133,7 +152,8 @@ private:
     return m;
   }
   std::vector<Candidate> candidates_[kNumClasses];
-  struct Border { ///< how an edge finds what its target starts with
+  bool all_stay_[kNumClasses] = {}; ///< of the candidates: in a register on all ways, and none is a parameter
+  struct Border {                   ///< how an edge finds what its target starts with
     u32 edge = kNever;
     bool stored = false;
   };

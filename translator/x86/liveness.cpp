@@ -12,8 +12,7 @@ constexpr std::ptrdiff_t kUsesCompared = 4;
 } // namespace
 
 Liveness::Liveness(const Part& part) : BlockOrder(part), part_(part) {
-  collect_definitions();
-  collect_uses();
+  collect_definitions_and_uses();
   number_values();
   find_live_ins();
   next_.assign(part.classes.size(), kNever);
@@ -25,30 +24,19 @@ Liveness::Liveness(const Part& part) : BlockOrder(part), part_(part) {
   widen_pressure_to_loops();
 }
 
-void Liveness::collect_definitions() {
+/// Definitions come before their uses in the order. The uses outside the defining block are sorted by value
+/// and block, one entry per block.
+void Liveness::collect_definitions_and_uses() {
   def_block.assign(part_.classes.size(), kNever);
   def_operand.assign(part_.classes.size(), kNever);
   param_distance.assign(part_.classes.size(), kNever);
-  for (const u32 b : order) {
-    const Block& block = part_.blocks[b];
-    for (const VReg p : block.params) def_block[p.index] = b;
-    for (const LInst& inst : block.insts)
-      for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i)
-        if (const Operand& o = part_.operands[i]; o.is_def() && o.reg.is_virtual()) {
-          def_block[o.reg.index] = b;
-          def_operand[o.reg.index] = i;
-        }
-  }
-}
-
-/// A counting sort of (value, block in order), one entry per block.
-void Liveness::collect_uses() {
   std::vector<u32> last(part_.classes.size(), kNever);
   std::vector<std::pair<VReg, UsingBlock>> found;
   found.reserve(part_.classes.size());
   first_use_.assign(part_.classes.size() + 1, 0);
   for (const u32 b : order) {
     const Block& block = part_.blocks[b];
+    for (const VReg p : block.params) def_block[p.index] = b;
     u32 position = 0;
     const auto use = [&](VReg v) {
       if (!v.is_virtual() || def_block[v.index] == b || last[v.index] == b) return;
@@ -57,9 +45,15 @@ void Liveness::collect_uses() {
       ++first_use_[v.index + 1];
     };
     for (const LInst& inst : block.insts) {
-      for (const Operand& o : part_.ops(inst)) {
-        if (!o.is_def()) use(o.reg);
+      for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i) {
+        const Operand& o = part_.operands[i];
         use(o.tied);
+        if (!o.is_def()) {
+          use(o.reg);
+        } else if (o.reg.is_virtual()) {
+          def_block[o.reg.index] = b;
+          def_operand[o.reg.index] = i;
+        }
       }
       ++position;
     }
@@ -93,17 +87,18 @@ void Liveness::number_values() {
 }
 
 void Liveness::gather_live_out(u32 b, std::vector<u64>& out) const {
-  out.assign(words_, 0);
   const Terminator& t = part_.blocks[b].term;
-  for (u32 n = 0; n < t.num_targets(); ++n) {
-    const Row live = row(t.target[n].index);
-    for (u32 w = 0; w < words_; ++w) out[w] |= live[w];
-  }
+  const unsigned targets = t.num_targets();
+  const Row first = targets > 0 ? row(t.target[0].index) : nullptr;
+  const Row second = targets > 1 ? row(t.target[1].index) : nullptr;
+  for (u32 w = 0; w < words_; ++w)
+    out[w] = (first != nullptr ? first[w] : 0) | (second != nullptr ? second[w] : 0);
 }
 
 void Liveness::find_live_ins() {
   const auto bit = [](u32 n) { return u64{1} << (n % 64); };
   bits_.assign(part_.blocks.size() * words_, 0);
+  out_.resize(words_);
   std::vector<u32> first_def(part_.blocks.size() + 1, 0);
   for (const VReg v : values_)
     if (v.valid()) {

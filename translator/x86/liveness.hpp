@@ -56,8 +56,7 @@ private:
   };
   using Row = const u64*;
 
-  void collect_definitions();
-  void collect_uses();
+  void collect_definitions_and_uses();
   void number_values();
   void find_live_ins();
   void scan_block(u32 b);

@@ -2,6 +2,8 @@
 
 #include "translator/x86/spill_slots.hpp"
 
+#include <algorithm>
+
 namespace lanewise::x86 {
 
 Allocator::Source Allocator::source_of(const LInst& remat) const {
@@ -74,16 +76,37 @@ Result<Allocation> Allocator::run() {
 
 // ----------------------------------------------------------------------------------------------------------------
 
+/// Without values in memory the steps are already what they have to be. False if there are some.
+bool Allocator::take_steps() {
+  if (std::ranges::find(has_slot_, 1) != has_slot_.end()) return false;
+  AllocStats stats = out_.stats;
+  for (const Step& s : raw_) switch (s.kind) {
+    case Step::Kind::Inst: break;
+    case Step::Kind::Remat: ++stats.remats; break;
+    case Step::Kind::Move:
+    case Step::Kind::Swap: ++stats.moves; break;
+    default: return false; // copies that go through memory
+    }
+  out_.stats = stats;
+  out_.steps = std::move(raw_);
+  out_.blocks = std::move(raw_blocks_);
+  for (int n = 0; n < 2; ++n) out_.edges[n] = std::move(raw_edges_[n]);
+  return true;
+}
+
 void Allocator::finalize() {
+  out_.order = live_.order;
+  out_.num_preds.resize(part_.blocks.size());
+  for (const u32 b : live_.order) out_.num_preds[b] = static_cast<u32>(live_.preds(b).size());
+  if (take_steps()) return;
   SlotLayout slots = assign_slots(module_, part_, live_, has_slot_, slot_owner_, raw_);
   out_.stack_bytes = slots.stack_bytes;
   auto slot = [&](u32 v) { return slots.offset_of(v >= kScratchSlot ? v : slot_owner_[v]); };
   for (Assigned& a : out_.operands)
     if (a.folded && !a.definition) a.slot = slot(a.slot);
-  out_.order = live_.order;
   out_.blocks.resize(part_.blocks.size());
-  out_.num_preds.resize(part_.blocks.size());
   out_.steps.reserve(raw_.size() + raw_.size() / 8);
+  const bool any_at_def = std::ranges::find(at_def_, 1) != at_def_.end();
   auto store = [&](VReg v, u8 r) {
     if (!at_def_[v.index]) return;
     out_.steps.push_back({Step::Kind::Store, part_.class_of(v), 0, r, slot(v.index), 0});
@@ -95,6 +118,7 @@ void Allocator::finalize() {
       switch (s.kind) {
       case Step::Kind::Inst:
         out_.steps.push_back(s);
+        if (!any_at_def) continue;
         for (const Operand& o : part_.ops((*insts)[s.index]))
           if (o.is_def() && o.reg.is_virtual())
             store(o.reg, out_.operands[static_cast<u32>(&o - part_.operands.data())].reg);
@@ -124,7 +148,6 @@ void Allocator::finalize() {
   auto begin = [&] { return static_cast<u32>(out_.steps.size()); };
   for (int n = 0; n < 2; ++n) out_.edges[n].resize(part_.blocks.size());
   for (u32 b : live_.order) {
-    out_.num_preds[b] = static_cast<u32>(live_.preds(b).size());
     const u32 first = begin();
     for (const ValueAt& param : at_entry(b).subspan(entry_through_[b]))
       if (param.reg != kNone) store(param.value, param.reg);

@@ -43,10 +43,11 @@ void Allocator::go_on(u32 b) {
   const u32 first = static_cast<u32>(entries_.size());
   for (const ValueAt& at : at_exit(from)) {
     if (!live_.is_live_in(at.value, b)) continue;
-    bind(cls(at.value), at.reg, at.value);
+    const bool stored = at.stored || stored_around(at.value, from);
+    bind(at.cls, at.reg, at.value);
     next_[at.value.index] = kAsk;
-    stored_[at.value.index] = at.stored || stored_around(at.value, from);
-    entries_.push_back({at.value, at.reg, stored_[at.value.index] != 0});
+    stored_[at.value.index] = stored;
+    entries_.push_back({at.value, at.reg, at.cls, stored});
   }
   entry_[b] = {first, static_cast<u32>(entries_.size()) - first};
   entry_through_[b] = entry_[b].count;
@@ -64,8 +65,8 @@ void Allocator::merge_predecessors(u32 b) {
     for (const ValueAt& at : at_exit(p.from)) {
       Merged& m = merged(at.value);
       if (m.count == 0) merged_values_.push_back(at.value);
-      m.all_stored &= at.stored || stored_around(at.value, p.from);
-      m.count = static_cast<u8>(std::min(m.count + 1, 255));
+      m.all_stored = m.all_stored && (at.stored || stored_around(at.value, p.from));
+      m.count = static_cast<u8>(m.count + (m.count != 255));
       if (&p == best || m.preferred == kNone) m.preferred = at.reg;
     }
   }
@@ -85,13 +86,17 @@ void Allocator::merge_predecessors(u32 b) {
 void Allocator::collect_candidates(u32 b, bool loop_entry) {
   const u32 preds = static_cast<u32>(live_.preds(b).size());
   for (auto& list : candidates_) list.clear();
+  std::fill(std::begin(all_stay_), std::end(all_stay_), true);
   const auto add = [&](VReg v, u32 distance, bool everywhere) {
+    const unsigned c = cls(v);
     next_[v.index] = distance;
-    merged(v).listed = true;
-    candidates_[cls(v)].push_back({v, distance, everywhere});
+    all_stay_[c] = all_stay_[c] && everywhere && distance == kAsk;
+    candidates_[c].push_back({v, distance, everywhere});
   };
   for (const VReg v : merged_values_) {
-    const bool everywhere = merged(v).count == preds; // then the distance seldom matters
+    Merged& m = merged(v);
+    const bool everywhere = m.count == preds; // then the distance seldom matters
+    m.listed = true;
     add(v, everywhere ? kAsk : live_.distance(v, b), everywhere);
   }
   if (loop_entry)
@@ -146,6 +151,7 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   const auto nearer = [](const Candidate& x, const Candidate& y) {
     return x.distance != y.distance ? x.distance < y.distance : x.value.index < y.value.index;
   };
+  if (!loop_entry && all_stay_[c] && candidates.size() <= registers) return;
   if (!loop_entry) {
     // Values in registers on all ways, then those on some; the others wait for their use.
     std::erase_if(candidates, [&](const Candidate& x) {
@@ -219,22 +225,29 @@ void Allocator::place_entry_values(u32 b, unsigned c) {
 // What a predecessor had in a register and the block does not start with in one goes to its slot.
 void Allocator::settle_unplaced(u32 b) {
   const u32 edges_weight = entry_weight(b);
-  for (const VReg v : merged_values_) {
-    if (reg_[v.index] != kNone || remat_[v.index]) continue;
-    has_slot_[v.index] = 1; // filled by the edges, if not at the definition
-    if (!merged(v).all_stored && weight(live_.def_block[v.index]) <= edges_weight) at_def_[v.index] = 1;
-  }
   const u32 first = static_cast<u32>(entries_.size());
   const std::vector<VReg>& params = part_.blocks[b].params;
-  const auto start_with = [&](VReg v) {
-    stored_[v.index] = merged(v).all_stored;
-    entries_.push_back({v, reg_[v.index], stored_[v.index] != 0});
+  const auto start_with = [&](VReg v, u8 reg) {
+    const bool stored = merged_[v.index].all_stored;
+    stored_[v.index] = stored;
+    entries_.push_back({v, reg, static_cast<u8>(cls(v)), stored});
   };
-  for (const VReg v : merged_values_) // in the order of their numbers, all but a few
-    if (reg_[v.index] != kNone) start_with(v);
-  for (const auto& chosen : candidates_)
-    for (const Candidate& x : chosen)
-      if (merged(x.value).count == 0 && !is_parameter(x.value, b)) start_with(x.value);
+  for (const VReg v : merged_values_) { // in the order of their numbers, all but a few
+    const u8 reg = reg_[v.index];
+    if (reg != kNone) {
+      start_with(v, reg);
+    } else if (remat_[v.index] == 0) {
+      has_slot_[v.index] = 1; // filled by the edges, if not at the definition
+      if (!merged_[v.index].all_stored && weight(live_.def_block[v.index]) <= edges_weight)
+        at_def_[v.index] = 1;
+    }
+  }
+  for (unsigned c = 0; c < kNumClasses; ++c) {
+    if (all_stay_[c]) continue;
+    for (const Candidate& x : candidates_[c])
+      if (merged_[x.value.index].count == 0 && !is_parameter(x.value, b))
+        start_with(x.value, reg_[x.value.index]);
+  }
   sort_by_number(std::span(entries_).subspan(first));
   entry_through_[b] = static_cast<u32>(entries_.size()) - first;
   for (const VReg p : params) {
@@ -243,24 +256,27 @@ void Allocator::settle_unplaced(u32 b) {
       has_slot_[p.index] = 1;
       stored_[p.index] = 1;
     }
-    entries_.push_back({p, reg_[p.index], stored_[p.index] != 0});
+    entries_.push_back({p, reg_[p.index], static_cast<u8>(cls(p)), stored_[p.index] != 0});
   }
   entry_[b] = {first, static_cast<u32>(entries_.size()) - first};
 }
 
 void Allocator::leave_block(u32 b) {
   const u32 first = static_cast<u32>(exits_.size());
-  const auto end_with = [&](VReg v) { exits_.push_back({v, reg_[v.index], stored_[v.index] != 0}); };
+  const auto end_with = [&](VReg v, u8 r, u8 c) { exits_.push_back({v, r, c, stored_[v.index] != 0}); };
   u32 others[kNumClasses];
   std::copy(std::begin(occupied_), std::end(occupied_), others);
   for (const ValueAt& at : at_entry(b)) { // in the order of their numbers already
     const u8 r = reg_[at.value.index];
     if (r == kNone) continue;
-    others[cls(at.value)] &= ~(1u << r);
-    end_with(at.value);
+    others[at.cls] &= ~(1u << r);
+    end_with(at.value, r, at.cls);
   }
-  for (unsigned c = 0; c < kNumClasses; ++c)
-    for (u32 set = others[c]; set; set &= set - 1) end_with(occupant_[c][std::countr_zero(set)]);
+  for (u8 c = 0; c < kNumClasses; ++c)
+    for (u32 set = others[c]; set; set &= set - 1) {
+      const u8 r = static_cast<u8>(std::countr_zero(set));
+      end_with(occupant_[c][r], r, c);
+    }
   sort_by_number(std::span(exits_).subspan(first));
   exit_[b] = {first, static_cast<u32>(exits_.size()) - first};
   hint_successors(b);
@@ -334,11 +350,11 @@ void Allocator::resolve_edge(u32 from, u32 n) {
       if (at.stored || (border_[v].edge == edge && !border_[v].stored)) continue; // nobody wants it there
       if (remat_[v] || at_def_[v] || !live_.is_live_in(at.value, to) || stored_around(at.value, from))
         continue;
-      step(Step::Kind::Store, cls(at.value), 0, at.reg, v, 1);
+      step(Step::Kind::Store, at.cls, 0, at.reg, v, 1);
     }
   for (const ValueAt& at : through) {
     if (at.reg != kNone && at.reg == reg_[at.value.index])
-      free[cls(at.value)] &= ~(1u << at.reg); // stays where it is
+      free[at.cls] &= ~(1u << at.reg); // stays where it is
     else
       send(source(at.value), at);
   }

@@ -7,38 +7,53 @@ namespace lanewise::x86 {
 
 // --------------------------------------------------------------------------------------------------------
 
+namespace {
+
+constexpr u32 kTied = 1u << static_cast<u32>(Role::Tied) | 1u << static_cast<u32>(Role::EarlyTied);
+constexpr u32 kEarlyDef = 1u << static_cast<u32>(Role::EarlyDef), kDef = 1u << static_cast<u32>(Role::Def);
+
+} // namespace
+
 void Allocator::process(const LInst& inst, u32 index) {
   position_ = index;
+  const u32 roles = collect_uses(inst);
   if (inst.remat) {
     // Made where it is first wanted, not here. Only fixed registers can be its sources.
-    collect_uses(inst);
     const Operand& o = part_.operands[inst.first_operand];
     next_[o.reg.index] = live_.next_use[inst.first_operand];
     return;
   }
-  collect_uses(inst);
   bring_in_uses(inst);
   const u32 first = inst.first_operand, last = first + inst.num_operands;
-  for (u32 i = first; i < last; ++i)
+  for (u32 i = first; (roles & kTied) != 0 && i < last; ++i)
     if (part_.operands[i].is_tied()) assign_tied(i);
-  for (u32 i = first; i < last; ++i)
+  for (u32 i = first; (roles & kEarlyDef) != 0 && i < last; ++i)
     if (part_.operands[i].role == Role::EarlyDef) assign_def(i);
   release_dead_uses();
-  for (u32 i = first; i < last; ++i)
+  for (u32 i = first; (roles & kDef) != 0 && i < last; ++i)
     if (part_.operands[i].role == Role::Def) assign_def(i);
   step(Step::Kind::Inst, 0, 0, 0, index);
-  finish_defs(inst);
+  if ((roles & (kTied | kEarlyDef | kDef)) != 0) finish_defs(inst);
 }
 
-void Allocator::collect_uses(const LInst& inst) {
+/// Returns the roles that there are, a bit each.
+u32 Allocator::collect_uses(const LInst& inst) {
   uses_.clear();
-  for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i) {
-    const Operand& o = part_.operands[i];
-    if (o.reg.is_fixed()) out_.operands[i].reg = static_cast<u8>(o.reg.index);
-    if (o.tied.is_fixed()) out_.operands[i].reg2 = static_cast<u8>(o.tied.index);
-    if (o.reg.is_virtual() && !o.is_def()) uses_.push_back({i, false, o.reg, live_.next_use[i]});
-    if (o.tied.is_virtual()) uses_.push_back({i, true, o.tied, live_.next_use2[i]});
+  u32 roles = 0;
+  const Operand* o = part_.operands.data() + inst.first_operand;
+  for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i, ++o) {
+    roles |= 1u << static_cast<u32>(o->role);
+    if (o->reg.is_virtual()) {
+      if (!o->is_def()) uses_.push_back({i, false, o->reg, live_.next_use[i]});
+    } else if (o->reg.is_fixed()) {
+      out_.operands[i].reg = static_cast<u8>(o->reg.index);
+    }
+    if (o->tied.is_virtual())
+      uses_.push_back({i, true, o->tied, live_.next_use2[i]});
+    else if (o->tied.is_fixed())
+      out_.operands[i].reg2 = static_cast<u8>(o->tied.index);
   }
+  return roles;
 }
 
 void Allocator::bring_in_uses(const LInst& inst) {

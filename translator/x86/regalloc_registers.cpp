@@ -5,9 +5,7 @@ namespace lanewise::x86 {
 
 // -------------------------------------------------------------------------------------------------------------
 
-u8 Allocator::take_reg(unsigned c, VReg v) {
-  u32 free = allowed_[c] & ~occupied_[c];
-  if (free) return pick(free, v);
+u8 Allocator::make_room(unsigned c) {
   const u32 candidates = occupied_[c] & ~locked_[c];
   const u8 r = victim(c, candidates);
   if (r == kNone) {
@@ -18,13 +16,8 @@ u8 Allocator::take_reg(unsigned c, VReg v) {
   return r;
 }
 
-u8 Allocator::pick(u32 set, VReg v) {
-  if (options_.random_seed) {
-    for (u32 skip = random() % static_cast<u32>(std::popcount(set)); skip; --skip) set &= set - 1;
-    return static_cast<u8>(std::countr_zero(set));
-  }
-  const u8 wanted = hint_[v.index];
-  if (wanted != kNone && set >> wanted & 1) return wanted;
+u8 Allocator::pick_at_random(u32 set) {
+  for (u32 skip = random() % static_cast<u32>(std::popcount(set)); skip; --skip) set &= set - 1;
   return static_cast<u8>(std::countr_zero(set));
 }
 
@@ -82,18 +75,6 @@ bool Allocator::store_before_loop(VReg v) {
       return true;
     }
   return false;
-}
-
-void Allocator::bind(unsigned c, u8 r, VReg v) {
-  occupant_[c][r] = v;
-  occupied_[c] |= 1u << r;
-  reg_[v.index] = r;
-}
-
-void Allocator::unbind(unsigned c, u8 r) {
-  reg_[occupant_[c][r].index] = kNone;
-  occupant_[c][r] = VReg{};
-  occupied_[c] &= ~(1u << r);
 }
 
 // Wishes for register r, for v and for the values it takes its register over from.
