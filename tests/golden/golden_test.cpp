@@ -81,6 +81,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_equal_parameters", passes::merge_equal_parameters},
       {"split_pairs", passes::split_pairs},
       {"replace_divisions", passes::replace_divisions},
+      {"replace_wide_divisions", [](ir::Function& g) { (void)passes::replace_wide_divisions(g); }},
       {"legalize", passes::legalize},
       {"merge_blocks", passes::merge_blocks},
       {"load_scalars", passes::load_scalars},

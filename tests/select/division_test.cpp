@@ -1,6 +1,7 @@
 // Division and root chains of compilers: what passes::replace_divisions and drop_root_corrections make of
 // them gives the chain's bits, for operands from all over the range and for those at its borders.
 #include "tests/select/harness.hpp"
+#include "tests/source_dir.hpp"
 
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
@@ -9,7 +10,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 namespace lanewise::x86::test {
 
@@ -295,6 +298,47 @@ TEST(Division, F32Flushing) { compare(with_mode(kF32, " flush_in flush_out"), 23
 TEST(Division, F64) { compare(std::string(kF64) + kEnd64, 52, 11, 100); }
 TEST(Division, RootF64) { compare(root_of(kUnscaled), 52, 11, 100); }
 TEST(Division, RootF64Scaled) { compare(root_of(kScaled), 52, 11, 100); }
+
+/// The expansion of a division of 64-bit integers, of numbers of all sizes and such whose quotients are
+/// nearly whole; of zeros, too.
+TEST(Division, Integers) {
+  std::ifstream in(source_dir() + "/tests/golden/cases/wide_divisions.ir");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string chain = text.str().substr(0, text.str().find("; expect"));
+  std::array<Division, 2> divisions;
+  for (const bool replaced : {false, true}) {
+    auto parsed = ir::parse(chain);
+    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+    Division& d = divisions[replaced];
+    d.f = std::move(*parsed);
+    if (replaced) {
+      EXPECT_TRUE(passes::replace_wide_divisions(d.f));
+      passes::eliminate_dead_code(d.f);
+    }
+    passes::legalize(d.f);
+    d.plan = phases::form_phases(d.f, 16);
+  }
+  std::mt19937_64 random(7);
+  for (unsigned round = 0; round < 60; ++round) {
+    Operands x{};
+    for (unsigned l = 0; l < 64; ++l) {
+      u64 n = random() >> (random() & 63), d = random() >> (random() & 63);
+      if ((random() & 3) == 0) d = (u64{1} << (random() & 63)) + random() % 3 - 1;
+      if ((random() & 3) == 0 && d != 0) n = n / d * d + random() % 3 - 1;
+      if ((random() & 15) == 0) n = ~(random() & 3);
+      x[l] = n;
+      x[64 + l] = d;
+    }
+    for (const translator::Simd simd : widths()) {
+      const auto expected = quotients(divisions[0], simd, x), actual = quotients(divisions[1], simd, x);
+      for (unsigned l = 0; l < 64; ++l) {
+        ASSERT_EQ(expected[l], actual[l]) << std::hex << x[l] << " / " << x[64 + l];
+        ASSERT_TRUE(x[64 + l] == 0 || expected[l] == x[l] / x[64 + l]);
+      }
+    }
+  }
+}
 
 TEST(Division, RootF32) {
   for (const char* mode : {"", " flush_in flush_out"})

@@ -120,6 +120,9 @@ void merge_selects(ir::Function& f);
 /// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to.
 void replace_divisions(ir::Function& f);
 
+/// Replaces the sequences for divisions of 64-bit integers. Returns whether there were any.
+bool replace_wide_divisions(ir::Function& f);
+
 /// Square roots of f32 with corrections become roots: v_sqrt_f32 is rounded to nearest here.
 void drop_root_corrections(ir::Function& f);
 
