@@ -299,26 +299,54 @@ TEST(Division, F64) { compare(std::string(kF64) + kEnd64, 52, 11, 100); }
 TEST(Division, RootF64) { compare(root_of(kUnscaled), 52, 11, 100); }
 TEST(Division, RootF64Scaled) { compare(root_of(kScaled), 52, 11, 100); }
 
+/// The function as it is, and with what `replace` makes of it.
+template <class F>
+std::array<Division, 2> as_is_and_replaced(const std::string& text, F replace) {
+  std::array<Division, 2> both;
+  for (const bool replaced : {false, true}) {
+    auto parsed = ir::parse(text);
+    EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+    Division& d = both[replaced];
+    d.f = std::move(*parsed);
+    if (replaced) replace(d.f);
+    passes::eliminate_dead_code(d.f);
+    passes::legalize(d.f);
+    d.plan = phases::form_phases(d.f, 16);
+  }
+  return both;
+}
+
+TEST(Division, Medians) {
+  for (const char* mode : {"", " flush_in flush_out", " ieee"}) {
+    std::string text = std::string(kBegin) + R"(  v1:v32 = load v63, v50 {global 4}
+  v2:v32 = load v63, v50 #0x200 {global 4}
+  v3:v32, v4:v32 = load v63, v50 #0x200 {global 8}
+  v19:v32 = fmed3 v1, v2, v4 {f32MODE}
+)" + kEnd32;
+    const auto medians = as_is_and_replaced(with_mode(text, mode),
+                                            [](ir::Function& f) { passes::replace_divisions(f, true); });
+    EXPECT_GT(medians[1].f.num_blocks(), 1u);
+    std::mt19937_64 random(7);
+    for (unsigned round = 0; round < 60; ++round) {
+      Operands x{};
+      for (u64& v : x) v = operand(random, 23, 8, true) | operand(random, 23, 8, true) << 32;
+      if (round % 2 == 0) // no NaNs
+        for (u64& v : x) v &= 0xbfff'ffff'bfff'ffff;
+      for (const translator::Simd simd : widths())
+        ASSERT_EQ(quotients(medians[0], simd, x), quotients(medians[1], simd, x)) << mode;
+    }
+  }
+}
+
 /// The expansion of a division of 64-bit integers, of numbers of all sizes and such whose quotients are
 /// nearly whole; of zeros, too.
 TEST(Division, Integers) {
   std::ifstream in(source_dir() + "/tests/golden/cases/wide_divisions.ir");
   std::stringstream text;
   text << in.rdbuf();
-  const std::string chain = text.str().substr(0, text.str().find("; expect"));
-  std::array<Division, 2> divisions;
-  for (const bool replaced : {false, true}) {
-    auto parsed = ir::parse(chain);
-    ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-    Division& d = divisions[replaced];
-    d.f = std::move(*parsed);
-    if (replaced) {
-      EXPECT_TRUE(passes::replace_wide_divisions(d.f));
-      passes::eliminate_dead_code(d.f);
-    }
-    passes::legalize(d.f);
-    d.plan = phases::form_phases(d.f, 16);
-  }
+  const auto divisions =
+      as_is_and_replaced(text.str().substr(0, text.str().find("; expect")),
+                         [](ir::Function& f) { EXPECT_TRUE(passes::replace_wide_divisions(f)); });
   std::mt19937_64 random(7);
   for (unsigned round = 0; round < 60; ++round) {
     Operands x{};
