@@ -193,6 +193,7 @@ private:
   VReg min_max64(Op op, VReg a, VReg b);
   VReg popcount(VReg v, bool wide);
   VReg leading_zeros(VReg v, bool wide);
+  VReg leading_zeros32(VReg v);
   VReg trailing_zeros(VReg v, bool wide);
   VReg reverse_bits(VReg v, bool wide);
   VReg permute_bytes(VReg a, VReg b, VReg selector);
