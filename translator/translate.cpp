@@ -221,7 +221,15 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
            })
-      .run("replace_divisions", passes::replace_divisions)
+      .run("replace_wide_divisions",
+           [](ir::Function& g) {
+             if (!passes::replace_wide_divisions(g)) return;
+             tidy_up(g);
+             passes::predicate(g); // what was left of them in registers nobody looks at any more
+             tidy_up(g);
+           })
+      .run("replace_divisions",
+           [&](ir::Function& g) { passes::replace_divisions(g, options.simd == Simd::Avx2); })
       .run("drop_root_corrections", passes::drop_root_corrections)
       .run("unscale_roots", passes::unscale_roots) // of f64
       .run("legalize", passes::legalize)

@@ -1,6 +1,7 @@
 // Division and root chains of compilers: what passes::replace_divisions and drop_root_corrections make of
 // them gives the chain's bits, for operands from all over the range and for those at its borders.
 #include "tests/select/harness.hpp"
+#include "tests/source_dir.hpp"
 
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
@@ -9,7 +10,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 namespace lanewise::x86::test {
 
@@ -331,6 +334,75 @@ TEST(Division, F64ScaledAsIsCompared) {
 }
 TEST(Division, RootF64) { compare(root_of(kUnscaled), 52, 11, 100); }
 TEST(Division, RootF64Scaled) { compare(root_of(kScaled), 52, 11, 100); }
+
+/// The function as it is, and with what `replace` makes of it.
+template <class F>
+std::array<Division, 2> as_is_and_replaced(const std::string& text, F replace) {
+  std::array<Division, 2> both;
+  for (const bool replaced : {false, true}) {
+    auto parsed = ir::parse(text);
+    EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().message);
+    Division& d = both[replaced];
+    d.f = std::move(*parsed);
+    if (replaced) replace(d.f);
+    passes::eliminate_dead_code(d.f);
+    passes::legalize(d.f);
+    d.plan = phases::form_phases(d.f, 16);
+  }
+  return both;
+}
+
+TEST(Division, Medians) {
+  for (const char* mode : {"", " flush_in flush_out", " ieee"}) {
+    std::string text = std::string(kBegin) + R"(  v1:v32 = load v63, v50 {global 4}
+  v2:v32 = load v63, v50 #0x200 {global 4}
+  v3:v32, v4:v32 = load v63, v50 #0x200 {global 8}
+  v19:v32 = fmed3 v1, v2, v4 {f32MODE}
+)" + kEnd32;
+    const auto medians = as_is_and_replaced(with_mode(text, mode),
+                                            [](ir::Function& f) { passes::replace_divisions(f, true); });
+    EXPECT_GT(medians[1].f.num_blocks(), 1u);
+    std::mt19937_64 random(7);
+    for (unsigned round = 0; round < 60; ++round) {
+      Operands x{};
+      for (u64& v : x) v = operand(random, 23, 8, true) | operand(random, 23, 8, true) << 32;
+      if (round % 2 == 0) // no NaNs
+        for (u64& v : x) v &= 0xbfff'ffff'bfff'ffff;
+      for (const translator::Simd simd : widths())
+        ASSERT_EQ(quotients(medians[0], simd, x), quotients(medians[1], simd, x)) << mode;
+    }
+  }
+}
+
+/// The expansion of a division of 64-bit integers, of numbers of all sizes and such whose quotients are
+/// nearly whole; of zeros, too.
+TEST(Division, Integers) {
+  std::ifstream in(source_dir() + "/tests/golden/cases/wide_divisions.ir");
+  std::stringstream text;
+  text << in.rdbuf();
+  const auto divisions =
+      as_is_and_replaced(text.str().substr(0, text.str().find("; expect")),
+                         [](ir::Function& f) { EXPECT_TRUE(passes::replace_wide_divisions(f)); });
+  std::mt19937_64 random(7);
+  for (unsigned round = 0; round < 60; ++round) {
+    Operands x{};
+    for (unsigned l = 0; l < 64; ++l) {
+      u64 n = random() >> (random() & 63), d = random() >> (random() & 63);
+      if ((random() & 3) == 0) d = (u64{1} << (random() & 63)) + random() % 3 - 1;
+      if ((random() & 3) == 0 && d != 0) n = n / d * d + random() % 3 - 1;
+      if ((random() & 15) == 0) n = ~(random() & 3);
+      x[l] = n;
+      x[64 + l] = d;
+    }
+    for (const translator::Simd simd : widths()) {
+      const auto expected = quotients(divisions[0], simd, x), actual = quotients(divisions[1], simd, x);
+      for (unsigned l = 0; l < 64; ++l) {
+        ASSERT_EQ(expected[l], actual[l]) << std::hex << x[l] << " / " << x[64 + l];
+        ASSERT_TRUE(x[64 + l] == 0 || expected[l] == x[l] / x[64 + l]);
+      }
+    }
+  }
+}
 
 TEST(Division, RootF32) {
   for (const char* mode : {"", " flush_in flush_out"})

@@ -29,6 +29,9 @@
 //  - Of zeros and infinity the chain makes 0 * infinity; of negative numbers and NaNs, in the order that
 //    operands have here, what a root makes of them.
 //  - Tiny operands, whose remainder would be denormal, must have been scaled before, or the chain is kept.
+//
+// Medians of f32 are those of the numbers' bits in the order that these have as numbers, where none is a NaN
+// or -0. v_med3_f32 has a rule for NaNs, and which of two zeros it takes depends on their order.
 #include "translator/ir/copy.hpp"
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/passes.hpp"
@@ -50,6 +53,7 @@ namespace {
 struct Chain {
   ValueId numerator, denominator;
   ValueId radicand;
+  bool is_median = false;
   bool may_be_tiny = false; ///< the radicand
   std::vector<InstId> insts;
   bool flushes = false; ///< MODE flushes f32 denormals around it
@@ -60,7 +64,10 @@ class Matcher {
 public:
   Matcher(const Function& f, InstId fixup) : f_(f), fixup_(fixup) {}
 
-  std::optional<Chain> match() { return f_[fixup_].op == Op::DivFixup ? match_division() : match_root(); }
+  std::optional<Chain> match() {
+    if (f_[fixup_].op == Op::FMed3) return match_median();
+    return f_[fixup_].op == Op::DivFixup ? match_division() : match_root();
+  }
 
 private:
   using Operands = std::array<ValueId, 3>;
@@ -92,6 +99,14 @@ private:
       return {};
     }
     chain_.insts.push_back(fixup_);
+    return chain_;
+  }
+
+  std::optional<Chain> match_median() {
+    const FpAttr& fp = f_[fixup_].fp;
+    if (fp.kind != FloatKind::F32 || fp.flush_in != fp.flush_out) return {};
+    chain_.insts.push_back(fixup_);
+    chain_.is_median = true;
     return chain_;
   }
 
@@ -277,8 +292,11 @@ public:
     insts.resize(position_);
     r_.begin(fixup, out);
     const bool is_root = chain_.radicand.valid();
-    const ValueId quotient = is_root ? root() : divide();
-    const ValueId unusual = is_root ? unusual_radicand() : unusual_division(quotient);
+    if (chain_.is_median) flush_median_operands(fixup);
+    const ValueId quotient = chain_.is_median ? median() : is_root ? root() : divide();
+    const ValueId unusual = chain_.is_median ? unusual_numbers()
+                            : is_root        ? unusual_radicand()
+                                             : unusual_division(quotient);
     u64 bits = 1;
     ValueId result = quotient;
     BlockId next = block_;
@@ -308,7 +326,37 @@ private:
   std::vector<ValueId>& map_;
   std::vector<std::pair<InstId, InstId>> copies_;
 
+  std::array<ValueId, 3> numbers_; ///< of a median; those that are the same in all lanes first
+
   [[nodiscard]] bool wide() const { return r_.fp.kind == FloatKind::F64; }
+
+  [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && (def->op == Op::Splat || def->op == Op::Const);
+  }
+  void flush_median_operands(InstId fixup) {
+    std::copy_n(f_.operands(fixup).begin(), 3, numbers_.begin());
+    std::ranges::stable_partition(numbers_, [&](ValueId v) { return is_same_in_all_lanes(v); });
+    if (r_.fp.flush_in)
+      for (ValueId& v : numbers_) v = r_.same(Op::FCanonical, v);
+  }
+  ValueId median() {
+    // Of negative numbers all bits but the sign count the other way round.
+    const auto in_order = [&](ValueId v) { return r_.same(Op::Xor, v, r_.lshr(r_.ashr(v, 31), 1)); };
+    const ValueId a = in_order(numbers_[0]), b = in_order(numbers_[1]), c = in_order(numbers_[2]);
+    const ValueId low = r_.same(Op::SMin, a, b), high = r_.same(Op::SMax, a, b);
+    return in_order(r_.same(Op::SMax, low, r_.same(Op::SMin, high, c)));
+  }
+  ValueId unusual_numbers() {
+    ValueId all;
+    for (const ValueId v : numbers_) {
+      // As integers: MXCSR may be set up for something else, and scalars are tested once for all lanes.
+      const ValueId nan = r_.icmp(IntPred::SGt, r_.and_(v, 0x7fff'ffffu), r_.v32(0x7f80'0000u));
+      const ValueId either = r_.mask_or(nan, r_.icmp(IntPred::Eq, v, r_.v32(0x8000'0000u)));
+      all = all.valid() ? r_.mask_or(all, either) : either;
+    }
+    return all;
+  }
 
   ValueId root() {
     constexpr u32 kZeroOrInfinity = 0x260; // v_cmp_class's bits
@@ -455,10 +503,17 @@ ValueId started_lanes(Function& f) {
 
 } // namespace
 
-void replace_divisions(Function& f) {
+void replace_divisions(Function& f, bool medians) {
   const bool any_roots =
       has_any(f, [](const Inst& inst) { return inst.op == Op::FRsq && inst.fp.kind == FloatKind::F64; });
   const auto may_end_chain = [&](InstId i) {
+    if (f[i].op == Op::FMed3) {
+      if (!medians) return false;
+      const auto x = f.operands(i);
+      Rewriter r(f);
+      r.fp = f[i].fp;
+      return !is_limited(r, x[0], x[1], x[2]);
+    }
     return f[i].op == Op::DivFixup || (any_roots && f[i].op == Op::FFma && f[i].fp.kind == FloatKind::F64);
   };
   const auto divides = [&](BlockId b) { return std::ranges::any_of(f[b].insts, may_end_chain); };

@@ -55,16 +55,21 @@ std::optional<float> number(const Rewriter& r, ValueId v) {
   return std::isnan(x) ? std::nullopt : std::optional(x);
 }
 
+} // namespace
+
+bool is_limited(const Rewriter& r, ValueId a, ValueId b, ValueId c) {
+  if (r.fp.kind != FloatKind::F32) return false;
+  const auto low = number(r, number(r, a) ? a : b), high = number(r, c);
+  return low && high && *high >= std::numeric_limits<float>::min() && *low <= *high;
+}
+
+namespace {
+
 /// The guide's formula (V_MED3_F32); with a NaN it is the minimum of all.
 ValueId lower_med3(Rewriter& r, ValueId a, ValueId b, ValueId c) {
-  if (r.fp.kind == FloatKind::F32) {
-    // Between constants, the larger one last: a NaN becomes the smaller, the minimum, and a signalling one
-    // the last, as min(quiet NaN, last) is. That the larger is above 0, flushed or not, leaves zeros to the
-    // first.
+  if (is_limited(r, a, b, c)) {
     const bool first = number(r, a).has_value();
-    const auto low = number(r, first ? a : b), high = number(r, c);
-    if (low && high && *high >= std::numeric_limits<float>::min() && *low <= *high)
-      return r.same(Op::FMin, r.same(Op::FMax, first ? b : a, first ? a : b), c);
+    return r.same(Op::FMin, r.same(Op::FMax, first ? b : a, first ? a : b), c);
   }
   const auto max = [&](ValueId x, ValueId y) { return r.same(Op::FMax, x, y); };
   const auto min = [&](ValueId x, ValueId y) { return r.same(Op::FMin, x, y); };

@@ -90,6 +90,11 @@ ir::ValueId lower_frexp_mant(Rewriter& r, ir::ValueId x);
 ir::ValueId lower_class(Rewriter& r, ir::ValueId x, ir::ValueId classes);
 ir::ValueId lower_trig_preop(Rewriter& r, ir::ValueId x, ir::ValueId segment);
 
+/// Whether the median, with `r.fp`, is max and min: between constants, the larger one last. A NaN becomes the
+/// smaller, the minimum, and a signalling one the last, as min(quiet NaN, last) is. That the larger is above
+/// 0, flushed or not, leaves zeros to the first.
+bool is_limited(const Rewriter& r, ir::ValueId a, ir::ValueId b, ir::ValueId c);
+
 /// A denormal f32 becomes a zero of its sign, whatever MODE says; nothing is emitted where MODE does it.
 ir::ValueId flushed_f32(Rewriter& r, ir::ValueId x, bool mode_does_it);
 

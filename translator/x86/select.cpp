@@ -78,6 +78,7 @@ void Selector::select_phase(u32 phase) {
   pointers_.clear();
   deferred_adds_ = {};
   lds_limits_ = {};
+  reciprocals_.clear();
   gang_scratch_ = VReg{};
   per_lane_ = plan_.phases[phase].per_lane;
   body_accesses_ = body_stores_ = false;
@@ -291,7 +292,7 @@ void Selector::select_inst(InstId i) {
     if (tested_later && (inst.op == Op::ICmp || !is_in_slot(operands[0]))) return;
   }
   if (uniform_inst(i) || mask_inst(i) || integer_inst(i) || shift_inst(i) || multiply_inst(i) ||
-      bits_inst(i) || width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
+      divide_inst(i) || bits_inst(i) || width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
     return;
   unsupported(i, "no rule for this op with these types");
 }

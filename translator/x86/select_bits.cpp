@@ -23,11 +23,23 @@ VReg Selector::byte_table(const u8* bytes) {
   return table(all.data());
 }
 
+/// The exponent of a number as f32 is where its top bit is, without rounding if the bit below it is clear.
+VReg Selector::leading_zeros32(VReg v) {
+  constexpr u32 kTopExponent = 127 + 31;
+  const VReg number = b_->op(Inst::kIdVcvtdq2ps, vandn(shr_imm(v, 1), v));
+  // With the top bit set it is negative, and the difference saturates; 0 has exponent 0.
+  const VReg zeros = b_->op(Inst::kIdVpsubusw, b_->splat32(kTopExponent), shr_imm(number, 23));
+  return b_->op(Inst::kIdVpminsw, zeros, or_mem(b_->splat32(32)));
+}
+
 VReg Selector::leading_zeros(VReg v, bool wide) {
   if (avx512()) return b_->op(wide ? Inst::kIdVplzcntq : Inst::kIdVplzcntd, v);
-  for (unsigned n = 1; n < (wide ? 64u : 32u); n *= 2)
-    v = vor(v, shr_imm(v, n, wide)); // Smear the top bit down.
-  return popcount(vnot(v), wide);
+  const VReg zeros = leading_zeros32(v);
+  if (!wide) return zeros;
+  const VReg upper = shr_imm(zeros, 32, true); // The lower half's count if that is 32.
+  const VReg whole = b_->op(Inst::kIdVpcmpeqq, upper, or_mem(b_->splat64(32)));
+  const VReg lower = shr_imm(shl_imm(zeros, 32, true), 32, true);
+  return b_->op(Inst::kIdVpaddq, upper, vand(lower, whole));
 }
 
 VReg Selector::trailing_zeros(VReg v, bool wide) {

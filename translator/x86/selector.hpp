@@ -193,6 +193,7 @@ private:
   VReg min_max64(Op op, VReg a, VReg b);
   VReg popcount(VReg v, bool wide);
   VReg leading_zeros(VReg v, bool wide);
+  VReg leading_zeros32(VReg v);
   VReg trailing_zeros(VReg v, bool wide);
   VReg reverse_bits(VReg v, bool wide);
   VReg permute_bytes(VReg a, VReg b, VReg selector);
@@ -206,6 +207,16 @@ private:
   VReg mul64(const Factor& a, const Factor& b);
   bool has_high_half(ValueId v) const;
   VReg mul_high(VReg a, VReg b, bool is_signed);
+
+  // ---- select_divide.cpp
+  bool divide_inst(InstId i);
+  VReg reciprocal64(VReg d);
+  VReg double_of(VReg x);
+  VReg divide64_directed(VReg n, VReg d, VReg reciprocal);
+  VReg divide64_reduced(VReg n, const Factor& d, VReg reciprocal);
+  VReg divide64_by_product(VReg n, u64 d);
+  Regs reciprocals64(ValueId d);
+  VReg divide64_by_zero(VReg q, VReg n, VReg d);
 
   // ---- select_alike.cpp
   void find_alike();
@@ -656,6 +667,7 @@ private:
   bool streaming_ = false;                        ///< one is being emitted
   std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
   VReg deferred_adds_;                            ///< WaveFrame::deferred_adds
+  std::map<ValueId, Regs> reciprocals_;           ///< of what all gangs divide by
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;
   std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset

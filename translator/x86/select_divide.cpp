@@ -1,0 +1,157 @@
+// Division of 64-bit integers, by way of f64 in two steps: an estimate from above 50 bits of the quotient,
+// then one of what it leaves. Estimates are never above what they are of, because all is rounded down,
+// or made smaller by more than all roundings together. What is left after the second is less than twice the
+// denominator d: with r / d = q * 2^-48 + 1 <= 2^16 + 1 after the first, r / d * 2^-48 + 1.
+#include "translator/x86/selector.hpp"
+
+#include <bit>
+
+namespace lanewise::x86 {
+
+namespace {
+
+constexpr u64 kTwo52Bits = 0x4330'0000'0000'0000, kTwo84Bits = 0x4530'0000'0000'0000;
+
+} // namespace
+
+/// 1 / d, or less by little.
+VReg Selector::reciprocal64(VReg d) {
+  const VReg one = splat_float(true, 1.0);
+  if (avx512()) {
+    b_->rounding(Rounding::Up);
+    const VReg divisor = b_->op(Inst::kIdVcvtuqq2pd, d);
+    b_->rounding(Rounding::Down);
+    return b_->op(Inst::kIdVdivpd, one, divisor);
+  }
+  const VReg exact = b_->op(Inst::kIdVdivpd, one, double_of(d));
+  return b_->op(Inst::kIdVmulpd, exact, or_mem(splat_float(true, 1.0 - 0x1p-49)));
+}
+
+/// Without AVX-512's conversions: 2^84 + upper half, and 2^52 + lower half, less what they have too much.
+VReg Selector::double_of(VReg x) {
+  const VReg upper = vor(shr_imm(x, 32, true), b_->splat64(kTwo84Bits));
+  const VReg lower = b_->op(Inst::kIdVpblendd, x, b_->splat64(kTwo52Bits), imm(0xaa));
+  const double both = std::bit_cast<double>(kTwo84Bits) + std::bit_cast<double>(kTwo52Bits);
+  return b_->op(Inst::kIdVaddpd, b_->op(Inst::kIdVsubpd, upper, or_mem(splat_float(true, both))), lower);
+}
+
+/// With embedded rounding.
+VReg Selector::divide64_directed(VReg n, VReg d, VReg reciprocal) {
+  const auto estimate = [&](VReg x) {
+    b_->rounding(Rounding::Down);
+    const VReg dividend = b_->op(Inst::kIdVcvtuqq2pd, x);
+    b_->rounding(Rounding::Down);
+    return b_->op(Inst::kIdVcvttpd2uqq, b_->op(Inst::kIdVmulpd, dividend, reciprocal));
+  };
+  const auto rest = [&](VReg x, VReg q) {
+    return b_->op(Inst::kIdVpsubq, x, b_->op(Inst::kIdVpmullq, q, d));
+  };
+  const VReg first = estimate(n), r = rest(n, first), second = estimate(r);
+  const VReg q = b_->op(Inst::kIdVpaddq, first, second);
+  const VReg is_more = compare(ir::IntPred::UGe, rest(r, second), d, true);
+  return b_->masked(is_more, q).op(Inst::kIdVpsubq, q, or_mem(b_->splat64(~u64{0})));
+}
+
+/// In whatever mode MXCSR is: five roundings change the quotient by less than 2^-49 of it. Of the first
+/// estimate the upper half is enough, since what it leaves is less than (2^32 + 2^16) d; if that half is not
+/// 0, d has none.
+VReg Selector::divide64_reduced(VReg n, const Factor& d, VReg reciprocal) {
+  const VReg two52 = b_->splat64(kTwo52Bits);
+  const auto bits_of_whole = [&](VReg x) { // in the lower 52 bits
+    return b_->op(Inst::kIdVaddpd, b_->op(Inst::kIdVroundpd, x, imm(11)), two52);
+  };
+  const auto estimate = [&](VReg x) { return b_->op(Inst::kIdVmulpd, double_of(x), reciprocal); };
+  const auto sum = [&](VReg a, VReg b) { return b_->op(Inst::kIdVpaddq, a, b); };
+  const VReg upper = bits_of_whole(b_->op(Inst::kIdVmulpd, estimate(n), or_mem(splat_float(true, 0x1p-32))));
+  const VReg r = b_->op(Inst::kIdVpsubq, n, shl_imm(b_->op(Inst::kIdVpmuludq, upper, d.v), 32, true));
+  const VReg second = vxor(bits_of_whole(estimate(r)), two52);
+  const VReg rest = b_->op(Inst::kIdVpsubq, r, mul64({second, true}, d));
+  const VReg is_less = compare(ir::IntPred::UGt, d.v, rest, true); // -1 or 0
+  const VReg q = sum(shl_imm(upper, 32, true), second);
+  return b_->op(Inst::kIdVpsubq, sum(q, is_less), or_mem(b_->splat64(~u64{0})));
+}
+
+/// By a constant of 2 or more, without AVX-512: the upper half of n * floor(2^64 / d) is the quotient, or 1
+/// less.
+VReg Selector::divide64_by_product(VReg n, u64 d) {
+  const u64 inverse = ~u64{0} / d + (~u64{0} % d == d - 1 ? 1 : 0);
+  const bool has_high = inverse >> 32 != 0;
+  const VReg low = b_->splat64(inverse & 0xffff'ffff), upper = shr_imm(n, 32, true);
+  const auto product = [&](VReg a, VReg b) { return b_->op(Inst::kIdVpmuludq, a, or_mem(b)); };
+  const auto sum = [&](VReg a, VReg b) { return b_->op(Inst::kIdVpaddq, a, b); };
+  const VReg lowest = shr_imm(product(n, low), 32, true);
+  VReg above = sum(product(upper, low), lowest), q;
+  if (has_high) {
+    const VReg high = b_->splat64(inverse >> 32);
+    const VReg other = sum(vand(above, b_->splat64(0xffff'ffff)), product(n, high));
+    q = sum(sum(product(upper, high), shr_imm(above, 32, true)), shr_imm(other, 32, true));
+  } else {
+    q = shr_imm(above, 32, true);
+  }
+  const VReg divisor = b_->splat64(d);
+  const VReg r = b_->op(Inst::kIdVpsubq, n, mul64({q, has_high}, {divisor, d >> 32 != 0}));
+  const VReg is_less = compare(ir::IntPred::UGt, divisor, r, true); // -1 or 0
+  return b_->op(Inst::kIdVpsubq, sum(q, is_less), or_mem(b_->splat64(~u64{0})));
+}
+
+/// n - ceil(n / 2^32) + 2 where d is 0.
+VReg Selector::divide64_by_zero(VReg q, VReg n, VReg d) {
+  const VReg zero = b_->splat64(0), cut = b_->op(Inst::kIdVpsubq, n, shr_imm(n, 32, true));
+  const VReg low = shl_imm(n, 32, true);
+  const VReg more = blend(compare(ir::IntPred::Eq, low, zero, true), b_->splat64(2), b_->splat64(1), true);
+  return blend(compare(ir::IntPred::Eq, d, zero, true), b_->op(Inst::kIdVpaddq, cut, more), q, true);
+}
+
+/// What quotients by `d` are computed with, in the preamble if all gangs have the same.
+Regs Selector::reciprocals64(ValueId d) {
+  const ir::Inst* def = f_.def(d);
+  const auto both = [&] {
+    Regs out;
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = reciprocal64(part(d, p));
+    return out;
+  };
+  if (def == nullptr || def->op != Op::Splat || !in_preamble(d) || emitting_preamble_) return both();
+  const auto [at, is_new] = reciprocals_.try_emplace(d);
+  if (is_new)
+    at->second = hoisted([&] {
+      const VReg r = reciprocal64(part(d, 0));
+      return Regs{{r, r}};
+    });
+  return at->second;
+}
+
+bool Selector::divide_inst(InstId i) {
+  if (f_[i].op != Op::UDiv) return false;
+  const ValueId n = f_.operands(i)[0], d = f_.operands(i)[1];
+  Regs out;
+  if (u64 bits = 0; f_.is_const(d, &bits) && bits > 1) {
+    const double reciprocal = 1.0 / static_cast<double>(bits) * (1.0 - 0x1p-51);
+    for (unsigned p = 0; p < 2; ++p)
+      out.r[p] = avx512() ? divide64_directed(part(n, p), part(d, p), splat_float(true, reciprocal))
+                          : divide64_by_product(part(n, p), bits);
+    return set(f_.result(i), out), true;
+  }
+  const Regs reciprocals = reciprocals64(d);
+  for (unsigned p = 0; p < 2; ++p)
+    out.r[p] = avx512() ? divide64_directed(part(n, p), part(d, p), reciprocals.r[p])
+                        : divide64_reduced(part(n, p), {part(d, p), has_high_half(d)}, reciprocals.r[p]);
+  if (!limits_) limits_.emplace(f_);
+  if (limits_->of(d).min == 0) {
+    std::array<VReg, 2> zeros;
+    for (unsigned p = 0; p < 2; ++p) zeros[p] = compare(ir::IntPred::Eq, part(d, p), b_->splat64(0), true);
+    if (avx512()) {
+      b_->emit(Inst::kIdKortestw, {k(zeros[0]), k(zeros[1])});
+    } else {
+      const VReg any = vor(zeros[0], zeros[1]);
+      b_->emit(Inst::kIdVptest, {vec(any), vec(any)});
+    }
+    hot_or_cold(
+        CondCode::kNotZero, out.r, [] {},
+        [&] {
+          for (unsigned p = 0; p < 2; ++p) out.r[p] = divide64_by_zero(out.r[p], part(n, p), part(d, p));
+        });
+  }
+  return set(f_.result(i), out), true;
+}
+
+} // namespace lanewise::x86
