@@ -36,6 +36,19 @@ bool LaneDemand::find() {
   return !again && !bdd_.overflowed();
 }
 
+LaneDemand::Node LaneDemand::of_use(InstId i, unsigned n) {
+  asked_ = {f_.operands(i)[n], {Bdd::kFalse, Bdd::kFalse}};
+  visit(i);
+  const auto [low, high] = std::exchange(asked_, {}).of_halves;
+  return bdd_.or_(low, high);
+}
+
+std::array<LaneDemand::Node, 2> LaneDemand::of_uses(ValueId v, std::span<const BlockId> blocks) {
+  asked_ = {v, {Bdd::kFalse, Bdd::kFalse}};
+  for (const BlockId b : blocks) visit(b, true);
+  return std::exchange(asked_, {}).of_halves;
+}
+
 /// EXEC, as it was or will be, selects, guards accesses and decides branches.
 void LaneDemand::weigh_masks() {
   for (const BlockId b : cfg_.rpo)
@@ -58,6 +71,10 @@ void LaneDemand::need(ValueId v, Node lanes) {
 
 void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
   if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+  if (v == asked_.of) {
+    asked_.of_halves[half] = bdd_.or_(asked_.of_halves[half], lanes);
+    return;
+  }
   Node& mine = demand_[v.index][half];
   if (mine == Bdd::kTrue || mine == lanes) return;
   Node now = bdd_.or_(mine, lanes);

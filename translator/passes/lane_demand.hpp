@@ -14,6 +14,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace lanewise::passes {
 
@@ -41,6 +42,19 @@ public:
   [[nodiscard]] Node on_edge(ir::BlockId from, unsigned successor, ir::ValueId param) const {
     return restated(of(param), from, successor);
   }
+  /// The same for a half of it.
+  [[nodiscard]] Node on_edge(ir::BlockId from, unsigned successor, ir::ValueId param, unsigned half) const {
+    return restated(demand_[param.index][half], from, successor);
+  }
+  /// `demand`, of something in the block that the edge leads to or in what that dominates, in terms of what
+  /// is current in `from`.
+  [[nodiscard]] Node before_edge(Node demand, ir::BlockId from, unsigned successor) const {
+    return restated(demand, from, successor);
+  }
+  /// The lanes of operand `n` that instruction `i` looks at.
+  [[nodiscard]] Node of_use(ir::InstId i, unsigned n);
+  /// The lanes of both halves of `v` that anybody looks at in `blocks`, and on the ways out of them.
+  [[nodiscard]] std::array<Node, 2> of_uses(ir::ValueId v, std::span<const ir::BlockId> blocks);
 
   /// A mask op as `base` restricted or extended by `other`: of the two operands, the one that may be wrong in
   /// lanes that the other decides. `matters` are the lanes of `other` in which `base` decides. `inverts`:
@@ -76,8 +90,13 @@ private:
   enum : u8 { kNew = 1, kGrown = 2 };
   std::vector<u8>
       stale_; ///< per block: not visited yet; the demand for something it hands on or computes has grown
-  std::vector<u8> grown_;  ///< per value: the demand for it has, since what computes it was visited
-  ir::BlockId here_;       ///< the block being visited
+  std::vector<u8> grown_; ///< per value: the demand for it has, since what computes it was visited
+  ir::BlockId here_;      ///< the block being visited
+  struct Asked {
+    ir::ValueId of;
+    std::array<Node, 2> of_halves{};
+  };
+  Asked asked_;            ///< what some uses ask of a value; its demand is known already
   FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge
 
   [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;

@@ -3,7 +3,7 @@
 //   select(m, a, b) with demand inside m   -> a        select(m, a, b) with demand outside m -> b
 //   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
 // and other mask ops that are a constant or an operand there. Of the halves of a select of 64 bits, which are
-// often of different variables, each has a demand of its own.
+// often of different variables, each has a demand of its own; and so has each use of a select.
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
@@ -23,6 +23,7 @@ public:
   /// False if parameters were merged, and what is left has other demands.
   bool run() {
     if (merge_parameters(f_, demand_)) return false;
+    bypass_shared_selects();
     rewrite();
     return true;
   }
@@ -50,6 +51,48 @@ private:
         }
       }
     f_.replace_values(map);
+  }
+
+  /// A select that has been made for several uses, since they share a register, each of which looks only at
+  /// lanes of its mask, or only at others. Before anything else is changed: what is known of masks on the way
+  /// to a block holds for the arguments that it has been found out with.
+  void bypass_shared_selects() {
+    std::vector<u32> left = f_.use_counts(); // of a select: the uses that need it
+    std::vector<std::pair<ValueId*, ValueId>> uses;
+    for_each_use([&](ValueId& v, BlockId at, auto lanes_of_use) {
+      const ValueId chosen = choice_of(v, at, lanes_of_use);
+      if (!chosen.valid()) return;
+      --left[v.index];
+      uses.emplace_back(&v, chosen);
+    });
+    for (const auto& [use, chosen] : uses)
+      if (left[use->index] == 0) *use = chosen;
+  }
+  /// Calls f(value, block, what gives the lanes that are looked at).
+  template <class F>
+  void for_each_use(F f) {
+    for (const BlockId b : demand_.cfg().rpo) {
+      for (const InstId i : f_[b].insts)
+        for (unsigned n = 0; n < f_[i].num_operands; ++n)
+          f(f_.operands(i)[n], b, [&] { return demand_.of_use(i, n); });
+      auto& successors = f_[b].successors;
+      for (unsigned n = 0; n < successors.size(); ++n)
+        for (std::size_t a = 0; a < successors[n].args.size(); ++a)
+          f(successors[n].args[a], b,
+            [&] { return demand_.on_edge(b, n, f_[successors[n].block].params[a]); });
+    }
+  }
+  /// What `v`, as used in block `at`, is in the lanes looked at: an operand of the select that it is; or
+  /// nothing.
+  template <class LanesOfUse>
+  ValueId choice_of(ValueId v, BlockId at, LanesOfUse lanes_of_use) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || f_[i].op != Op::Select || f_.type(f_.operands(i)[0]) != Type::Mask) return {};
+    if (f_.type(v) == Type::Mask) return {}; // rewrite() rests on what masks are made of.
+    const auto x = f_.operands(i);
+    const Node lanes = lanes_of_use();
+    if (demand_.is_inside(lanes, x[0], at)) return x[1];
+    return demand_.is_outside(lanes, x[0], at) ? x[2] : ValueId{};
   }
 
   void look_behind_select(InstId half) {

@@ -62,8 +62,9 @@ private:
   std::vector<ValueId> masks_;  ///< what is the same if it has lanes, that one first
   std::vector<BlockId> region_; ///< what is done if the mask has lanes, up to the other way
   std::vector<bool> inside_;    ///< per block
+  Successor around_;            ///< what the other way comes to, and brings
 
-  [[nodiscard]] BlockId join() const { return f_[branch_].successors[1].block; }
+  [[nodiscard]] BlockId join() const { return around_.block; }
   [[nodiscard]] bool is_inside(BlockId b) const { return b.index < inside_.size() && inside_[b.index]; }
 
   /// An `if` without `else` that each gang may decide, so that lanes that are not in its mask have behind it
@@ -75,6 +76,7 @@ private:
     branch_ = b;
     mask_ = f_.tested_mask(b);
     const BlockId first = f_[b].successors[0].block;
+    around_ = way_around(b);
     if (join_of(f_[f_.terminator(b)]) != join() || cfg_.preds[first.index].size() != 1) return false;
     inside_.assign(f_.num_blocks(), false);
     region_.clear();
@@ -99,6 +101,14 @@ private:
                                                             [&](BlockId p) { return is_inside(p); });
                                }) &&
            !uses_gang_scalars(f_, region_);
+  }
+
+  /// The other way, behind a block that does nothing.
+  [[nodiscard]] Successor way_around(BlockId b) const {
+    const Successor& way = f_[b].successors[1];
+    const Block& next = f_[way.block];
+    const bool is_empty = next.insts.size() == 1 && f_[next.insts[0]].op == Op::Jump && next.params.empty();
+    return is_empty ? next.successors[0] : way;
   }
 
   bool goes_by_mask() {
@@ -173,7 +183,8 @@ private:
 
   void close() {
     const u32 pc = f_[f_.terminator(branch_)].pc;
-    const Successor taken = f_[branch_].successors[0], around = f_[branch_].successors[1];
+    const Successor taken = f_[branch_].successors[0], others_way = f_[branch_].successors[1],
+                    around = around_;
     const u64 decided = f_[f_.terminator(branch_)].imm;
     const BlockId leaving = find_last_block(around.block);
     const Successor out = *std::ranges::find(f_[leaving].successors, around.block, &Successor::block);
@@ -189,7 +200,7 @@ private:
     const ValueId less = at.sub(count, at.constant(Type::U64, 1));
     at.branch(at.icmp(IntPred::ULt, less, at.constant(Type::U64, gang_lanes_)), ranks.close.block(), others);
     at.set_block(others);
-    at.branch(at.any(mask_), taken.block, around.block, taken.args, around.args);
+    at.branch(at.any(mask_), taken.block, others_way.block, taken.args, others_way.args);
     f_[f_.terminator(others)].imm = decided;
 
     ranks.start(masks_, bits, count);

@@ -14,6 +14,8 @@
 //  - Where ways bring different values to J, the sides do not agree, though both may bring all of them: which
 //    way is taken may depend on what differs. Of other decided branches only one way is followed if their
 //    ways meet at J at the latest: by their own proofs, it leads there to what both do.
+//  - What differs nevertheless may differ where nobody looks: then it is asked what the value is in the lanes
+//    where somebody does (seen.hpp), which must be the same on both sides.
 //  - Every store and atomic on either side must be under an empty mask.
 //  - The `none` side must be free of cycles, since the wave never walks it in this case: nothing else
 //    guarantees that it ends. (A loop left when "any lane is done" has its cycle there: it stays at wave
@@ -32,6 +34,7 @@
 #include "translator/phases/decide.hpp"
 
 #include "translator/passes/lane_demand.hpp"
+#include "translator/phases/seen.hpp"
 #include "translator/phases/side.hpp"
 
 #include <algorithm>
@@ -232,7 +235,8 @@ private:
     }
     budget_ -= std::min(budget_, most_nodes);
     for (u32 p = 0; p < f_[join].params.size(); ++p)
-      if (any.join_argument(p) != none.join_argument(p) && !is_unseen(p, any, none, join))
+      if (any.join_argument(p) != none.join_argument(p) && !is_unseen(p, any, none, join) &&
+          !is_seen_alike(p, any, none))
         return differ(fmt::format("v{} at the join would differ between gangs", f_[join].params[p].index));
     const std::vector<bool> between = blocks_between(b, join);
     return escaping_values_agree(any, none, between) && escaping_values_agree(none, any, between);
@@ -243,6 +247,40 @@ private:
     if (!is_per_lane(f_.type(f_[join].params[p])) || demand() == nullptr) return false;
     return workplace_->past.is_unseen(*demand(), f_[join].params[p], join) ||
            (none.is_unseen(*demand(), p) && any.is_unseen(*demand(), p));
+  }
+
+  /// In the lanes that anybody looks at, what J gets as its parameter number `p` is the same from either
+  /// side.
+  bool is_seen_alike(u32 p, const Side& any, const Side& none) {
+    if (!looks_at_lanes()) return false;
+    const ValueId param = f_[any.join()].params[p];
+    return agrees_by_halves(param, any, none,
+                            [&](Seen& seen, unsigned half) { return seen.join_argument(p, half); });
+  }
+  /// The same of value `v`, of which `users` behind J make use.
+  bool is_seen_alike(ValueId v, std::span<const BlockId> users, const Side& any, const Side& none) {
+    const auto& dom = known_->dom;
+    if (!looks_at_lanes() ||
+        !std::ranges::all_of(users, [&](BlockId b) { return dom.dominates(any.join(), b); }))
+      return false;
+    const auto lanes = demand_->of_uses(v, users);
+    return agrees_by_halves(v, any, none,
+                            [&](Seen& seen, unsigned half) { return seen.at_join(v, half, lanes[half]); });
+  }
+  /// Worth asking only where all else has failed.
+  bool looks_at_lanes() { return workplace_->past.leaves_out_unseen() && demand() != nullptr; }
+
+  template <class F>
+  bool agrees_by_halves(ValueId v, const Side& any, const Side& none, F what) {
+    const Type t = f_.type(v);
+    if (!is_per_lane(t)) return false;
+    Seen on_any(workplace_->facts, workplace_->symbols, any),
+        on_none(workplace_->facts, workplace_->symbols, none);
+    for (unsigned half = 0; half < (t == Type::V64 ? 2u : 1u); ++half) {
+      const Symbol a = what(on_any, half), b = what(on_none, half);
+      if (a != b || a == kConflict) return false;
+    }
+    return true;
   }
 
   /// Null if it cannot be found.
@@ -327,7 +365,11 @@ private:
       if (std::all_of(operands.begin(), operands.end(), inside) &&
           std::all_of(edges.begin(), edges.end(), inside))
         return true;
-      return a.at_join(v) == b.at_join(v) ||
+      if (a.at_join(v) == b.at_join(v)) return true;
+      std::vector<BlockId> users;
+      for (const auto& all : {operands, edges})
+        std::ranges::copy_if(all, std::back_inserter(users), std::not_fn(inside));
+      return is_seen_alike(v, users, a, b) ||
              differ(fmt::format("v{} would differ between gangs after the branch", v.index));
     };
     return a.all_blocks([&](u32, BlockId inner) {

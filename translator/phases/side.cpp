@@ -35,10 +35,13 @@ SideFacts::SideFacts(const Function& function, const Cfg& c, const Dominators& d
 }
 
 bool Past::is_inside_mask(const passes::LaneDemand& demand, passes::Bdd::Node lanes, BlockId at) const {
+  return is_current(at) && demand.is_inside(lanes, empty_mask_, at);
+}
+
+bool Past::is_current(BlockId at) const {
   // Behind a loop that holds the branch, the mask would be that of another round.
   const i32 loop = k_.loops.innermost[branch_.index];
-  return k_.dom.dominates(branch_, at) && (loop < 0 || k_.loops.contains(loop, at)) &&
-         demand.is_inside(lanes, empty_mask_, at);
+  return k_.dom.dominates(branch_, at) && (loop < 0 || k_.loops.contains(loop, at));
 }
 
 bool Past::is_unseen(const passes::LaneDemand& demand, ValueId v, BlockId at) {
@@ -123,14 +126,14 @@ std::string_view Side::solve(std::size_t max_nodes) {
 
 Symbol Side::join_argument(u32 index) const {
   Symbol all = kTop;
-  for (const Exit& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
+  for (const Way& e : exits_) all = meet(all, symbol(e.context, e.edge->args[index]));
   return all == kConflict ? fresh_symbol(number_, 0, k_.f[join_].params[index]) : all;
 }
 
 bool Side::is_unseen(const passes::LaneDemand& demand, u32 index) const {
   const ValueId param = k_.f[join_].params[index];
   if (!is_per_lane(k_.f.type(param))) return false;
-  return std::ranges::all_of(exits_, [&](const Exit& e) {
+  return std::ranges::all_of(exits_, [&](const Way& e) {
     const passes::Bdd::Node lanes = demand.on_edge(e.from, e.successor, param);
     const auto has_all = [&](ValueId v) {
       return k_.f.type(v) == Type::Mask && symbol(e.context, v) == kEmpty &&
@@ -143,7 +146,7 @@ bool Side::is_unseen(const passes::LaneDemand& demand, u32 index) const {
 
 Symbol Side::at_join(ValueId v) const {
   Symbol all = kTop;
-  for (const Exit& e : exits_) all = meet(all, symbol(e.context, v));
+  for (const Way& e : exits_) all = meet(all, symbol(e.context, v));
   return all == kConflict ? fresh_symbol(number_, 0, v) : all;
 }
 
@@ -180,7 +183,6 @@ void Side::mark_users(u32 c, ValueId v, BlockId at) {
     for (const Successor& s : k_.f[b].successors) mark(context_of(c, s.block), s.block);
 }
 
-/// What block `b` computes has not been computed again since the branch, as seen in context `c`.
 bool Side::is_old(u32 c, BlockId b) const {
   if (c == 0) return k_.dom.dominates(b, from_);
   return b != headers_[c - 1] && k_.dom.dominates(b, headers_[c - 1]);
@@ -220,7 +222,7 @@ Symbol Side::parameter(const Node& node, ValueId p) const {
   Symbol all = kTop;
   if (node.block == edge_.block && node.context == context_of(0, node.block))
     all = symbol(0, edge_.args[index]);
-  for (const WayIn& way : node.ways_in) all = meet(all, symbol(way.context, way.edge->args[index]));
+  for (const Way& way : node.ways_in) all = meet(all, symbol(way.context, way.edge->args[index]));
   return all;
 }
 
@@ -293,7 +295,7 @@ void Side::follow_edges(std::size_t n) {
     if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;
     const u32 target = enter(c, to);
     Node& node = nodes_[*t_.node_of.find(target, to.index)];
-    node.ways_in.push_back({c, &successors[s]});
+    node.ways_in.push_back({c, b, static_cast<u32>(s), &successors[s]});
     node.stale = true;
   }
 }

@@ -93,6 +93,10 @@ public:
   /// In block `at`, while the branch has not been passed again, these lanes are some of that mask.
   [[nodiscard]] bool is_inside_mask(const passes::LaneDemand& demand, passes::Bdd::Node lanes,
                                     ir::BlockId at) const;
+  /// `lanes` without those of that mask, while it is known that it has none.
+  [[nodiscard]] passes::Bdd::Node without_mask(passes::Bdd::Node lanes, ir::BlockId at) const {
+    return is_current(at) ? k_.masks.bdd().andnot(lanes, k_.masks.lanes(empty_mask_)) : lanes;
+  }
   /// To be called when the expressions are forgotten.
   void forget_expressions() { others_.clear(); }
   [[nodiscard]] Symbol symbol(ir::ValueId v);
@@ -106,6 +110,8 @@ private:
   bool leaves_out_unseen_ = false;
   Table<u8> unseen_;
 
+  /// In block `at`, the mask is the one that the branch has asked for.
+  [[nodiscard]] bool is_current(ir::BlockId at) const;
   Symbol other(ir::ValueId v);
   [[nodiscard]] bool is_pairing(ir::ValueId v) const;
   Symbol pairing(ir::ValueId v);
@@ -148,24 +154,38 @@ public:
   /// What `v` is when J is reached.
   [[nodiscard]] Symbol at_join(ir::ValueId v) const;
   [[nodiscard]] bool is_empty(u32 context, ir::ValueId mask) const { return symbol(context, mask) == kEmpty; }
+  [[nodiscard]] Symbol symbol(u32 context, ir::ValueId v) const;
+  /// What block `b` computes has not been computed again since the branch, as seen in context `context`.
+  [[nodiscard]] bool is_old(u32 context, ir::BlockId b) const;
+  /// `lanes` without some that are known not to be the gang's in this context.
+  [[nodiscard]] passes::Bdd::Node without_mask(passes::Bdd::Node lanes, u32 context, ir::BlockId at) const {
+    return context == 0 ? past_.without_mask(lanes, at) : lanes;
+  }
 
-private:
-  struct WayIn {
-    u32 context;
-    const ir::Successor* edge;
-  };
-  struct Node {
-    u32 context;
-    ir::BlockId block;
-    bool edges_done[2] = {false, false};
-    bool stale = true;          ///< something it is computed from has changed
-    std::vector<WayIn> ways_in; ///< the edges from inside the side
-  };
-  struct Exit {
+  /// A way from a block to one of its successors.
+  struct Way {
     u32 context;
     ir::BlockId from;
     u32 successor;
     const ir::Successor* edge;
+  };
+  [[nodiscard]] ir::BlockId join() const { return join_; }
+  [[nodiscard]] const std::vector<Way>& ways_to_join() const { return exits_; }
+  /// Calls f for the ways into block `b` in that context.
+  template <class F>
+  void for_each_way_in(u32 context, ir::BlockId b, F f) const {
+    if (b == edge_.block && context == context_of(0, b)) f(Way{0, from_, number_, &edge_});
+    if (const u32* n = t_.node_of.find(context, b.index))
+      for (const Way& way : nodes_[*n].ways_in) f(way);
+  }
+
+private:
+  struct Node {
+    u32 context;
+    ir::BlockId block;
+    bool edges_done[2] = {false, false};
+    bool stale = true;        ///< something it is computed from has changed
+    std::vector<Way> ways_in; ///< from inside the side
   };
   const SideFacts& k_;
   Symbols& symbols_;
@@ -178,7 +198,7 @@ private:
   std::vector<ir::BlockId> headers_;
   std::vector<Node> nodes_;
   std::map<std::pair<u32, u32>, u32> order_; ///< the nodes by context and position in reverse postorder
-  std::vector<Exit> exits_;
+  std::vector<Way> exits_;
   std::vector<Symbol> operands_; ///< of the instruction at hand
   bool cycle_ = false, back_in_time_ = false;
 
@@ -186,8 +206,6 @@ private:
   u32 enter(u32 from_context, ir::BlockId to);
   void mark(u32 context, ir::BlockId b);
   void mark_users(u32 c, ir::ValueId v, ir::BlockId at);
-  bool is_old(u32 c, ir::BlockId b) const;
-  Symbol symbol(u32 c, ir::ValueId v) const;
   void update(u32 c, ir::ValueId v, ir::BlockId at, Symbol now);
   void evaluate(std::size_t n);
   Symbol parameter(const Node& node, ir::ValueId p) const;

@@ -121,6 +121,7 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   if (const VReg uniform = scalar_of(address); uniform.valid())
     return uniform_scratch(a, uniform, offset, bytes, room, slow);
   a.base = hoisted(scratch);
+  a.in_dwords = true;
   VReg x = reg1(address);
   if (offset != 0) x = b_->op(Inst::kIdVpaddd, x, b_->splat32(offset));
   const VReg limit = hoisted([&] { return splat(Type::V32, room).r[0]; });

@@ -138,6 +138,7 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   const auto offset = static_cast<u32>(inst.imm);
   Access a;
   a.base = lds_base(base_offset);
+  a.in_dwords = true;
   VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
   if (!limit.valid())
     limit = hoisted([&] { return splat(Type::V32, first_too_high(bytes_offset, 0, inst.mem.bytes)).r[0]; });
@@ -229,6 +230,8 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
       return;
     }
     step = branch_if_spread(a, may_be_row ? bytes : 0, scattered);
+  } else if (may_be_few(f_.operands(i).back())) {
+    take_none(a, join, out);
   }
   if (may_be_row) {
     const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
@@ -295,6 +298,17 @@ void Selector::take_few(const Access& a, BlockId join, std::span<VReg> out, F pe
   perform(lone);
   b_->jump(join, out);
   b_->at(more);
+}
+
+/// Without a lane nothing is done, and `join` gets zeros: addresses would be anything, and where no memory
+/// has ever been touched a masked access takes hundreds of cycles each time, though it is none.
+void Selector::take_none(const Access& a, BlockId join, std::span<const VReg> out) {
+  const BlockId some = b_->add_block();
+  std::array<VReg, 4> zeros{};
+  for (unsigned d = 0; d < out.size(); ++d) zeros[d] = b_->splat32(0);
+  test_mask(a.mask);
+  b_->branch(CondCode::kZero, join, {zeros.data(), out.size()}, some, {});
+  b_->at(some);
 }
 
 /// Lanes that have closed ranks have come from anywhere and rarely stand side by side. But the gang's upper
@@ -670,6 +684,7 @@ void Selector::store(InstId i, const Access& a) {
   }
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
   if (few) take_few(a, join, {}, store_lone);
+  if (rows && may_be_few(f_.operands(i).back())) take_none(a, join, {});
   const bool all_lanes = !rows && (inst.mem.bytes == 16 || (inst.mem.bytes < 4 && !avx512()));
   if (!rows && may_be_half_rows(i, a)) {
     const Regs start = branch_if_half_rows(i, a, yes, no);

@@ -272,17 +272,40 @@ VReg Selector::load_narrow_row(InstId i, const Access& a) {
   return result;
 }
 
+/// The dwords in which the lanes' elements begin; `offset` is where in these.
+Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
+  Access dwords = a;
+  dwords.disp = 0;
+  const VReg three = b_->splat32(3);
+  if (a.wide || a.scale_log2 > 1) {
+    const Regs at = exact_addresses(a);
+    dwords.base = VReg{};
+    dwords.wide = true;
+    offset = vand(narrow(at, false), three);
+    for (unsigned p = 0; p < 2; ++p) dwords.index.r[p] = vand(at.r[p], b_->splat64(~u64{3}));
+    return dwords;
+  }
+  // Counted in dwords from there, no index wraps.
+  const VReg index = a.index.r[0];
+  dwords.index.r[0] = sar_imm32(index, 2 - a.scale_log2);
+  dwords.scale_log2 = 2;
+  offset = vand(shl_imm(index, a.scale_log2), three);
+  if (a.in_dwords) return dwords;
+  const VReg first = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
+  dwords.base = b_->op_r64_tied(Inst::kIdAnd, first, imm(-4));
+  const VReg bytes =
+      b_->op(Inst::kIdVpaddd, offset, splat(Type::V32, b_->op_r32_tied(Inst::kIdAnd, first, imm(3))).r[0]);
+  dwords.index.r[0] = b_->op(Inst::kIdVpaddd, dwords.index.r[0], shr_imm(bytes, 2));
+  offset = vand(bytes, three);
+  return dwords;
+}
+
 VReg Selector::load_narrow(InstId i, const Access& a) {
   const ir::MemAttr& attr = f_[i].mem;
   if (a.uniform()) return load_narrow_lanes(i, a);
-  const Regs at = exact_addresses(a);
-  const VReg offset = vand(narrow(at, false), b_->splat32(3));
+  VReg offset;
+  const Access dwords = dwords_of(a, offset);
   const auto gathered = [&] {
-    Access dwords = a;
-    dwords.base = VReg{};
-    dwords.wide = true;
-    dwords.disp = 0;
-    for (unsigned p = 0; p < 2; ++p) dwords.index.r[p] = vand(at.r[p], b_->splat64(~u64{3}));
     return extended(attr, b_->op(Inst::kIdVpsrlvd, gather_dwords(dwords, 0), shl_imm(offset, 3)));
   };
   if (attr.bytes == 1) return gathered();

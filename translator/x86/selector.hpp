@@ -329,6 +329,7 @@ private:
     Regs index; ///< V32, sign-extended, or with `wide` V64; absent if all lanes go to `base`
     bool wide = false;
     unsigned scale_log2 = 0; ///< of 32-bit indices
+    bool in_dwords = false;  ///< `base` is aligned to dwords, and so is `disp`
     bool may_wrap = false;   ///< 32-bit indices: lanes that count up may go from the largest to the smallest
     i64 disp = 0;
     unsigned dword_stride = 4;
@@ -448,6 +449,7 @@ private:
   void store_qwords(const Access& a, VReg address, Regs qwords);
   // select_narrow.cpp
   VReg load_narrow(InstId i, const Access& a);
+  Access dwords_of(const Access& a, VReg& offset);
   VReg load_narrow_lanes(InstId i, const Access& a);
   [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
   VReg span_mask(const Access& a, u32 bytes, i64 stride);
@@ -521,6 +523,7 @@ private:
   [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
   template <class F>
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
+  void take_none(const Access& a, BlockId join, std::span<const VReg> out);
   /// Lanes of the wave have closed ranks (phases/close_ranks.cpp).
   [[nodiscard]] bool in_ranks() const { return plan_.phases[phase_].first_gang; }
   template <class F>
