@@ -18,7 +18,7 @@ class Predicator {
   using Node = Bdd::Node;
 
 public:
-  Predicator(Function& f, const LaneDemand& demand) : f_(f), demand_(demand) {}
+  Predicator(Function& f, LaneDemand& demand) : f_(f), demand_(demand) {}
 
   /// False if parameters were merged, and what is left has other demands.
   bool run() {
@@ -30,7 +30,7 @@ public:
 
 private:
   Function& f_;
-  const LaneDemand& demand_;
+  LaneDemand& demand_;
 
   void rewrite() {
     std::vector<ValueId> map(f_.num_values());
