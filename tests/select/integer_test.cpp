@@ -1,5 +1,9 @@
 #include "tests/select/op_case.hpp"
 
+#include "translator/ir/evaluate.hpp"
+
+#include <algorithm>
+
 namespace lanewise::x86::test {
 
 using ir::IntPred;
@@ -113,6 +117,72 @@ TEST(SelectInteger, Division) {
     c.constants = {{1, d}};
     check(c);
   }
+}
+
+TEST(SelectInteger, Halfwords) {
+  using Half = i32 (*)(i32 a, i32 b);
+  const auto limited = [](i32 v, i32 low, i32 high) { return static_cast<u32>(std::clamp(v, low, high)); };
+  struct Case {
+    Op op;
+    bool is_signed;
+    Half f;
+    i32 low, high; ///< results beyond saturate; 0 for both: they wrap
+  };
+  static constexpr i32 kLow = -0x8000, kHigh = 0x7fff;
+  const Half add = [](i32 a, i32 b) { return a + b; }, sub = [](i32 a, i32 b) { return a - b; };
+  const Half least = [](i32 a, i32 b) { return std::min(a, b); },
+             most = [](i32 a, i32 b) { return std::max(a, b); };
+  const Case cases[] = {{Op::Add16, false, add, 0, 0},
+                        {Op::Sub16, false, sub, 0, 0},
+                        {Op::Mul16, true, [](i32 a, i32 b) { return a * b; }, 0, 0},
+                        {Op::SAdd16, true, add, kLow, kHigh},
+                        {Op::UAdd16, false, add, 0, 0xffff},
+                        {Op::SSub16, true, sub, kLow, kHigh},
+                        {Op::USub16, false, sub, 0, 0xffff},
+                        {Op::SMin16, true, least, 0, 0},
+                        {Op::SMax16, true, most, 0, 0},
+                        {Op::UMin16, false, least, 0, 0},
+                        {Op::UMax16, false, most, 0, 0}};
+  const auto halves = [](bool is_signed, u64 a, u64 b, auto f) {
+    u64 out = 0;
+    for (unsigned n = 0; n < 32; n += 16) {
+      const auto part = [&](u64 v) {
+        const auto bits = static_cast<u16>(v >> n);
+        return is_signed ? static_cast<i16>(bits) : i32{bits};
+      };
+      out |= u64{static_cast<u16>(f(part(a), part(b)))} << n;
+    }
+    return out;
+  };
+  for (const Case& c : cases) {
+    const auto f = [&](i32 a, i32 b) {
+      const i32 v = c.f(a, b);
+      return c.low == c.high ? static_cast<u32>(v) : limited(v, c.low, c.high);
+    };
+    check({std::string(ir::info(c.op).text),
+           {.op = c.op},
+           Type::V32,
+           {Type::V32, Type::V32},
+           [&](const u64* in) { return halves(c.is_signed, in[0], in[1], f); }});
+    const u64 operands[] = {0x8000'1234, 0xffff'7fff}; // as constants are folded
+    EXPECT_EQ(ir::evaluate(c.op, Type::V32, Type::V32, 0, operands),
+              halves(c.is_signed, operands[0], operands[1], f));
+  }
+  const std::pair<Op, Half> shifts[] = {{Op::Shl16, [](i32 a, i32 n) { return a << n; }},
+                                        {Op::LShr16, [](i32 a, i32 n) { return (a & 0xffff) >> n; }},
+                                        {Op::AShr16, [](i32 a, i32 n) { return a >> n; }}};
+  for (const auto& [op, f] : shifts)
+    for (const i32 n : {0, 1, 15}) {
+      const auto shifted = [&](i32 a, i32) { return f(a, n); };
+      const auto imm = static_cast<u64>(n);
+      check({std::string(ir::info(op).text),
+             {.op = op, .imm = imm},
+             Type::V32,
+             {Type::V32},
+             [&](const u64* in) { return halves(true, in[0], 0, shifted); }});
+      const u64 operand[] = {0x8765'4321};
+      EXPECT_EQ(ir::evaluate(op, Type::V32, Type::V32, imm, operand), halves(true, operand[0], 0, shifted));
+    }
 }
 
 TEST(SelectInteger, Shifts) {

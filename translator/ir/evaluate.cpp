@@ -46,6 +46,28 @@ u32 byte_perm(u32 a, u32 b, u32 selector) { // v_perm_b32: a is the high dword o
   return result;
 }
 
+/// Of 16 bits.
+u64 evaluate_half(Op op, u64 a, u64 b) {
+  const i64 x = sign_extend(a, 16), y = sign_extend(b, 16);
+  const auto saturated = [](i64 v) { return static_cast<u64>(std::clamp<i64>(v, -0x8000, 0x7fff)) & 0xffff; };
+  switch (op) {
+  case Op::Add16: return (a + b) & 0xffff;
+  case Op::Sub16: return (a - b) & 0xffff;
+  case Op::Mul16: return (a * b) & 0xffff;
+  case Op::SAdd16: return saturated(x + y);
+  case Op::UAdd16: return std::min<u64>(a + b, 0xffff);
+  case Op::SSub16: return saturated(x - y);
+  case Op::USub16: return a < b ? 0 : a - b;
+  case Op::SMin16: return x < y ? a : b;
+  case Op::SMax16: return x > y ? a : b;
+  case Op::UMin16: return std::min(a, b);
+  case Op::UMax16: return std::max(a, b);
+  case Op::Shl16: return (a << b) & 0xffff;
+  case Op::LShr16: return a >> b;
+  default: return static_cast<u64>(x >> b) & 0xffff; // AShr16
+  }
+}
+
 } // namespace
 
 std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std::span<const u64> x) {
@@ -89,6 +111,24 @@ std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std:
   case Op::CountTz: return x[0] == 0 ? width : static_cast<u64>(std::countr_zero(x[0]));
   case Op::BytePerm: return byte_perm(static_cast<u32>(x[0]), static_cast<u32>(x[1]), static_cast<u32>(x[2]));
   case Op::BitSelect: return (x[0] & x[1]) | (~x[0] & x[2] & ones);
+  case Op::Add16:
+  case Op::Sub16:
+  case Op::Mul16:
+  case Op::SAdd16:
+  case Op::UAdd16:
+  case Op::SSub16:
+  case Op::USub16:
+  case Op::SMin16:
+  case Op::SMax16:
+  case Op::UMin16:
+  case Op::UMax16:
+  case Op::Shl16:
+  case Op::LShr16:
+  case Op::AShr16: {
+    const u64 a = x[0], b = x.size() > 1 ? x[1] : imm;
+    const u64 low = evaluate_half(op, a & 0xffff, b & 0xffff);
+    return low | evaluate_half(op, a >> 16, x.size() > 1 ? b >> 16 : b) << 16;
+  }
   case Op::ICmp: {
     const bool c = compare(static_cast<IntPred>(imm), x[0], x[1], bit_width(operand_type));
     return result == Type::Mask ? (c ? ~u64{0} : 0) : static_cast<u64>(c);

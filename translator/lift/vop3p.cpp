@@ -28,6 +28,23 @@ ValueId f16(Lifter& l, unsigned i, Part part) {
   return negate ? l.b.xor_(v, 0x8000) : v;
 }
 
+/// What source i contributes to both halves.
+ValueId halves(Lifter& l, unsigned i) {
+  const isa::Modifiers& m = l.in->mods;
+  const u32 low = m.op_sel >> i & 1, high = m.op_sel_hi >> i & 1;
+  const ValueId v = l.raw(i);
+  if (low == 0 && high == 1) return v;
+  const u32 selector = (low != 0 ? 0x0302u : 0x0100u) | (high != 0 ? 0x0302u : 0x0100u) << 16;
+  return l.b.op(Op::BytePerm, Type::V32, {v, v, l.b.v32c(selector)});
+}
+
+/// An op on both halves; with the clamp modifier, `Saturated`.
+template <Op O, Op Saturated = O>
+void both(Lifter& l) {
+  const ValueId a = halves(l, 0);
+  l.set_v(l.b.op(l.in->mods.clamp ? Saturated : O, Type::V32, {a, halves(l, 1)}));
+}
+
 using HalfRule = ValueId (*)(Lifter&, Part);
 
 /// Both halves by the same rule.
@@ -54,13 +71,6 @@ template <Op O>
 ValueId signed_op(Lifter& l, Part p) {
   return l.b.binary(O, i16(l, 0, p), i16(l, 1, p));
 }
-ValueId add_u16(Lifter& l, Part p) { return saturate_u16(l, unsigned_op<Op::Add>(l, p)); }
-ValueId add_i16(Lifter& l, Part p) { return saturate_i16(l, signed_op<Op::Add>(l, p)); }
-ValueId sub_i16(Lifter& l, Part p) { return saturate_i16(l, signed_op<Op::Sub>(l, p)); }
-ValueId sub_u16(Lifter& l, Part p) {
-  const ValueId d = unsigned_op<Op::Sub>(l, p);
-  return l.in->mods.clamp ? l.b.binary(Op::SMax, d, l.b.v32c(0)) : d;
-}
 ValueId mul_u16(Lifter& l, Part p) { return saturate_u16(l, unsigned_op<Op::Mul>(l, p)); }
 ValueId mad_u16(Lifter& l, Part p) {
   return saturate_u16(l, l.b.add(unsigned_op<Op::Mul>(l, p), u16(l, 2, p)));
@@ -71,6 +81,30 @@ ValueId mad_i16(Lifter& l, Part p) {
 ValueId lshl_b16(Lifter& l, Part p) { return l.b.shl(half(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
 ValueId lshr_b16(Lifter& l, Part p) { return l.b.lshr(u16(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
 ValueId ashr_i16(Lifter& l, Part p) { return l.b.ashr(i16(l, 1, p), l.b.and_(half(l, 0, p), 15)); }
+
+/// Products wrap unless they are to saturate.
+template <HalfRule Saturated>
+void product(Lifter& l) {
+  if (l.in->mods.clamp) return packed<Saturated>(l);
+  const ValueId a = halves(l, 0);
+  l.set_v(l.b.op(Op::Mul16, Type::V32, {a, halves(l, 1)}));
+}
+template <HalfRule Saturated>
+void product_sum(Lifter& l) {
+  if (l.in->mods.clamp) return packed<Saturated>(l);
+  const ValueId a = halves(l, 0), b = halves(l, 1);
+  l.set_v(l.b.op(Op::Add16, Type::V32, {l.b.op(Op::Mul16, Type::V32, {a, b}), halves(l, 2)}));
+}
+/// Both halves by the same constant, or each by its own amount.
+template <Op O, HalfRule Variable>
+void shift(Lifter& l) {
+  u64 low = 0, high = 0;
+  const ir::Function& f = l.b.function();
+  if (!f.is_const(half(l, 0, Part::Low), &low) || !f.is_const(half(l, 0, Part::High), &high) ||
+      ((low ^ high) & 15) != 0)
+    return packed<Variable>(l);
+  l.set_v(l.b.op(O, Type::V32, {halves(l, 1)}, low & 15));
+}
 
 template <Op O>
 ValueId float_op(Lifter& l, Part p) {
@@ -178,20 +212,20 @@ void dot2_f32_f16(Lifter& l) {
 } // namespace
 
 void add_packed_rules(Rules& rules) {
-  RULE(v_pk_mad_i16) { packed<mad_i16>(l); };
-  RULE(v_pk_mul_lo_u16) { packed<mul_u16>(l); };
-  RULE(v_pk_add_i16) { packed<add_i16>(l); };
-  RULE(v_pk_sub_i16) { packed<sub_i16>(l); };
-  RULE(v_pk_lshlrev_b16) { packed<lshl_b16>(l); };
-  RULE(v_pk_lshrrev_b16) { packed<lshr_b16>(l); };
-  RULE(v_pk_ashrrev_i16) { packed<ashr_i16>(l); };
-  RULE(v_pk_max_i16) { packed<signed_op<Op::SMax>>(l); };
-  RULE(v_pk_min_i16) { packed<signed_op<Op::SMin>>(l); };
-  RULE(v_pk_mad_u16) { packed<mad_u16>(l); };
-  RULE(v_pk_add_u16) { packed<add_u16>(l); };
-  RULE(v_pk_sub_u16) { packed<sub_u16>(l); };
-  RULE(v_pk_max_u16) { packed<unsigned_op<Op::UMax>>(l); };
-  RULE(v_pk_min_u16) { packed<unsigned_op<Op::UMin>>(l); };
+  RULE(v_pk_mad_i16) { product_sum<mad_i16>(l); };
+  RULE(v_pk_mul_lo_u16) { product<mul_u16>(l); };
+  RULE(v_pk_add_i16) { both<Op::Add16, Op::SAdd16>(l); };
+  RULE(v_pk_sub_i16) { both<Op::Sub16, Op::SSub16>(l); };
+  RULE(v_pk_lshlrev_b16) { shift<Op::Shl16, lshl_b16>(l); };
+  RULE(v_pk_lshrrev_b16) { shift<Op::LShr16, lshr_b16>(l); };
+  RULE(v_pk_ashrrev_i16) { shift<Op::AShr16, ashr_i16>(l); };
+  RULE(v_pk_max_i16) { both<Op::SMax16>(l); };
+  RULE(v_pk_min_i16) { both<Op::SMin16>(l); };
+  RULE(v_pk_mad_u16) { product_sum<mad_u16>(l); };
+  RULE(v_pk_add_u16) { both<Op::Add16, Op::UAdd16>(l); };
+  RULE(v_pk_sub_u16) { both<Op::Sub16, Op::USub16>(l); };
+  RULE(v_pk_max_u16) { both<Op::UMax16>(l); };
+  RULE(v_pk_min_u16) { both<Op::UMin16>(l); };
   RULE(v_pk_fma_f16) { packed_float<float_fma>(l); };
   RULE(v_pk_add_f16) { packed_float<float_op<Op::FAdd>>(l); };
   RULE(v_pk_mul_f16) { packed_float<float_op<Op::FMul>>(l); };

@@ -117,8 +117,8 @@ bool rotate_loops(ir::Function& f);
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);
 
-/// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to; `medians` of
-/// f32, too, which pays without AVX-512.
+/// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to; `medians`
+/// of f32, too, which pays without AVX-512.
 void replace_divisions(ir::Function& f, bool medians = false);
 
 /// Replaces the sequences for divisions of 64-bit integers. Returns whether there were any.

@@ -50,6 +50,19 @@ constexpr VectorBinary kBinary[] = {
     {Op::SMax, {Inst::kIdVpmaxsd, Inst::kIdVpmaxsq}, {Inst::kIdVpmaxsd, 0}},
 };
 
+/// Ops on the halves of dwords. No mask of dwords goes with them.
+struct HalfwordOp {
+  Op op;
+  u32 id;
+};
+constexpr HalfwordOp kHalfwords[] = {
+    {Op::Add16, Inst::kIdVpaddw},    {Op::Sub16, Inst::kIdVpsubw},    {Op::Mul16, Inst::kIdVpmullw},
+    {Op::SAdd16, Inst::kIdVpaddsw},  {Op::UAdd16, Inst::kIdVpaddusw}, {Op::SSub16, Inst::kIdVpsubsw},
+    {Op::USub16, Inst::kIdVpsubusw}, {Op::SMin16, Inst::kIdVpminsw},  {Op::SMax16, Inst::kIdVpmaxsw},
+    {Op::UMin16, Inst::kIdVpminuw},  {Op::UMax16, Inst::kIdVpmaxuw},  {Op::Shl16, Inst::kIdVpsllw},
+    {Op::LShr16, Inst::kIdVpsrlw},   {Op::AShr16, Inst::kIdVpsraw},
+};
+
 } // namespace
 
 u32 Selector::integer_instruction(Op op, bool wide, bool avx512) {
@@ -81,6 +94,13 @@ bool Selector::integer_inst(InstId i) {
       out.r[p] = b_->op(id, part(operands[swap ? 1 : 0], p), or_mem(part(operands[swap ? 0 : 1], p)));
     return set(result, out), true;
   }
+  for (const HalfwordOp& rule : kHalfwords)
+    if (rule.op == inst.op) {
+      const VReg a = reg1(operands[0]);
+      return set(result, operands.size() == 1 ? b_->op(rule.id, a, imm(static_cast<i64>(inst.imm)))
+                                              : b_->op(rule.id, a, or_mem(reg1(operands[1])))),
+             true;
+    }
   Regs out;
   switch (inst.op) {
   case Op::AndNot:
