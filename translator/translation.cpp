@@ -54,7 +54,8 @@ bool is_sound(const FaultEntry& e) {
   const bool by_bytes = e.mask != kNone && !e.mask_is_vec; // The mask has 64 bits.
   const bool indexed = table || e.site.kind == FaultSite::Kind::Indexed;
   return e.site.kind <= FaultSite::Kind::Indexed && below(e.base, 16) && below(e.index, indexed ? 32 : 16) &&
-         e.scale_log2 < 4 && below(e.mask, masks) && below(e.lane_reg, 16) && e.lanes * e.site.bytes <= 64 &&
+         e.scale_log2 < 4 && below(e.mask, masks) && below(e.lane_reg, 16) &&
+         (e.mask == kNone || e.lanes * e.site.bytes <= 64) &&
          e.site.distance < (table      ? 32
                             : by_bytes ? 5
                                        : 256);

@@ -170,6 +170,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096, 1024);
     return true;
   }
+  if (name == "shape_addresses_of_halves") { // 8 x 8 work-items
+    f.launch.workgroup = {8, 8, 1};
+    f.launch.ragged = {};
+    passes::shape_addresses(f, 16, 4096, 1024);
+    return true;
+  }
   if (name == "unify_gangs") {
     const phases::Plan plan = phases::form_phases(f, 16);
     phases::unify_gangs(f, plan);

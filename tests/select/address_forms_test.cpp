@@ -1,4 +1,5 @@
 // Accesses with scalar addresses (ir::AddressForm), where indices wrap and where the LDS ends.
+#include "support/byte_stream.hpp"
 #include "tests/select/harness.hpp"
 #include "translator/ir/parser.hpp"
 #include "translator/ir/verify.hpp"
@@ -236,6 +237,101 @@ b0:
             run(*f, trivial_plan(*f), simd, input);
             EXPECT_EQ(result, expected);
           }
+}
+
+/// The first lanes' results, or all dwords of them, in rows of 64 from v5 on, of an access to v2 + lane *
+/// stride
+/// + 200 for each row of 8 work-items.
+struct KnownHalves {
+  u32 bytes;
+  i32 stride;
+  bool wide; ///< addresses of 64 bits
+};
+
+void for_known_halves(const auto& body) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24, u64{0}})
+      for (const bool wide : {false, true})
+        for (const u32 bytes : {1u, 2u, 4u, 8u, 12u, 16u})
+          for (const i32 stride : {0, 1, 2, 4, 8, 12, 16, 24, -4}) {
+            SCOPED_TRACE(fmt::format("{} bytes at distance {}, wide {}, lanes {:#x}, AVX-512 {}", bytes,
+                                     stride, wide, exec, simd == translator::Simd::Avx512));
+            body(simd, exec, KnownHalves{bytes, stride, wide});
+          }
+}
+
+/// Runs `access`, where {0} are the address operands and {1} the attributes; v8 has the offsets.
+void run_known_halves(translator::Simd simd, u64 exec, const KnownHalves& h, const std::string& access,
+                      std::span<u8> memory, std::span<u32> rows) {
+  std::string text = program(
+      "  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n  v23:v64 = add v21, v22\n" +
+      access);
+  auto f = ir::parse(text);
+  ASSERT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  f->launch.workgroup = {8, 8, 1};
+  f->launch.ragged = {};
+  RunInput input;
+  input.exec = exec;
+  input.pass(memory.data());
+  input.pass(rows.data());
+  input.vgprs.resize(1);
+  for (u32 l = 0; l < 64; ++l)
+    input.vgprs[0][l] = l / 8 * 200 + static_cast<u32>(static_cast<i32>(l % 8) * h.stride + 40);
+  run(*f, trivial_plan(*f), simd, input);
+}
+
+std::string halves_attributes(const KnownHalves& h) {
+  return fmt::format("{{global {}{} halves {}}}", h.bytes, h.wide ? "" : " indexed 0 sindex", h.stride);
+}
+
+TEST(AddressForms, KnownRowsOfHalfAGangAreLoaded) {
+  for_known_halves([](translator::Simd simd, u64 exec, const KnownHalves& h) {
+    std::vector<u8> memory(4096);
+    for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 37 + n / 256);
+    const u32 dwords = (h.bytes + 3) / 4;
+    std::string results = "v30:v32", stores;
+    for (u32 d = 0; d < dwords; ++d) {
+      if (d != 0) results += fmt::format(", v{}:v32", 30 + d);
+      stores += fmt::format("  store v18, v{}, v7 #{:#x} {{global 4 row 4}}\n", 30 + d, 256 * d);
+    }
+    alignas(64) std::array<u32, 256> rows{};
+    run_known_halves(simd, exec, h,
+                     fmt::format("  {} = load {}, v7 #0x4 {}\n", results, h.wide ? "v23" : "v2, v20",
+                                 halves_attributes(h)) +
+                         stores,
+                     memory, rows);
+    for (u32 l = 0; l < 64; ++l)
+      for (u32 d = 0; d < dwords; ++d) {
+        const i32 at = static_cast<i32>(l / 8 * 200 + 44 + 4 * d) + static_cast<i32>(l % 8) * h.stride;
+        u32 value = 0;
+        for (u32 b = 0; b < std::min(4u, h.bytes); ++b)
+          value |= u32{memory[static_cast<u32>(at) + b]} << (8 * b);
+        EXPECT_EQ(rows[64 * d + l], (exec >> l & 1) != 0 ? value : 0u) << "lane " << l << ", dword " << d;
+      }
+  });
+}
+
+TEST(AddressForms, KnownRowsOfHalfAGangAreStored) {
+  for_known_halves([](translator::Simd simd, u64 exec, const KnownHalves& h) {
+    std::vector<u8> memory(4096), expected(4096);
+    std::string data, values;
+    for (u32 d = 0; d < (h.bytes + 3) / 4; ++d) {
+      values += fmt::format("  v{}:u32 = const #{:#x}\n  v{}:v32 = splat v{}\n  v{}:v32 = mul v8, v{}\n",
+                            30 + 3 * d, 0x01234567 * (d + 1), 31 + 3 * d, 30 + 3 * d, 32 + 3 * d, 31 + 3 * d);
+      data += fmt::format("v{}, ", 32 + 3 * d);
+    }
+    for (u32 l = 0; l < 64; ++l)
+      for (u32 b = 0; b < h.bytes && (exec >> l & 1) != 0; ++b) {
+        const i32 at = static_cast<i32>(l / 8 * 200 + 44 + b) + static_cast<i32>(l % 8) * h.stride;
+        expected[static_cast<u32>(at)] = static_cast<u8>(l * (0x01234567 * (b / 4 + 1)) >> (b % 4 * 8));
+      }
+    alignas(64) std::array<u32, 256> rows{};
+    run_known_halves(simd, exec, h,
+                     values + fmt::format("  store {}, {}v7 #0x4 {}\n", h.wide ? "v23" : "v2, v20", data,
+                                          halves_attributes(h)),
+                     memory, rows);
+    EXPECT_EQ(memory, expected);
+  });
 }
 
 u32 count(std::string_view text, std::string_view what) {
@@ -710,6 +806,71 @@ TEST(AddressForms, NearElementsAreLoadedByRows) {
     }
 }
 
+/// Rows that go down are loaded and stored at once; a fault is that of the first lane, which lies last.
+TEST(AddressForms, RowsBackwards) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 bytes : {4u, 8u}) {
+        std::vector<u8> from(64 * bytes), to(64 * bytes), expected(64 * bytes);
+        for (u32 n = 0; n < from.size(); ++n) from[n] = static_cast<u8>(n * 37 + n / 256);
+        for (u32 l = 0; l < 64; ++l)
+          if ((exec >> (63 - l) & 1) != 0) std::copy_n(&from[l * bytes], bytes, &expected[l * bytes]);
+        const std::string down =
+            fmt::format("  v20:g64 = const #{:#x}\n  v21:g64 = mul v14, v20\n  v22:g64 = const #{:#x}\n"
+                        "  v23:g64 = sub v22, v21\n  v24:g64 = splat v2\n  v25:g64 = add v23, v24\n"
+                        "  v26:g64 = add v23, v17\n",
+                        bytes, 63 * bytes);
+        const char* type = bytes == 4 ? "v32" : "v64";
+        const std::string body = down + fmt::format("  v30:{} = load v25, v7 {{global {} row -{}}}\n"
+                                                    "  store v26, v30, v7 {{global {} row -{}}}\n",
+                                                    type, bytes, bytes, bytes, bytes);
+        run_program(body, simd, exec, reinterpret_cast<u64>(from.data()), 0,
+                    reinterpret_cast<u32*>(to.data()));
+        EXPECT_EQ(to, expected) << bytes << " bytes, lanes " << exec;
+        auto f = ir::parse(program(down + "  v29:mask = const #0xffffffffffffffff\n" +
+                                   fmt::format("  v30:{} = load v25, v29 {{global {} row -{}}}\n"
+                                               "  store v26, v30, v29 {{global {} row -{}}}\n",
+                                               type, bytes, bytes, bytes, bytes)));
+        ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+        auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8, parts = bytes / 4;
+        const std::vector<FaultEntry>& accesses = code->translation.machine.faults.accesses;
+        ASSERT_EQ(accesses.size(), 2 * parts);
+        for (u32 n = 0; n < accesses.size(); ++n) {
+          EXPECT_EQ(accesses[n].site.kind, FaultSite::Kind::Descending);
+          EXPECT_EQ(accesses[n].lanes, lanes / parts);
+          EXPECT_EQ(accesses[n].site.lane_offset, n % parts * lanes / parts);
+        }
+      }
+}
+
+/// A load for each lane takes half of what a gather does.
+TEST(AddressForms, ElementsFarApartAreNotGathered) {
+  for (const translator::Simd simd : widths())
+    for (const u32 bytes : {1u, 2u, 4u}) {
+      const std::string code =
+          listing(row_of(36) + fmt::format("  v23:mask = const #0xffffffffffffffff\n"
+                                           "  v24:v32 = load v22, v23 {{global {} row 36}}\n"
+                                           "  store v18, v24, v23 {{global 4 row 4}}\n",
+                                           bytes),
+                  simd);
+      EXPECT_EQ(count(code, "gather"), 0u) << code;
+    }
+}
+
+/// Three dwords are stored at once with a mask, rows of them by shuffles.
+TEST(AddressForms, ElementsOfThreeDwordsAreStoredAtOnce) {
+  const auto stores = [](u32 stride, translator::Simd simd) {
+    return listing(row_of(stride) + fmt::format("  v23:mask = const #0xffffffffffffffff\n"
+                                                "  store v22, v8, v8, v8, v23 {{global 12 row {}}}\n",
+                                                stride),
+                   simd);
+  };
+  EXPECT_EQ(count(stores(20, translator::Simd::Avx512), "vpextrd"), 0u);
+  EXPECT_EQ(count(stores(12, translator::Simd::Avx2), "vpextrd"), 0u);
+}
+
 /// With AVX2, some lanes' bytes are loaded like all lanes', where they lie in one page: gathers are for
 /// others.
 TEST(AddressForms, NarrowElementsOfSomeLanesAreLoadedAtOnce) {
@@ -718,6 +879,22 @@ TEST(AddressForms, NarrowElementsOfSomeLanesAreLoadedAtOnce) {
                                    translator::Simd::Avx2);
   EXPECT_EQ(count(code, "vpmovzxbd"), 2u) << code;
   EXPECT_NE(code.find("4095"), std::string::npos) << code;
+}
+
+/// Registers of three-dword elements begin and end within one; such translations can be stored like others.
+TEST(AddressForms, RowsOfThreeDwordsCanBeStored) {
+  for (const translator::Simd simd : widths()) {
+    auto f = ir::parse(program(row_of(12) + "  v23:mask = const #0xffffffffffffffff\n"
+                                            "  v24:v32, v25:v32, v26:v32 = load v22, v23 {global 12 row 12}\n"
+                                            "  store v22, v25, v26, v24, v23 {global 12 row 12}\n"));
+    ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+    auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    ByteWriter out;
+    translator::write(out, code->translation);
+    ByteReader in(out.bytes());
+    EXPECT_TRUE(translator::read_translation(in, code->translation.machine.bytes).has_value());
+  }
 }
 
 /// Two dwords from anywhere by one gather, and to anywhere by one scatter.

@@ -246,6 +246,11 @@ private:
         if (!form_numbers(proto.mem)) return false;
         continue;
       }
+      if (memory && w == "halves") {
+        proto.mem.halves = true;
+        if (!stride(proto.mem.half_stride)) return false;
+        continue;
+      }
       if (u8* const numbered = memory ? memory_number(proto.mem, w) : nullptr) {
         if (!number(*numbered)) return false;
         continue;
@@ -265,13 +270,15 @@ private:
   }
   /// row <stride>, wrapped <step> <scale>, indexed <scale>
   bool form_numbers(MemAttr& mem) {
-    if (mem.form != AddressForm::Indexed) {
-      const bool negative = accept("-");
-      i16 magnitude = 0;
-      if (!number(magnitude)) return false;
-      mem.stride = static_cast<i16>(negative ? -magnitude : magnitude);
-    }
+    if (mem.form != AddressForm::Indexed && !stride(mem.stride)) return false;
     return mem.form == AddressForm::Row || number(mem.scale);
+  }
+  bool stride(i16& out) {
+    const bool negative = accept("-");
+    i16 magnitude = 0;
+    if (!number(magnitude)) return false;
+    out = static_cast<i16>(negative ? -magnitude : magnitude);
+    return true;
   }
   static bool memory_word(MemAttr& mem, std::string_view w) {
     if (lookup(kSpaceNames, w, mem.space) || lookup(kAtomicNames, w, mem.atomic) ||

@@ -132,6 +132,9 @@ struct MemAttr {
   u8 scale = 0;   ///< Wrapped, Indexed
   u8 table = 0;   ///< Indexed loads: no lane goes beyond so many dwords from the base; 0 if that is unknown
   i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
+  bool halves =
+      false; ///< Lanes, Indexed: in every 8 lanes, addresses (indices) change by half_stride per lane
+  i16 half_stride = 0;      ///< bytes, or units of the index
   bool coherent = false;    ///< a load that wants to see what other workgroups have stored (glc)
   bool public_only = false; ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
   bool streams = false;     ///< a store past the caches (passes/stream_stores.cpp)

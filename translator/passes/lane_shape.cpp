@@ -87,8 +87,11 @@ bool LaneShapes::is_exact(ValueId v, bool is_signed) const {
   if (s.stride == 0) return true;
   const u64 limit = is_signed ? u64{1} << 31 : u64{1} << 32;
   if (changing_bits(s) < limit) return true; // Nothing is carried out of the bits that change.
-  // A lane below the limit by less than the stride would be followed by one that wraps.
-  return s.stride > 0 && limits_.max(v) < limit - static_cast<u64>(s.stride);
+  // A lane below the limit by less than the stride would be followed by one that wraps, and one that counts
+  // down by one that is less than the stride; below zero, signed numbers would have to come from the other
+  // end.
+  if (s.stride > 0) return limits_.max(v) < limit - static_cast<u64>(s.stride);
+  return is_signed ? limits_.max(v) < limit : limits_.of(v).min >= 0 - static_cast<u64>(s.stride);
 }
 
 /// A mask is the same in all lanes of a gang if what it is made of is.

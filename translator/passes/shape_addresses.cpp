@@ -37,7 +37,10 @@ public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), private_bytes_(private_bytes),
         shapes_(f, cfg_, gang_lanes), wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
-        dom_(f, cfg_) {}
+        dom_(f, cfg_) {
+    if (gang_lanes == 16 && f.launch.is_uniform(1, 8) && !f.launch.is_uniform(1, 16))
+      half_shapes_.emplace(f, cfg_, 8);
+  }
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -53,6 +56,7 @@ private:
   unsigned gang_lanes_;
   u32 lds_bytes_, private_bytes_;
   const LaneShapes shapes_, wave_shapes_; ///< with respect to the gang, and to the wave
+  std::optional<LaneShapes> half_shapes_; ///< to half gangs, where these are rows of work-items
   GangScalars scalars_;
   const Dominators dom_;
   std::optional<MaskFacts> masks_; ///< made when wanted
@@ -93,6 +97,15 @@ private:
     }
   }
 
+  /// Where a gang is two rows of work-items, what is no row may be one in each.
+  void note_halves(InstId i, ValueId address) {
+    if (!half_shapes_ || f_[i].op == Op::Atomic || address.index >= half_shapes_->num_values()) return;
+    const LaneShape& s = (*half_shapes_)[address];
+    if (!s.strided() || !fits_stride(s.stride)) return;
+    f_[i].mem.halves = true;
+    f_[i].mem.half_stride = static_cast<i16>(s.stride);
+  }
+
   static bool fits_stride(i64 stride) {
     return stride >= std::numeric_limits<i16>::min() && stride <= std::numeric_limits<i16>::max();
   }
@@ -119,7 +132,8 @@ private:
   void lds(InstId i) {
     const ValueId address = f_.operands(i)[0];
     const LaneShape& s = shapes_[address];
-    if (!s.strided() || s.stride < 0 || !fits_stride(s.stride)) return;
+    if (!s.strided()) return note_halves(i, address);
+    if (s.stride < 0 || !fits_stride(s.stride)) return;
     const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
     f_[i].mem.in_range |= end <= lds_bytes_ && shapes_.is_exact(address, false);
     f_[i].mem.wave_row = goes_on(address);
@@ -185,7 +199,8 @@ private:
   void global(InstId i) {
     const ValueId address = f_.operands(i)[0];
     Sum sum;
-    if (!add(sum, address, 0, f_.operands(i).back()) || !fits_stride(sum.stride)) return;
+    if (!add(sum, address, 0, f_.operands(i).back())) return note_halves(i, address);
+    if (!fits_stride(sum.stride)) return;
     constexpr i64 kMaxOffset = 1 << 30; // room for what rows and wide elements add
     const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
     if (offset < -kMaxOffset || offset > kMaxOffset) {
@@ -212,6 +227,7 @@ private:
     // Indices that cannot be negative are the same either way; the hardware's gathers extend the sign.
     f_[i].mem.index_sign = sum.index_sign || (!strided && shapes_.limits().max(sum.index) >> 31 == 0);
     f_[i].mem.scale = static_cast<u8>(sum.scale);
+    if (!strided) note_halves(i, sum.index);
     if (!strided && f_[i].op == Op::Load) f_[i].mem.table = table_dwords(sum, f_[i].mem.bytes);
   }
 

@@ -155,6 +155,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Xor:
     return {all, in(0).ones | in(1).ones, (in(0).ones & in(1).ones) == 0 ? min_of_or(in(0), in(1)) : 0};
   case Op::AndNot: return {in(0).max, in(0).ones};
+  case Op::Not: return {all - in(0).min, all, all - in(0).max};
   case Op::UMin: return {std::min(in(0).max, in(1).max), all, std::min(in(0).min, in(1).min)};
   case Op::UMax: {
     Limits limits = either(in(0), in(1));

@@ -131,7 +131,7 @@ FaultEntry fault_entry(const Module& module, const Part& part, const LInst& inst
       if (o.tied.valid()) e.index = assigned[i].reg2;
       e.scale_log2 = o.scale_log2;
       e.disp = static_cast<i32>(o.value);
-      if (e.site.kind == FaultSite::Kind::Contiguous)
+      if (e.site.kind == FaultSite::Kind::Contiguous || e.site.kind == FaultSite::Kind::Descending)
         e.lanes = e.site.distance != 0 ? static_cast<u8>(module.vec_bytes() / 4)
                                        : elements_of(e.site, view_bytes(o.view, module.avx512));
     } else if (o.kind == OperandKind::WriteMask) {

@@ -92,8 +92,9 @@ LaneAddress contiguous(const FaultEntry& e, const Registers& regs, u64 host_addr
   const u64 start = scalar_address(e, regs) - static_cast<u64>(i64{e.site.early});
   const u64 page = host_address & ~u64{4095}, next = host_address != 0 ? page + 4096 : ~u64{0};
   const u64 distance = e.site.distance != 0 ? e.site.distance : e.site.bytes;
+  const bool down = e.site.kind == FaultSite::Kind::Descending;
   for (unsigned lane = 0; lane < e.lanes; ++lane)
-    if (u64 address = start + lane * distance;
+    if (u64 address = start + (down ? e.lanes - 1u - lane : lane) * distance;
         active(e, regs, lane) && address + e.site.bytes > page && address < next)
       return {static_cast<int>(lane), address};
   return {-1, host_address};
@@ -121,7 +122,8 @@ LaneAddress faulting_lane(const FaultEntry& e, const Registers& regs, u64 host_a
     const u64 index = regs.vec(e.index, 4 * static_cast<u32>(lane), 4);
     return {lane, scalar_base(e, regs) + (index << e.site.distance)};
   }
-  case FaultSite::Kind::Contiguous: return contiguous(e, regs, host_address);
+  case FaultSite::Kind::Contiguous:
+  case FaultSite::Kind::Descending: return contiguous(e, regs, host_address);
   case FaultSite::Kind::Indexed: return indexed(e, regs);
   }
   return {-1, 0};

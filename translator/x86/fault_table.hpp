@@ -14,6 +14,7 @@ struct FaultSite {
   enum class Kind : u8 {
     Scalar,     ///< one access; its lane is in the Hidden operand, a Gpr, or the first of the mask, if any
     Contiguous, ///< lane i at address + i * bytes, or at a distance that is given
+    Descending, ///< the other way round: the last lane at address
     Table,      ///< the first of the mask's lanes (all, without one), at base + index * 2^distance; index and
                 ///< mask are Hidden
     Indexed,    ///< VSIB; AVX-512: lane = first bit left in the mask; AVX2: first sign bit left in the mask

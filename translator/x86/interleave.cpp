@@ -42,8 +42,12 @@ struct Cost {
 
 unsigned access_cost(const ir::MemAttr& mem) {
   const unsigned dwords = (mem.bytes + 3u) / 4;
+  if (mem.halves) return 8 + 3 * dwords;
   if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
   if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;
+  constexpr i64 kFarApart = 16; // From there on each lane has an access of its own.
+  const i64 stride = i64{mem.stride} << (mem.form == ir::AddressForm::Wrapped ? mem.scale : 0);
+  if (std::abs(stride) > std::max<i64>(mem.bytes, kFarApart)) return 8 + 4 * dwords;
   const unsigned test =
       mem.form == ir::AddressForm::Wrapped || (mem.space == ir::Space::Lds && !mem.in_range) ? 3 : 0;
   return test + dwords * (mem.stride != 0 && dwords > 1 ? 3 : 2);

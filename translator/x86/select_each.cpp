@@ -14,10 +14,8 @@ bool Selector::can_load_each(const Access& a) const {
 /// All lanes take part.
 VReg Selector::load_each(const ir::MemAttr& attr, const Access& a, i64 disp) {
   const u32 bytes = std::min<u32>(attr.bytes, 4);
-  constexpr u32 kInsert[] = {Inst::kIdVpinsrb, Inst::kIdVpinsrw, Inst::kIdVpinsrd};
   constexpr View kViews[] = {View::R8, View::R16, View::R32};
   const auto kind = static_cast<unsigned>(std::countr_zero(bytes));
-  const unsigned place = bytes < 4 && attr.sign_extend ? 4 / bytes - 1 : 0; // of an element in its dword
   VReg halves[2];
   for (unsigned h = 0; h < 2; ++h) {
     const VReg part = a.wide ? a.index.r[h] : half_of(a.index.r[0], h);
@@ -42,14 +40,25 @@ VReg Selector::load_each(const ir::MemAttr& attr, const Access& a, i64 disp) {
                   .lane_offset = static_cast<u8>(4 * h + n)});
       const Operand at = a.wide ? mem(offset, disp, kViews[kind])
                                 : mem_index(a.base, offset, a.scale_log2, disp, kViews[kind]);
-      four = bytes == 4 && n == 0 ? b_->def(Inst::kIdVmovd, View::Xmm, {at})
-                                  : b_->def(kInsert[kind], View::Xmm,
-                                            {xmm(four), at, imm(static_cast<int>(n * (4 / bytes) + place))});
+      four = insert_element(attr, four, n, at);
     }
     halves[h] = four;
   }
-  const VReg all = b_->op(Inst::kIdVinserti128, halves[0], xmm(halves[1]), imm(1));
-  return place == 0 ? all : sar_imm32(all, 32 - 8 * bytes);
+  return extend_inserted(attr, b_->op(Inst::kIdVinserti128, halves[0], xmm(halves[1]), imm(1)));
+}
+
+/// Puts an element of up to 4 bytes into dword `n` of `four`; what is to be extended, at its upper end.
+VReg Selector::insert_element(const ir::MemAttr& attr, VReg four, unsigned n, const Operand& at) {
+  if (attr.bytes >= 4)
+    return n == 0 ? b_->def(Inst::kIdVmovd, View::Xmm, {at})
+                  : b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(four), at, imm(static_cast<int>(n))});
+  const unsigned in_dword = 4u / attr.bytes, place = n * in_dword + (attr.sign_extend ? in_dword - 1 : 0);
+  return b_->def(attr.bytes == 1 ? Inst::kIdVpinsrb : Inst::kIdVpinsrw, View::Xmm,
+                 {xmm(four), at, imm(static_cast<int>(place))});
+}
+
+VReg Selector::extend_inserted(const ir::MemAttr& attr, VReg v) {
+  return attr.bytes < 4 && attr.sign_extend ? sar_imm32(v, 32 - 8 * attr.bytes) : v;
 }
 
 } // namespace lanewise::x86

@@ -205,6 +205,7 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
   const u32 bytes = f_[i].mem.bytes;
   if (a.contiguous) return load_contiguous(i, a, out);
   if (a.uniform()) return load_uniform(i, a, out);
+  if (has_half_rows(i)) return half_rows(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
   const BlockId scattered = b_->add_block(true), join = b_->add_block();
@@ -240,7 +241,7 @@ void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
       const BlockId yes = b_->add_block();
       const Regs start = branch_if_half_rows(i, a, yes, no);
       b_->at(yes);
-      load_half_rows(i, a, start, out);
+      load_half_rows(i, a, start, bytes, out);
       b_->jump(join, out);
     } else {
       try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
@@ -662,6 +663,7 @@ void Selector::store(InstId i, const Access& a) {
   std::array<VReg, 4> values{};
   const std::span<const VReg> data = stored_data(i, values);
   if (a.contiguous) return store_contiguous(i, a, data);
+  if (has_half_rows(i) && !a.uniform()) return half_rows(i, a, {});
   const bool rows = a.dword_stride != 4;
   const bool whole_steps = inst.mem.bytes >> a.scale_log2 << a.scale_log2 == inst.mem.bytes;
   const bool can_be_contiguous = whole_steps && (rows ? inst.mem.bytes >= 4 : inst.mem.bytes != 12);

@@ -250,28 +250,6 @@ VReg Selector::extended(const ir::MemAttr& attr, VReg low) {
   return attr.sign_extend ? sar_imm32(top, unused) : shr_imm(top, unused);
 }
 
-/// From one scalar base in steps of whole dwords: the elements lie alike in their dwords.
-VReg Selector::load_narrow_row(InstId i, const Access& a) {
-  const ir::MemAttr& attr = f_[i].mem;
-  const VReg first = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
-  const VReg offset = b_->op_r32_tied(Inst::kIdAnd, first, imm(3));
-  const auto gathered = [&] {
-    Access dwords = a;
-    dwords.base = b_->op_r64_tied(Inst::kIdAnd, first, imm(-4));
-    dwords.disp = 0;
-    const VReg bits = b_->op_r32_tied(Inst::kIdShl, offset, imm(3));
-    const VReg count = b_->def(Inst::kIdVmovd, View::Xmm, {r32(bits)});
-    return extended(attr, b_->op(Inst::kIdVpsrld, gather_dwords(dwords, 0), xmm(count)));
-  };
-  if (attr.bytes == 1) return gathered();
-  VReg result;
-  b_->emit(Inst::kIdCmp, {r32(offset), imm(3)});
-  hot_or_cold(
-      CondCode::kEqual, {&result, 1}, [&] { result = gathered(); },
-      [&] { result = load_narrow_lanes(i, a); });
-  return result;
-}
-
 /// The dwords in which the lanes' elements begin; `offset` is where in these.
 Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
   Access dwords = a;

@@ -132,22 +132,46 @@ void Selector::store_quads(InstId i, VReg address, i64 disp, std::span<const VRe
   }
 }
 
-// Elements of three dwords: dword d of lane l is the one with number 3 l + d in three registers, of which a
-// permutation takes two.
+// Elements of three dwords: dword d of lane l is the one with number 3 l + d. With AVX-512 they are in three
+// registers, of which a permutation takes two. With AVX2 four lanes' are in 48 bytes, three times 16: halves
+// of three registers that a shuffle of two can pick from.
 
-FaultSite Selector::triple_site(unsigned r, bool is_write) {
+/// An access from that dword of the row on.
+FaultSite Selector::triple_site(unsigned dword, bool is_write) {
   return {.kind = FaultSite::Kind::Contiguous,
           .bytes = 12,
-          .lane_offset = static_cast<u8>(16 * r / 3),
-          .early = static_cast<u8>(16 * r % 3 * 4),
+          .lane_offset = static_cast<u8>(dword / 3),
+          .early = static_cast<u8>(dword % 3 * 4),
           .is_write = is_write};
 }
 
-/// All lanes take part; AVX-512.
+/// In every 128 bits, two dwords of `a` and two of `b`.
+VReg Selector::pick_two_each(VReg a, VReg b, std::array<int, 4> from) {
+  return b_->op(Inst::kIdVshufps, a, b, imm(from[0] | from[1] << 2 | from[2] << 4 | from[3] << 6));
+}
+
+/// All lanes take part.
 void Selector::load_triples(VReg address, i64 disp, std::span<VReg> out) {
   std::array<VReg, 3> rows{};
+  if (!avx512()) { // rows: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3; and of the other four lanes.
+    for (unsigned r = 0; r < 3; ++r) {
+      b_->faults(triple_site(4 * r, false));
+      rows[r] = b_->def(Inst::kIdVmovups, View::Xmm, {mem(address, disp + 16 * i64{r}, View::Xmm)});
+    }
+    for (unsigned r = 0; r < 3; ++r) {
+      b_->faults(triple_site(12 + 4 * r, false));
+      rows[r] =
+          b_->op(Inst::kIdVinserti128, rows[r], mem(address, disp + 48 + 16 * i64{r}, View::Xmm), imm(1));
+    }
+    const VReg yz01 = pick_two_each(rows[0], rows[1], {1, 2, 0, 1}),
+               xy23 = pick_two_each(rows[1], rows[2], {2, 3, 1, 2});
+    out[0] = pick_two_each(rows[0], xy23, {0, 3, 0, 2});
+    out[1] = pick_two_each(yz01, xy23, {0, 2, 1, 3});
+    out[2] = pick_two_each(yz01, rows[2], {1, 3, 0, 3});
+    return;
+  }
   for (unsigned r = 0; r < 3; ++r) {
-    b_->faults(triple_site(r, false));
+    b_->faults(triple_site(16 * r, false));
     rows[r] = b_->load_vec(mem(address, disp + 64 * i64{r}));
   }
   for (u32 d = 0; d < 3; ++d) {
@@ -164,6 +188,23 @@ void Selector::load_triples(VReg address, i64 disp, std::span<VReg> out) {
 
 /// Likewise.
 void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data) {
+  if (!avx512()) {
+    const VReg xy02 = pick_two_each(data[0], data[1], {0, 2, 0, 2}),
+               yz13 = pick_two_each(data[1], data[2], {1, 3, 1, 3}),
+               zx = pick_two_each(data[2], data[0], {0, 2, 1, 3});
+    const std::array<VReg, 3> rows{pick_two_each(xy02, zx, {0, 2, 0, 2}),
+                                   pick_two_each(yz13, xy02, {0, 2, 1, 3}),
+                                   pick_two_each(zx, yz13, {1, 3, 1, 3})};
+    constexpr int kLowLow = 0x20, kLowHigh = 0x30, kHighHigh = 0x31;
+    const std::array<VReg, 3> in_order{b_->op(Inst::kIdVperm2i128, rows[0], rows[1], imm(kLowLow)),
+                                       b_->op(Inst::kIdVperm2i128, rows[2], rows[0], imm(kLowHigh)),
+                                       b_->op(Inst::kIdVperm2i128, rows[1], rows[2], imm(kHighHigh))};
+    for (unsigned r = 0; r < 3; ++r) {
+      b_->faults(triple_site(8 * r, true));
+      store_row(mem(address, disp + 32 * i64{r}), in_order[r]);
+    }
+    return;
+  }
   for (u32 r = 0; r < 3; ++r) {
     std::array<u32, 16> first{}, second{};
     for (u32 n = 0; n < 16; ++n) {
@@ -173,7 +214,7 @@ void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data)
     }
     const VReg two = b_->op_tied(Inst::kIdVpermt2d, data[0], table(first.data()), data[1]);
     const VReg row = b_->op_tied(Inst::kIdVpermt2d, two, table(second.data()), data[2]);
-    b_->faults(triple_site(r, true));
+    b_->faults(triple_site(16 * r, true));
     store_row(mem(address, disp + 64 * i64{r}), row);
   }
 }

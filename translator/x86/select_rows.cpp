@@ -206,19 +206,18 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   }
   const bool overlaps = stride < static_cast<i64>(bytes) && (stride == 4 || (stride == 8 && bytes == 16));
   if (overlaps && f_[i].op == Op::Load) return load_overlapping(i, a, stride, out);
-  if (bytes == 12 && stride == 12 && avx512() && f_[i].op != Op::Atomic)
+  if (bytes == 12 && stride == 12 && f_[i].op != Op::Atomic)
     return whole_gang([&] {
       if (f_[i].op == Op::Load) return load_triples(a.base, a.disp, out);
       std::array<VReg, 4> values{};
       store_triples(a.base, a.disp, stored_data(i, values));
     });
+  if (is_reversed_row(f_[i], stride)) return whole_gang([&] { reversed_row(i, a, out); });
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
     if (can_be_picked(f_[i], stride)) return whole_gang([&] { out[0] = load_picked(i, a, stride); });
-    if (bytes < 4 && stride % 4 == 0 && f_[i].op == Op::Load) {
-      out[0] = load_narrow_row(i, spread);
-      return;
-    }
+    if (bytes <= 4 && f_[i].op == Op::Load)
+      return whole_gang([&] { out[0] = load_each_spaced(i, a, {.stride = stride}); });
     if (bytes <= 4 && f_[i].op == Op::Store) return whole_gang([&] { store_elements(i, a, {stride, true}); });
     if (!can_be_spaced(bytes, stride)) return scattered(i, spread, out);
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });

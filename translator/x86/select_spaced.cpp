@@ -16,14 +16,17 @@ constexpr i64 kMaxWithinPage = kPage / 4; ///< bytes: as many cache lines as lan
 
 Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes,
                                  unsigned from) {
-  const VReg base = s.stride == 0 ? lane_address(a, lane) : a.base;
+  const bool halves = s.halves.r[0].valid();
+  const VReg base = halves ? s.halves.r[lane / 8] : s.stride == 0 ? lane_address(a, lane) : a.base;
+  const i64 place = halves ? lane % 8 : lane;
   b_->faults({.kind = FaultSite::Kind::Contiguous,
               .bytes = static_cast<u8>(from + bytes),
               .lane_offset = static_cast<u8>(lane),
               .early = static_cast<u8>(from),
               .is_write = s.is_write});
   constexpr View kViews[] = {View::R8, View::R16, View::R32, View::R64, View::Xmm};
-  return mem(base, a.disp + from + static_cast<i64>(lane) * s.stride, kViews[std::countr_zero(bytes)]);
+  const View view = bytes == 12 ? View::Xmm : kViews[std::countr_zero(bytes)];
+  return mem(base, a.disp + from + place * s.stride, view);
 }
 
 /// Elements of 12 bytes can be spaced ones: all lanes but the last may read four bytes more, which lie in
@@ -49,33 +52,71 @@ Selector::RowSlot Selector::slot_of_pair(bool wide, unsigned pair) const {
   return {pair % 2, pair / 2};
 }
 
+/// Puts what is in memory, or in the low part of a register, into the next slot of a row. Slots are filled in
+/// ascending order, AVX-512's in two halves: to insert into a half takes a quarter as long as into the whole.
+void Selector::fill_slot(SlotRow& row, unsigned slot, const Operand& element) {
+  VReg& part = row.halves[slot / 2];
+  if (slot % 2 == 0)
+    part = element.kind == OperandKind::Mem ? b_->def(Inst::kIdVmovups, View::Xmm, {element}) : element.reg;
+  else if (avx512())
+    part = b_->def(Inst::kIdVinserti32x4, View::Half, {half(part), element, imm(1)});
+  else
+    part = b_->op(Inst::kIdVinserti128, part, element, imm(1));
+}
+
+VReg Selector::whole(const SlotRow& row) {
+  return avx512() ? b_->op(Inst::kIdVinserti64x4, row.halves[0], half(row.halves[1]), imm(1)) : row.halves[0];
+}
+
+/// The 12 bytes of a lane behind which nothing may be read.
+VReg Selector::load_three(const Access& a, const Spacing& s, unsigned lane) {
+  if (avx512()) {
+    const Operand all = spaced_element(a, s, lane, 12);
+    return b_->zero_masked(b_->mask_const(7)).def(Inst::kIdVmovdqu32, View::Xmm, {all});
+  }
+  const Operand low = spaced_element(a, s, lane, 8);
+  const VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
+  const Operand third = spaced_element(a, s, lane, 4, 8);
+  return b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(two), third, imm(2)});
+}
+
+/// AVX-512's mask is faster than a store of each part. (Extracting to memory would not heed it for faults.)
+void Selector::store_three(const Access& a, const Spacing& s, unsigned lane, VReg three) {
+  if (avx512()) {
+    const Operand all = spaced_element(a, s, lane, 12);
+    b_->with_mask(b_->mask_const(7)).emit(Inst::kIdVmovdqu32, {all, xmm(three)});
+    return;
+  }
+  const Operand low = spaced_element(a, s, lane, 8);
+  b_->emit(Inst::kIdVmovq, {low, xmm(three)});
+  const Operand third = spaced_element(a, s, lane, 4, 8);
+  b_->emit(Inst::kIdVpextrd, {third, xmm(three), imm(2)});
+}
+
 /// All lanes take part, or what they load does no harm.
 void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out) {
   const bool wide = is_wide(i);
-  const u32 insert = avx512() ? Inst::kIdVinserti32x4 : Inst::kIdVinserti128;
+  std::array<SlotRow, 4> slots{};
   std::array<VReg, 4> rows{}, result{};
   if (f_[i].mem.bytes >= 12) {
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
-      if (f_[i].mem.bytes == 12 && (s.stride == 0 || lane == lanes() - 1)) {
-        const Operand low = spaced_element(a, s, lane, 8);
-        const VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
-        const Operand third = spaced_element(a, s, lane, 4, 8);
-        const VReg three = b_->def(Inst::kIdVpinsrd, View::Xmm, {xmm(two), third, imm(2)});
-        rows[row] = slot == 0 ? three : b_->op(insert, rows[row], xmm(three), imm(static_cast<int>(slot)));
+      const unsigned last = s.halves.r[0].valid() ? 7 : lanes() - 1; // of a row
+      if (f_[i].mem.bytes == 12 && (s.stride == 0 || (lane & last) == last)) {
+        fill_slot(slots[row], slot, xmm(load_three(a, s, lane)));
         continue;
       }
       const Operand element = spaced_element(a, s, lane, 16);
       if (s.in_page && lane == 0) {
         b_->faults({.kind = FaultSite::Kind::Table, .bytes = 16}); // for the first lane of the mask
-        rows[row] = b_->def(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, View::Full,
-                            {element, hidden(lane_offsets(s.stride), View::Full),
-                             hidden(a.mask, avx512() ? View::K : View::Full)});
+        slots[row].halves[0] = b_->def(Inst::kIdVmovups, View::Xmm,
+                                       {element, hidden(lane_offsets(s.stride), View::Full),
+                                        hidden(a.mask, avx512() ? View::K : View::Full)});
         continue;
       }
-      rows[row] = slot == 0 ? b_->op(avx512() ? Inst::kIdVbroadcasti32x4 : Inst::kIdVbroadcasti128, element)
-                            : b_->op(insert, rows[row], element, imm(static_cast<int>(slot)));
+      fill_slot(slots[row], slot, element);
     }
+    for (unsigned r = 0; r < 4; ++r) rows[r] = whole(slots[r]);
     if (wide)
       for (unsigned r = 0; r < 4; ++r)
         result[r] =
@@ -91,10 +132,24 @@ void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::spa
     VReg two = b_->def(Inst::kIdVmovq, View::Xmm, {low});
     const Operand high = spaced_element(a, s, 2 * pair + 1, 8);
     two = b_->def(Inst::kIdVmovhps, View::Xmm, {xmm(two), high});
-    rows[row] = slot == 0 ? two : b_->op(insert, rows[row], xmm(two), imm(static_cast<int>(slot)));
+    fill_slot(slots[row], slot, xmm(two));
   }
+  for (unsigned r = 0; r < 2; ++r) rows[r] = whole(slots[r]);
   for (unsigned r = 0; r < 2; ++r)
     out[r] = wide ? rows[r] : b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(r == 0 ? 0x88 : 0xdd));
+}
+
+/// Elements of up to 4 bytes; all lanes take part. A gather takes twice as long.
+VReg Selector::load_each_spaced(InstId i, const Access& a, const Spacing& s) {
+  const ir::MemAttr& attr = f_[i].mem;
+  SlotRow row;
+  for (unsigned lane = 0; lane < lanes();) {
+    VReg four = b_->splat32(0);
+    for (unsigned n = 0; n < 4; ++n, ++lane)
+      four = insert_element(attr, four, n, spaced_element(a, s, lane, attr.bytes));
+    fill_slot(row, lane / 4 - 1, xmm(four));
+  }
+  return extend_inserted(attr, whole(row));
 }
 
 /// Lanes of a gang are so close that their elements mostly lie in one page.
@@ -178,10 +233,7 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
         const VReg three = slot == 0
                                ? rows[row]
                                : b_->def(extract, View::Xmm, {vec(rows[row]), imm(static_cast<int>(slot))});
-        const Operand low = spaced_element(a, s, lane, 8);
-        b_->emit(Inst::kIdVmovq, {low, xmm(three)});
-        const Operand third = spaced_element(a, s, lane, 4, 8);
-        b_->emit(Inst::kIdVpextrd, {third, xmm(three), imm(2)});
+        store_three(a, s, lane, three);
         continue;
       }
       const Operand to = spaced_element(a, s, lane, 16);

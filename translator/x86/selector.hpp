@@ -439,7 +439,8 @@ private:
   void split_quads(std::array<VReg, 4>& r);
   void join_quads(std::array<VReg, 4>& d);
   void interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg, 4>& out);
-  static FaultSite triple_site(unsigned r, bool is_write);
+  static FaultSite triple_site(unsigned dword, bool is_write);
+  VReg pick_two_each(VReg a, VReg b, std::array<int, 4> from);
   void load_triples(VReg address, i64 disp, std::span<VReg> out);
   void store_triples(VReg address, i64 disp, std::span<const VReg> data);
   void split_quads_to_qwords(std::array<VReg, 4>& r);
@@ -464,7 +465,6 @@ private:
   VReg pick_from_rows(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   VReg pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
-  VReg load_narrow_row(InstId i, const Access& a);
   void load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
@@ -490,18 +490,41 @@ private:
   // select_half_rows.cpp
   [[nodiscard]] bool may_be_half_rows(InstId i, const Access& a) const;
   Regs branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no);
-  FaultSite half_row_site(InstId i, unsigned p);
-  void load_half_rows(InstId i, const Access& a, Regs start, std::span<VReg> out);
+  [[nodiscard]] bool has_half_rows(InstId i) const;
+  [[nodiscard]] bool is_full_width(InstId i) const;
+  void half_rows(InstId i, const Access& a, std::span<VReg> out);
+  Regs half_row_starts(const Access& a, i64 step, BlockId slow);
+  FaultSite half_row_site(InstId i, unsigned bytes, unsigned p);
+  void load_half_rows(InstId i, const Access& a, Regs start, i64 stride, std::span<VReg> out);
+  VReg load_half_dwords(InstId i, const Access& a, Regs start, i64 at);
+  Regs load_half_qwords(InstId i, const Access& a, Regs start, i64 at);
+  void load_half_quads(InstId i, const Access& a, Regs start, std::span<VReg> out);
+  VReg load_half_narrow(InstId i, const Access& a, Regs start, bool same);
+  void load_half_places(InstId i, const Access& a, Regs start, std::span<VReg> out);
   void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
+  // select_reversed.cpp
+  [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
+  VReg reversed(VReg v, bool wide);
+  void reversed_row(InstId i, const Access& a, std::span<VReg> out);
   // select_spaced.cpp
   struct Spacing {
     i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
     bool is_write = false;
     bool in_page = false; ///< all lanes' 16 bytes lie in one page, and some lane of the mask loads there
+    Regs halves{};        ///< where each half's lanes begin, if not `base` is where all do
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
   static bool can_be_spaced(u32 bytes, i64 stride);
+  /// A register of 128-bit slots that is being filled.
+  struct SlotRow {
+    std::array<VReg, 2> halves{}; ///< with AVX2 the first is all
+  };
+  void fill_slot(SlotRow& row, unsigned slot, const Operand& element);
+  VReg whole(const SlotRow& row);
+  VReg load_three(const Access& a, const Spacing& s, unsigned lane);
+  void store_three(const Access& a, const Spacing& s, unsigned lane, VReg three);
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
+  VReg load_each_spaced(InstId i, const Access& a, const Spacing& s);
   [[nodiscard]] bool is_within_page(InstId i, i64 stride) const;
   CondCode test_page(const Access& a, i64 stride);
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
@@ -509,6 +532,8 @@ private:
   // select_each.cpp
   [[nodiscard]] bool can_load_each(const Access& a) const;
   VReg load_each(const ir::MemAttr& attr, const Access& a, i64 disp);
+  VReg insert_element(const ir::MemAttr& attr, VReg four, unsigned n, const Operand& at);
+  VReg extend_inserted(const ir::MemAttr& attr, VReg v);
   struct RowSlot {
     unsigned row, slot;
   };
