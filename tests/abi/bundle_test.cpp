@@ -2,6 +2,8 @@
 
 #include "data.hpp"
 
+#include <array>
+
 namespace lanewise::abi {
 namespace {
 
@@ -71,8 +73,9 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 std::vector<std::byte> bundle_with(std::string_view id) {
   auto file = bytes_of("__CLANG_OFFLOAD_BUNDLE__");
   for (const u64 number : {u64{1}, u64{0}, u64{0}, u64{id.size()}}) {
-    file.resize(file.size() + 8);
-    store_le<u64>(file.data() + file.size() - 8, number);
+    std::array<std::byte, 8> bytes;
+    store_le<u64>(bytes.data(), number);
+    file.insert(file.end(), bytes.begin(), bytes.end());
   }
   const auto text = bytes_of(id);
   file.insert(file.end(), text.begin(), text.end());
