@@ -116,19 +116,8 @@ private:
         range.first >= runtime::kSharedAperture && range.last - runtime::kSharedAperture <= 0xffff'ffff;
     if (!is_shared || static_cast<i32>(f_[i].imm) < 0) return false; // the LDS's offsets are unsigned
     const ValueId address = seen_in(f_, f_.operands(i)[0], f_.operands(i).back());
-    // Atomics at odd addresses are done where the address says, in the LDS where it is aligned.
-    const u64 low_bits = limits_->ones(address) | f_[i].imm;
-    if (f_[i].op == Op::Atomic && (low_bits & (f_[i].mem.bytes - 1u)) != 0) return false;
-    Inst proto;
-    proto.op = Op::Lo;
-    proto.pc = f_[i].pc;
-    const Type type = Type::V32;
-    const InstId low = f_.make(proto, {&address, 1}, {&type, 1});
-    f_[low].block = f_[i].block;
-    std::vector<InstId>& insts = f_[f_[i].block].insts;
-    insts.insert(std::ranges::find(insts, i), low);
-    f_.operands(i)[0] = f_.result(low);
-    f_[i].mem.space = Space::Lds;
+    if (!suits_lds(f_[i], limits_->ones(address) | f_[i].imm)) return false;
+    make_shared_access(f_, i, address);
     return true;
   }
 
@@ -230,6 +219,23 @@ private:
 };
 
 } // namespace
+
+bool suits_lds(const Inst& access, u64 ones) {
+  return access.op != Op::Atomic || (ones & (access.mem.bytes - 1u)) == 0;
+}
+
+void make_shared_access(Function& f, InstId i, ValueId address) {
+  Inst proto;
+  proto.op = Op::Lo;
+  proto.pc = f[i].pc;
+  const Type type = Type::V32;
+  const InstId low = f.make(proto, {&address, 1}, {&type, 1});
+  f[low].block = f[i].block;
+  std::vector<InstId>& insts = f[f[i].block].insts;
+  insts.insert(std::ranges::find(insts, i), low);
+  f.operands(i)[0] = f.result(low);
+  f[i].mem.space = Space::Lds;
+}
 
 std::optional<u64> constant_in(const Function& f, ValueId v, ValueId lanes, unsigned depth) {
   v = seen_in(f, v, lanes);

@@ -15,6 +15,14 @@ namespace lanewise::passes {
 /// makes up an address in an aperture without having been told where it is has a memory fault.
 std::vector<ir::InstId> resolve_flat_accesses(ir::Function& f);
 
+/// Whether a flat access that goes to the LDS, with no other bits in its address than `ones`, does the same
+/// as one of the LDS: atomics at odd addresses are done where the address says, in the LDS where it is
+/// aligned.
+bool suits_lds(const ir::Inst& access, u64 ones);
+
+/// Makes flat access `i` one of the LDS, at the low half of `address`.
+void make_shared_access(ir::Function& f, ir::InstId i, ir::ValueId address);
+
 /// The bits of `v` if they are known in `lanes`: registers are written in active lanes only, and most are
 /// read in the same, so that what others hold does not count.
 std::optional<u64> constant_in(const ir::Function& f, ir::ValueId v, ir::ValueId lanes, unsigned depth = 12);

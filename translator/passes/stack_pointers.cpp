@@ -111,18 +111,12 @@ private:
     proto.pc = g[i].pc;
     proto.imm = g[i].imm;
     const ValueId operands[] = {g.operands(i)[0], g.entry_constant(Type::V32, 0), g.operands(i).back()};
-    const InstId probe = put_before(g, i, proto, operands, {});
+    const InstId probe = g.make(proto, operands, {});
+    g[probe].block = g[i].block;
+    std::vector<InstId>& insts = g[g[i].block].insts;
+    insts.insert(std::ranges::find(insts, i), probe);
     go(g, i, granted_[n]);
     return probe;
-  }
-
-  static InstId put_before(Function& g, InstId i, const Inst& proto, std::span<const ValueId> operands,
-                           std::span<const Type> results) {
-    const InstId made = g.make(proto, operands, results);
-    g[made].block = g[i].block;
-    std::vector<InstId>& insts = g[g[i].block].insts;
-    insts.insert(std::ranges::find(insts, i), made);
-    return made;
   }
 
   static void go(Function& g, InstId i, const Target& t) {
@@ -130,14 +124,7 @@ private:
       g.operands(i)[0] = g.entry_constant(Type::V32, t.address);
       g[i].mem.space = Space::Scratch;
     } else if (t.kind == Target::Lds) {
-      Inst proto;
-      proto.op = Op::Lo;
-      proto.pc = g[i].pc;
-      const ValueId address = g.operands(i)[0];
-      const Type type = Type::V32;
-      const InstId low = put_before(g, i, proto, {&address, 1}, {&type, 1});
-      g.operands(i)[0] = g.result(low);
-      g[i].mem.space = Space::Lds;
+      make_shared_access(g, i, g.operands(i)[0]);
     } else if (t.kind == Target::Public) {
       g[i].mem.public_only = true;
     } else {
@@ -151,12 +138,9 @@ private:
     case Space::Global: return {Target::Global, 0};
     case Space::Scratch:
       return g.is_const(g.operands(probe)[0], &address) ? Target{Target::Private, address} : Target{};
-    case Space::Lds: {
-      // Atomics at odd addresses are done where the address says, in the LDS where it is aligned.
-      const u64 low_bits = limits.ones(g.operands(probe)[0]) | g[probe].imm;
-      const bool aligned = (low_bits & (g[access].mem.bytes - 1u)) == 0;
-      return aligned || g[access].op != Op::Atomic ? Target{Target::Lds, 0} : Target{};
-    }
+    case Space::Lds:
+      return suits_lds(g[access], limits.ones(g.operands(probe)[0]) | g[probe].imm) ? Target{Target::Lds, 0}
+                                                                                    : Target{};
     default: return {Target::Public, 0};
     }
   }
