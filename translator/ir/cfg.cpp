@@ -1,11 +1,51 @@
 #include "translator/ir/cfg.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace lanewise::ir {
 
-Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
+namespace {
+
+/// What this thread has found of control flow last: few passes change it, and all ask.
+struct Known {
+  std::vector<u32> edges; ///< per block: how many successors it has, and which
+  std::optional<Cfg> cfg;
+  std::optional<Dominators> dom; ///< once they have been asked for
+};
+thread_local Known known;
+
+bool has_edges(const Function& f, std::span<const u32> edges) {
+  std::size_t at = 0;
+  for (const Block& block : f.blocks) {
+    const auto& successors = block.successors;
+    if (edges.size() - at <= successors.size() || edges[at++] != successors.size()) return false;
+    for (const Successor& s : successors)
+      if (edges[at++] != s.block.index) return false;
+  }
+  return at == edges.size();
+}
+
+void note_edges(const Function& f, std::vector<u32>& edges) {
+  edges.clear();
+  for (const Block& block : f.blocks) {
+    edges.push_back(static_cast<u32>(block.successors.size()));
+    for (const Successor& s : block.successors) edges.push_back(s.block.index);
+  }
+}
+
+/// The graph may be that of a function which has changed since.
+bool is_known(const Cfg& cfg) {
+  return known.cfg && known.cfg->rpo == cfg.rpo && std::ranges::all_of(cfg.rpo, [&](BlockId b) {
+           return std::ranges::equal(known.cfg->preds[b.index], cfg.preds[b.index]);
+         });
+}
+
+void walk(const Function& f, Cfg& cfg) {
   constexpr u32 kSeen = ~0u - 1;
+  std::vector<BlockId>& rpo = cfg.rpo;
+  std::vector<u32>& rpo_index = cfg.rpo_index;
+  rpo_index.assign(f.num_blocks(), ~0u);
   std::vector<std::pair<u32, BlockId>> edges;
   std::vector<std::pair<BlockId, u32>> stack;
   edges.reserve(2 * std::size_t{f.num_blocks()});
@@ -28,9 +68,22 @@ Cfg::Cfg(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
     const BlockId to = successors[next++].block;
     if (rpo_index[to.index] != kSeen) enter(to);
   }
-  preds = Lists<BlockId>(f.num_blocks(), edges);
+  cfg.preds = Lists<BlockId>(f.num_blocks(), edges);
   std::reverse(rpo.begin(), rpo.end());
   for (u32 i = 0; i < rpo.size(); ++i) rpo_index[rpo[i].index] = i;
+}
+
+} // namespace
+
+Cfg::Cfg(const Function& f) {
+  if (known.cfg && has_edges(f, known.edges)) {
+    *this = *known.cfg;
+    return;
+  }
+  walk(f, *this);
+  known.cfg = *this;
+  known.dom.reset();
+  note_edges(f, known.edges);
 }
 
 namespace {
@@ -66,8 +119,15 @@ std::vector<u32> immediate_dominators(const Lists<u32>& preds) {
 
 } // namespace
 
-Dominators::Dominators(const Function& f, const Cfg& cfg)
-    : idom(f.num_blocks()), first_(f.num_blocks(), ~0u), last_(f.num_blocks(), 0) {
+Dominators::Dominators(const Function& f, const Cfg& cfg) {
+  const bool is_of_known = is_known(cfg);
+  if (is_of_known && known.dom && known.dom->idom.size() == f.num_blocks()) {
+    *this = *known.dom;
+    return;
+  }
+  idom.assign(f.num_blocks(), BlockId{});
+  first_.assign(f.num_blocks(), ~0u);
+  last_.assign(f.num_blocks(), 0);
   std::vector<std::pair<u32, u32>> edges;
   edges.reserve(2 * cfg.rpo.size());
   for (u32 n = 0; n < cfg.rpo.size(); ++n)
@@ -84,6 +144,7 @@ Dominators::Dominators(const Function& f, const Cfg& cfg)
     first_[cfg.rpo[n].index] = first;
     last_[cfg.rpo[n].index] = first + size[n] - 1;
   }
+  if (is_of_known) known.dom = *this;
 }
 
 PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_blocks()) {

@@ -1,4 +1,4 @@
-// Control-flow facts of a function: orders, dominators, loops. Computed afresh by the pass that needs them.
+// Control-flow facts of a function: orders, dominators, loops. Asked for by each pass that needs them.
 #pragma once
 
 #include "support/lists.hpp"
