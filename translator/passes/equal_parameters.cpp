@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <span>
 
 namespace lanewise::passes {
@@ -60,9 +59,9 @@ public:
 
   void merge() {
     for (const BlockId b : cfg_.rpo) {
-      std::map<Type, Class> by_type;
-      for (const ValueId p : f_[b].params) by_type[f_.type(p)].push_back(p);
-      for (auto& [type, members] : by_type) add(std::move(members));
+      std::vector<std::pair<u64, ValueId>> by_type;
+      for (const ValueId p : f_[b].params) by_type.emplace_back(static_cast<u64>(f_.type(p)), p);
+      add_parts(by_type);
     }
     for (unsigned n = 0; n < kMaxRounds; ++n)
       if (!refine()) {
@@ -72,14 +71,14 @@ public:
   }
 
 private:
-  enum Kind : u64 { kConstant, kOperation };
-  using Key = std::vector<u64>;
+  enum Kind : u64 { kConstant, kOperation, kGiven };
   using Class = std::vector<ValueId>;
   Function& f_;
   const Cfg cfg_;
   std::vector<u64> class_;     ///< per parameter, a number from next_
   std::vector<Class> classes_; ///< those of several members
   Numbers numbers_;            ///< of this round
+  std::vector<u64> key_;       ///< for one of them
   std::vector<u64> known_;     ///< per depth and value what number_of() has found this round; 0: nothing
   u64 next_ = 1;
 
@@ -87,6 +86,17 @@ private:
     for (const ValueId p : members) class_[p.index] = next_;
     ++next_;
     if (members.size() > 1) classes_.push_back(std::move(members));
+  }
+
+  /// A class for each number, of the values that have it.
+  void add_parts(std::vector<std::pair<u64, ValueId>>& parts) {
+    std::ranges::stable_sort(parts, {}, &std::pair<u64, ValueId>::first);
+    for (auto first = parts.begin(); first != parts.end();) {
+      Class members;
+      const u64 number = first->first;
+      for (; first != parts.end() && first->first == number; ++first) members.push_back(first->second);
+      add(std::move(members));
+    }
   }
 
   u64 number(std::span<const u64> key) {
@@ -115,13 +125,13 @@ private:
     return number({key.data(), size});
   }
 
-  /// What parameter `n` of `b` is given on each way in.
-  Key given(BlockId b, std::size_t n) {
-    Key key;
+  /// A number for what parameter `n` of `b` is given on each way in.
+  u64 given(BlockId b, std::size_t n) {
+    key_.assign(1, kGiven);
     for (const BlockId from : cfg_.preds[b.index])
       for (const Successor& s : f_[from].successors)
-        if (s.block == b) key.push_back(number_of(s.args[n], 0));
-    return key;
+        if (s.block == b) key_.push_back(number_of(s.args[n], 0));
+    return number(key_);
   }
 
   /// Parts classes by what the members are given. False if they stay as they are.
@@ -133,25 +143,24 @@ private:
     bool parted = false;
     for (Class& members : old) {
       const BlockId b = f_.def_block(members[0]);
-      std::map<Key, Class> parts;
-      for (const ValueId p : members) parts[given(b, f_[p].index)].push_back(p);
-      if (parts.size() == 1) {
+      std::vector<std::pair<u64, ValueId>> parts;
+      for (const ValueId p : members) parts.emplace_back(given(b, f_[p].index), p);
+      if (std::ranges::all_of(parts, [&](const auto& part) { return part.first == parts[0].first; })) {
         classes_.push_back(std::move(members));
         continue;
       }
       parted = true;
-      for (auto& [key, part] : parts) add(std::move(part));
+      add_parts(parts);
     }
     return parted;
   }
 
   void replace() {
-    std::map<u64, ValueId> first;
+    FlatMap<ValueId> first;
     std::vector<ValueId> map(f_.num_values());
     for (const BlockId b : cfg_.rpo)
       for (const ValueId p : f_[b].params)
-        if (const auto [it, is_new] = first.try_emplace(class_[p.index], p); !is_new)
-          map[p.index] = it->second;
+        if (const auto [one, is_new] = first.try_emplace(class_[p.index], p); !is_new) map[p.index] = one;
     f_.replace_values(map);
   }
 };

@@ -30,15 +30,24 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
     old = shape;
     return true;
   };
-  for (bool changed = true; changed;) {
-    changed = false;
+  // Values are found before they are used, but for those that a loop hands on to its next round.
+  std::vector<u8> handed_back(f.num_values(), 0);
+  for (const BlockId b : cfg.rpo)
+    for (const Successor& s : f[b].successors)
+      if (cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index])
+        for (const ValueId v : s.args) handed_back[v.index] = 1;
+  for (bool again = true; again;) {
+    again = false;
+    const auto update = [&](ValueId v, LaneShape shape) {
+      if (lower(v, shape) && handed_back[v.index] != 0) again = true;
+    };
     for (const BlockId b : cfg.rpo) {
       for (u32 p = 0; p < f[b].params.size(); ++p)
-        if (is_per_lane(f.type(f[b].params[p]))) changed |= lower(f[b].params[p], merge(b, p, cfg));
+        if (is_per_lane(f.type(f[b].params[p]))) update(f[b].params[p], merge(b, p, cfg));
       for (const InstId i : f[b].insts) {
         if (f[i].num_results == 0 || !is_per_lane(f.type(f.result(i)))) continue;
         const LaneShape shape = evaluate(i);
-        for (unsigned r = 0; r < f[i].num_results; ++r) changed |= lower(f.result(i, r), shape);
+        for (unsigned r = 0; r < f[i].num_results; ++r) update(f.result(i, r), shape);
       }
     }
   }

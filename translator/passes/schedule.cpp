@@ -159,6 +159,9 @@ private:
       std::copy(upwards.rbegin(), upwards.rend(), stretch.begin());
   }
 
+  static bool contains(std::span<const ValueId> values, ValueId v) {
+    return std::ranges::find(values, v) != values.end();
+  }
   /// The stretch's instructions from the last to the first.
   std::vector<InstId> from_below(std::span<const InstId> stretch, Alive& peak) {
     for (u32 n = 0; n < stretch.size(); ++n) place_[stretch[n].index] = n;
@@ -169,26 +172,37 @@ private:
     for (const InstId i : stretch)
       for (const ValueId v : f_.operands(i))
         if (const InstId def = definition(v); def.valid()) ++users_[def.index];
-    std::vector<InstId> ready, order;
+    struct Ready {
+      InstId inst;
+      Alive more; ///< change() by it
+    };
+    std::vector<Ready> ready;
+    std::vector<InstId> order;
     ready.reserve(stretch.size());
     order.reserve(stretch.size());
     for (const InstId i : stretch)
-      if (users_[i.index] == 0) ready.push_back(i);
-    const auto key = [&](InstId i) {
-      const Alive more = change(i);
-      return std::tuple(more.vectors, more.masks, stretch.size() - place_[i.index]);
+      if (users_[i.index] == 0) ready.push_back({i, change(i)});
+    const auto key = [&](const Ready& r) {
+      return std::tuple(r.more.vectors, r.more.masks, stretch.size() - place_[r.inst.index]);
     };
+    std::vector<ValueId> opened; // what lives above the last, and did not below
     while (!ready.empty()) {
       auto best = ready.begin();
-      auto least = key(*best);
       for (auto r = best + 1; r != ready.end(); ++r)
-        if (const auto k = key(*r); k < least) best = r, least = k;
-      const InstId i = std::exchange(*best, ready.back());
+        if (key(*r) < key(*best)) best = r;
+      const InstId i = std::exchange(*best, ready.back()).inst;
       ready.pop_back();
       order.push_back(i);
-      pass(i, peak);
+      opened.clear();
       for (const ValueId v : f_.operands(i))
-        if (const InstId def = definition(v); def.valid() && --users_[def.index] == 0) ready.push_back(def);
+        if (!live_[v.index]) opened.push_back(v);
+      pass(i, peak);
+      for (Ready& r : ready)
+        if (std::ranges::any_of(f_.operands(r.inst), [&](ValueId v) { return contains(opened, v); }))
+          r.more = change(r.inst);
+      for (const ValueId v : f_.operands(i))
+        if (const InstId def = definition(v); def.valid() && --users_[def.index] == 0)
+          ready.push_back({def, change(def)});
     }
     for (const InstId i : stretch) place_[i.index] = kElsewhere;
     return order;
