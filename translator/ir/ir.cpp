@@ -181,12 +181,12 @@ std::vector<InstId> Function::compact() {
   pool.reserve(operand_pool_.size());
   for (u32 old = 0; old < new_inst.size(); ++old) {
     if (!new_inst[old].valid()) continue;
-    Inst inst = insts_[old];
     const auto first = static_cast<u32>(pool.size());
     for (const ValueId v : operands(InstId{old})) pool.push_back(new_value[v.index]);
+    Inst& inst = insts_[new_inst[old].index]; // not behind the old one
+    inst = insts_[old];
     inst.first_operand = first;
     if (inst.num_results != 0) inst.first_result = new_value[inst.first_result.index];
-    insts_[new_inst[old].index] = inst;
   }
   for (u32 old = 0; old < new_value.size(); ++old) {
     if (!new_value[old].valid()) continue;

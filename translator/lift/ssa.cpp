@@ -94,12 +94,12 @@ void Ssa::merge_copies() {
   const Lists<u32> users(phis_.size(), uses);
 
   std::vector<u32> work(phis_.size());
-  std::vector<bool> queued(phis_.size(), true);
+  std::vector<u8> queued(phis_.size(), 1);
   for (u32 i = 0; i < phis_.size(); ++i) work[i] = static_cast<u32>(phis_.size()) - 1 - i;
   while (!work.empty()) {
     const u32 i = work.back();
     work.pop_back();
-    queued[i] = false;
+    queued[i] = 0;
     const Phi& phi = phis_[i];
     if (class_[phi.value.index] == phi.value) continue; // two values have met here: that is final
     ValueId met;
@@ -112,8 +112,8 @@ void Ssa::merge_copies() {
     if (met == class_[phi.value.index]) continue;
     class_[phi.value.index] = met;
     for (const u32 user : users[i]) {
-      if (!queued[user]) work.push_back(user);
-      queued[user] = true;
+      if (queued[user] == 0) work.push_back(user);
+      queued[user] = 1;
     }
   }
   // What no value reaches is never read at run time.

@@ -42,19 +42,19 @@ private:
   std::vector<ValueId> work_; ///< live values that the scan has found to be dead
 
   void scan(BlockId b) {
+    u8* const live_value = live_value_.data();
     for (const Successor& s : f_[b].successors) {
-      const auto& params = f_[s.block].params;
-      for (std::size_t a = 0; a < s.args.size(); ++a)
-        live_value_[s.args[a].index] |= live_value_[params[a].index];
+      const ValueId* param = f_[s.block].params.data();
+      for (const ValueId v : s.args) live_value[v.index] |= live_value[(param++)->index];
     }
-    const auto& insts = f_[b].insts;
+    const std::span<const InstId> insts = f_[b].insts;
     for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
       const Inst& inst = f_[*i];
       bool live = (info(inst.op).flags & (kStores | kEndsBlock)) != 0;
-      for (u32 r = 0; r < inst.num_results; ++r) live |= live_value_[inst.first_result.index + r] != 0;
+      for (u32 r = 0; r < inst.num_results; ++r) live |= live_value[inst.first_result.index + r] != 0;
       if (!live) continue;
       live_inst_[i->index] = 1;
-      for (const ValueId v : f_.operands(*i)) live_value_[v.index] = 1;
+      for (const ValueId v : f_.operands(*i)) live_value[v.index] = 1;
     }
   }
 
@@ -97,11 +97,14 @@ private:
         block.params.clear();
         continue;
       }
-      std::erase_if(block.insts, [&](InstId i) {
-        if (live_inst_[i.index] != 0) return false;
-        f_[i].block = BlockId{};
-        return changed = true;
-      });
+      const u8* const live_inst = live_inst_.data();
+      const auto dead = [&](InstId i) { return live_inst[i.index] == 0; };
+      if (const auto first = std::ranges::find_if(block.insts, dead); first != block.insts.end()) {
+        changed = true;
+        for (auto i = first; i != block.insts.end(); ++i)
+          if (dead(*i)) f_[*i].block = BlockId{};
+        block.insts.erase(std::remove_if(first, block.insts.end(), dead), block.insts.end());
+      }
       for (Successor& s : block.successors) {
         if (loses_params[s.block.index] == 0) continue;
         const auto& params = f_[s.block].params;

@@ -42,7 +42,7 @@ private:
   static constexpr std::size_t kMaxOperands = 8; ///< of an op that is looked at
   static constexpr unsigned kMaxHalfDepth = 3;   ///< of sums whose low halves are looked for
   Function& f_;
-  std::vector<ValueId> map_;
+  std::vector<ValueId> map_;  ///< per value, also of those made since
   const ValueLimits limits_;  ///< what a value can be does not change when it is written differently
   std::vector<u8> looked_at_; ///< per value: by more than Lo
   std::unordered_map<u64, ValueId> joined_; ///< in this block, by pair_key()
@@ -67,7 +67,7 @@ private:
   }
 
   ValueId resolve(ValueId v) const {
-    while (v.index < map_.size() && map_[v.index].valid()) v = map_[v.index];
+    while (map_[v.index].valid()) v = map_[v.index];
     return v;
   }
 

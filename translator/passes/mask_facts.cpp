@@ -208,12 +208,10 @@ bool MaskFacts::is_subset(Node a, Node b, BlockId at) const {
 bool MaskFacts::find_subset(Node a, Node b, BlockId at) const {
   // Most often the samples know a lane that is in `a` only.
   if (const u64 left = bdd_.samples(a) & ~bdd_.samples(b); left != 0 && bdd_.support(a, vars_)) {
-    if (b > Bdd::kTrue && bdd_.support(b, more_vars_)) {
-      vars_.insert(vars_.end(), more_vars_.begin(), more_vars_.end());
-      std::sort(vars_.begin(), vars_.end());
-      vars_.erase(std::unique(vars_.begin(), vars_.end()), vars_.end());
-    }
     ask_about(vars_);
+    if (b > Bdd::kTrue && bdd_.support(b, more_vars_))
+      for (const u32 v : more_vars_)
+        if (std::exchange(among_[v], question_) != question_) vars_.push_back(v);
     if (possible_samples(left, vars_, at) != 0) return false;
   }
   return is_empty(bdd_.andnot(a, b), at);
