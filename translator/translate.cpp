@@ -130,9 +130,12 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("restore_masks",
            [&](ir::Function& g) {
              restored = passes::restore_masks(g);
-             if (restored) passes::simplify_masks(g); // then more of them are equal
+             if (restored) masks = passes::simplify_masks(g); // then more of them are equal
            })
-      .run("simplify_masks", [&](ir::Function& g) { masks = passes::simplify_masks(g); })
+      .run("simplify_masks",
+           [&](ir::Function& g) {
+             if (!masks) masks = passes::simplify_masks(g);
+           })
       .run("eliminate_dead_code",
            [&](ir::Function& g) {
              if (passes::eliminate_dead_code(g)) masks = nullptr;

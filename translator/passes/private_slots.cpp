@@ -495,6 +495,16 @@ bool promote_in_rounds(Function& f, u32 private_bytes) {
   }
 }
 
+/// Whether anything may go to private memory.
+bool has_private_accesses(const Function& f) {
+  return std::ranges::any_of(f.blocks, [&](const Block& b) {
+    return std::ranges::any_of(b.insts, [&](InstId i) {
+      const Space space = f[i].mem.space;
+      return info(f[i].op).is(kMemory) && (space == Space::Scratch || space == Space::Flat);
+    });
+  });
+}
+
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
 /// be so when EXEC behind an if, or a loop, is that before it.
 bool promote_all(Function& f, u32 private_bytes) {
@@ -510,6 +520,7 @@ bool promote_all(Function& f, u32 private_bytes) {
 } // namespace
 
 void promote_private_memory(Function& f, u32 private_bytes) {
+  if (!has_private_accesses(f)) return;
   const auto promote = [&](Function& g) { return promote_all(g, private_bytes); };
   do {
     if (!promote(f)) return;
