@@ -1027,6 +1027,29 @@ TEST(AddressForms, SmallTables) {
           }
 }
 
+/// Lanes that only a multiple of 4 GiB takes out of the two lines around lane 0.
+TEST(AddressForms, FarFromTheWindow) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  constexpr u32 kFirst = 64, kFar = 1u << 30;
+  mprotect(&memory[kFar], kPage, PROT_READ | PROT_WRITE);
+  for (u32 n = 0; n < 8; ++n) {
+    memory[kFirst + n] = n;
+    memory[kFar + kFirst + n] = 100 + n;
+  }
+  for (const translator::Simd simd : widths())
+    for (const char* sign : {"", " sindex"}) {
+      alignas(64) u32 row[2][64] = {};
+      for (u32 l = 0; l < 64; ++l) row[0][l] = l % 8 == 5 ? kFar + kFirst + 2 : kFirst + l % 8;
+      run_program(fmt::format("  v11:v32 = load v18, v7 {{global 4 row 4}}\n"
+                              "  v20:v32 = load v2, v11, v7 {{global 4 indexed 2{}}}\n"
+                              "  store v18, v20, v7 #0x100 {{global 4 row 4}}\n",
+                              sign),
+                  simd, ~u64{0}, memory.base(), 0, row[0]);
+      for (u32 l = 0; l < 64; ++l) EXPECT_EQ(row[1][l], l % 8 == 5 ? 102 : l % 8) << "lane " << l << sign;
+    }
+}
+
 /// Streaming stores, where they can be and where they cannot: lines that begin elsewhere, lanes that are
 /// missing, a displacement; alone and with others, on whichever gangs run side by side.
 TEST(AddressForms, StreamingStores) {

@@ -44,8 +44,9 @@ TEST_F(LivenessTest, TakesTheShorterArmExceptOnTheLongerOne) {
   EXPECT_EQ(live.distance(v, join.index), 5u);
   EXPECT_EQ(live.distance(v, longer.index), 21u + 5);
   EXPECT_EQ(live.distance(v, shorter.index), 3u + 5);
-  EXPECT_EQ(live.next_use[live.def_operand[v.index]], 4u + 3 + 5);
-  EXPECT_EQ(live.next_use[live.def_operand[w.index]], 4u);
+  EXPECT_EQ(live.next_use[live.def_operand[v.index]], kBehind);
+  EXPECT_EQ(live.behind(v, entry.index), 4u + 3 + 5);
+  EXPECT_EQ(live.behind(w, entry.index), 4u);
   EXPECT_FALSE(live.is_live_in(w, longer.index));
   EXPECT_FALSE(live.is_live_in(w, join.index));
 }
@@ -71,7 +72,7 @@ TEST_F(LivenessTest, GoesOnThroughTheJoinsOfNestedBranches) {
   const Liveness live(b_.part());
   EXPECT_EQ(live.distance(v, inner.index), 4u + 11);
   EXPECT_EQ(live.distance(v, outer.index), 2u + 11);
-  EXPECT_EQ(live.next_use[live.def_operand[v.index]], 3u);
+  EXPECT_EQ(live.behind(v, entry.index), 3u);
 }
 
 TEST_F(LivenessTest, GoesAroundALoopBeforeItLeavesIt) {
@@ -117,7 +118,7 @@ TEST_F(LivenessTest, AnArgumentIsUsedWhereTheParameterIs) {
   const Liveness live(b_.part());
   EXPECT_EQ(live.param_distance[p.index], 4u);
   EXPECT_EQ(live.distance(v, middle.index), 3u + 4);
-  EXPECT_EQ(live.next_use[live.def_operand[v.index]], 2u + 3 + 4);
+  EXPECT_EQ(live.behind(v, entry.index), 2u + 3 + 4);
 }
 
 TEST_F(LivenessTest, CountsWhatIsAliveByClass) {

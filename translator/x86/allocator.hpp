@@ -128,11 +128,13 @@ private:
   // Per value.
   std::vector<u8> reg_, hint_, stored_, at_def_, has_slot_, remat_;
   std::vector<Source> remat_source_;
-  std::vector<u32> next_;                 ///< position of the next use, kNever, or
+  std::vector<u32> next_;                 ///< position of the next use, kNever, kBehind, or
   static constexpr u32 kAsk = kNever - 1; ///< what live_ says for the start of this block
   u32 next_use(VReg v) {
     u32& next = next_[v.index];
-    return next == kAsk ? next = live_.distance(v, block_) : next;
+    if (next == kAsk) next = live_.distance(v, block_);
+    if (next == kBehind) next = live_.behind(v, block_);
+    return next;
   }
   std::vector<u32> slot_owner_;     ///< whose slot it has, once all blocks are done
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
@@ -153,11 +155,6 @@ private:
   }
   std::vector<Candidate> candidates_[kNumClasses];
   bool all_stay_[kNumClasses] = {}; ///< of the candidates: in a register on all ways, and none is a parameter
-  struct Border {                   ///< how an edge finds what its target starts with
-    u32 edge = kNever;
-    bool stored = false;
-  };
-  std::vector<Border> border_;
 
   // Register files.
   u32 allowed_[kNumClasses], occupied_[kNumClasses] = {}, locked_[kNumClasses] = {};

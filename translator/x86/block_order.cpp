@@ -198,16 +198,15 @@ void BlockOrder::measure_loop(u32 header) {
   }
 }
 
-u64 BlockOrder::distance(u32 from, u32 to) const {
-  u64 length = 0;
+u64 BlockOrder::distance_by_joins(u32 from, u32 to) const {
+  u64 way = 0;
   for (unsigned joins = 0; joins < kMaxJoins && !dominates(from, to); ++joins) {
     const Join& next = join_[from];
     if (next.block == kNever || rank[next.block] > rank[to]) break;
-    length += next.length;
+    way += next.length;
     from = next.block;
   }
-  const u64 rest = from_entry_[to] > from_entry_[from] ? from_entry_[to] - from_entry_[from] : 0;
-  return length + (from == to ? 0 : std::max<u64>(rest, part_.blocks[from].insts.size() + 1));
+  return way + length(from, to);
 }
 
 } // namespace lanewise::x86

@@ -3,6 +3,8 @@
 
 #include "translator/x86/lir.hpp"
 
+#include <algorithm>
+
 namespace lanewise::x86 {
 
 /// Distance of what is never reached.
@@ -41,7 +43,9 @@ struct BlockOrder {
   }
   /// Instructions from the start of `from` to the start of `to`, which comes later in the order, by the
   /// shortest way that takes no back edge. Exact where branches nest; elsewhere, an estimate.
-  [[nodiscard]] u64 distance(u32 from, u32 to) const;
+  [[nodiscard]] u64 distance(u32 from, u32 to) const {
+    return dominates(from, to) ? length(from, to) : distance_by_joins(from, to);
+  }
   /// Likewise, from the start of a block in the loop of `header` back to the header.
   [[nodiscard]] u64 distance_around(u32 from, u32 header) const {
     return around_[first_around_[header] + rank[from] - rank[header]];
@@ -56,6 +60,11 @@ private:
   void find_loops();
   void measure();
   void measure_loop(u32 header);
+  [[nodiscard]] u64 distance_by_joins(u32 from, u32 to) const;
+  [[nodiscard]] u64 length(u32 from, u32 to) const {
+    const u64 rest = from_entry_[to] > from_entry_[from] ? from_entry_[to] - from_entry_[from] : 0;
+    return from == to ? 0 : std::max<u64>(rest, part_.blocks[from].insts.size() + 1);
+  }
   [[nodiscard]] u32 common_dominator(u32 a, u32 b) const;
   [[nodiscard]] bool dominates(u32 a, u32 b) const {
     return tree_first_[a] <= tree_first_[b] && tree_first_[b] < tree_first_[a] + tree_size_[a];

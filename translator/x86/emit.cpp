@@ -26,7 +26,7 @@ Result<Assembled> Emitter::run() {
   exit_ = a_.newLabel();
   bad_resume_ = a_.newLabel();
   table_ = a_.newLabel();
-  pool_ = a_.newLabel();
+  encoder_.pool = a_.newLabel();
   emit_entry();
   emit_dispatch();
   for (u32 i = 0; i < module_.parts.size() && error_.text.empty(); ++i) emit_part(i);
@@ -140,7 +140,7 @@ void Emitter::emit_data() {
     for (PartId p : module_.resume_points) a_.embedLabelDelta(part_labels_[p.index], table_, 4);
   }
   a_.align(aj::AlignMode::kData, 64);
-  a_.bind(pool_);
+  a_.bind(encoder_.pool);
   if (!module_.pool.empty()) a_.embed(module_.pool.data(), module_.pool.size());
 }
 

@@ -39,10 +39,6 @@ void Emitter::lay_out_part() {
   for (u32 b : layout_)
     for (u32 e = 0; e < part_->blocks[b].term.num_targets(); ++e)
       if (edge_at_start(b, e)) start_edge_[part_->blocks[b].term.target[e].index] = {b, e};
-  remat_of_.assign(part_->operands.size(), nullptr);
-  for (u32 b : layout_)
-    for (const LInst& inst : part_->blocks[b].insts)
-      if (inst.remat) remat_of_[inst.first_operand] = &inst;
 }
 
 // Blocks that only jump on are skipped: whoever would come here goes to their target.

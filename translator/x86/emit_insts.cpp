@@ -16,7 +16,8 @@ void Emitter::emit_steps(StepRange range, const Block* block) {
       emit_step(s);
     } else {
       const LInst& inst = block->insts[s.index];
-      record(inst, &alloc_->operands[inst.first_operand]);
+      if (inst.origin != last_origin_ || inst.num_fault_sites != 0)
+        record(inst, &alloc_->operands[inst.first_operand]);
       emit_inst(inst, &alloc_->operands[inst.first_operand]);
     }
   }
@@ -27,7 +28,6 @@ ax::Mem Emitter::slot(RegClass cls, u32 offset) const {
 }
 
 void Emitter::emit_step(const Step& s) {
-  const OperandEncoder enc = encoder();
   switch (s.kind) {
   case Step::Kind::Inst: return;
   case Step::Kind::Move: return move(s.cls, s.dst, s.src);
@@ -38,7 +38,7 @@ void Emitter::emit_step(const Step& s) {
     else if (s.cls == RegClass::Mask)
       a_.kmovq(ax::k(s.dst), slot(s.cls, s.index));
     else
-      a_.emit(ax::Inst::kIdVmovaps, enc.vec(s.dst, View::Full), slot(s.cls, s.index));
+      a_.emit(ax::Inst::kIdVmovaps, encoder_.vec(s.dst, View::Full), slot(s.cls, s.index));
     return;
   case Step::Kind::Store:
     if (s.cls == RegClass::Gpr)
@@ -46,10 +46,10 @@ void Emitter::emit_step(const Step& s) {
     else if (s.cls == RegClass::Mask)
       a_.kmovq(slot(s.cls, s.index), ax::k(s.src));
     else
-      a_.emit(ax::Inst::kIdVmovaps, slot(s.cls, s.index), enc.vec(s.src, View::Full));
+      a_.emit(ax::Inst::kIdVmovaps, slot(s.cls, s.index), encoder_.vec(s.src, View::Full));
     return;
   case Step::Kind::Remat: {
-    const LInst& inst = *remat_of_[s.index];
+    const LInst& inst = remat_of(s.index);
     Assigned assigned[4];
     std::copy_n(&alloc_->operands[inst.first_operand], inst.num_operands, assigned);
     assigned[0].reg = s.dst;
@@ -63,13 +63,18 @@ void Emitter::emit_step(const Step& s) {
   }
 }
 
+/// What defines an operand that may be made anew.
+const LInst& Emitter::remat_of(u32 operand) const {
+  return **std::ranges::lower_bound(alloc_->remats, operand, {}, &LInst::first_operand);
+}
+
 void Emitter::move(RegClass cls, u8 dst, u8 src) {
   if (cls == RegClass::Gpr)
     a_.mov(ax::gpq(dst), ax::gpq(src));
   else if (cls == RegClass::Mask)
     a_.kmovq(ax::k(dst), ax::k(src));
   else
-    a_.emit(ax::Inst::kIdVmovaps, encoder().vec(dst, View::Full), encoder().vec(src, View::Full));
+    a_.emit(ax::Inst::kIdVmovaps, encoder_.vec(dst, View::Full), encoder_.vec(src, View::Full));
 }
 
 void Emitter::swap(RegClass cls, u8 a, u8 b) {
@@ -81,18 +86,15 @@ void Emitter::swap(RegClass cls, u8 a, u8 b) {
     if (cls == RegClass::Mask) {
       a_.kxorq(ax::k(to), ax::k(a), ax::k(b));
     } else {
-      const OperandEncoder enc = encoder();
-      a_.emit(module_.avx512 ? ax::Inst::kIdVpxorq : ax::Inst::kIdVpxor, enc.vec(to, View::Full),
-              enc.vec(a, View::Full), enc.vec(b, View::Full));
+      a_.emit(module_.avx512 ? ax::Inst::kIdVpxorq : ax::Inst::kIdVpxor, encoder_.vec(to, View::Full),
+              encoder_.vec(a, View::Full), encoder_.vec(b, View::Full));
     }
   }
 }
 
 void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
   if (inst.pseudo != LInst::Pseudo::None) return emit_pseudo(inst, assigned);
-  const OperandEncoder enc = encoder();
   aj::Operand_ operands[aj::Globals::kMaxOpCount];
-  for (auto& o : operands) o.reset();
   u32 count = 0;
   auto ops = part_->ops(inst);
   for (u32 i = 0; i < ops.size(); ++i) {
@@ -107,8 +109,8 @@ void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
     }
     const Assigned& at = assigned[i];
     operands[count++] = at.folded && at.definition
-                            ? enc.source(*part_, *remat_of_[at.slot], &alloc_->operands[at.slot])
-                            : enc.operand(ops[i], at);
+                            ? encoder_.source(*part_, remat_of(at.slot), &alloc_->operands[at.slot])
+                            : encoder_.operand(ops[i], at);
   }
   a_.setInstOptions(instruction_options(inst));
   if (a_.emitOpArray(inst.id, operands, count) != aj::kErrorOk && !located_) {
@@ -118,7 +120,6 @@ void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
 }
 
 void Emitter::emit_pseudo(const LInst& inst, const Assigned* assigned) {
-  const OperandEncoder enc = encoder();
   const u8 r = assigned[0].reg;
   const bool mask = part_->ops(inst)[0].view == View::K;
   switch (inst.pseudo) {
@@ -133,7 +134,7 @@ void Emitter::emit_pseudo(const LInst& inst, const Assigned* assigned) {
       a_.vpxord(ax::zmm(r), ax::zmm(r), ax::zmm(r));
     return;
   case LInst::Pseudo::Ones: {
-    const auto v = enc.vec(r, View::Full);
+    const auto v = encoder_.vec(r, View::Full);
     if (mask)
       a_.kxnorq(ax::k(r), ax::k(r), ax::k(r));
     else if (module_.avx512)

@@ -22,24 +22,30 @@ u32 view_bytes(View view, bool avx512) {
   return 0;
 }
 
-ax::Vec OperandEncoder::vec(u8 r, View view) const {
-  switch (view_bytes(view, avx512)) {
-  case 16: return ax::xmm(r);
-  case 32: return ax::ymm(r);
-  default: return ax::zmm(r);
+namespace {
+
+aj::BaseReg any_register(View view, bool avx512) {
+  switch (view) {
+  case View::R8: return ax::al;
+  case View::R16: return ax::ax;
+  case View::R32: return ax::eax;
+  case View::R64: return ax::rax;
+  case View::K: return ax::k0;
+  default: break;
   }
+  const u32 bytes = view_bytes(view, avx512);
+  if (bytes == 16) return ax::xmm0;
+  if (bytes == 32) return ax::ymm0;
+  return ax::zmm0;
 }
 
-aj::Operand OperandEncoder::reg(View view, u8 r) const {
-  switch (view) {
-  case View::R8: return ax::gpb(r);
-  case View::R16: return ax::gpw(r);
-  case View::R32: return ax::gpd(r);
-  case View::R64: return ax::gpq(r);
-  case View::K: return ax::k(r);
-  default: return vec(r, view);
-  }
+} // namespace
+
+OperandEncoder::OperandEncoder(bool wide) : avx512(wide) {
+  for (u32 v = 0; v < kNumViews; ++v) registers_[v] = any_register(static_cast<View>(v), avx512).signature();
 }
+
+ax::Vec OperandEncoder::vec(u8 r, View view) const { return reg(view, r).as<ax::Vec>(); }
 
 ax::Mem OperandEncoder::memory(const Operand& o, const Assigned& assigned) const {
   const i32 disp = static_cast<i32>(o.value);

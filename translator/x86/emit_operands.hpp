@@ -4,6 +4,7 @@
 #include "translator/x86/fault_table.hpp"
 #include "translator/x86/regalloc.hpp"
 
+#include <array>
 #include <asmjit/x86.h>
 
 namespace lanewise::x86 {
@@ -11,7 +12,10 @@ namespace lanewise::x86 {
 /// Bytes of a view; Full and Half depend on the module.
 u32 view_bytes(View view, bool avx512);
 
-struct OperandEncoder {
+class OperandEncoder {
+public:
+  explicit OperandEncoder(bool wide);
+
   bool avx512;
   asmjit::Label pool;
 
@@ -21,8 +25,12 @@ struct OperandEncoder {
   [[nodiscard]] asmjit::Operand source(const Part& part, const LInst& inst, const Assigned* assigned) const;
 
 private:
-  [[nodiscard]] asmjit::Operand reg(View view, u8 r) const;
+  [[nodiscard]] asmjit::Operand reg(View view, u8 r) const {
+    return asmjit::BaseReg(registers_[static_cast<u32>(view)], r);
+  }
   [[nodiscard]] asmjit::x86::Mem memory(const Operand& o, const Assigned& assigned) const;
+
+  std::array<asmjit::OperandSignature, kNumViews> registers_; ///< per View
 };
 
 /// {z}, rounding and lock.

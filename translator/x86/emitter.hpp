@@ -62,10 +62,10 @@ private:
   void emit_inst(const LInst& inst, const Assigned* assigned);
   void emit_pseudo(const LInst& inst, const Assigned* assigned);
   void record(const LInst& inst, const Assigned* assigned);
+  [[nodiscard]] const LInst& remat_of(u32 operand) const;
   void move(RegClass cls, u8 dst, u8 src);
   void swap(RegClass cls, u8 a, u8 b);
   [[nodiscard]] ax::Mem slot(RegClass cls, u32 offset) const;
-  [[nodiscard]] OperandEncoder encoder() const { return {module_.avx512, pool_}; }
 
   const Module& module_;
   const EmitOptions& options_;
@@ -77,7 +77,8 @@ private:
   Assembled out_;
   std::vector<Allocation> allocations_;
   std::vector<aj::Label> part_labels_;
-  aj::Label begin_, dispatch_, stopped_, exit_, bad_resume_, table_, pool_;
+  aj::Label begin_, dispatch_, stopped_, exit_, bad_resume_, table_;
+  OperandEncoder encoder_{module_.avx512};
   u32 stack_bytes_ = 0, last_origin_ = 0xffff'ffff;
 
   // The part being emitted.
@@ -86,7 +87,6 @@ private:
   std::vector<aj::Label> labels_;
   std::vector<u32> layout_, rank_, forward_;
   std::vector<std::pair<u32, u32>> start_edge_; ///< per block: the edge whose steps are done at its start
-  std::vector<const LInst*> remat_of_;
   std::vector<EdgeStub> stubs_;
 };
 

@@ -56,7 +56,8 @@ Builder::Builder(Module& module, PartId part) : module_(module), part_(*module.p
 }
 
 BlockId Builder::add_block(bool cold) {
-  part_.blocks.emplace_back().cold = cold;
+  part_.blocks.push_back(
+      {std::pmr::vector<LInst>(&part_.memory), std::pmr::vector<VReg>(&part_.memory), {}, cold});
   return BlockId(static_cast<u32>(part_.blocks.size() - 1));
 }
 
@@ -78,7 +79,7 @@ void Builder::set_pc(u64 pc) {
 }
 
 namespace {
-constexpr std::size_t kUsualInsts = 16; ///< of a block
+constexpr std::size_t kUsualInsts = 8; ///< of a block
 }
 
 LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {

@@ -34,6 +34,7 @@
 #include <cassert>
 #include <initializer_list>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -68,6 +69,7 @@ using PartId = Id<struct LirPartTag>;
 /// module's vector width and half of it, so that one selector rule serves both modes. Auto: Full of a Vec, K
 /// of a Mask.
 enum class View : u8 { Auto, R8, R16, R32, R64, Xmm, Ymm, Zmm, Full, Half, K };
+inline constexpr unsigned kNumViews = 11;
 
 enum class Role : u8 {
   Use,
@@ -223,8 +225,8 @@ struct Terminator {
 };
 
 struct Block {
-  std::vector<LInst> insts;
-  std::vector<VReg> params;
+  std::pmr::vector<LInst> insts;
+  std::pmr::vector<VReg> params;
   Terminator term;
   bool cold = false; ///< placed behind the rest and preferred for spill code
 };
@@ -233,6 +235,7 @@ struct Block {
 /// terminator.
 struct Part {
   std::string name;
+  std::pmr::monotonic_buffer_resource memory; ///< of what the blocks hold: there are many, and small ones
   std::vector<Block> blocks;
   std::vector<Operand> operands;
   std::vector<VReg> args;

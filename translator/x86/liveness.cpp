@@ -178,7 +178,7 @@ u32 Liveness::use_in(VReg v, u32 b) const {
 
 u32 Liveness::distance(VReg v, u32 b) const {
   if (const u32 here = use_in(v, b); here != kNever) return uses_[here].position;
-  return static_cast<u32>(std::min<u64>(after(v, b), kFarthest));
+  return behind(v, b);
 }
 
 void Liveness::scan_block(u32 b) {
@@ -198,7 +198,11 @@ void Liveness::scan_block(u32 b) {
     u32& at = next_[v.index];
     if (stamp_[v.index] == b) return at;
     stamp_[v.index] = b;
-    return at = is_live_out(v) ? static_cast<u32>(std::min<u64>(after(v, b), kFarthest)) : kNever;
+    return at = is_live_out(v) ? kBehind : kNever;
+  };
+  const auto distance_to_next = [&](VReg v) {
+    u32& at = next(v);
+    return at == kBehind ? at = behind(v, b) : at;
   };
   const auto see = [&](VReg v, u32 distance) {
     u32& at = next(v);
@@ -215,7 +219,8 @@ void Liveness::scan_block(u32 b) {
     for (u32 i = 0; i < args.size(); ++i)
       if (args[i].is_virtual()) {
         const u64 there = param_distance[part_.blocks[s].params[i].index];
-        const u32 distance = static_cast<u32>(std::min<u64>({base + there, next(args[i]), kFarthest}));
+        const u32 distance =
+            static_cast<u32>(std::min<u64>({base + there, distance_to_next(args[i]), kFarthest}));
         see(args[i], distance);
         // What is only handed on is used where the parameter is.
         if (const u32 use = use_in(args[i], b); use != kNever && uses_[use].position >= end)
@@ -245,7 +250,7 @@ void Liveness::scan_block(u32 b) {
       if (o.tied.is_virtual()) see(o.tied, p);
     }
   }
-  for (const VReg p : block.params) param_distance[p.index] = next(p);
+  for (const VReg p : block.params) param_distance[p.index] = distance_to_next(p);
 }
 
 void Liveness::widen_pressure_to_loops() {

@@ -12,7 +12,10 @@
 namespace lanewise::x86 {
 
 /// The largest distance of a use that exists.
-inline constexpr u32 kFarthest = kNever - 2;
+inline constexpr u32 kFarthest = kNever - 3;
+/// In place of a distance: that of the value's next use behind the block, which Liveness::behind() finds. It
+/// is seldom asked for.
+inline constexpr u32 kBehind = kNever - 2;
 
 class Liveness : public BlockOrder {
 public:
@@ -25,8 +28,8 @@ public:
   std::vector<u32>
       param_distance; ///< per VReg that is a parameter: distance of its first use from the block's start
   /// Per operand: position in its block, counted from 0 at the first instruction, at which the value is used
-  /// next after this instruction (kNever: dies). `next_use` is for Operand::reg (or what it defines),
-  /// `next_use2` for Operand::tied.
+  /// next after this instruction (kNever: dies; or kBehind). `next_use` is for Operand::reg (or what it
+  /// defines), `next_use2` for Operand::tied.
   std::vector<u32> next_use, next_use2;
 
   /// `v` is alive at the start of block `b`, of which it is no parameter.
@@ -38,6 +41,10 @@ public:
   [[nodiscard]] VReg first_live_in(u32 b) const;
   /// Number of instructions from the start of `b` to the next use of `v`, which is alive there.
   [[nodiscard]] u32 distance(VReg v, u32 b) const;
+  /// Likewise to the next use behind `b`, at whose end `v` is alive.
+  [[nodiscard]] u32 behind(VReg v, u32 b) const {
+    return static_cast<u32>(std::min<u64>(after(v, b), kFarthest));
+  }
   /// How many values of a class are alive at the start of `b`, without its parameters.
   [[nodiscard]] u32 count_live_in(u32 b, RegClass c) const { return count(row(b), c); }
   /// Calls f(v) for each value that is alive at the start of `header` and has a use in its loop; sometimes

@@ -32,7 +32,6 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
   next_.assign(values, kNever);
   stored_in_loop_.assign(values, kNever);
   merged_.resize(values);
-  border_.resize(values);
   entry_.resize(blocks);
   exit_.resize(blocks);
   entry_through_.resize(blocks);
@@ -47,13 +46,6 @@ Allocator::Allocator(const Module& module, const Part& part, const AllocOptions&
     while (static_cast<unsigned>(std::popcount(set)) > options.max_regs[c]) set &= set - 1;
     allowed_[c] = set;
   }
-  for (u32 b : live_.order)
-    for (const LInst& inst : part.blocks[b].insts)
-      if (inst.remat) {
-        const u32 value = part.operands[inst.first_operand].reg.index;
-        remat_[value] = 1;
-        remat_source_[value] = source_of(inst);
-      }
 }
 
 Result<Allocation> Allocator::run() {
@@ -98,6 +90,7 @@ void Allocator::finalize() {
   out_.order = live_.order;
   out_.num_preds.resize(part_.blocks.size());
   for (const u32 b : live_.order) out_.num_preds[b] = static_cast<u32>(live_.preds(b).size());
+  std::ranges::sort(out_.remats, {}, &LInst::first_operand);
   if (take_steps()) return;
   SlotLayout slots = assign_slots(module_, part_, live_, has_slot_, slot_owner_, raw_);
   out_.stack_bytes = slots.stack_bytes;
@@ -112,14 +105,14 @@ void Allocator::finalize() {
     out_.steps.push_back({Step::Kind::Store, part_.class_of(v), 0, r, slot(v.index), 0});
     ++out_.stats.stores;
   };
-  auto copy = [&](StepRange range, const std::vector<LInst>* insts) {
+  auto copy = [&](StepRange range, const Block* block) {
     for (u32 i = range.first; i < range.first + range.count; ++i) {
       Step s = raw_[i];
       switch (s.kind) {
       case Step::Kind::Inst:
         out_.steps.push_back(s);
         if (!any_at_def) continue;
-        for (const Operand& o : part_.ops((*insts)[s.index]))
+        for (const Operand& o : part_.ops(block->insts[s.index]))
           if (o.is_def() && o.reg.is_virtual())
             store(o.reg, out_.operands[static_cast<u32>(&o - part_.operands.data())].reg);
         continue;
@@ -151,7 +144,7 @@ void Allocator::finalize() {
     const u32 first = begin();
     for (const ValueAt& param : at_entry(b).subspan(entry_through_[b]))
       if (param.reg != kNone) store(param.value, param.reg);
-    copy(raw_blocks_[b], &part_.blocks[b].insts);
+    copy(raw_blocks_[b], &part_.blocks[b]);
     out_.blocks[b] = {first, begin() - first};
     for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) {
       const u32 edge = begin();

@@ -54,9 +54,10 @@ struct Allocation {
   std::vector<StepRange> blocks; ///< per block
   std::vector<StepRange>
       edges[2]; ///< per block and successor: done between the block's end and the successor's start
-  std::vector<u32> num_preds;     ///< per block
-  std::vector<Assigned> operands; ///< per Part::operands
-  u32 stack_bytes = 0;            ///< a multiple of 64
+  std::vector<u32> num_preds;       ///< per block
+  std::vector<Assigned> operands;   ///< per Part::operands
+  std::vector<const LInst*> remats; ///< what may be executed anew, by the operands defined
+  u32 stack_bytes = 0;              ///< a multiple of 64
   AllocStats stats;
 };
 

@@ -124,13 +124,14 @@ bool Allocator::comes_in_register(u32 b, u32 param) {
 
 namespace {
 
-/// Most of them, at the front, are in order already.
-void sort_by_number(std::span<ValueAt> values) {
-  const auto lower = [](const ValueAt& a, const ValueAt& b) { return a.value.index < b.value.index; };
-  const auto rest = std::is_sorted_until(values.begin(), values.end(), lower);
-  if (rest == values.end()) return;
-  std::sort(rest, values.end(), lower);
-  if (lower(*rest, rest[-1])) std::inplace_merge(values.begin(), rest, values.end(), lower);
+/// The first `sorted` are in order already; the few others belong near the end.
+void sort_by_number(std::span<ValueAt> values, std::size_t sorted = 1) {
+  for (std::size_t i = sorted; i < values.size(); ++i) {
+    const ValueAt x = values[i];
+    std::size_t at = i;
+    for (; at > 0 && x.value.index < values[at - 1].value.index; --at) values[at] = values[at - 1];
+    values[at] = x;
+  }
 }
 
 /// The first `count` of [first, last) in the order of `before`, sorted; returns their end.
@@ -226,7 +227,7 @@ void Allocator::place_entry_values(u32 b, unsigned c) {
 void Allocator::settle_unplaced(u32 b) {
   const u32 edges_weight = entry_weight(b);
   const u32 first = static_cast<u32>(entries_.size());
-  const std::vector<VReg>& params = part_.blocks[b].params;
+  const auto& params = part_.blocks[b].params;
   const auto start_with = [&](VReg v, u8 reg) {
     const bool stored = merged_[v.index].all_stored;
     stored_[v.index] = stored;
@@ -266,18 +267,23 @@ void Allocator::leave_block(u32 b) {
   const auto end_with = [&](VReg v, u8 r, u8 c) { exits_.push_back({v, r, c, stored_[v.index] != 0}); };
   u32 others[kNumClasses];
   std::copy(std::begin(occupied_), std::end(occupied_), others);
-  for (const ValueAt& at : at_entry(b)) { // in the order of their numbers already
-    const u8 r = reg_[at.value.index];
-    if (r == kNone) continue;
-    others[at.cls] &= ~(1u << r);
-    end_with(at.value, r, at.cls);
-  }
+  const auto keep = [&](std::span<const ValueAt> entries) {
+    for (const ValueAt& at : entries) {
+      const u8 r = reg_[at.value.index];
+      if (r == kNone) continue;
+      others[at.cls] &= ~(1u << r);
+      end_with(at.value, r, at.cls);
+    }
+  };
+  keep(at_entry(b).first(entry_through_[b]));
+  const std::size_t sorted = exits_.size() - first;
+  keep(at_entry(b).subspan(entry_through_[b]));
   for (u8 c = 0; c < kNumClasses; ++c)
     for (u32 set = others[c]; set; set &= set - 1) {
       const u8 r = static_cast<u8>(std::countr_zero(set));
       end_with(occupant_[c][r], r, c);
     }
-  sort_by_number(std::span(exits_).subspan(first));
+  sort_by_number(std::span(exits_).subspan(first), sorted);
   exit_[b] = {first, static_cast<u32>(exits_.size()) - first};
   hint_successors(b);
   for (const ValueAt& at : at_exit(b)) reg_[at.value.index] = kNone;
@@ -304,76 +310,68 @@ void Allocator::hint_successors(u32 b) {
 void Allocator::resolve_edge(u32 from, u32 n) {
   const Terminator& t = part_.blocks[from].term;
   const u32 to = t.target[n].index;
-  const u32 edge = 2 * from + n;
-  if (goes_on(to)) {
-    raw_edges_[n][from] = {static_cast<u32>(raw_.size()), 0};
-    return;
-  }
-  for (const ValueAt& at : at_exit(from)) {
-    reg_[at.value.index] = at.reg;
-    stored_[at.value.index] = at.stored;
-  }
   StepRange& range = raw_edges_[n][from];
-  range.first = static_cast<u32>(raw_.size());
+  range = {static_cast<u32>(raw_.size()), 0};
+  if (goes_on(to)) return;
   u32 free[kNumClasses];
   std::copy(std::begin(allowed_), std::end(allowed_), free);
-  auto source = [&](VReg v) {
+  const auto send = [&](VReg v, u8 reg, const ValueAt& destination) {
     Transfer x{part_.class_of(v), Transfer::Place::Reg, Transfer::Place::Reg};
-    if (v.is_fixed())
-      x.from_reg = static_cast<u8>(v.index);
-    else if (reg_[v.index] != kNone)
-      x.from_reg = reg_[v.index];
+    u32& others = free[static_cast<unsigned>(x.cls)];
+    if (reg != kNone)
+      x.from_reg = reg, others &= ~(1u << reg);
     else if (remat_[v.index])
       x.from = Transfer::Place::Remat, x.from_slot = live_.def_operand[v.index];
     else
       x.from = Transfer::Place::Slot, x.from_slot = slot_owner_[v.index];
-    if (x.from == Transfer::Place::Reg) free[static_cast<unsigned>(x.cls)] &= ~(1u << x.from_reg);
-    return x;
-  };
-  auto send = [&](Transfer x, const ValueAt& destination) {
-    if (destination.reg == kNone) {
-      x.to = Transfer::Place::Slot;
-      x.to_slot = slot_owner_[destination.value.index];
-    } else {
-      x.to_reg = destination.reg;
-      free[static_cast<unsigned>(x.cls)] &= ~(1u << x.to_reg);
-    }
+    if (destination.reg == kNone)
+      x.to = Transfer::Place::Slot, x.to_slot = slot_owner_[destination.value.index];
+    else
+      x.to_reg = destination.reg, others &= ~(1u << x.to_reg);
     transfers_.push_back(x);
   };
-  const auto& params = part_.blocks[to].params;
-  auto args = part_.edge_args(t, n);
-  const auto through = at_entry(to).first(entry_through_[to]);
-  for (const ValueAt& at : through) border_[at.value.index] = {edge, at.stored};
-  if (!live_.in_loop(from, to)) // What a loop starts with in memory stays there.
-    for (const ValueAt& at : at_exit(from)) {
-      const u32 v = at.value.index;
-      if (at.stored || (border_[v].edge == edge && !border_[v].stored)) continue; // nobody wants it there
-      if (remat_[v] || at_def_[v] || !live_.is_live_in(at.value, to) || stored_around(at.value, from))
-        continue;
-      step(Step::Kind::Store, at.cls, 0, at.reg, v, 1);
-    }
-  for (const ValueAt& at : through) {
-    if (at.reg != kNone && at.reg == reg_[at.value.index])
+  const auto is_in_its_slot = [&](const ValueAt& at) {
+    return at.stored || at_def_[at.value.index] || stored_around(at.value, from);
+  };
+  // What goes through, and what the block ends with, both in the order of their numbers.
+  const auto exits = at_exit(from);
+  const bool stays_in_loop = live_.in_loop(from, to); // What a loop starts with in memory stays there.
+  auto through = at_entry(to).first(entry_through_[to]);
+  for (const ValueAt& at : exits) {
+    for (; !through.empty() && through[0].value.index < at.value.index; through = through.subspan(1))
+      send(through[0].value, kNone, through[0]);
+    const bool goes = !through.empty() && through[0].value == at.value;
+    const bool wanted = !goes || through[0].stored; // in its slot
+    if (!stays_in_loop && wanted && !remat_[at.value.index] && live_.is_live_in(at.value, to) &&
+        !is_in_its_slot(at))
+      step(Step::Kind::Store, at.cls, 0, at.reg, at.value.index, 1);
+    if (!goes) continue;
+    if (at.reg == through[0].reg)
       free[at.cls] &= ~(1u << at.reg); // stays where it is
     else
-      send(source(at.value), at);
+      send(at.value, at.reg, through[0]);
+    through = through.subspan(1);
   }
+  for (const ValueAt& at : through) send(at.value, kNone, at);
+  const auto& params = part_.blocks[to].params;
+  auto args = part_.edge_args(t, n);
   auto entry_params = at_entry(to).subspan(entry_through_[to]);
-  // An argument's slot, if it is filled, may be the parameter's.
-  const auto is_in_its_slot = [&](VReg arg, VReg param) {
-    const u32 v = arg.index;
-    return arg.is_virtual() && has_slot_[v] && !remat_[v] && slot_owner_[v] == slot_owner_[param.index] &&
-           (reg_[v] == kNone || stored_[v] || at_def_[v] || stored_around(arg, from));
-  };
-  for (u32 i = 0; i < params.size() && !entry_params.empty(); ++i)
-    if (entry_params.front().value == params[i]) {
-      if (entry_params.front().reg != kNone || !is_in_its_slot(args[i], params[i]))
-        send(source(args[i]), entry_params.front());
-      entry_params = entry_params.subspan(1);
-    }
+  for (u32 i = 0; i < params.size() && !entry_params.empty(); ++i) {
+    const ValueAt& param = entry_params.front();
+    if (param.value != params[i]) continue;
+    entry_params = entry_params.subspan(1);
+    const VReg arg = args[i];
+    const auto at =
+        std::ranges::lower_bound(exits, arg.index, {}, [](const ValueAt& x) { return x.value.index; });
+    const bool in_register = at != exits.end() && at->value == arg;
+    // An argument's slot, if it is filled, may be the parameter's.
+    const bool shares = param.reg == kNone && arg.is_virtual() && has_slot_[arg.index] &&
+                        !remat_[arg.index] && slot_owner_[arg.index] == slot_owner_[param.value.index];
+    if (!shares || (in_register && !is_in_its_slot(*at)))
+      send(arg, arg.is_fixed() ? static_cast<u8>(arg.index) : in_register ? at->reg : kNone, param);
+  }
   sequence(transfers_, free, raw_);
   range.count = static_cast<u32>(raw_.size()) - range.first;
-  for (const ValueAt& at : at_exit(from)) reg_[at.value.index] = kNone;
 }
 
 } // namespace lanewise::x86

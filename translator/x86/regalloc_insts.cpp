@@ -19,8 +19,11 @@ void Allocator::process(const LInst& inst, u32 index) {
   const u32 roles = collect_uses(inst);
   if (inst.remat) {
     // Made where it is first wanted, not here. Only fixed registers can be its sources.
-    const Operand& o = part_.operands[inst.first_operand];
-    next_[o.reg.index] = live_.next_use[inst.first_operand];
+    const u32 value = part_.operands[inst.first_operand].reg.index;
+    next_[value] = live_.next_use[inst.first_operand];
+    remat_[value] = 1;
+    remat_source_[value] = source_of(inst);
+    out_.remats.push_back(&inst);
     return;
   }
   bring_in_uses(inst);
@@ -84,7 +87,8 @@ bool Allocator::fold(const LInst& inst, const Use& use) {
     return false; // Registers only go with {er} and {sae}.
   if (remat && !can_read_definition(inst, use)) return false;
   const unsigned c = cls(use.value);
-  const bool soon = use.next != kNever && use.next - position_ < 16;
+  const u32 next = use.next == kBehind ? live_.behind(use.value, block_) : use.next;
+  const bool soon = next != kNever && next - position_ < 16;
   if (soon && (allowed_[c] & ~occupied_[c])) return false;
   for (const Operand& other : part_.ops(inst)) {
     if (other.kind == OperandKind::Mem) return false;

@@ -152,11 +152,15 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   return a;
 }
 
+VReg Selector::first_index(const Access& a) {
+  return a.first.valid() ? a.first : b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
+}
+
 VReg Selector::first_address(const Access& a) {
   if (a.contiguous) return a.base;
-  if (a.wide) return b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
-  const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]))));
-  return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));
+  if (a.wide) return a.first.valid() ? a.first : b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
+  const VReg index = a.first.valid() ? a.first : b_->op_r64(Inst::kIdMovsxd, r32(first_index(a)));
+  return b_->op_r64(Inst::kIdLea, mem_index(a.base, index, a.scale_log2, 0, View::R64));
 }
 
 /// Ends the block: to `yes` if every lane that takes part goes to lane 0's address + lane * stride (and, if
@@ -173,9 +177,8 @@ void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lane
     return compare(ir::IntPred::Eq, expected, a.index.r[p], wide);
   };
   if (a.may_wrap && stride != 0) { // The first of indices that count up and do not wrap is not too large.
-    const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
     b_->emit(Inst::kIdCmp,
-             {r32(low), imm(0x7fff'ffff - static_cast<i64>((stride >> a.scale_log2) * lanes()))});
+             {r32(first_index(a)), imm(0x7fff'ffff - static_cast<i64>((stride >> a.scale_log2) * lanes()))});
     branch_away(CondCode::kSignedGT, no);
   }
   VReg equal;
@@ -201,8 +204,9 @@ void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lane
   b_->branch(CondCode::kC, yes, no);
 }
 
-void Selector::load(InstId i, const Access& a, std::span<VReg> out) {
+void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   const u32 bytes = f_[i].mem.bytes;
+  Access a = given;
   if (a.contiguous) return load_contiguous(i, a, out);
   if (a.uniform()) return load_uniform(i, a, out);
   if (has_half_rows(i)) return half_rows(i, a, out);
@@ -356,14 +360,16 @@ VReg Selector::element_of_first(VReg v, VReg mask, VReg lane) {
 
 /// Ends the block: to `spread` if lanes 0 and 1 tell that the lanes neither go to one address nor, if
 /// `stride` is not 0, to addresses so far apart. Cheaper than to look at all, which is left for where they
-/// do. The result is by how much the index of lane 1 is more than that of lane 0.
-VReg Selector::branch_if_spread(const Access& a, unsigned stride, BlockId spread) {
+/// do. The result is by how much the index of lane 1 is more than that of lane 0, which `a` has from here on.
+VReg Selector::branch_if_spread(Access& a, unsigned stride, BlockId spread) {
   VReg distance;
   if (a.wide) {
+    a.first = b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
     const VReg next = b_->def(Inst::kIdVpextrq, View::R64, {xmm(a.index.r[0]), imm(1)});
-    distance = b_->op_r64_tied(Inst::kIdSub, next, r64(b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]))));
+    distance = b_->op_r64_tied(Inst::kIdSub, next, r64(a.first));
   } else {
     const VReg both = b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[0]));
+    a.first = b_->op_r64(Inst::kIdMovsxd, r32(both));
     const VReg next = b_->op_r64_tied(Inst::kIdShr, both, imm(32));
     distance = b_->op_r64_tied(Inst::kIdSub, next, r64(both));
   }

@@ -25,9 +25,8 @@ void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no
     branch_away(CondCode::kZero, no);
   }
   if (a.may_wrap) {
-    const VReg first_index = b_->op_r32(Inst::kIdVmovd, xmm(a.index.r[0]));
     const VReg from_least =
-        b_->def(Inst::kIdLea, View::R32, {mem(first_index, INT32_MAX - window, View::R32)});
+        b_->def(Inst::kIdLea, View::R32, {mem(first_index(a), INT32_MAX - window, View::R32)});
     b_->emit(Inst::kIdCmp, {r32(from_least), imm(-3 * window)});
     branch_away(CondCode::kUnsignedGT, no);
   }
@@ -47,9 +46,18 @@ void Selector::load_from_window(InstId i, const Access& a, VReg step, BlockId no
     wrong = vor(vandn(allowed, behind), narrow(exact, true));
   } else {
     const VReg in_line = b_->op_r32_tied(Inst::kIdAnd, first, imm(line_bytes - 1));
-    const VReg from_first =
-        b_->op(Inst::kIdVpsubd, a.index.r[0], b_->op(Inst::kIdVpbroadcastd, xmm(a.index.r[0])));
-    behind = b_->op(Inst::kIdVpaddd, shl_imm(from_first, a.scale_log2), splat(Type::V32, in_line).r[0]);
+    if (a.scale_log2 == 0) {
+      const VReg start = b_->op_r32_tied(Inst::kIdSub, in_line, r32(first_index(a)));
+      behind = b_->op(Inst::kIdVpaddd, a.index.r[0], splat(Type::V32, start).r[0]);
+    } else {
+      // Far lanes stay far, even where the product would wrap.
+      const VReg least = b_->def(Inst::kIdLea, View::R32, {mem(first_index(a), -window, View::R32)});
+      const VReg from_least = b_->op(Inst::kIdVpsubd, a.index.r[0], splat(Type::V32, least).r[0]);
+      const VReg near_first =
+          b_->op(Inst::kIdVpminud, from_least, b_->splat32_mem(static_cast<u32>(2 * window)));
+      const VReg start = b_->def(Inst::kIdLea, View::R32, {mem(in_line, -2 * line_bytes, View::R32)});
+      behind = b_->op(Inst::kIdVpaddd, shl_imm(near_first, a.scale_log2), splat(Type::V32, start).r[0]);
+    }
     wrong = vandn(allowed, behind);
   }
   if (attr.bytes == 8) wrong = vor(wrong, vandn(allowed, b_->op(Inst::kIdVpaddd, behind, b_->splat32(4))));

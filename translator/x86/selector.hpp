@@ -333,6 +333,7 @@ private:
     bool may_wrap = false;   ///< 32-bit indices: lanes that count up may go from the largest to the smallest
     i64 disp = 0;
     unsigned dword_stride = 4;
+    VReg first;                 ///< lane 0's index in 64 bits, or address with `wide`, once it is known
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
     bool has_gaps = false;      ///< or not to be
@@ -544,6 +545,7 @@ private:
   void store_elements(InstId i, const Access& a, const Spacing& s);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data, bool all_exist = false);
+  VReg first_index(const Access& a);   ///< 32 bits of lane 0's in the gang
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
   [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
   template <class F>
@@ -556,7 +558,7 @@ private:
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
   VReg address_of_first(const Access& a, VReg lane);
   VReg element_of_first(VReg v, VReg mask, VReg lane);
-  VReg branch_if_spread(const Access& a, unsigned stride, BlockId spread);
+  VReg branch_if_spread(Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
