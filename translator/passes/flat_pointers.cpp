@@ -6,6 +6,7 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace lanewise::passes {
 
@@ -43,22 +44,23 @@ ValueId seen_in(const Function& f, ValueId v, ValueId lanes) {
 
 class FlatPointers {
 public:
-  explicit FlatPointers(Function& f) : f_(f) {}
+  FlatPointers(Function& f, const Extents* granted, const MaskedLimits* masked)
+      : f_(f), granted_(granted), masked_(masked) {}
 
   std::vector<InstId> resolve() {
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts)
         if (info(f_[i].op).is(kMemory) && f_[i].mem.space == Space::Flat) accesses_.push_back(i);
-    std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
+    if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
     if (accesses_.empty()) return {};
     limits_.emplace(f_);
-    std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
+    if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
     if (accesses_.empty()) return {};
     find_tainted();
     std::vector<InstId> may_be_private;
     for (const InstId i : accesses_) {
       unsigned steps = kMaxSteps;
-      const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), steps);
+      const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), f_[i].block, steps);
       if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
       const bool is_near = addresses(i).last < runtime::kPrivateAperture || f_[i].mem.public_only;
       if ((taint & kPrivate) != 0 && !is_near) may_be_private.push_back(i);
@@ -70,11 +72,15 @@ private:
   static constexpr unsigned kMaxSteps = 64;
 
   Function& f_;
+  const Extents* const granted_; ///< null: nothing is
+  const MaskedLimits* const masked_;
   std::vector<InstId> accesses_;
   std::optional<ValueLimits> limits_;
-  std::vector<u8> tainted_; ///< per value
-  u8 in_private_ = 0;       ///< what may be in private memory, and in all other
-  u8 in_memory_ = 0;
+  std::vector<u8> tainted_;              ///< per value
+  std::unordered_map<u64, u8> in_dword_; ///< what may be in private memory, where it is known
+  u8 somewhere_ = 0;                     ///< and where it is not
+  u8 in_private_ = 0;                    ///< all of that
+  u8 in_memory_ = 0;                     ///< what may be in all other memory
 
   /// An address of which the high half is the private aperture.
   bool make_private(InstId i) {
@@ -117,7 +123,7 @@ private:
     if (!is_shared || static_cast<i32>(f_[i].imm) < 0) return false; // the LDS's offsets are unsigned
     const ValueId address = seen_in(f_, f_.operands(i)[0], f_.operands(i).back());
     if (!suits_lds(f_[i], limits_->ones(address) | f_[i].imm)) return false;
-    make_shared_access(f_, i, address);
+    make_access_by_low_half(f_, i, address, Space::Lds);
     return true;
   }
 
@@ -143,7 +149,11 @@ private:
             for (const ValueId v : f_.operands(i).subspan(std::min<std::size_t>(1, f_[i].num_operands)))
               data |= taint(v);
             const Space space = f_[i].mem.space;
-            if (space == Space::Scratch || space == Space::Flat) add(in_private_, data, true);
+            if (space == Space::Scratch || space == Space::Flat) {
+              add(in_private_, data, true);
+              if (data != 0 && !each_dword(i, [&](u64 d) { add(in_dword_[d], data, true); }))
+                add(somewhere_, data, true);
+            }
             if (space != Space::Scratch) add(in_memory_, data, true);
           }
           if (f_[i].num_results == 0) continue;
@@ -162,8 +172,8 @@ private:
   [[nodiscard]] u8 taint(ValueId v) const { return tainted_[v.index]; }
 
   /// What `v` may have in it in `lanes`: less than in others, where registers hold what was there before.
-  [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, unsigned& steps) const {
-    v = seen_in(f_, v, lanes);
+  [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, BlockId at, unsigned& steps) const {
+    v = masked_ != nullptr ? masked_->seen(v, lanes, at) : seen_in(f_, v, lanes);
     const Inst* inst = f_.def(v);
     if (inst == nullptr || !info(inst->op).is(kPure) || inst->num_operands == 0 || steps == 0)
       return taint(v);
@@ -172,7 +182,7 @@ private:
     u8 all = 0;
     for (unsigned n = 0; n < inst->num_operands; ++n) {
       const ValueId x = f_.operands(f_.def_id(v))[n];
-      all |= info(inst->op).reads_whole(n) ? taint(x) : taint_in(x, lanes, steps);
+      all |= info(inst->op).reads_whole(n) ? taint(x) : taint_in(x, lanes, at, steps);
     }
     return all;
   }
@@ -195,8 +205,34 @@ private:
     const bool from_start = (all & kLeadsThere) != 0;
     const bool private_only = inst.mem.space == Space::Scratch && info(inst.op).is(kMemory);
     const bool anywhere = inst.mem.space == Space::Flat && !inst.mem.public_only && info(inst.op).is(kMemory);
-    return (from_start ? kPrivate | kShared : 0) | (private_only || anywhere ? in_private_ : 0) |
+    return (from_start ? kPrivate | kShared : 0) | (private_only || anywhere ? loaded(i) : 0) |
            (private_only ? 0 : in_memory_);
+  }
+
+  /// What is loaded from private memory may have in it.
+  [[nodiscard]] u8 loaded(InstId i) const {
+    u8 all = somewhere_;
+    const auto add = [&](u64 dword) {
+      if (const auto known = in_dword_.find(dword); known != in_dword_.end()) all |= known->second;
+    };
+    return in_private_ == 0 || each_dword(i, add) ? all : in_private_;
+  }
+
+  /// Calls f(dword) for what an access to private memory touches, if that is known.
+  template <class F>
+  bool each_dword(InstId i, F f) const {
+    if (granted_ == nullptr || f_[i].mem.space != Space::Scratch) return false;
+    u64 first = 0, end = 0;
+    if (const auto known = granted_->find(i.index); known != granted_->end()) {
+      first = known->second.first, end = known->second.end;
+    } else if (f_.is_const(f_.operands(i)[0], &first)) {
+      first += f_[i].imm;
+      end = first + f_[i].mem.bytes;
+    } else {
+      return false;
+    }
+    for (u64 dword = first / 4; dword < (end + 3) / 4; ++dword) f(dword);
+    return true;
   }
 
   static u8 of_bits(u64 bits) {
@@ -224,7 +260,7 @@ bool suits_lds(const Inst& access, u64 ones) {
   return access.op != Op::Atomic || (ones & (access.mem.bytes - 1u)) == 0;
 }
 
-void make_shared_access(Function& f, InstId i, ValueId address) {
+void make_access_by_low_half(Function& f, InstId i, ValueId address, Space space) {
   Inst proto;
   proto.op = Op::Lo;
   proto.pc = f[i].pc;
@@ -234,7 +270,7 @@ void make_shared_access(Function& f, InstId i, ValueId address) {
   std::vector<InstId>& insts = f[f[i].block].insts;
   insts.insert(std::ranges::find(insts, i), low);
   f.operands(i)[0] = f.result(low);
-  f[i].mem.space = Space::Lds;
+  f[i].mem.space = space;
 }
 
 std::optional<u64> constant_in(const Function& f, ValueId v, ValueId lanes, unsigned depth) {
@@ -263,6 +299,8 @@ std::optional<u64> constant_in(const Function& f, ValueId v, ValueId lanes, unsi
   }
 }
 
-std::vector<InstId> resolve_flat_accesses(Function& f) { return FlatPointers(f).resolve(); }
+std::vector<InstId> resolve_flat_accesses(Function& f, const Extents* granted, const MaskedLimits* masked) {
+  return FlatPointers(f, granted, masked).resolve();
+}
 
 } // namespace lanewise::passes

@@ -8,9 +8,44 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxSelects = 8, kMaxDepth = 20, kMaxVisits = 100;
-constexpr std::size_t kMaxAssumed = 16; ///< parameters that one proof may go through
-constexpr u64 kAnything = 0xffff'ffff, kNegative = 0x8000'0000;
+constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 400;
+constexpr unsigned kNarrowings = 3;
+constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
+constexpr i64 kSmall = 1 << 16; ///< whoever is bounded by it is not asked for more
+constexpr Range kAnything{kLeast, kMost};
+
+Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+bool is_inside(const Range& a, const Range& b) { return a.min >= b.min && a.max <= b.max; }
+
+/// What may wrap may be anything.
+Range fits(const Range& r) { return is_inside(r, kAnything) ? r : kAnything; }
+
+std::optional<Range> add(const std::optional<Range>& a, const std::optional<Range>& b) {
+  Range r;
+  if (!a || !b || __builtin_add_overflow(a->min, b->min, &r.min) ||
+      __builtin_add_overflow(a->max, b->max, &r.max))
+    return std::nullopt;
+  return r;
+}
+
+std::optional<Range> times(const std::optional<Range>& a, i64 n) {
+  Range r;
+  if (!a || __builtin_mul_overflow(a->min, n, &r.min) || __builtin_mul_overflow(a->max, n, &r.max))
+    return std::nullopt;
+  return n < 0 ? Range{r.max, r.min} : r;
+}
+
+std::optional<Range> negative(const std::optional<Range>& a) { return times(a, -1); }
+
+Range product(const Range& a, const Range& b) {
+  const auto [min, max] = std::minmax({a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max});
+  return {min, max};
+}
+
+i64 signed_constant(Type t, u64 bits) {
+  return bit_width(t) == 32 ? static_cast<i32>(bits) : static_cast<i64>(bits);
+}
 
 } // namespace
 
@@ -21,11 +56,8 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
       if (f[i].op != Op::ICmp || f.type(f.operands(i)[0]) != Type::V32) continue;
       const auto x = f.operands(i);
       const auto p = static_cast<IntPred>(f[i].imm);
-      u64 bits = 0;
-      if (f.is_const(x[1], &bits))
-        note(x[0], {f.result(i), p, static_cast<u32>(bits), {}});
-      else if (f.is_const(x[0], &bits))
-        note(x[1], {f.result(i), swapped(p), static_cast<u32>(bits), {}});
+      note(x[0], {f.result(i), p, x[1], {}});
+      note(x[1], {f.result(i), swapped(p), x[0], {}});
     }
     for (u32 way = 0; way < f[b].successors.size(); ++way) {
       const Successor& s = f[b].successors[way];
@@ -39,6 +71,7 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
 
 /// A register that was written under EXEC is, in those lanes, what was written.
 void MaskedLimits::note(ValueId v, Bound bound) {
+  if (f_.is_const(v)) return;
   bounds_[v.index].push_back(bound);
   for (unsigned n = 0; n < kMaxSelects; ++n) {
     const Inst* inst = f_.def(v);
@@ -52,6 +85,12 @@ void MaskedLimits::note(ValueId v, Bound bound) {
 }
 
 bool MaskedLimits::are_inside(Lanes lanes, ValueId mask) const {
+  if (are_inside_here(lanes, mask)) return true;
+  const auto before = before_loop(mask, lanes);
+  return before && are_inside(*before, mask);
+}
+
+bool MaskedLimits::are_inside_here(Lanes lanes, ValueId mask) const {
   const MaskFacts& facts = masks_.facts;
   return facts.is_subset(lanes.set, facts.lanes(mask), lanes.at);
 }
@@ -77,105 +116,402 @@ void MaskedLimits::for_each_bound(ValueId v, Lanes lanes, F use) const {
   Bdd& bdd = facts.bdd();
   const auto set = lanes.set;
   for (const Bound& b : known->second) {
+    if (!masks_.dom.dominates(f_.def_block(b.other), lanes.at)) continue; // not what it was compared with
     if (!std::ranges::all_of(b.within, [&](ValueId m) { return are_inside(lanes, m); })) continue;
     if (facts.is_subset(set, facts.lanes(b.comparison), lanes.at))
-      use(b.p, b.constant);
+      use(b.p, b.other);
     else if (facts.is_subset(set, bdd.not_(facts.lanes(b.comparison)), lanes.at))
-      use(inverse(b.p), b.constant);
+      use(inverse(b.p), b.other);
   }
 }
 
-u64 MaskedLimits::max(ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const {
-  u64 most = std::min(limits_.max(v), kAnything);
-  if (most < kNegative || depth == kMaxDepth || ++visits > kMaxVisits) return most;
-  const auto at_most = [&](u64 n) { most = std::min(most, n); };
-  for_each_bound(v, lanes, [&](IntPred p, u32 n) {
-    std::vector<ValueId> assumed;
-    const bool is_sign_free = n < kNegative && (p == IntPred::SLt || p == IntPred::SLe);
-    if (p == IntPred::ULe || p == IntPred::Eq) at_most(n);
-    if (p == IntPred::ULt && n != 0) at_most(n - 1);
-    if (is_sign_free && is_positive(v, lanes, assumed)) at_most(p == IntPred::SLe ? n : n == 0 ? 0 : n - 1);
-  });
-  if (most < kNegative) return most;
-  at_most(f_.def(v) != nullptr ? max_of_op(v, lanes, depth + 1, visits)
-                               : max_of_parameter(v, lanes, depth + 1, visits));
-  return most;
+std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) const {
+  v = seen(v, lanes);
+  const bool is_wide = f_.type(v) == Type::V64;
+  u64 bits = 0;
+  if (f_.is_const(v, &bits)) {
+    const i64 n = signed_constant(f_.type(v), bits);
+    return Range{n, n};
+  }
+  const Inst* inst = f_.def(v);
+  if (inst != nullptr && depth < kMaxDepth && ++visits_ < kMaxVisits) {
+    const auto x = f_.operands(f_.def_id(v));
+    const auto of = [&](unsigned n) { return sum(x[n], lanes, depth + 1); };
+    switch (inst->op) {
+    case Op::Add: return add(of(0), of(1));
+    case Op::Not: return add(Range{-1, -1}, negative(of(0)));
+    case Op::Sub:
+      if (!is_wide) break;
+      return add(of(0), negative(of(1)));
+    case Op::Shl:
+      if (!f_.is_const(x[1], &bits)) break;
+      return times(of(0), i64{1} << std::min<u64>(bits % bit_width(f_.type(v)), 62));
+    case Op::Mul:
+      for (const unsigned n : {0u, 1u})
+        if (f_.is_const(x[n], &bits)) return times(of(1 - n), signed_constant(f_.type(v), bits));
+      break;
+    case Op::SExt: return range(x[0], lanes, depth + 1);
+    case Op::ZExt:
+      if (const Range r = range(x[0], lanes, depth + 1); r.min >= 0) return r;
+      break;
+    case Op::UMulWide:
+    case Op::SMulWide: {
+      const Range a = range(x[0], lanes, depth + 1), b = range(x[1], lanes, depth + 1);
+      if (inst->op == Op::UMulWide && (a.min < 0 || b.min < 0)) break;
+      return product(a, b);
+    }
+    case Op::Lo:
+      if (const auto whole = of(0); whole && whole->min >> 32 == whole->max >> 32)
+        return Range{whole->min & 0xffff'ffff, whole->max & 0xffff'ffff};
+      break;
+    case Op::Join: return sum_of_halves(x[0], x[1], lanes, depth + 1);
+    default: break;
+    }
+  }
+  if (!is_wide) return range(v, lanes, depth);
+  const Limits wide = limits_.of(v);
+  if (wide.max >> 63 != 0) return std::nullopt;
+  return Range{static_cast<i64>(wide.min), static_cast<i64>(wide.max)};
 }
 
-u64 MaskedLimits::max_of_op(ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const {
+/// A half of a 64-bit value without what only moves it about, as compilers do that put halves of products
+/// together.
+ValueId MaskedLimits::moved_half(ValueId v, Lanes lanes) const {
+  const auto is_zero = [&](ValueId x) {
+    u64 bits = 0, shift = 0;
+    x = seen(x, lanes);
+    if (f_.is_const(x, &bits)) return bits == 0;
+    if (f_.def(x) == nullptr || f_.def(x)->op != Op::Lo) return false;
+    const ValueId whole = seen(f_.operands(f_.def_id(x))[0], lanes);
+    return f_.def(whole) != nullptr && f_.def(whole)->op == Op::Shl &&
+           f_.is_const(f_.operands(f_.def_id(whole))[1], &shift) && shift == 32;
+  };
+  for (unsigned n = 0; n < kMaxSelects; ++n) {
+    v = seen(v, lanes);
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || (inst->op != Op::Or && inst->op != Op::Hi)) return v;
+    const auto x = f_.operands(f_.def_id(v));
+    if (inst->op == Op::Or && (is_zero(x[0]) || is_zero(x[1]))) {
+      v = x[is_zero(x[0]) ? 1 : 0];
+      continue;
+    }
+    u64 shift = 0;
+    const ValueId whole = seen(x[0], lanes);
+    if (inst->op != Op::Hi || f_.def(whole) == nullptr || f_.def(whole)->op != Op::Shl) return v;
+    const auto shifted = f_.operands(f_.def_id(whole));
+    const ValueId low = seen(shifted[0], lanes);
+    if (!f_.is_const(shifted[1], &shift) || shift != 32 || f_.def(low) == nullptr ||
+        f_.def(low)->op != Op::ZExt)
+      return v;
+    v = f_.operands(f_.def_id(low))[0];
+  }
+  return v;
+}
+
+/// Compilers add halves, of which the upper one alone is known to be one of the whole sum.
+bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned depth) const {
+  low = moved_half(low, lanes);
+  whole = seen(whole, lanes);
+  u64 bits = 0, all = 0;
+  if (f_.is_const(whole, &all)) return f_.is_const(low, &bits) && bits == (all & 0xffff'ffffu);
+  const Inst* half = f_.def(low);
+  const Inst* inst = f_.def(whole);
+  if (inst == nullptr) return false;
+  const auto x = f_.operands(f_.def_id(whole));
+  if (inst->op == Op::Join || inst->op == Op::ZExt || inst->op == Op::SExt)
+    return moved_half(x[0], lanes) == low;
+  if (half == nullptr || depth >= kMaxDepth) return false;
+  const auto y = f_.operands(f_.def_id(low));
+  if (half->op == Op::Lo) return seen(y[0], lanes) == whole;
+  if (inst->op != Op::Add || half->op != Op::Add) return false;
+  const auto are_halves = [&](unsigned n) {
+    return is_low_half(y[n], x[0], lanes, depth + 1) && is_low_half(y[1 - n], x[1], lanes, depth + 1);
+  };
+  return are_halves(0) || are_halves(1);
+}
+
+/// The number that `high` and `low` are the halves of.
+std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lanes lanes,
+                                                 unsigned depth) const {
+  low = moved_half(low, lanes);
+  high = moved_half(high, lanes);
+  u64 bits = 0;
+  if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::AShr) {
+    const auto x = f_.operands(f_.def_id(high));
+    if (f_.is_const(x[1], &bits) && bits == 31 && seen(x[0], lanes) == low) return range(low, lanes, depth);
+  }
+  if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::Hi) {
+    const ValueId whole = f_.operands(f_.def_id(high))[0];
+    return is_low_half(low, whole, lanes, depth) ? sum(whole, lanes, depth) : std::nullopt;
+  }
+  if (!f_.is_const(high, &bits)) { // of a pointer
+    const Limits upper = limits_.of(high);
+    if (upper.max >> 31 != 0) return std::nullopt;
+    return Range{static_cast<i64>(upper.min << 32), static_cast<i64>(upper.max << 32 | 0xffff'ffffu)};
+  }
+  const i64 start = static_cast<i64>(bits << 32);
+  if (f_.is_const(low, &bits))
+    return Range{start + static_cast<i64>(bits & 0xffff'ffffu),
+                 start + static_cast<i64>(bits & 0xffff'ffffu)};
+  const Range r = range(low, lanes, depth);
+  return r.min >= 0 ? add(Range{start, start}, r) : std::nullopt;
+}
+
+Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
+  u64 bits = 0;
+  if (f_.is_const(v, &bits)) return {static_cast<i32>(bits), static_cast<i32>(bits)};
+  Range r = kAnything;
+  const auto at_least = [&](i64 n) { r.min = std::max(r.min, n); };
+  const auto at_most = [&](i64 n) { r.max = std::min(r.max, n); };
+  if (const Limits all = limits_.of(v); all.max <= u64{kMost})
+    r = {static_cast<i64>(all.min), static_cast<i64>(all.max)};
+  if (depth >= kMaxDepth || ++visits_ > kMaxVisits) return r;
+  for_each_bound(v, lanes, [&](IntPred p, ValueId other) {
+    const Range o = range(other, lanes, depth + kMaxDepth / 2); // which may have been compared with v, too
+    const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
+    if (is_unsigned && o.min < 0) return;
+    switch (p) {
+    case IntPred::Eq: at_least(o.min); [[fallthrough]];
+    case IntPred::SLe: return at_most(o.max);
+    case IntPred::SLt: return at_most(o.max - 1);
+    case IntPred::SGe: return at_least(o.min);
+    case IntPred::SGt: return at_least(o.min + 1);
+    case IntPred::ULe: at_least(0); return at_most(o.max);
+    case IntPred::ULt: at_least(0); return at_most(o.max - 1);
+    default: return;
+    }
+  });
+  if (is_inside(r, {-kSmall, kSmall})) return r;
+  const auto before = before_loop(v, lanes);
+  const Range more = before                 ? range(v, *before, depth + 1)
+                     : f_.def(v) != nullptr ? range_of_op(v, lanes, depth + 1)
+                                            : range_of_parameter(v, lanes, depth + 1);
+  at_least(more.min);
+  at_most(more.max);
+  return r;
+}
+
+/// The only block from which the loop that `header` begins is come into, if it does nothing else; else none.
+BlockId MaskedLimits::way_into_loop(BlockId header) const {
+  const auto& order = masks_.cfg.rpo_index;
+  const auto& ways = masks_.cfg.preds[header.index];
+  const auto is_above = [&](BlockId p) { return order[p.index] < order[header.index]; };
+  if (ways.size() < 2 || std::ranges::count_if(ways, is_above) != 1) return {};
+  const BlockId from = *std::ranges::find_if(ways, is_above);
+  return masks_.dom.idom[header.index] == from && f_[from].successors.size() == 1 ? from : BlockId{};
+}
+
+/// The lanes that a loop around `lanes` began with, if all of these are among them and `v` is from before it:
+/// what is known there need not be known of the masks in the loop.
+std::optional<MaskedLimits::Lanes> MaskedLimits::before_loop(ValueId v, Lanes lanes) const {
+  if (lanes.set == Bdd::kTrue) return std::nullopt;
+  const MaskFacts& facts = masks_.facts;
+  const BlockId last = f_.def_block(v);
+  for (BlockId b = lanes.at; b.valid() && b != last; b = masks_.dom.idom[b.index]) {
+    const BlockId from = way_into_loop(b);
+    if (!from.valid()) continue;
+    for (const ValueId mask : f_[from].successors[0].args)
+      if (f_.type(mask) == Type::Mask && are_inside_here(lanes, mask)) return Lanes{facts.lanes(mask), from};
+  }
+  return std::nullopt;
+}
+
+Range MaskedLimits::range_of_op(ValueId v, Lanes lanes, unsigned depth) const {
   const auto x = f_.operands(f_.def_id(v));
-  const auto of = [&](unsigned n) { return max(x[n], lanes, depth, visits); };
-  const auto fits = [](u64 n) { return std::min(n, kAnything); }; // what may wrap may be anything
+  const auto of = [&](unsigned n) { return range(x[n], lanes, depth); };
   u64 bits = 0;
   switch (f_.def(v)->op) {
-  case Op::Add: return fits(of(0) + of(1));
-  case Op::Or: return fits(of(0) + of(1));
-  case Op::And: return std::min(of(0), of(1));
-  case Op::Mul: return f_.is_const(x[1], &bits) ? fits(of(0) * bits) : kAnything;
-  case Op::Shl: return f_.is_const(x[1], &bits) ? fits(of(0) << (bits & 31)) : kAnything;
-  case Op::LShr: return f_.is_const(x[1], &bits) ? of(0) >> (bits & 31) : kAnything;
-  case Op::Select: {
-    if (f_.type(x[0]) != Type::Mask) return std::max(of(1), of(2));
-    const MaskFacts& facts = masks_.facts;
-    const auto of_those = [&](unsigned n, Bdd::Node set) {
-      return facts.is_empty(set, lanes.at) ? 0 : max(x[n], {set, lanes.at}, depth, visits);
-    };
-    const Bdd::Node chosen = facts.lanes(x[0]);
-    const u64 then = of_those(1, facts.bdd().and_(lanes.set, chosen));
-    return then == kAnything ? then : std::max(then, of_those(2, facts.bdd().andnot(lanes.set, chosen)));
+  case Op::Add: return fits(*add(of(0), of(1)));
+  case Op::Sub:
+    if (const u64 n = divisor_of_remainder(x[0], x[1], lanes, depth); n != 0)
+      return {0, static_cast<i64>(n) - 1};
+    return fits(*add(of(0), negative(of(1))));
+  case Op::Not: return fits(*add(Range{-1, -1}, negative(of(0))));
+  case Op::Mul: return fits(product(of(0), of(1)));
+  case Op::Shl: return f_.is_const(x[1], &bits) ? fits(*times(of(0), i64{1} << (bits & 31))) : kAnything;
+  case Op::AShr: {
+    if (!f_.is_const(x[1], &bits)) return kAnything;
+    const Range r = of(0);
+    return {r.min >> (bits & 31), r.max >> (bits & 31)};
   }
+  case Op::SMulHi: {
+    const Range r = product(of(0), of(1));
+    return {r.min >> 32, r.max >> 32};
+  }
+  case Op::LShr: {
+    if (!f_.is_const(x[1], &bits)) return kAnything;
+    const Range r = of(0);
+    return r.min >= 0 ? Range{r.min >> (bits & 31), r.max >> (bits & 31)} : kAnything;
+  }
+  case Op::And: {
+    const Range a = of(0), b = of(1);
+    if (a.min < 0 && b.min < 0) return kAnything;
+    return {0, std::min(a.min < 0 ? kMost : a.max, b.min < 0 ? kMost : b.max)};
+  }
+  case Op::Or: {
+    const Range a = of(0), b = of(1);
+    return a.min < 0 || b.min < 0 ? kAnything : fits({std::max(a.min, b.min), a.max + b.max});
+  }
+  case Op::SMin: {
+    const Range a = of(0), b = of(1);
+    return {std::min(a.min, b.min), std::min(a.max, b.max)};
+  }
+  case Op::SMax: {
+    const Range a = of(0), b = of(1);
+    return {std::max(a.min, b.min), std::max(a.max, b.max)};
+  }
+  case Op::Lo: {
+    const auto whole = sum(x[0], lanes, depth);
+    return whole ? fits(*whole) : kAnything;
+  }
+  case Op::Select: return range_of_select(x, lanes, depth);
   default: return kAnything;
   }
 }
 
+/// c, if `a` - `product` is a % c for a that is not negative: the product is c times the upper half of a
+/// product of a with a rounded up reciprocal, shifted. Compilers of signed divisions add its sign, which it
+/// has not.
+u64 MaskedLimits::divisor_of_remainder(ValueId a, ValueId product, Lanes lanes, unsigned depth) const {
+  const auto with_constant = [&](ValueId v, std::initializer_list<Op> ops, u64& bits) {
+    v = seen(v, lanes);
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || std::ranges::find(ops, inst->op) == ops.end()) return ValueId{};
+    const auto x = f_.operands(f_.def_id(v));
+    for (const unsigned n : {1u, 0u})
+      if (f_.is_const(x[n], &bits) && (n == 1 || info(inst->op).is(kCommutes))) return x[1 - n];
+    return ValueId{};
+  };
+  u64 c = 0, shift = 0, reciprocal = 0;
+  ValueId quotient = with_constant(product, {Op::Mul}, c);
+  if (!quotient.valid() || c == 0 || range(a, lanes, depth).min < 0) return 0;
+  quotient = seen(quotient, lanes);
+  ValueId sign;
+  if (const Inst* inst = f_.def(quotient); inst != nullptr && inst->op == Op::Add)
+    for (const ValueId x : f_.operands(f_.def_id(quotient))) {
+      if (const ValueId v = with_constant(x, {Op::LShr}, shift); v.valid() && shift == 31 && !sign.valid())
+        sign = seen(v, lanes);
+      else
+        quotient = x;
+    }
+  shift = 0;
+  if (const ValueId v = with_constant(quotient, {Op::LShr, Op::AShr}, shift); v.valid()) quotient = v;
+  quotient = seen(quotient, lanes);
+  const ValueId divided = with_constant(quotient, {Op::UMulHi, Op::SMulHi}, reciprocal);
+  if (!divided.valid() || seen(divided, lanes) != seen(a, lanes) || shift > 30) return 0;
+  const bool is_signed = f_.def(quotient)->op == Op::SMulHi;
+  if ((sign.valid() && sign != quotient) || (reciprocal > u64{kMost} && (is_signed || sign.valid())))
+    return 0;
+  const u64 one = u64{1} << (32 + shift); // The error, times a, stays below 1 / c.
+  return reciprocal * c >= one && reciprocal * c - one <= u64{2} << shift ? c : 0;
+}
+
+Range MaskedLimits::range_of_select(std::span<const ValueId> x, Lanes lanes, unsigned depth) const {
+  if (f_.type(x[0]) != Type::Mask) return either(range(x[1], lanes, depth), range(x[2], lanes, depth));
+  const MaskFacts& facts = masks_.facts;
+  const Bdd::Node chosen = facts.lanes(x[0]);
+  const Lanes then{facts.bdd().and_(lanes.set, chosen), lanes.at};
+  const Lanes otherwise{facts.bdd().andnot(lanes.set, chosen), lanes.at};
+  if (facts.is_empty(then.set, then.at)) return range(x[2], otherwise, depth);
+  const Range r = range(x[1], then, depth);
+  return facts.is_empty(otherwise.set, otherwise.at) ? r : either(r, range(x[2], otherwise, depth));
+}
+
 /// What it is given on any way in that lanes of these come by.
-u64 MaskedLimits::max_of_parameter(ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const {
+Range MaskedLimits::range_of_parameter(ValueId v, Lanes lanes, unsigned depth) const {
   const auto given = arguments_[v.index];
   const BlockId b = f_.def_block(v);
   if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
+  const auto& order = masks_.cfg.rpo_index;
+  if (std::ranges::any_of(given, [&](const Argument& a) { return order[a.from.index] >= order[b.index]; }))
+    return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
   const MaskFacts& facts = masks_.facts;
-  u64 most = 0;
+  std::optional<Range> all;
   for (const Argument& a : given) {
-    if (masks_.cfg.rpo_index[a.from.index] >= masks_.cfg.rpo_index[b.index]) return kAnything; // a loop's
     const Bdd::Node there = facts.before_edge(lanes.set, f_[a.from].successors[a.successor]);
     const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
     if (facts.is_empty(set, a.from)) continue;
-    most = std::max(most, max(a.value, {set, a.from}, depth, visits));
-    if (most == kAnything) break;
+    const Range r = range(a.value, {set, a.from}, depth);
+    all = all ? either(*all, r) : r;
   }
-  return most;
+  return all.value_or(kAnything);
 }
 
-/// `v` has no sign in the lanes. A counter from 0 that goes up by a little where it is still below something
-/// never has one: by induction over what parameters are given, in all lanes.
-bool MaskedLimits::is_positive(ValueId v, Lanes lanes, std::vector<ValueId>& assumed) const {
-  if (limits_.max(v) < kNegative) return true;
-  const Inst* inst = f_.def(v);
-  if (inst == nullptr) {
-    if (std::find(assumed.begin(), assumed.end(), v) != assumed.end()) return true;
-    const auto given = arguments_[v.index];
-    if (given.empty() || assumed.size() == kMaxAssumed) return false;
-    assumed.push_back(v);
-    return std::ranges::all_of(given, [&](const Argument& a) {
-      return is_positive(a.value, {Bdd::kTrue, a.from}, assumed);
-    });
+/// Of the masks that the loop began with, or else of those that it hands on, the least that has all of these
+/// lanes. Without one, all lanes are meant.
+ValueId MaskedLimits::mask_of_loop(BlockId header, Lanes lanes) const {
+  ValueId least;
+  if (lanes.set == Bdd::kTrue) return least;
+  const MaskFacts& facts = masks_.facts;
+  const auto try_mask = [&](ValueId mask, BlockId at) {
+    if (f_.type(mask) == Type::Mask && are_inside(lanes, mask) &&
+        (!least.valid() || facts.is_subset(facts.lanes(mask), facts.lanes(least), at)))
+      least = mask;
+  };
+  if (const BlockId from = way_into_loop(header); from.valid())
+    for (const ValueId mask : f_[from].successors[0].args) try_mask(mask, from);
+  if (!least.valid())
+    for (const ValueId mask : f_[header].params) try_mask(mask, header);
+  return least;
+}
+
+/// What it is given on the ways into its loop, or from within it.
+std::optional<Range> MaskedLimits::range_given(LoopValue v, bool from_within, unsigned depth) const {
+  const MaskFacts& facts = masks_.facts;
+  const auto& order = masks_.cfg.rpo_index;
+  std::optional<Range> all;
+  for (const Argument& a : arguments_[v.param.index]) {
+    if ((order[a.from.index] >= order[f_.def_block(v.param).index]) != from_within) continue;
+    const Successor& edge = f_[a.from].successors[a.successor];
+    const bool is_handed_on =
+        v.mask.valid() && f_.def(v.mask) == nullptr && f_.def_block(v.mask) == edge.block;
+    const ValueId mask = is_handed_on ? edge.args[f_[v.mask].index] : v.mask;
+    const Bdd::Node set = mask.valid() ? facts.lanes(mask) : Bdd::kTrue;
+    const Range r = range(a.value, {set, a.from}, depth);
+    all = all ? either(*all, r) : r;
   }
-  const auto x = f_.operands(f_.def_id(v));
-  if (inst->op == Op::Select && f_.type(x[0]) == Type::Mask) {
-    if (are_inside(lanes, x[0])) return is_positive(x[1], lanes, assumed);
-    return is_positive(x[1], {masks_.facts.lanes(x[0]), inst->block}, assumed) &&
-           is_positive(x[2], lanes, assumed);
+  return all;
+}
+
+/// By induction for all parameters of loops together that this one depends on: what is taken for granted of
+/// them must hold for what they are given. A bound that does not hold is dropped; what is given then may have
+/// one all the same, from the loop's condition.
+Range MaskedLimits::range_in_loop(LoopValue v, unsigned depth) const {
+  if (const auto known = in_loops_.find(v.key()); known != in_loops_.end()) return known->second;
+  if (state_ == State::Narrowing) return kAnything;
+  const auto first = range_given(v, false, depth);
+  if (!first) return kAnything;
+  in_loops_[v.key()] = *first;
+  unsettled_.push_back(v);
+  if (state_ == State::Widening) return *first;
+  const unsigned visits = visits_;
+  const auto given = [&](LoopValue p) {
+    visits_ = 0;
+    const Range outside = *range_given(p, false, 0);
+    return either(outside, range_given(p, true, 0).value_or(outside));
+  };
+  state_ = State::Widening;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t n = 0; n < unsettled_.size(); ++n) { // those grow
+      const Range found = given(unsettled_[n]);
+      Range& granted = in_loops_[unsettled_[n].key()];
+      changed |= !is_inside(found, granted);
+      if (found.min < granted.min) granted.min = kLeast;
+      if (found.max > granted.max) granted.max = kMost;
+    }
   }
-  u64 step = 0;
-  if (inst->op != Op::Add || lanes.set == Bdd::kTrue) return false;
-  const unsigned constant = f_.is_const(x[1], &step) ? 1 : 0;
-  if (!f_.is_const(x[constant], &step) || step >= kNegative) return false;
-  const ValueId counter = seen(x[1 - constant], lanes);
-  bool stays_small = false;
-  for_each_bound(counter, lanes, [&](IntPred p, u32 n) {
-    stays_small |= (p == IntPred::SLt || p == IntPred::SLe) && n < kNegative && n + step < kNegative;
-  });
-  return stays_small && is_positive(counter, lanes, assumed);
+  state_ = State::Narrowing;
+  for (unsigned n = 0; n < kNarrowings; ++n)
+    for (const LoopValue& p : unsettled_) {
+      const Range found = given(p);
+      Range& granted = in_loops_[p.key()];
+      granted = {std::max(granted.min, found.min), std::min(granted.max, found.max)};
+    }
+  state_ = State::Settled;
+  unsettled_.clear();
+  visits_ = visits;
+  return in_loops_[v.key()];
 }
 
 } // namespace lanewise::passes

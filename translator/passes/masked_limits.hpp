@@ -6,20 +6,27 @@
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/value_limits.hpp"
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 namespace lanewise::passes {
+
+/// The numbers from `min` to `max`.
+struct Range {
+  i64 min = 0, max = 0;
+};
 
 /// Answers for one function as long as it does not change.
 class MaskedLimits {
 public:
   explicit MaskedLimits(const ir::Function& f);
 
-  /// The largest value that `v`, a V32 seen as unsigned, has in lanes of `mask` while control is in `at`.
-  [[nodiscard]] u64 max(ir::ValueId v, ir::ValueId mask, ir::BlockId at) const {
-    unsigned visits = 0;
-    return max(v, {masks_.facts.lanes(mask), at}, 0, visits);
+  /// What `v`, a V32 or V64, is in lanes of `mask` while control is in `at`, but for a multiple of 2 to its
+  /// width. Sums that wrap on the way, as with negative offsets, have a range, too. Nothing if none is seen.
+  [[nodiscard]] std::optional<Range> sum(ir::ValueId v, ir::ValueId mask, ir::BlockId at) const {
+    visits_ = 0;
+    return sum(v, {masks_.facts.lanes(mask), at}, 0);
   }
 
   /// `v` without what it is outside the lanes of `mask`.
@@ -37,11 +44,11 @@ private:
     ir::BlockId from;
     u32 successor;
   };
-  /// What an ICmp with a constant says of the other operand: `p` `constant`.
+  /// What an ICmp says of one of its operands: `p` `other`.
   struct Bound {
     ir::ValueId comparison;
     ir::IntPred p;
-    u32 constant;
+    ir::ValueId other;
     std::vector<ir::ValueId> within; ///< masks: it is said of their common lanes only
   };
   const ir::Function& f_;
@@ -49,17 +56,42 @@ private:
   ValueLimits limits_;
   std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
   Lists<Argument> arguments_;                          ///< by parameter, V32 only
+  mutable unsigned visits_ = 0;                        ///< for the question that is being answered
+  /// A parameter of a loop, in the lanes of a mask that is one, too, or is from before the loop, or in all.
+  struct LoopValue {
+    ir::ValueId param, mask;
+    [[nodiscard]] u64 key() const { return u64{param.index} << 32 | mask.index; }
+  };
+  mutable std::unordered_map<u64, Range> in_loops_; ///< by LoopValue::key()
+  /// Of these it is only taken for granted that they are what in_loops_ says, until all of them settle.
+  mutable std::vector<LoopValue> unsettled_;
+  enum class State : u8 { Settled, Widening, Narrowing };
+  mutable State state_ = State::Settled;
 
   void note(ir::ValueId v, Bound bound);
   [[nodiscard]] bool are_inside(Lanes lanes, ir::ValueId mask) const;
+  [[nodiscard]] bool are_inside_here(Lanes lanes, ir::ValueId mask) const;
   [[nodiscard]] ir::ValueId seen(ir::ValueId v, Lanes lanes) const;
-  [[nodiscard]] u64 max(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
-  [[nodiscard]] u64 max_of_op(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
-  [[nodiscard]] u64 max_of_parameter(ir::ValueId v, Lanes lanes, unsigned depth, unsigned& visits) const;
-  /// Calls use(p, constant) for each comparison that is known to come out so in the lanes.
+  [[nodiscard]] std::optional<Range> sum(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] ir::ValueId moved_half(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] bool is_low_half(ir::ValueId low, ir::ValueId whole, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] std::optional<Range> sum_of_halves(ir::ValueId low, ir::ValueId high, Lanes lanes,
+                                                   unsigned depth) const;
+  /// What a V32 is as a signed number.
+  [[nodiscard]] Range range(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product, Lanes lanes,
+                                         unsigned depth) const;
+  [[nodiscard]] ir::BlockId way_into_loop(ir::BlockId header) const;
+  [[nodiscard]] std::optional<Lanes> before_loop(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] Range range_of_op(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] Range range_of_select(std::span<const ir::ValueId> x, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] Range range_of_parameter(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] ir::ValueId mask_of_loop(ir::BlockId header, Lanes lanes) const;
+  [[nodiscard]] std::optional<Range> range_given(LoopValue v, bool from_within, unsigned depth) const;
+  [[nodiscard]] Range range_in_loop(LoopValue v, unsigned depth) const;
+  /// Calls use(p, other) for each comparison that is known to come out so in the lanes.
   template <class F>
   void for_each_bound(ir::ValueId v, Lanes lanes, F use) const;
-  [[nodiscard]] bool is_positive(ir::ValueId v, Lanes lanes, std::vector<ir::ValueId>& assumed) const;
 };
 
 } // namespace lanewise::passes

@@ -3,6 +3,7 @@
 
 #include "translator/passes/value_limits.hpp"
 
+#include <unordered_map>
 #include <unordered_set>
 
 namespace lanewise::passes {
@@ -12,6 +13,9 @@ struct PrivateBytes {
   u64 first = 0, end = 0;
   bool exact = false; ///< the address is a constant, inside and naturally aligned: just these bytes
 };
+
+/// What accesses at addresses that are not known may touch, by their instructions' numbers.
+using Extents = std::unordered_map<u32, PrivateBytes>;
 
 /// Answers for one function as long as it does not change. Making it turns flat accesses of which the address
 /// is seen to be private into accesses to private memory.

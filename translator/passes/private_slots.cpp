@@ -61,9 +61,6 @@ struct Touch {
   bool reads = false, writes = false;
 };
 
-/// What accesses at addresses that are not known may touch, by their instructions' numbers.
-using Extents = std::unordered_map<u32, PrivateBytes>;
-
 class Promotion {
 public:
   /// `granted`, if not null, is taken for granted of the accesses in it.
@@ -442,26 +439,12 @@ private:
 
   std::optional<PrivateBytes> extent(const Function& f, const MaskedLimits& limits, InstId i) const {
     const auto x = f.operands(i);
-    if (f[i].mem.space != Space::Scratch || f[i].imm >= private_bytes_) return std::nullopt;
-    u32 start = 0;
-    u64 spread = 0;
-    std::vector<ValueId> terms = {x[0]};
-    while (!terms.empty() && spread < private_bytes_) {
-      const ValueId v = limits.seen(terms.back(), x.back(), f[i].block);
-      terms.pop_back();
-      const Inst* inst = f.def(v);
-      u64 bits = 0;
-      if (f.is_const(v, &bits)) {
-        start += static_cast<u32>(bits);
-      } else if (inst != nullptr && inst->op == Op::Add) {
-        const auto sum = f.operands(f.def_id(v));
-        terms.insert(terms.end(), sum.begin(), sum.end());
-      } else {
-        spread += limits.max(v, x.back(), f[i].block);
-      }
-    }
-    const u64 first = start + f[i].imm, end = first + spread + f[i].mem.bytes;
-    return end <= private_bytes_ ? std::optional(PrivateBytes{first, end, false}) : std::nullopt;
+    const auto place = limits.sum(x[0], x.back(), f[i].block);
+    if (f[i].mem.space != Space::Scratch || f[i].imm >= private_bytes_ || !place) return std::nullopt;
+    const u64 first = static_cast<u64>(place->min) + f[i].imm,
+              end = static_cast<u64>(place->max) + f[i].imm + f[i].mem.bytes;
+    if (place->min < 0 || place->max >= i64{private_bytes_} || end > private_bytes_) return std::nullopt;
+    return PrivateBytes{first, end, false};
   }
 };
 
@@ -469,14 +452,14 @@ private:
 /// lanes of registers that were themselves in private memory meanwhile: hence in turns, call by call. It ends
 /// when neither a round nor the scalars that it found let more be known than the round before. False if there
 /// is nothing left to be known.
-bool promote_in_rounds(Function& f, u32 private_bytes) {
+bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted) {
   const auto reachable = [&] {
     return std::count_if(f.blocks.begin(), f.blocks.end(), [](const Block& b) { return !b.insts.empty(); });
   };
   auto blocks = reachable();
   bool scalarized = true;
   for (u32 unknown = ~0u;;) {
-    Promotion promotion(f, private_bytes);
+    Promotion promotion(f, private_bytes, granted);
     if (!promotion.find()) return false;
     const auto left = reachable();
     if (promotion.others() >= unknown && left >= blocks && !scalarized) return true;
@@ -507,23 +490,23 @@ bool has_private_accesses(const Function& f) {
 
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
 /// be so when EXEC behind an if, or a loop, is that before it.
-bool promote_all(Function& f, u32 private_bytes) {
-  if (!promote_in_rounds(f, private_bytes)) return false;
+bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullptr) {
+  if (!promote_in_rounds(f, private_bytes, granted)) return false;
   join_pairs(f);
   fold(f);
   merge_common(f);
   restore_masks(f);
   simplify_masks(f);
-  return promote_in_rounds(f, private_bytes);
+  return promote_in_rounds(f, private_bytes, granted);
 }
 
 } // namespace
 
 void promote_private_memory(Function& f, u32 private_bytes) {
   if (!has_private_accesses(f)) return;
-  const auto promote = [&](Function& g) { return promote_all(g, private_bytes); };
+  const auto promote = [&](Function& g, const Extents& granted) { promote_all(g, private_bytes, &granted); };
   do {
-    if (!promote(f)) return;
+    if (!promote_all(f, private_bytes)) return;
   } while (resolve_stack_pointers(f, private_bytes, promote));
   BoundedArrays(private_bytes).promote(f);
 }

@@ -7,9 +7,10 @@
 // access of which nothing is found in the end may go anywhere.
 #include "translator/passes/stack_pointers.hpp"
 
+#include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/flat_pointers.hpp"
-#include "translator/passes/private_access.hpp"
+#include "translator/passes/masked_limits.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -25,20 +26,21 @@ struct Target {
   enum Kind : u8 {
     Unseen,  ///< not to private memory, as far as anybody knows
     Private, ///< `address` there
+    Array,   ///< from `address` to `end` there
     Global,
     Lds,
     Public, ///< to one of these, or to either
     Anywhere,
   };
   Kind kind = Unseen;
-  u64 address = 0;
+  u64 address = 0, end = 0;
   friend bool operator==(const Target&, const Target&) = default;
 };
 
 class StackPointers {
 public:
-  StackPointers(Function& f, u32 private_bytes, const std::function<void(Function&)>& promote)
-      : f_(f), promote_(promote) {
+  StackPointers(Function& f, u32 private_bytes, const Promoter& promote)
+      : f_(f), promote_(promote), private_bytes_(private_bytes) {
     const PrivateAccesses all(f, private_bytes);
     for (const Block& block : f.blocks)
       for (const InstId i : block.insts)
@@ -53,13 +55,13 @@ public:
     const std::size_t attempts = std::min(kMaxAttempts, kMaxInstructions / instructions);
     for (std::size_t n = 0; attempts >= kLeastAttempts && n < attempts; ++n) {
       const std::vector<Target> found = attempt();
-      if (found == granted_) {
+      if (std::ranges::equal(found, granted_, is_granted)) {
         if (std::ranges::find(granted_, Target::Unseen, &Target::kind) == granted_.end()) return apply();
         for (Target& t : granted_)
           if (t.kind == Target::Unseen) t.kind = Target::Anywhere;
         continue;
       }
-      granted_ = found;
+      for (std::size_t a = 0; a < found.size(); ++a) granted_[a] = either(granted_[a], found[a]);
     }
     return false;
   }
@@ -68,16 +70,32 @@ private:
   static constexpr std::size_t kMaxAttempts = 16, kLeastAttempts = 4;
   static constexpr std::size_t kMaxInstructions = 20'000; ///< in all attempts, for the time they take
   Function& f_;
-  const std::function<void(Function&)>& promote_;
+  const Promoter& promote_;
+  const u32 private_bytes_;
   std::vector<InstId> accesses_;
   std::vector<Target> granted_; ///< of each access
+
+  static bool is_granted(const Target& found, const Target& granted) {
+    if (found.kind != Target::Array || granted.kind != Target::Array) return found == granted;
+    return found.address >= granted.address && found.end <= granted.end;
+  }
+  /// What is found, and of an array what has been granted besides.
+  static Target either(const Target& granted, const Target& found) {
+    if (found.kind != Target::Array || granted.kind != Target::Array) return found;
+    return {Target::Array, std::min(granted.address, found.address), std::max(granted.end, found.end)};
+  }
 
   /// Where accesses are found to go if they go where it is taken for granted.
   std::vector<Target> attempt() const {
     Function g = f_;
     std::vector<InstId> probes;
-    for (std::size_t n = 0; n < accesses_.size(); ++n) probes.push_back(prepare(g, n));
-    promote_(g);
+    Extents extents;
+    for (std::size_t n = 0; n < accesses_.size(); ++n) {
+      probes.push_back(prepare(g, n));
+      if (granted_[n].kind == Target::Array)
+        extents[accesses_[n].index] = {granted_[n].address, granted_[n].end, false};
+    }
+    promote_(g, extents);
     const Cfg cfg(g);
     const auto is_reached = [&](InstId probe) {
       const BlockId b = g[probe].block;
@@ -88,15 +106,25 @@ private:
       reached[n] = probes[n].valid() && is_reached(probes[n]);
       if (reached[n]) g[probes[n]].mem.space = Space::Flat;
     }
-    const std::vector<InstId> may_be_private = resolve_flat_accesses(g);
+    std::vector<InstId> may_be_private = resolve_flat_accesses(g, &extents);
     const ValueLimits limits(g);
+    std::optional<MaskedLimits> masked; // takes long
     std::vector<Target> found = granted_;
     for (std::size_t n = 0; n < probes.size(); ++n)
-      if (reached[n])
-        found[n] = std::ranges::find(may_be_private, probes[n]) != may_be_private.end()
-                       ? Target{}
-                       : target(g, limits, probes[n], accesses_[n]);
-      else if (granted_[n].kind == Target::Unseen)
+      if (reached[n]) {
+        const auto is_public = [&] {
+          return std::ranges::find(may_be_private, probes[n]) == may_be_private.end();
+        };
+        found[n] = is_public() ? target(g, limits, probes[n], accesses_[n]) : Target{};
+        if (found[n].kind != Target::Unseen) continue;
+        if (!masked) {
+          masked.emplace(g);
+          may_be_private = resolve_flat_accesses(g, &extents, &*masked);
+        }
+        found[n] = masked_target(g, *masked, probes[n], g[accesses_[n]].mem.bytes);
+        if (found[n].kind == Target::Unseen && is_public())
+          found[n] = target(g, limits, probes[n], accesses_[n]);
+      } else if (granted_[n].kind == Target::Unseen)
         found[n] = {Target::Global, 0}; // It is never done.
     return found;
   }
@@ -123,8 +151,10 @@ private:
     if (t.kind == Target::Private) {
       g.operands(i)[0] = g.entry_constant(Type::V32, t.address);
       g[i].mem.space = Space::Scratch;
+    } else if (t.kind == Target::Array) {
+      make_access_by_low_half(g, i, g.operands(i)[0], Space::Scratch);
     } else if (t.kind == Target::Lds) {
-      make_shared_access(g, i, g.operands(i)[0]);
+      make_access_by_low_half(g, i, g.operands(i)[0], Space::Lds);
     } else if (t.kind == Target::Public) {
       g[i].mem.public_only = true;
     } else {
@@ -145,6 +175,23 @@ private:
     }
   }
 
+  /// Where it goes if that is only seen in its own lanes, or if it is to elements of an array whose index has
+  /// bounds.
+  Target masked_target(const Function& g, const MaskedLimits& limits, InstId probe, u64 bytes) const {
+    const bool is_flat = g[probe].mem.space == Space::Flat;
+    if (!is_flat && g[probe].mem.space != Space::Scratch) return {};
+    const auto place = limits.sum(g.operands(probe)[0], g.operands(probe).back(), g[probe].block);
+    if (!place || place->min < 0 || g[probe].imm >= private_bytes_) return {};
+    if (is_flat && static_cast<u64>(place->max) + g[probe].imm + bytes <= runtime::kSharedAperture)
+      return {Target::Global, 0};
+    const u64 start = is_flat ? runtime::kPrivateAperture : 0;
+    const u64 first = static_cast<u64>(place->min) - start, last = static_cast<u64>(place->max) - start;
+    const u64 end = last + g[probe].imm + bytes;
+    if (first > last || last >= private_bytes_ || end > private_bytes_) return {};
+    if (first == last) return {Target::Private, first};
+    return {Target::Array, first + g[probe].imm, end};
+  }
+
   bool apply() {
     bool any = false;
     for (std::size_t n = 0; n < accesses_.size(); ++n) {
@@ -158,7 +205,7 @@ private:
 
 } // namespace
 
-bool resolve_stack_pointers(Function& f, u32 private_bytes, const std::function<void(Function&)>& promote) {
+bool resolve_stack_pointers(Function& f, u32 private_bytes, const Promoter& promote) {
   return StackPointers(f, private_bytes, promote).resolve();
 }
 

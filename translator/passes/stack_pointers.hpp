@@ -1,11 +1,14 @@
 // Pointers to private memory that lie in private memory.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/private_access.hpp"
 
 #include <functional>
 
 namespace lanewise::passes {
+
+/// Makes values of what is in private memory, as far as accesses are known; extents are taken for granted.
+using Promoter = std::function<void(ir::Function&, const Extents&)>;
 
 /// Code that is not optimised keeps the address of every variable in another variable, and HIP programs have
 /// flat pointers to them. Where they lie is a constant, but in a loop that is not seen: whatever is accessed
@@ -13,8 +16,7 @@ namespace lanewise::passes {
 /// of what comes of that. Those of which it is proved become accesses to private memory, the LDS or global
 /// memory; true if any did.
 ///
-/// `promote` makes values of what is in private memory, as far as accesses are known.
-bool resolve_stack_pointers(ir::Function& f, u32 private_bytes,
-                            const std::function<void(ir::Function&)>& promote);
+/// So it is with elements of arrays, whose index a loop bounds.
+bool resolve_stack_pointers(ir::Function& f, u32 private_bytes, const Promoter& promote);
 
 } // namespace lanewise::passes
