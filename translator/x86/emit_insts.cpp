@@ -112,6 +112,7 @@ void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
                             ? encoder_.source(*part_, remat_of(at.slot), &alloc_->operands[at.slot])
                             : encoder_.operand(ops[i], at);
   }
+  if (ops.size() == 3 && assigned[1].folded && ops[2].may_be_memory) std::swap(operands[1], operands[2]);
   a_.setInstOptions(instruction_options(inst));
   if (a_.emitOpArray(inst.id, operands, count) != aj::kErrorOk && !located_) {
     located_ = true;

@@ -79,8 +79,47 @@ void Builder::set_pc(u64 pc) {
 }
 
 namespace {
+
 constexpr std::size_t kUsualInsts = 8; ///< of a block
+
+/// Not of floats: of two NaNs the first wins.
+bool sources_commute(u32 id) {
+  switch (id) {
+  case Inst::kIdVpaddb:
+  case Inst::kIdVpaddw:
+  case Inst::kIdVpaddd:
+  case Inst::kIdVpaddq:
+  case Inst::kIdVpmullw:
+  case Inst::kIdVpmulld:
+  case Inst::kIdVpmullq:
+  case Inst::kIdVpmuldq:
+  case Inst::kIdVpmuludq:
+  case Inst::kIdVpminsw:
+  case Inst::kIdVpminsd:
+  case Inst::kIdVpminuw:
+  case Inst::kIdVpminud:
+  case Inst::kIdVpmaxsw:
+  case Inst::kIdVpmaxsd:
+  case Inst::kIdVpmaxuw:
+  case Inst::kIdVpmaxud:
+  case Inst::kIdVpand:
+  case Inst::kIdVpandd:
+  case Inst::kIdVpandq:
+  case Inst::kIdVpor:
+  case Inst::kIdVpord:
+  case Inst::kIdVporq:
+  case Inst::kIdVpxor:
+  case Inst::kIdVpxord:
+  case Inst::kIdVpxorq:
+  case Inst::kIdVpcmpeqb:
+  case Inst::kIdVpcmpeqw:
+  case Inst::kIdVpcmpeqd:
+  case Inst::kIdVpcmpeqq: return true;
+  default: return false;
+  }
 }
+
+} // namespace
 
 LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {
   assert(!terminated() || next_.remat);
@@ -96,6 +135,10 @@ LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operan
   };
   if (dest) add(*dest);
   for (const Operand& o : ops) add(o);
+  if (dest && !dest->is_tied() && ops.size() == 2 && !next_mask_.valid() && sources_commute(id)) {
+    const Operand& last = part_.operands.back();
+    part_.operands[part_.operands.size() - 2].may_be_memory = last.kind == OperandKind::Reg && last.may_be_memory;
+  }
   if (next_mask_.valid()) {
     Operand mask = k(next_mask_);
     mask.kind = OperandKind::WriteMask;

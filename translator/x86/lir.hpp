@@ -96,7 +96,8 @@ struct Operand {
   View index_view = View::R64; ///< Mem: view of the index, a vector view for VSIB
   u8 scale_log2 = 0;           ///< Mem
   u8 broadcast_log2 = 0;       ///< Mem: log2 of N in {1toN}, 0 for none
-  bool may_be_memory = false;  ///< Reg use: the instruction also takes m8..m512 of this view here
+  bool may_be_memory = false;  ///< Reg use: the instruction also takes m8..m512 of this view here. Of sources
+                               ///< that commute the first has it, too: it is emitted as the second then
   VReg reg;                    ///< Reg, WriteMask, Hidden; Mem: the base (may be absent)
   VReg tied;                   ///< Tied: the value before; Mem: the index (may be absent)
   i64 value = 0;               ///< Imm; Mem: displacement, 32 bits
