@@ -237,6 +237,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("unscale_roots", passes::unscale_roots) // of f64
       .run("legalize", passes::legalize)
       .run("unscale_roots", passes::unscale_roots) // of f32
+      .run("drop_unseen_bits", passes::drop_unseen_bits)
       .run("fold", passes::fold)
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)

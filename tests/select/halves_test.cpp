@@ -180,6 +180,34 @@ TEST(Halves, OfRotatedQwords) {
   store v61, v7, v10, v50 {global 16 row 16 wave}
 )",
                 [](u64 a, u64) { return std::rotr(a, 9); }, [](u64, u64 b) { return std::rotl(b, 9); });
+  // By whole bytes.
+  expect_qwords(R"(  v3:v32 = const #0x18
+  v4:v32 = const #0x28
+  v5:v64 = lshr v1, v3
+  v6:v64 = shl v1, v4
+  v7:v64 = or v5, v6
+  v8:v32 = const #0x20
+  v9:v64 = lshr v2, v8
+  v10:v64 = shl v2, v8
+  v11:v64 = or v10, v9
+  store v61, v7, v11, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64) { return std::rotr(a, 24); }, [](u64, u64 b) { return std::rotr(b, 32); });
+  // Dwords by whole bytes.
+  expect_qwords(R"(  v3:v32 = lo v1
+  v4:v32 = hi v1
+  v5:v32 = const #0x8
+  v6:v32 = const #0x10
+  v7:v32 = funnel_shr v3, v3, v5
+  v8:v32 = funnel_shr v4, v4, v6
+  v9:v64 = join v7, v8
+  store v61, v9, v2, v50 {global 16 row 16 wave}
+)",
+                [](u64 a, u64) {
+                  return u64{std::rotr(static_cast<u32>(a), 8)} |
+                         u64{std::rotr(static_cast<u32>(a >> 32), 16)} << 32;
+                },
+                [](u64, u64 b) { return b; });
   // Not of two values, by other amounts, or where a shift is wanted as it is.
   expect_qwords(R"(  v3:v32 = const #0x9
   v4:v32 = const #0x37

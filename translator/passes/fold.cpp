@@ -31,7 +31,7 @@ public:
     for (const BlockId b : cfg.rpo) {
       block_ = b;
       out_.clear();
-      if (!joined_.empty()) joined_.clear();
+      if (!joined_.empty()) joined_.clear(), halves_.clear();
       for (const InstId i : f_[b].insts) visit(i);
       f_[b].insts.assign(out_.begin(), out_.end());
     }
@@ -45,7 +45,9 @@ private:
   std::vector<ValueId> map_;  ///< per value, also of those made since
   const ValueLimits limits_;  ///< what a value can be does not change when it is written differently
   std::vector<u8> looked_at_; ///< per value: by more than Lo
-  std::unordered_map<u64, ValueId> joined_; ///< in this block, by pair_key()
+  std::vector<u8> sign_bits_; ///< per value that has been asked for, else 0
+  std::unordered_map<u64, ValueId> joined_;                ///< in this block, by pair_key()
+  std::unordered_map<u32, std::array<ValueId, 2>> halves_; ///< what joined_ has, by the whole
   std::vector<InstId> out_;
   BlockId block_;
   u32 pc_ = 0;
@@ -170,7 +172,7 @@ private:
     case Op::Join: {
       const u64 key = pair_key(x[0], x[1]);
       const ValueId v = fold_join(t, x[0], x[1]);
-      if (v.valid()) joined_[key] = v;
+      if (v.valid()) joined_[key] = v, halves_[v.index] = {x[0], x[1]};
       return v;
     }
     case Op::Lo:
@@ -197,7 +199,12 @@ private:
     case Op::AShr: return fold_shift(inst.op, t, x[0], x[1]);
     case Op::ICmp: return fold_icmp(static_cast<IntPred>(inst.imm), t, x[0], x[1]);
     case Op::Select: return fold_select(t, x[0], x[1], x[2]);
-    case Op::UMin: return fold_umin(t, x[0], x[1]);
+    case Op::UMin:
+      if (const ValueId v = fold_umin(t, x[0], x[1]); v.valid()) return v;
+      [[fallthrough]];
+    case Op::UMax:
+    case Op::SMin:
+    case Op::SMax: return fold_extreme(inst.op, x[0], x[1]);
     case Op::BitSelect: return fold_bitselect(t, x[0], x[1], x[2]);
     case Op::ReadLane: return fold_readlane(x[0], x[1]);
     case Op::ReadFirst: return fold_readfirst(x[0], x[1]);
@@ -330,6 +337,8 @@ private:
     if (const ValueId v = join_bitwise(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_shifted(t, lo, hi); v.valid()) return v;
     if (const ValueId v = join_rotated(t, lo, hi); v.valid()) return v;
+    if (const Rotation r = turned_halves(lo, hi); r.of.valid()) return rotated(t, r.of, r.right);
+    if (t == Type::V64 && is_pair(hi, lo)) return rotated(t, emit(Op::Join, t, {hi, lo}), 32);
     // join(select(c, a, b), select(c, d, e)) -> select(c, join(a, d), join(b, e)), when a join folds away
     const Match sl = match(lo, Op::Select), sh = match(hi, Op::Select);
     if (sl != nullptr && sh != nullptr && operand(sl, 0) == operand(sh, 0) &&
@@ -370,7 +379,7 @@ private:
       return true;
     if (depth == kMaxHalfDepth) return false;
     if (logic_of_pairs(lo, hi, depth).has_value()) return true;
-    if (rotated_halves(lo, hi, depth + 1).low.valid()) return true;
+    if (turned_halves(lo, hi).of.valid() || rotated_halves(lo, hi, depth + 1).low.valid()) return true;
     if (raised_pair(lo, hi).whole.valid() || is_sum_of_pairs(lo, hi, depth + 1)) return true;
     const Shifted s = shifted_half(lo, hi);
     return s.rest.valid() && is_pair(s.in_low ? s.rest : lo, s.in_low ? hi : s.rest, depth + 1);
@@ -395,9 +404,42 @@ private:
   ValueId join_rotated(Type t, ValueId lo, ValueId hi) {
     const Rotated r = t == Type::V64 ? rotated_halves(lo, hi, 0) : Rotated{};
     if (!r.low.valid()) return {};
-    const ValueId x = emit(Op::Join, t, {r.low, r.high});
-    const ValueId down = emit(Op::LShr, t, {x, constant(Type::V32, r.right)});
-    return emit(Op::Or, t, {down, emit(Op::Shl, t, {x, constant(Type::V32, 64 - r.right)})});
+    return rotated(t, emit(Op::Join, t, {r.low, r.high}), r.right);
+  }
+  /// x >> n | x << (64 - n)
+  ValueId rotated(Type t, ValueId x, u64 right) {
+    const ValueId down = emit(Op::LShr, t, {x, constant(Type::V32, right)});
+    return emit(Op::Or, t, {down, emit(Op::Shl, t, {x, constant(Type::V32, 64 - right)})});
+  }
+  /// With s = x >> n: lo = lo(s) and hi = hi(s) | lo(x) << (32 - n), those of x rotated, and its mirror.
+  Rotation turned_halves(ValueId lo, ValueId hi) const {
+    for (const bool right : {true, false}) {
+      const ValueId plain = right ? lo : hi;
+      const Match half = match(plain, right ? Op::Lo : Op::Hi), sum = match(right ? hi : lo, Op::Or);
+      const Match shift = half != nullptr ? match(operand(half, 0), right ? Op::LShr : Op::Shl) : Match{};
+      u64 n = 0, back = 0;
+      if (shift == nullptr || type(operand(shift, 0)) != Type::V64 || sum == nullptr ||
+          !is_const(operand(shift, 1), &n))
+        continue;
+      const ValueId x = operand(shift, 0);
+      for (const unsigned m : {0u, 1u}) {
+        const Match other = match(operand(sum, m), right ? Op::Hi : Op::Lo);
+        const Match rest = match(operand(sum, 1 - m), right ? Op::Shl : Op::LShr);
+        if (other == nullptr || operand(other, 0) != operand(half, 0) || rest == nullptr ||
+            !is_const(operand(rest, 1), &back) || n == 0 || n >= 32 || back != 32 - n)
+          continue;
+        if (is_half(operand(rest, 0), x, right)) return {x, right ? n : 64 - n};
+      }
+    }
+    return {};
+  }
+  /// `v` is a half of x, the lower or the upper one.
+  bool is_half(ValueId v, ValueId x, bool low) const {
+    const auto known = halves_.find(x.index);
+    if (known != halves_.end() && known->second[low ? 0 : 1] == v) return true;
+    if (low) return is_low_half(f_, v, x);
+    const Match h = match(v, Op::Hi), join = match(x, Op::Join);
+    return (h != nullptr && operand(h, 0) == x) || (join != nullptr && operand(join, 1) == v);
   }
   /// One half is logic of `rest` and of the other half, shifted by what a 64-bit shift moves it besides 32.
   struct Shifted {
@@ -612,6 +654,7 @@ private:
     if (const ValueId half = half_of_shift(op, t, x); half.valid()) return half;
     if (op == Op::Lo)
       if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
+    if (op == Op::Lo && !is_low_only(x) && is_product_with_carry(x)) return {}; // The whole is there.
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
       if (const Match a = definition(x); a != nullptr && is_bitwise_from_below(a->op) &&
                                          a->num_operands == 2 && is_cheap_half(x, operand(a, 0)) &&
@@ -654,6 +697,16 @@ private:
   Match wide_product(ValueId v) const {
     const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
+  }
+  /// A product and the upper half of another one, as in a product of 64 bits.
+  bool is_product_with_carry(ValueId v) const {
+    const Match sum = match(v, Op::Add);
+    if (sum == nullptr) return false;
+    for (const unsigned n : {0u, 1u})
+      if (const Match carry = match(operand(sum, n), Op::ZExt);
+          carry != nullptr && wide_product(operand(sum, 1 - n)))
+        return upper_half(operand(carry, 0)).has_value();
+    return false;
   }
   bool is_low_only(ValueId v) const { return v.index < looked_at_.size() && !looked_at_[v.index]; }
   /// The low half of `v`, an operand of `of`, is there or costs next to nothing. Of what is looked at as a
@@ -1028,21 +1081,34 @@ private:
   }
 
   /// How many of the highest bits of `v` are known to be equal: 1 of any value.
-  unsigned sign_bits(ValueId v, unsigned depth = 0) const {
+  unsigned sign_bits(ValueId v, unsigned depth = 0) {
+    if (sign_bits_.size() <= v.index) sign_bits_.resize(f_.num_values());
+    if (sign_bits_[v.index] != 0) return sign_bits_[v.index];
     const unsigned width = bit_width(type(v));
     const auto zeros = static_cast<unsigned>(std::countl_zero(limits_.ones(v))) - (64 - width);
     const Match def = definition(v);
     if (zeros != 0 || def == nullptr || depth == kMaxHalfDepth) return std::max(zeros, 1u);
-    const auto in = [&](unsigned n) { return sign_bits(operand(def, n), depth + 1); };
+    const unsigned bits = sign_bits_of(def, width, depth + 1);
+    sign_bits_[v.index] = static_cast<u8>(bits);
+    return bits;
+  }
+  unsigned sign_bits_of(const Match& def, unsigned width, unsigned depth) {
+    const auto in = [&](unsigned n) { return sign_bits(operand(def, n), depth); };
     u64 n = 0;
     switch (def->op) {
     case Op::Load: return def->mem.sign_extend ? width + 1 - 8 * def->mem.bytes : 1;
     case Op::AShr:
       if (!is_const(operand(def, 1), &n)) return in(0);
       return std::min(width, in(0) + static_cast<unsigned>(n & (width - 1)));
-    case Op::Splat: return in(0);
+    case Op::Splat:
+    case Op::Not: return in(0);
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
     case Op::SMin:
     case Op::SMax: return std::min(in(0), in(1));
+    case Op::Add:
+    case Op::Sub: return std::max(std::min(in(0), in(1)), 2u) - 1;
     case Op::Select: return std::min(in(1), in(2));
     default: return 1;
     }
@@ -1245,6 +1311,31 @@ private:
       return {};
     const ValueId x = operand(counts, 0), l = operand(is_none, 0), r = operand(is_none, 1);
     return (l == x && is_zero(r)) || (r == x && is_zero(l)) ? count : ValueId{};
+  }
+
+  /// max(a, min(x, c)) -> a for a constant c that is no more than a, and its mirror: a median between
+  /// constants limits, and then takes nothing else.
+  ValueId fold_extreme(Op op, ValueId a, ValueId b) const {
+    for (int n = 0; n < 2; ++n, std::swap(a, b))
+      if (const Match limited = match(b, opposite(op)))
+        for (const unsigned m : {0u, 1u})
+          if (u64 c = 0; is_const(operand(limited, m), &c) && reaches(op, a, c, 0)) return a;
+    return {};
+  }
+  static Op opposite(Op op) {
+    return op == Op::SMin ? Op::SMax : op == Op::SMax ? Op::SMin : op == Op::UMin ? Op::UMax : Op::UMin;
+  }
+  /// op(v, c) is known to be v.
+  bool reaches(Op op, ValueId v, u64 c, unsigned depth) const {
+    if (u64 bits = 0; is_const(v, &bits)) {
+      const std::array x = {bits, c};
+      return evaluate(op, type(v), type(v), 0, x) == bits;
+    }
+    if (depth == kMaxHalfDepth) return false;
+    const auto in = [&](const Match& m, unsigned n) { return reaches(op, operand(m, n), c, depth + 1); };
+    if (const Match m = match(v, op)) return in(m, 0) || in(m, 1);
+    const Match m = match(v, opposite(op));
+    return m != nullptr && in(m, 0) && in(m, 1);
   }
 
   /// readlane(writelane(old, x, k), j), how compilers spill scalars: k == j -> x; both known and different ->

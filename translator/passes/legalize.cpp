@@ -3,6 +3,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -121,6 +122,7 @@ public:
       const std::vector<InstId>& old = f_.blocks[b].insts;
       out_.clear();
       for (const InstId i : old) {
+        if (is_of_whole_numbers(i)) f_[i].fp.flush_in = f_[i].fp.flush_out = flushes_;
         r_.begin(i, out_);
         const Inst inst = f_[i];
         const auto operands = f_.operands(i);
@@ -168,6 +170,41 @@ private:
   void flush_as_most() {
     if (r_.fp.kind == FloatKind::F32 && r_.fp.round == Round::NearestEven)
       r_.fp.flush_in = r_.fp.flush_out = flushes_;
+  }
+
+  /// Arithmetic that neither meets nor makes a denormal, as that of integer divisions by way of f32.
+  bool is_of_whole_numbers(InstId i) const {
+    return (f_[i].op == Op::FCmp || is_sum_or_product(f_[i].op)) && f_[i].fp.kind == FloatKind::F32 &&
+           std::ranges::all_of(f_.operands(i), [&](ValueId x) { return is_whole_number(x, 0); });
+  }
+  static bool is_sum_or_product(Op op) {
+    return op == Op::FAdd || op == Op::FSub || op == Op::FMul || op == Op::FFma;
+  }
+  /// Or infinite, or a NaN. What is rounded to f32 stays one.
+  bool is_whole_number(ValueId v, unsigned depth) const {
+    constexpr unsigned kMaxDepth = 4;
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || depth == kMaxDepth) return false;
+    const auto in = [&](unsigned n) { return is_whole_number(f_.operands(i)[n], depth + 1); };
+    const Op op = f_[i].op;
+    if (const auto x = number(r_, v)) return *x == std::trunc(*x);
+    if (op == Op::Xor || op == Op::And) // the sign changes, or goes
+      return (is_sign_mask(f_.operands(i)[1], op) && in(0)) || (is_sign_mask(f_.operands(i)[0], op) && in(1));
+    if (op == Op::Select) return in(1) && in(2);
+    if (!info(op).is(kFloat) || f_[i].fp.kind != FloatKind::F32) return false;
+    switch (op) {
+    case Op::UIToFp:
+    case Op::SIToFp:
+    case Op::FTrunc:
+    case Op::FFloor:
+    case Op::FCeil:
+    case Op::FRndne: return true;
+    default: return is_sum_or_product(op) && in(0) && in(1) && (op != Op::FFma || in(2));
+    }
+  }
+  bool is_sign_mask(ValueId v, Op op) const {
+    u64 bits = 0;
+    return f_.is_const(v, &bits) && bits == (op == Op::Xor ? 0x8000'0000u : 0x7fff'ffffu);
   }
 
   void replace(ValueId from, ValueId to) {

@@ -134,6 +134,9 @@ bool replace_wide_divisions(ir::Function& f);
 /// Square roots of f32 with corrections become roots: v_sqrt_f32 is rounded to nearest here.
 void drop_root_corrections(ir::Function& f);
 
+/// Bytes and half-words are no longer cut and extended where nobody looks at what is above.
+void drop_unseen_bits(ir::Function& f);
+
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);

@@ -46,8 +46,10 @@ public:
         block.insts.push_back(i);
       }
     }
+    if (map_.empty()) return;
     map_.resize(f_.num_values());
     f_.replace_values(map_);
+    eliminate_dead_code(f_); // widen_accesses() wants to know who looks at halves
   }
 
 private:

@@ -163,6 +163,14 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     return limits;
   }
   case Op::Select: return either(in(1), in(2));
+  case Op::Add16:
+  case Op::Sub16:
+  case Op::Mul16:
+  case Op::SMin16:
+  case Op::SMax16:
+  case Op::UMin16:
+  case Op::UMax16: return std::max(in(0).max, in(1).max) <= 0xffff ? up_to(0xffff) : anything;
+  case Op::Shl16: return in(0).max <= 0xffff ? up_to(0xffff) : anything;
   case Op::PopCount: return up_to(64);
   case Op::Shl:
   case Op::LShr: {

@@ -41,25 +41,22 @@ private:
   std::vector<bool> wanted_; ///< per instruction: a load of 64-bit values
   Rewriter rewriter_;
 
-  /// Marks the loads of which something looks at two dwords together, or where halves are as good. False if
-  /// there are none.
+  /// Marks the loads of which something looks at two dwords together, or several take halves as readily: the
+  /// dwords of others take the same shuffles later. False if there are none.
   bool find_loads() {
     bool found = false;
-    const std::vector<u32> uses = f_.use_counts();
     std::vector<u32> of_halves(f_.num_values());
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts)
         if (takes_halves(f_[i].op) && f_.type(f_.result(i)) == Type::V64)
           for (const ValueId v : f_.operands(i)) ++of_halves[v.index];
-    const auto halves_do = [&](ValueId v) { return uses[v.index] == of_halves[v.index]; };
     const auto look_at = [&](ValueId low, ValueId high) {
       if (is_loaded_pair(f_, low, high)) wanted_[f_.def_id(low).index] = found = true;
     };
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts) {
         const auto x = f_.operands(i);
-        if (f_[i].op == Op::Load && f_[i].num_results == 2 && halves_do(f_.result(i, 0)) &&
-            halves_do(f_.result(i, 1)) &&
+        if (f_[i].op == Op::Load && f_[i].num_results == 2 &&
             of_halves[f_.result(i, 0).index] + of_halves[f_.result(i, 1).index] > 1)
           look_at(f_.result(i, 0), f_.result(i, 1));
         if (f_[i].op == Op::Join) look_at(x[0], x[1]);

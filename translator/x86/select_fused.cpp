@@ -3,7 +3,7 @@
 // Logic goes to select_logic.cpp.
 // What is picked of a lane for all of them stays in vectors.
 // A scalar that is shifted to be added becomes the scaled index of a lea.
-// Two shifts of qwords that are or-ed may be a rotation (AVX-512).
+// Two shifts of qwords that are or-ed may be a rotation (with AVX2, one by whole bytes).
 // Halves of qwords that are only multiplied or extended are taken from these.
 #include "translator/passes/halves.hpp"
 #include "translator/x86/select_float.hpp"
@@ -78,11 +78,14 @@ void Selector::find_fused(IrBlockId b) {
       if (avx512() && def.valid() && !is_shared && f_[def].op == Op::ICmp && is_narrowable(def))
         fused_[def.index] = true;
     }
-    if (!avx512()) continue;
-    if (passes::rotation(f_, insts[n]).of.valid() && type(f_.result(insts[n])) == Type::V64) {
+    if (const auto [x, right] = passes::rotation(f_, insts[n]);
+        x.valid() && type(x) == Type::V64 && (avx512() || right % 8 == 0)) {
       const InstId first = near(operands[0], n), second = near(operands[1], n);
       if (first.valid() && second.valid()) fused_[first.index] = fused_[second.index] = true;
-    } else if (is_logic(insts[n])) {
+      continue;
+    }
+    if (!avx512()) continue;
+    if (is_logic(insts[n])) {
       for (const ValueId v : operands)
         if (const InstId def = near(v, n); def.valid()) fuse_logic(insts[n], def);
     } else if (inst.op == Op::Select && type(operands[0]) == Type::Mask && type(operands[1]) == Type::V32) {

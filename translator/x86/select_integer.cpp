@@ -83,7 +83,8 @@ bool Selector::integer_inst(InstId i) {
     const auto [x, right] = passes::rotation(f_, i);
     Regs out;
     for (unsigned p = 0; p < parts(t); ++p)
-      out.r[p] = b_->op(Inst::kIdVprorq, part(x, p), imm(static_cast<i64>(right)));
+      out.r[p] = avx512() ? b_->op(Inst::kIdVprorq, part(x, p), imm(static_cast<i64>(right)))
+                          : rotate_bytes(part(x, p), static_cast<unsigned>(right / 8), 8);
     return set(result, out), true;
   }
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {

@@ -1,18 +1,25 @@
 // Vector shifts and rotations. IR amounts count modulo the width; x86 gives 0 for larger ones.
 #include "translator/x86/selector.hpp"
 
+#include <array>
+
 namespace lanewise::x86 {
 
 /// The masked amounts for part p's elements.
 VReg Selector::shift_count(ValueId amount, unsigned p, bool wide) {
-  u64 bits = 0;
   const u64 limit = wide ? 63 : 31;
-  const ir::Inst* def = f_.def(amount);
-  const bool bounded = def != nullptr && def->op == Op::And &&
-                       f_.is_const(f_.operands(f_.def_id(amount))[1], &bits) && bits <= limit;
   VReg count = reg1(amount);
-  if (!bounded) count = vand(count, b_->splat32(static_cast<u32>(limit)));
+  if (!limits_) limits_.emplace(f_);
+  if (limits_->max(amount) > limit) count = vand(count, b_->splat32(static_cast<u32>(limit)));
   return wide ? widen(count, p, false) : count;
+}
+
+/// Elements of so many bytes, rotated to the right by whole ones.
+VReg Selector::rotate_bytes(VReg v, unsigned bytes, unsigned size) {
+  if (size == 8 && bytes == 4) return b_->op(Inst::kIdVpshufd, v, imm(0xb1));
+  std::array<u8, 16> from{};
+  for (unsigned n = 0; n < from.size(); ++n) from[n] = static_cast<u8>(n / size * size + (n + bytes) % size);
+  return b_->op(Inst::kIdVpshufb, v, or_mem(byte_table(from.data())));
 }
 
 bool Selector::shift_inst(InstId i) {
@@ -65,6 +72,8 @@ bool Selector::shift_inst(InstId i) {
         out.r[0] = b;
       else if (avx512() && operands[0] == operands[1])
         out.r[0] = b_->op(Inst::kIdVprord, a, imm(static_cast<i64>(amount)));
+      else if (amount % 8 == 0 && operands[0] == operands[1])
+        out.r[0] = rotate_bytes(a, static_cast<unsigned>(amount / 8), 4);
       else
         out.r[0] =
             vor(shr_imm(b, static_cast<unsigned>(amount)), shl_imm(a, static_cast<unsigned>(32 - amount)));

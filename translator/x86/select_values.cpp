@@ -1,6 +1,8 @@
 // Where values are: registers of the current phase, slots of the frame, or nowhere until wanted.
 #include "translator/x86/selector.hpp"
 
+#include <algorithm>
+
 namespace lanewise::x86 {
 
 void Selector::set(ValueId v, Regs r) {
@@ -51,7 +53,10 @@ bool Selector::in_preamble(ValueId v) {
   if (def != nullptr && def->op == Op::Const) return true;
   if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v))
     return in_preamble(f_.operands(f_.def_id(v))[0]);
-  return ir::is_uniform(type(v)) && is_in_slot(v);
+  if (!ir::is_uniform(type(v))) return false;
+  if (is_fused(v)) // wherever its user is
+    return std::ranges::all_of(f_.operands(f_.def_id(v)), [&](ValueId x) { return in_preamble(x); });
+  return is_in_slot(v);
 }
 
 bool Selector::is_in_slot(ValueId v) {

@@ -187,6 +187,7 @@ private:
   bool shift_inst(InstId i);
   bool multiply_inst(InstId i);
   bool bits_inst(InstId i);
+  VReg rotate_bytes(VReg v, unsigned bytes, unsigned size);
   VReg shift_count(ValueId amount, unsigned p, bool wide);
   VReg compare(ir::IntPred pred, VReg a, VReg b, bool wide);
   Regs select_value(Type t, ValueId condition, Regs a, Regs b);
