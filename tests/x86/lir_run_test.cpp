@@ -51,27 +51,32 @@ TEST_P(LirTest, LeavesMxcsrBehindForTheNextRow) {
 }
 
 TEST_P(LirTest, KeepsAHundredVectorsAlive) {
-  Program p(GetParam());
-  Builder b(p.module, PartId(0));
-  b.at(b.add_block());
-  std::vector<VReg> values;
-  VReg x = b.load_vec(frame(0));
-  for (int i = 0; i < 100; ++i)
-    values.push_back(x = b.op(Inst::kIdVpaddd, x, b.splat32_mem(static_cast<u32>(i))));
-  VReg sum = b.splat32(0);
-  for (VReg v : values) sum = b.op(Inst::kIdVpaddd, sum, or_mem(v));
-  b.store_vec(frame(64), sum);
-  b.ret(StopReason::End);
-  auto code = p.compile();
-  ASSERT_TRUE(code);
-  EXPECT_GT(code->stats.stores, 50u);
-  TestFrame f;
-  for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
-  run(*code, f.data());
-  for (u32 i = 0; i < width() / 4; ++i) {
-    u32 value = i, expected = 0;
-    for (u32 n = 0; n < 100; ++n) expected += value += n;
-    EXPECT_EQ(f.slot<u32>(64 + 4 * i), expected);
+  for (const bool sum_first : {true, false}) { // whichever source is spilled comes from memory
+    Program p(GetParam());
+    Builder b(p.module, PartId(0));
+    b.at(b.add_block());
+    std::vector<VReg> values;
+    VReg x = b.load_vec(frame(0));
+    for (int i = 0; i < 100; ++i)
+      values.push_back(x = b.op(Inst::kIdVpaddd, x, b.splat32_mem(static_cast<u32>(i))));
+    VReg sum = b.splat32(0);
+    for (VReg v : values)
+      sum = sum_first ? b.op(Inst::kIdVpaddd, sum, or_mem(v)) : b.op(Inst::kIdVpaddd, v, or_mem(sum));
+    b.store_vec(frame(64), sum);
+    b.ret(StopReason::End);
+    auto code = p.compile();
+    ASSERT_TRUE(code);
+    EXPECT_GT(code->stats.stores, 50u);
+    EXPECT_GT(code->stats.folded, 50u);
+    EXPECT_EQ(code->stats.loads, 0u);
+    TestFrame f;
+    for (u32 i = 0; i < 16; ++i) f.slot<u32>(4 * i) = i;
+    run(*code, f.data());
+    for (u32 i = 0; i < width() / 4; ++i) {
+      u32 value = i, expected = 0;
+      for (u32 n = 0; n < 100; ++n) expected += value += n;
+      EXPECT_EQ(f.slot<u32>(64 + 4 * i), expected);
+    }
   }
 }
 
