@@ -141,8 +141,9 @@ ValueId resolve(std::vector<ValueId>& map, ValueId v) {
 }
 
 void replace(std::vector<ValueId>& map, std::span<ValueId> values) {
+  const std::span<const ValueId> known = map;
   for (ValueId& v : values)
-    if (v.index < map.size() && map[v.index].valid()) v = resolve(map, v);
+    if (v.index < known.size() && known[v.index].valid()) v = resolve(map, v);
 }
 
 } // namespace

@@ -87,9 +87,9 @@ std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b) const 
 }
 
 Limits ValueLimits::of(ValueId v, unsigned depth) const {
+  if (v.index < place_.size() && place_[v.index] != 0) return known_[place_[v.index] - 1];
   const u64 all = constant_bits(f_.type(v));
   if (u64 bits = 0; f_.is_const(v, &bits)) return {bits & all, bits & all, bits & all};
-  if (v.index < place_.size() && place_[v.index] != 0) return known_[place_[v.index] - 1];
   if (depth > kMaxDepth) return {all, all};
   Limits x = compute(v, depth);
   x.ones &= fill(x.max) & all;
