@@ -8,13 +8,17 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 400;
+constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 200;
+constexpr unsigned kMaxAllVisits = 3000; ///< for the time they take
 constexpr unsigned kNarrowings = 3;
 constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
-constexpr i64 kSmall = 1 << 16; ///< whoever is bounded by it is not asked for more
 constexpr Range kAnything{kLeast, kMost};
 
 Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+std::optional<Range> either(const std::optional<Range>& a, const std::optional<Range>& b) {
+  return a && b ? either(*a, *b) : a ? a : b;
+}
 
 bool is_inside(const Range& a, const Range& b) { return a.min >= b.min && a.max <= b.max; }
 
@@ -134,7 +138,7 @@ std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) c
     return Range{n, n};
   }
   const Inst* inst = f_.def(v);
-  if (inst != nullptr && depth < kMaxDepth && ++visits_ < kMaxVisits) {
+  if (inst != nullptr && depth < kMaxDepth && ++visits_ < kMaxVisits && ++all_visits_ < kMaxAllVisits) {
     const auto x = f_.operands(f_.def_id(v));
     const auto of = [&](unsigned n) { return sum(x[n], lanes, depth + 1); };
     switch (inst->op) {
@@ -200,8 +204,9 @@ ValueId MaskedLimits::moved_half(ValueId v, Lanes lanes) const {
     if (inst->op != Op::Hi || f_.def(whole) == nullptr || f_.def(whole)->op != Op::Shl) return v;
     const auto shifted = f_.operands(f_.def_id(whole));
     const ValueId low = seen(shifted[0], lanes);
-    if (!f_.is_const(shifted[1], &shift) || shift != 32 || f_.def(low) == nullptr ||
-        f_.def(low)->op != Op::ZExt)
+    const Inst* joined = f_.def(low);
+    if (!f_.is_const(shifted[1], &shift) || shift != 32 || joined == nullptr ||
+        (joined->op != Op::ZExt && joined->op != Op::Join))
       return v;
     v = f_.operands(f_.def_id(low))[0];
   }
@@ -265,7 +270,7 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
   const auto at_most = [&](i64 n) { r.max = std::min(r.max, n); };
   if (const Limits all = limits_.of(v); all.max <= u64{kMost})
     r = {static_cast<i64>(all.min), static_cast<i64>(all.max)};
-  if (depth >= kMaxDepth || ++visits_ > kMaxVisits) return r;
+  if (depth >= kMaxDepth || ++visits_ > kMaxVisits || ++all_visits_ > kMaxAllVisits) return r;
   for_each_bound(v, lanes, [&](IntPred p, ValueId other) {
     const Range o = range(other, lanes, depth + kMaxDepth / 2); // which may have been compared with v, too
     const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
@@ -281,7 +286,6 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
     default: return;
     }
   });
-  if (is_inside(r, {-kSmall, kSmall})) return r;
   const auto before = before_loop(v, lanes);
   const Range more = before                 ? range(v, *before, depth + 1)
                      : f_.def(v) != nullptr ? range_of_op(v, lanes, depth + 1)
@@ -422,19 +426,28 @@ Range MaskedLimits::range_of_parameter(ValueId v, Lanes lanes, unsigned depth) c
   const auto given = arguments_[v.index];
   const BlockId b = f_.def_block(v);
   if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
-  const auto& order = masks_.cfg.rpo_index;
-  if (std::ranges::any_of(given, [&](const Argument& a) { return order[a.from.index] >= order[b.index]; }))
-    return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
-  const MaskFacts& facts = masks_.facts;
+  if (is_header(b)) return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
   std::optional<Range> all;
-  for (const Argument& a : given) {
+  for_each_way(v, lanes,
+               [&](ValueId value, Lanes on_way) { all = either(all, range(value, on_way, depth)); });
+  return all.value_or(kAnything);
+}
+
+bool MaskedLimits::is_header(BlockId b) const {
+  const auto& order = masks_.cfg.rpo_index;
+  return std::ranges::any_of(masks_.cfg.preds[b.index],
+                             [&](BlockId p) { return order[p.index] >= order[b.index]; });
+}
+
+/// Calls use(argument, lanes) for each way on which lanes of these come by.
+template <class F>
+void MaskedLimits::for_each_way(ValueId param, Lanes lanes, F use) const {
+  const MaskFacts& facts = masks_.facts;
+  for (const Argument& a : arguments_[param.index]) {
     const Bdd::Node there = facts.before_edge(lanes.set, f_[a.from].successors[a.successor]);
     const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
-    if (facts.is_empty(set, a.from)) continue;
-    const Range r = range(a.value, {set, a.from}, depth);
-    all = all ? either(*all, r) : r;
+    if (!facts.is_empty(set, a.from)) use(a.value, Lanes{set, a.from});
   }
-  return all.value_or(kAnything);
 }
 
 /// Of the masks that the loop began with, or else of those that it hands on, the least that has all of these
@@ -467,10 +480,41 @@ std::optional<Range> MaskedLimits::range_given(LoopValue v, bool from_within, un
         v.mask.valid() && f_.def(v.mask) == nullptr && f_.def_block(v.mask) == edge.block;
     const ValueId mask = is_handed_on ? edge.args[f_[v.mask].index] : v.mask;
     const Bdd::Node set = mask.valid() ? facts.lanes(mask) : Bdd::kTrue;
-    const Range r = range(a.value, {set, a.from}, depth);
-    all = all ? either(*all, r) : r;
+    all = either(all, from_within ? range_of_change(v, a.value, {set, a.from}, depth)
+                                  : std::optional(range(a.value, {set, a.from}, depth)));
   }
   return all;
+}
+
+/// What `given` is, which is handed on for `v`, but for lanes in which it is what `v` was: nothing new comes
+/// of it.
+std::optional<Range> MaskedLimits::range_of_change(LoopValue v, ValueId given, Lanes lanes,
+                                                   unsigned depth) const {
+  const MaskFacts& facts = masks_.facts;
+  if (facts.is_empty(lanes.set, lanes.at)) return std::nullopt;
+  if (given == v.param && (!v.mask.valid() || are_inside(lanes, v.mask))) return std::nullopt;
+  if (depth >= kMaxDepth || ++visits_ > kMaxVisits || ++all_visits_ > kMaxAllVisits)
+    return range(given, lanes, depth);
+  const Inst* inst = f_.def(given);
+  if (inst != nullptr && inst->op == Op::Select) {
+    const auto x = f_.operands(f_.def_id(given));
+    if (f_.type(x[0]) == Type::Mask) {
+      const Bdd::Node chosen = facts.lanes(x[0]);
+      const auto of = [&](unsigned n, Bdd::Node set) {
+        return range_of_change(v, x[n], {set, lanes.at}, depth + 1);
+      };
+      return either(of(1, facts.bdd().and_(lanes.set, chosen)), of(2, facts.bdd().andnot(lanes.set, chosen)));
+    }
+  }
+  const BlockId b = f_.def_block(given);
+  if (inst == nullptr && !is_header(b) && masks_.dom.dominates(b, lanes.at)) {
+    std::optional<Range> all;
+    for_each_way(given, lanes, [&](ValueId value, Lanes on_way) {
+      all = either(all, range_of_change(v, value, on_way, depth + 1));
+    });
+    return all;
+  }
+  return range(given, lanes, depth);
 }
 
 /// By induction for all parameters of loops together that this one depends on: what is taken for granted of

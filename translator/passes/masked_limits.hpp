@@ -56,6 +56,7 @@ private:
   ValueLimits limits_;
   std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
   Lists<Argument> arguments_;                          ///< by parameter, V32 only
+  mutable unsigned all_visits_ = 0;                    ///< so far
   mutable unsigned visits_ = 0;                        ///< for the question that is being answered
   /// A parameter of a loop, in the lanes of a mask that is one, too, or is from before the loop, or in all.
   struct LoopValue {
@@ -88,6 +89,11 @@ private:
   [[nodiscard]] Range range_of_parameter(ir::ValueId v, Lanes lanes, unsigned depth) const;
   [[nodiscard]] ir::ValueId mask_of_loop(ir::BlockId header, Lanes lanes) const;
   [[nodiscard]] std::optional<Range> range_given(LoopValue v, bool from_within, unsigned depth) const;
+  [[nodiscard]] std::optional<Range> range_of_change(LoopValue v, ir::ValueId given, Lanes lanes,
+                                                     unsigned depth) const;
+  [[nodiscard]] bool is_header(ir::BlockId b) const;
+  template <class F>
+  void for_each_way(ir::ValueId param, Lanes lanes, F use) const;
   [[nodiscard]] Range range_in_loop(LoopValue v, unsigned depth) const;
   /// Calls use(p, other) for each comparison that is known to come out so in the lanes.
   template <class F>
