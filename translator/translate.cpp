@@ -249,6 +249,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("close_ranks",
            [&](ir::Function& g) {
              bool closed = phases::close_ranks(g, gang_lanes(options.simd));
+             closed |= phases::close_ranks_in_loops(g, gang_lanes(options.simd));
              closed |= phases::close_ranks_behind_branches(g, gang_lanes(options.simd));
              if (closed) tidy_up(g);
            })

@@ -545,6 +545,39 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
   }
 }
 
+/// Every ninth lane follows a list for 20 rounds of 40 nodes, of which lane 45's last are not there, the
+/// others for two.
+TEST(AssembledAccesses, LanesThatAreLeftInALoopFaultAsThemselves) {
+  std::string nodes_of_round;
+  for (unsigned n = 0; n < 40; ++n)
+    nodes_of_round += "global_load_dwordx2 v[2:3], v[2:3], off\ns_waitcnt vmcnt(0)\n";
+  const abi::Assembly assembly = counting_kernel(R"(
+        v_lshlrev_b32 v1, 3, v0
+        global_load_dwordx2 v[2:3], v1, s[4:5]
+        v_mov_b32 v6, 20
+        v_and_b32 v4, 7, v0
+        v_lshrrev_b32 v5, 3, v0
+        v_cmp_eq_u32 vcc, v4, v5
+        v_cndmask_b32 v4, 2, v6, vcc
+        s_mov_b64 s[6:7], 0
+        v_mov_b32 v5, 0
+        s_waitcnt vmcnt(0)
+L0:
+)" + nodes_of_round + R"(
+        v_add_u32 v5, 1, v5
+        v_cmp_ge_u32 vcc, v5, v4
+)" + std::string(kNextRound) + "s_mov_b64 exec, -1\nglobal_store_dword v1, v2, s[4:5]\ns_endpgm\n");
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  auto nodes = Buffer::allocate(8192);
+  ASSERT_TRUE(nodes);
+  auto* const next = reinterpret_cast<std::uint64_t*>(nodes->data());
+  const auto start = reinterpret_cast<std::uint64_t>(next);
+  for (std::uint64_t n = 0; n < 1024; ++n) next[n] = start + 8 * (n + 1);
+  std::vector<std::uint64_t> addresses(64, start);
+  addresses[45] = start + 8 * (1024 - 400);
+  expect_fault(assembly, addresses, 45, start + 8192);
+}
+
 /// Lanes add to places that they share and count who comes, until one is left, which goes on for long.
 TEST(AssembledAccesses, LastLaneOfAWaveStoresAndCounts) {
   const abi::Assembly assembly = counting_kernel(R"(

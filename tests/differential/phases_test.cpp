@@ -68,6 +68,35 @@ u32 chain(u32 x, u32 first, u32 end, u32 step = 1) {
   return x;
 }
 
+/// Each lane goes round until its number, or the count of rounds in a scalar, says so; v2 becomes that.
+/// Rounds take long, by loads that find nothing.
+std::vector<std::string> left_lanes() {
+  std::vector<std::string> lines{"v_lshrrev_b32 v1, 2, v21",
+                                 "s_mov_b32 s20, 0x19660d",
+                                 "s_mov_b32 s21, 0",
+                                 "s_mov_b64 s[22:23], exec",
+                                 "L0:",
+                                 "v_mul_lo_u32 v1, v1, s20",
+                                 "v_add_u32 v1, 0x3c6ef35f, v1"};
+  for (unsigned n = 0; n < 50; ++n)
+    for (const char* text :
+         {"v_and_b32 v3, 0x1fc, v1", "ds_read_b32 v3, v3", "s_waitcnt lgkmcnt(0)", "v_add_u32 v1, v1, v3"})
+      lines.emplace_back(text);
+  for (const char* text : {"v_lshrrev_b32 v3, 25, v1", "v_mov_b32 v2, s21", "v_cmp_ne_u32 vcc, 0, v3",
+                           "s_and_b64 exec, exec, vcc", "s_cbranch_execz L1", "s_add_u32 s21, s21, 1",
+                           "s_cmp_lg_u32 s21, 0xc8", "s_cbranch_scc1 L0", "L1:", "s_mov_b64 exec, s[22:23]",
+                           "v_mov_b32 v1, 0", "v_mov_b32 v3, 0", "s_mov_b32 s21, 0", "s_mov_b64 vcc, 0"})
+    lines.emplace_back(text);
+  return lines;
+}
+/// 200 at most, until the seven highest bits are 0.
+u32 rounds_of_lane(u32 lane) {
+  u32 x = lane, rounds = 0;
+  for (; rounds < 200; ++rounds)
+    if (x = x * 0x19660d + 0x3c6ef35f; x >> 25 == 0) return rounds;
+  return rounds - 1;
+}
+
 /// Each lane in which v7 is 1 adds up what it finds at places of its own choice in v5, as often as v1 says,
 /// and stores as often where others look: lanes of all gangs meet in all rounds.
 const std::vector<std::string> kMeetings = {"v_mbcnt_lo_u32_b32 v8, -1, 0",
@@ -413,6 +442,7 @@ const Rule kRules[] = {
          return sum_of_meetings(
              lane, [](u32 l) { return l >= 48; }, [](u32) { return 9u; });
        }}}},
+    {"LanesThatAreLeftCountForThemselves", left_lanes(), {{2, rounds_of_lane}}},
     {"FirstLaneOfNone", // EXEC = 0 reads lane 0
      {"v_add_u32 v1, 9, v21", "s_mov_b64 exec, 0", "v_readfirstlane_b32 s16, v1", "v_mov_b32 v1, 0",
       "s_mov_b64 exec, -1", "v_mov_b32 v2, s16"},

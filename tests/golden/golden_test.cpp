@@ -133,6 +133,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
+      {"close_ranks_in_loops", [](ir::Function& g) { phases::close_ranks_in_loops(g, 16); }},
       {"close_ranks_behind_branches", [](ir::Function& g) { phases::close_ranks_behind_branches(g, 16); }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_disjoint_rows",

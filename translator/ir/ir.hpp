@@ -97,6 +97,18 @@ struct Block {
   /// Of what it does and defines, lanes beyond the first gang's do not count: in its masks they are not set,
   /// and nobody looks at them elsewhere (phases/close_ranks.cpp).
   bool first_gang = false;
+  /// Lanes of all gangs stand for those in a list, as Op::NthLane has made it (phases/close_loops.cpp). So do
+  /// those of the first gang.
+  bool in_ranks = false;
+
+  /// What is in one of them may be in the other.
+  [[nodiscard]] bool has_lanes_of(const Block& other) const {
+    return first_gang == other.first_gang && in_ranks == other.in_ranks;
+  }
+  void take_lanes_of(const Block& other) {
+    first_gang = other.first_gang;
+    in_ranks = other.in_ranks;
+  }
 };
 
 class Function {

@@ -143,6 +143,7 @@ private:
       if (!require(")")) return false;
     }
     f_[current_].first_gang = accept("first_gang");
+    f_[current_].in_ranks = accept("in_ranks");
     return require(":");
   }
 

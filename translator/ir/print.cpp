@@ -119,7 +119,8 @@ std::string print(const Function& f) {
       fmt::format_to(out, "{}v{}:{}", separator, v.index, name(f.type(v)));
       separator = ", ";
     }
-    fmt::format_to(out, "{}{}:\n", block.params.empty() ? "" : ")", block.first_gang ? " first_gang" : "");
+    fmt::format_to(out, "{}{}{}:\n", block.params.empty() ? "" : ")", block.first_gang ? " first_gang" : "",
+                   block.in_ranks ? " in_ranks" : "");
     for (const InstId i : block.insts) {
       text += "  ";
       print_inst(out, f, i);

@@ -67,9 +67,7 @@ void merge_blocks(Function& f) {
   for (const BlockId b : cfg.rpo) {
     while (!gone[b.index] && f[f.terminator(b)].op == Op::Jump) {
       const BlockId next = f[b].successors[0].block;
-      if (edges[next.index] != 1 || next == b || gangs_meet[next.index] ||
-          f[next].first_gang != f[b].first_gang)
-        break;
+      if (edges[next.index] != 1 || next == b || gangs_meet[next.index] || !f[next].has_lanes_of(f[b])) break;
       append(f, b, next, replaced);
       gone[next.index] = any = true;
     }

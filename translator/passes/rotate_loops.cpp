@@ -62,7 +62,7 @@ private:
     // The loop's own block, or one with other ways, asks at its end already.
     if (t.latch == h || t.body == h || f_[f_.terminator(t.latch)].op != Op::Jump) return std::nullopt;
     const bool has_own_ways = cfg.preds[t.body.index].size() == 1 && cfg.preds[t.exit.index].size() == 1 &&
-                              f_[h].first_gang == f_[t.latch].first_gang;
+                              f_[h].has_lanes_of(f_[t.latch]);
     return has_own_ways ? std::optional(t) : std::nullopt;
   }
 

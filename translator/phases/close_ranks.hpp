@@ -9,6 +9,10 @@ namespace lanewise::phases {
 /// left than a gang has: these run as the first gang. Whether it has changed something.
 bool close_ranks(ir::Function& f, unsigned gang_lanes);
 
+/// Gives loops that only load another version, for lanes that are left when most of their gangs' have gone:
+/// they run as fewer gangs. Needs to know which branches gangs decide.
+bool close_ranks_in_loops(ir::Function& f, unsigned gang_lanes);
+
 /// The same for what is done under a condition on data, where that is enough. Needs to know which branches
 /// gangs decide.
 bool close_ranks_behind_branches(ir::Function& f, unsigned gang_lanes);

@@ -13,7 +13,7 @@ CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks,
   CopiedBlocks copied;
   for (const BlockId b : blocks) {
     const BlockId to = f.add_block(f[b].pc);
-    f[to].first_gang = f[b].first_gang;
+    f[to].take_lanes_of(f[b]);
     copied.block[b.index] = to;
     for (const ValueId p : std::vector<ValueId>(f[b].params))
       copied.value[p.index] = f.add_param(to, f.type(p));

@@ -1,5 +1,7 @@
 #include "translator/phases/empty_round.hpp"
 
+#include <algorithm>
+
 namespace lanewise::phases {
 
 using namespace ir;
@@ -9,19 +11,6 @@ namespace {
 constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 
 } // namespace
-
-bool EmptyRound::is_empty(ValueId mask, unsigned depth) const {
-  if (mask == mask_) return true;
-  const InstId i = f_.def_id(mask);
-  if (depth > kMaxDepth || !is_inside(mask) || !i.valid()) return false;
-  const auto x = f_.operands(i);
-  switch (f_[i].op) {
-  case Op::And: return is_empty(x[0], depth + 1) || is_empty(x[1], depth + 1);
-  case Op::AndNot: return is_empty(x[0], depth + 1);
-  case Op::Or: return is_empty(x[0], depth + 1) && is_empty(x[1], depth + 1);
-  default: return false;
-  }
-}
 
 ValueId EmptyRound::as_before(ValueId v, unsigned depth) const {
   if (!is_inside(v) || (is_param(v) && is_per_lane(f_.type(v)))) return v;
@@ -48,18 +37,25 @@ ValueId EmptyRound::as_before(ValueId v, unsigned depth) const {
   }
 }
 
+/// Round inner loops, parameters that are being looked through are what the others say.
 ValueId EmptyRound::at_join(ValueId param, unsigned depth) const {
-  ValueId same;
+  ValueId same, around;
   const BlockId b = f_.def_block(param);
+  const auto is_joining = [&](ValueId v) { return std::ranges::find(joining_, v) != joining_.end(); };
   if (b == loop_.header()) return {};
+  if (is_joining(param)) return param;
+  joining_.push_back(param);
+  bool agree = true;
   for (const BlockId p : cfg_.preds[b.index])
     for (const Successor& s : f_[p].successors) {
-      if (s.block != b) continue;
+      if (s.block != b || !agree) continue;
       const ValueId before = as_before(s.args[f_[param].index], depth + 1);
-      if (!before.valid() || (same.valid() && same != before)) return {};
-      same = before;
+      ValueId& known = before.valid() && is_joining(before) ? around : same;
+      agree = before.valid() && (&known == &around || !same.valid() || same == before);
+      if (before != param) known = before;
     }
-  return same;
+  joining_.pop_back();
+  return !agree ? ValueId{} : same.valid() ? same : around;
 }
 
 } // namespace lanewise::phases

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "translator/phases/load_loops.hpp"
+#include "translator/phases/ranks.hpp"
 
 namespace lanewise::phases {
 
@@ -9,10 +10,10 @@ namespace lanewise::phases {
 class EmptyRound {
 public:
   EmptyRound(const ir::Function& f, const ir::Cfg& cfg, const LoadLoop& loop, ir::ValueId mask)
-      : f_(f), cfg_(cfg), loop_(loop), mask_(mask) {}
+      : f_(f), cfg_(cfg), loop_(loop), among_(f, *loop.blocks, loop.inside, {&mask, 1}) {}
 
   /// No lane of `mask` is set.
-  [[nodiscard]] bool is_empty(ir::ValueId mask, unsigned depth = 0) const;
+  [[nodiscard]] bool is_empty(ir::ValueId mask) const { return among_.contains(mask); }
   /// What `v` is: one of the header's parameters, or a value from outside; invalid if that cannot be said.
   [[nodiscard]] ir::ValueId as_before(ir::ValueId v, unsigned depth = 0) const;
 
@@ -20,7 +21,8 @@ private:
   const ir::Function& f_;
   const ir::Cfg& cfg_;
   const LoadLoop& loop_;
-  const ir::ValueId mask_;
+  const MasksAmong among_;
+  mutable std::vector<ir::ValueId> joining_; ///< parameters of inner loops that are being looked through
 
   [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_.contains(f_.def_block(v)); }
   [[nodiscard]] bool is_param(ir::ValueId v) const {

@@ -101,7 +101,7 @@ private:
   }
 
   u32 new_phase(BlockId entry, i32 loop) {
-    plan_.phases.push_back({entry, {}, true, 1, f_[entry].first_gang});
+    plan_.phases.push_back({entry, {}, true, 1, f_[entry].first_gang, f_[entry].in_ranks});
     accesses_.emplace_back();
     phase_loop_.push_back(loop);
     return static_cast<u32>(plan_.phases.size() - 1);
@@ -159,7 +159,7 @@ private:
           outside.push_back(p);
       if (outside.size() == 1 && f_[f_.terminator(outside[0])].op == Op::Jump) continue;
       const BlockId pre = f_.add_block(f_[loop.header].pc);
-      f_[pre].first_gang = f_[loop.header].first_gang;
+      f_[pre].take_lanes_of(f_[loop.header]);
       std::vector<ValueId> args;
       const std::vector<ValueId> params = f_[loop.header].params;
       for (const ValueId p : params) args.push_back(f_.add_param(pre, f_.type(p)));
@@ -196,7 +196,7 @@ private:
       return false;
     };
     for (const BlockId b : loop.blocks) {
-      if (f_[b].first_gang != f_[loop.header].first_gang) return no("a gang goes on alone in it");
+      if (!f_[b].has_lanes_of(f_[loop.header])) return no("a gang goes on alone in it");
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         if (waits_for_waves(inst.op)) return no(fmt::format("barrier at {:#x}", inst.pc));
@@ -232,7 +232,7 @@ private:
       common = phase;
     }
     return common != kNoPhase && phase_loop_[common] == loop &&
-                   plan_.phases[common].first_gang == f_[b].first_gang
+                   f_[plan_.phases[common].entry].has_lanes_of(f_[b])
                ? common
                : kNoPhase;
   }
@@ -325,7 +325,7 @@ private:
   BlockId split(BlockId b, u32 n) {
     const u32 pc = f_[f_[b].insts[n]].pc;
     const BlockId rest = f_.add_block(pc);
-    f_[rest].first_gang = f_[b].first_gang;
+    f_[rest].take_lanes_of(f_[b]);
     phase_.resize(f_.num_blocks(), kNoPhase);
     auto& from = f_[b].insts;
     f_[rest].insts.assign(from.begin() + n, from.end());
@@ -460,6 +460,7 @@ std::string print(const Plan& plan, const Function& f) {
     const Phase& phase = plan.phases[p];
     text += fmt::format("phase {}{}: b{} @{:#x}, {} blocks:", p,
                         phase.first_gang ? " (first gang)"
+                        : phase.in_ranks ? " (in ranks)"
                         : phase.per_lane ? ""
                                          : " (once per wave)",
                         phase.entry.index, f[phase.entry].pc, phase.blocks.size());

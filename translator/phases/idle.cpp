@@ -59,6 +59,8 @@ private:
     const auto x = f_.operands(i);
     switch (f_[i].op) {
     case Op::InitExec: return true;
+    case Op::ICmp: // As many as are left, from the first lane on.
+      return f_[f_[i].block].in_ranks && f_.def(x[0]) != nullptr && f_.def(x[0])->op == Op::LaneId;
     case Op::Const: return (f_[i].imm & ~(f_.launch.exec().value_or(0) | first_gang())) == 0;
     case Op::And: return is_within(x[0]) || is_within(x[1]);
     case Op::AndNot:
@@ -86,7 +88,8 @@ private:
       u64 lane = 0;
       return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
     }
-    if (inst.op == Op::BPermute && f_[inst.block].first_gang) return true; // Of lanes that are left.
+    if (inst.op == Op::BPermute && (f_[inst.block].first_gang || f_[inst.block].in_ranks))
+      return true; // Of lanes that are left.
     if (inst.op == Op::ReadFirst || inst.op == Op::BPermute || inst.op == Op::Permute)
       return is_within(x.back());
     for (unsigned n = 0; n < x.size(); ++n)

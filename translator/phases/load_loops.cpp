@@ -13,11 +13,10 @@ namespace {
 
 constexpr std::size_t kMaxInstructions = 200;
 
-/// Nothing in it is seen by other gangs, nor sees them.
+} // namespace
+
 bool only_loads(const Function& f, const std::vector<BlockId>& blocks, bool with_stores) {
-  std::size_t instructions = 0;
   for (const BlockId b : blocks) {
-    instructions += f[b].insts.size();
     if (f.tested_mask(b).valid() && !is_gang_decided(f, b)) return false;
     for (const InstId i : f[b].insts) {
       const OpInfo& op = info(f[i].op);
@@ -30,10 +29,8 @@ bool only_loads(const Function& f, const std::vector<BlockId>& blocks, bool with
         if (op.reads_whole(n)) return false;
     }
   }
-  return instructions <= kMaxInstructions;
+  return true;
 }
-
-} // namespace
 
 std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u32 l, bool with_stores) {
   for (const Loops::Loop& x : loops.loops)
@@ -41,14 +38,19 @@ std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u3
   LoadLoop loop;
   loop.blocks = &loops.loops[l].blocks;
   loop.inside.assign(f.num_blocks(), false);
-  for (const BlockId b : *loop.blocks) loop.inside[b.index] = true;
+  std::size_t instructions = 0;
+  for (const BlockId b : *loop.blocks) {
+    loop.inside[b.index] = true;
+    instructions += f[b].insts.size();
+  }
   for (const BlockId b : *loop.blocks)
     for (const Successor& s : f[b].successors) {
       if (loop.contains(s.block)) continue;
       if (loop.exit.valid() && loop.exit != s.block) return std::nullopt;
       loop.exit = s.block;
     }
-  if (!loop.exit.valid() || !only_loads(f, *loop.blocks, with_stores)) return std::nullopt;
+  if (!loop.exit.valid() || instructions > kMaxInstructions || !only_loads(f, *loop.blocks, with_stores))
+    return std::nullopt;
   return loop;
 }
 
@@ -160,7 +162,7 @@ void LoadLoopPass::make_scalar_counters(BlockId entry, BlockId latch, const std:
 
 BlockId LoadLoopPass::add_entry() {
   const BlockId entry = f_.add_block(f_[header()].pc);
-  f_[entry].first_gang = f_[header()].first_gang;
+  f_[entry].take_lanes_of(f_[header()]);
   for (BlockId b{0}; b.index < f_.num_blocks(); ++b.index)
     for (Successor& s : f_[b].successors)
       if (s.block == header() && !loop_->contains(b)) s.block = entry;

@@ -20,6 +20,9 @@ struct LoadLoop {
   [[nodiscard]] bool contains(ir::BlockId b) const { return b.index < inside.size() && inside[b.index]; }
 };
 
+/// Nothing in these blocks is seen by other gangs, nor sees them; but for stores, if they are asked for.
+bool only_loads(const ir::Function& f, const std::vector<ir::BlockId>& blocks, bool with_stores = false);
+
 /// Loop number `l`, if it is such a loop, and not a very large one. The result points into `loops`.
 std::optional<LoadLoop> find_load_loop(const ir::Function& f, const ir::Loops& loops, u32 l,
                                        bool with_stores);

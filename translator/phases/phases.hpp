@@ -23,6 +23,7 @@ struct Phase {
   bool per_lane = true;
   unsigned interleave = 1; ///< gangs side by side
   bool first_gang = false; ///< no other gang runs (ir::Block::first_gang)
+  bool in_ranks = false;   ///< lanes stand for those in a list (ir::Block::in_ranks)
 };
 
 /// Why two neighbouring blocks are not in one phase, or why a branch stays at wave level; for `--dump

@@ -102,11 +102,13 @@ bool MasksAmong::follows_from_operands(InstId i) const {
   }
 }
 
-Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc)
-    : close(f, f.add_block(pc)), enter(f, f.add_block(pc)), f_(f), gang_lanes_(gang_lanes) {
+Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc, Gangs gangs)
+    : close(f, f.add_block(pc)), enter(f, f.add_block(pc)), f_(f), gang_lanes_(gang_lanes), gangs_(gangs) {
   close.pc = enter.pc = pc;
-  f[enter.block()].first_gang = true;
+  add(enter.block());
 }
+
+void Ranks::add(BlockId b) { (gangs_ == Gangs::First ? f_[b].first_gang : f_[b].in_ranks) = true; }
 
 void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
   mask_ = masks.front();
@@ -114,12 +116,14 @@ void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
   list_ = enter.op(Op::NthLane, Type::V32, {bits});
   bytes_ = enter.op(Op::Shl, Type::V32, {list_, enter.v32c(2)});
   full_ = f_.entry_constant(Type::Mask, ~u64{0});
-  const ValueId ranks = this->ranks(enter);
-  for (const ValueId mask : masks) closed_[mask.index] = ranks;
+  ranks_ = ranks(enter);
+  for (const ValueId mask : masks) closed_[mask.index] = ranks_;
 }
 
-/// The mask of as many lanes, of the first gang.
+/// The mask of as many lanes.
 ValueId Ranks::ranks(Builder& at) {
+  if (gangs_ == Gangs::All)
+    return at.icmp(IntPred::ULt, at.op(Op::LaneId, Type::V32, {}), at.splat(at.lo(count_)));
   const ValueId one = at.constant(Type::U64, 1);
   const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(count_)}), one);
   return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gang_lanes_) - 1));
@@ -174,8 +178,8 @@ BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool
   const u32 pc = f_[from].pc;
   Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
   leave.pc = spread.pc = pc;
-  f_[leave.block()].first_gang = true;
-  const ValueId ranks = this->ranks(close);
+  add(leave.block());
+  const ValueId ranks = gangs_ == Gangs::First ? this->ranks(close) : ranks_;
   std::vector<ValueId> taken, out;
   const auto take = [&](ValueId v) {
     taken.push_back(v);

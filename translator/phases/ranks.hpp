@@ -1,5 +1,6 @@
-// Lanes of a wave that close ranks: in a copy of some blocks, lane n of the first gang is the n-th of them,
-// with what that one has. Lanes keep their order, and no other gang runs.
+// Lanes of a wave that close ranks: in a copy of some blocks, lane n is the n-th of them, with what that one
+// has. Lanes keep their order. They are no more than the first gang has, and no other gang runs; or they are
+// in as many gangs as they need.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -39,17 +40,23 @@ private:
   [[nodiscard]] bool follows_from_operands(ir::InstId i) const;
 };
 
-/// Takes lanes to the first gang, and back.
+/// Takes lanes to the first gang, or to the first ones, and back.
 class Ranks {
 public:
-  /// Makes a block that `close` begins at, and one for the first gang, where `enter` does.
-  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc);
+  enum class Gangs : u8 { First, All };
+  /// Makes a block that `close` begins at, and one for those gangs, where `enter` does.
+  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc, Gangs gangs = Gangs::First);
 
   ir::Builder close; ///< the wave's last block before, in which it makes ready
-  ir::Builder enter; ///< where the first gang takes what it needs
+  ir::Builder enter; ///< where gangs take what they need
 
-  /// The lanes are those of each of `masks`, which are `bits`, and `count` of them, not more than a gang has.
+  /// Marks a block as one of the copy.
+  void add(ir::BlockId b);
+  /// The lanes are those of each of `masks`, which are `bits`, and `count` of them, not more than the gangs
+  /// have.
   void start(std::span<const ir::ValueId> masks, ir::ValueId bits, ir::ValueId count);
+  /// The mask of as many lanes, in block `enter`.
+  [[nodiscard]] ir::ValueId mask() const { return ranks_; }
   /// What they have of `v`, in block `enter`. Addresses are computed from what they are made of, which is
   /// less.
   ir::ValueId of(ir::ValueId v, unsigned depth = 0);
@@ -60,7 +67,7 @@ public:
     std::vector<ir::ValueId> from;   ///< what the copied block gives it,
     std::vector<ir::ValueId> before; ///< and what lanes have that did not take part
   };
-  /// Sends the first gang from block `from`, the copy, to what is behind it, where the lanes are again at
+  /// Sends gangs from block `from`, the copy, to what is behind it, where the lanes are again at
   /// their places. `stays(v)`: v is not of the blocks copied. Returns where it goes first.
   template <class Stays>
   ir::BlockId spread(ir::BlockId from, const Behind& behind, Stays stays) {
@@ -72,7 +79,9 @@ public:
 private:
   ir::Function& f_;
   const unsigned gang_lanes_;
-  ir::ValueId mask_, count_, list_, bytes_, full_; ///< the list of the lanes; four times that; all lanes
+  const Gangs gangs_;
+  ir::ValueId mask_, count_, ranks_;
+  ir::ValueId list_, bytes_, full_; ///< of the lanes; four times that; all lanes
   std::unordered_map<u32, ir::ValueId> closed_;
 
   ir::ValueId ranks(ir::Builder& at);

@@ -548,7 +548,7 @@ void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Si
   }
   phases::run_gangs_alone_with_last_lanes(f, plan);
   for (phases::Phase& phase : plan.phases)
-    if (phase.first_gang) phase.interleave = 1;
+    if (phase.first_gang || phase.in_ranks) phase.interleave = 1; // Most gangs are without lanes.
 }
 
 } // namespace lanewise::x86

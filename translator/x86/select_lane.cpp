@@ -154,10 +154,14 @@ void Selector::permute(InstId i) {
   set(f_.result(i), b_->load_vec(slice(runtime::kFrameSlots + kTempResults, 0)));
 }
 
-/// The list is kept while the phase runs: faults of the first gang's phases name lanes by it.
+/// The list is kept while the phase runs: faults name lanes by it.
 void Selector::nth_lane(InstId i) {
-  if (!in_ranks()) return unsupported(i, "lists are for the first gang");
+  if (!in_ranks()) return unsupported(i, "not in ranks");
   VReg rest = reg1(f_.operands(i)[0]);
+  if (!plan_.phases[phase_].first_gang) { // Those of the gangs before are not its.
+    const VReg from = b_->op_r64(Inst::kIdShlx, r64(b_->const64(~u64{0})), r64(first_lane()));
+    rest = b_->op_r64(Inst::kIdPdep, r64(from), r64(rest));
+  }
   std::array<VReg, 4> fours{};
   for (unsigned n = 0; n < lanes(); ++n) {
     const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(rest)); // 64 behind the last
@@ -173,7 +177,7 @@ void Selector::nth_lane(InstId i) {
   VReg list = pair(0);
   if (avx512()) list = b_->op(Inst::kIdVinserti64x4, list, half(pair(2)), imm(1));
   list = vand(list, b_->splat32(63));
-  b_->store_vec(temp(kTempLanes, View::Full), list);
+  b_->store_vec(slice(runtime::kFrameSlots + kTempLanes, 0), list);
   set(f_.result(i), list);
 }
 

@@ -553,7 +553,9 @@ private:
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
   void take_none(const Access& a, BlockId join, std::span<const VReg> out);
   /// Lanes of the wave have closed ranks (phases/close_ranks.cpp).
-  [[nodiscard]] bool in_ranks() const { return plan_.phases[phase_].first_gang; }
+  [[nodiscard]] bool in_ranks() const {
+    return plan_.phases[phase_].first_gang || plan_.phases[phase_].in_ranks;
+  }
   template <class F>
   void by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);

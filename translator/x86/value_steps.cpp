@@ -16,7 +16,7 @@ i64 wrapped(u64 step, ir::Type t) {
 }
 
 /// Gives different lanes different results for the same operands.
-bool looks_at_lane_numbers(Op op) { return op == Op::U64ToMask || op == Op::WriteLane; }
+bool looks_at_lane_numbers(Op op) { return op == Op::U64ToMask || op == Op::WriteLane || op == Op::NthLane; }
 
 } // namespace
 
