@@ -137,7 +137,8 @@ LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operan
   for (const Operand& o : ops) add(o);
   if (dest && !dest->is_tied() && ops.size() == 2 && !next_mask_.valid() && sources_commute(id)) {
     const Operand& last = part_.operands.back();
-    part_.operands[part_.operands.size() - 2].may_be_memory = last.kind == OperandKind::Reg && last.may_be_memory;
+    part_.operands[part_.operands.size() - 2].may_be_memory =
+        last.kind == OperandKind::Reg && last.may_be_memory;
   }
   if (next_mask_.valid()) {
     Operand mask = k(next_mask_);
