@@ -38,8 +38,8 @@ public:
     if (loops_.irreducible || (f_.launch.one_wave() && f_.launch.items() <= gang_lanes_)) return false;
     unsigned changed = 0;
     for (const Loops::Loop& loop : loops_.loops)
-      if (changed < kMaxLoops && find_loop(loop) && find_edges() && find_mask() && find_counters() &&
-          find_escaping() && find_left_behind() && is_worthwhile()) {
+      if (changed < kMaxLoops && find_loop(loop) && find_entry_and_latch() && find_mask() &&
+          find_counters() && find_escaping() && find_left_behind() && is_worthwhile()) {
         add_ranks();
         ++changed;
       }
@@ -50,7 +50,6 @@ private:
   const unsigned gang_lanes_;
   // Of the current loop.
   std::vector<BlockId> blocks_; ///< of the loop, and what is done on the way out
-  BlockId entry_, latch_;       ///< the blocks before the header
   u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
   std::vector<bool> counts_;    ///< per value: a scalar that changes from round to round
   std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
@@ -120,15 +119,6 @@ private:
     return b.index < cfg_.preds.size() && f_[insts.back()].op == Op::Jump && loops_.innermost[b.index] < 0 &&
            std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return info(f_[i].op).is(kPure); }) &&
            std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) { return loop_->contains(p); });
-  }
-  bool find_edges() {
-    entry_ = latch_ = BlockId{};
-    for (const BlockId p : cfg_.preds[header().index]) {
-      BlockId& which = loop_->contains(p) ? latch_ : entry_;
-      if (which.valid()) return false;
-      which = p;
-    }
-    return entry_.valid() && latch_.valid();
   }
   /// The parameter that says who is left: all that is done and asked is done by its lanes, and they become no
   /// more.

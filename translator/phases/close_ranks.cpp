@@ -56,7 +56,6 @@ private:
   std::vector<bool> done_ =
       std::vector<bool>(f_.num_blocks(), false); ///< blocks of loops that are there twice
   // Of the current loop.
-  BlockId entry_, latch_;       ///< the blocks before the header
   BlockId leaving_;             ///< the block that it is left from
   u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
   std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
@@ -76,7 +75,7 @@ private:
     LoadLoop loop;
     loop.blocks = &loops_.loops[l].blocks;
     loop.inside.assign(f_.num_blocks(), false);
-    unsigned instructions = 0, exits = 0, ways_in = 0;
+    unsigned instructions = 0, exits = 0;
     for (const BlockId b : *loop.blocks) {
       if (b.index >= done_.size() || done_[b.index]) return false;
       loop.inside[b.index] = true;
@@ -90,17 +89,11 @@ private:
         leaving_ = b;
         ++exits;
       }
-    for (const BlockId p : cfg_.preds[loop.header().index]) {
-      (loop.contains(p) ? latch_ : entry_) = p;
-      ++ways_in;
-    }
-    if (exits != 1 || ways_in != 2 || !loop.contains(latch_) || loop.contains(entry_) ||
-        instructions > kMaxInstructions || uses_gang_scalars(f_, *loop.blocks))
-      return false;
+    if (exits != 1 || instructions > kMaxInstructions || uses_gang_scalars(f_, *loop.blocks)) return false;
     loop_ = std::move(loop);
-    return std::ranges::none_of(loops_.loops, [&](const Loops::Loop& other) {
-      return other.header == loop_->exit; // which would get another way in
-    });
+    return find_entry_and_latch() && std::ranges::none_of(loops_.loops, [&](const Loops::Loop& other) {
+             return other.header == loop_->exit; // which would get another way in
+           });
   }
   /// The parameter that says who is left: all that is done and asked is done by its lanes, and they become
   /// no more.

@@ -52,8 +52,7 @@ private:
   const unsigned gang_lanes_;
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
-  BlockId entry_, latch_; ///< the blocks before the header
-  u32 mask_ = 0;          ///< which of the header's parameters has the lanes that are left
+  u32 mask_ = 0; ///< which of the header's parameters has the lanes that are left
   OneLane one_{f_};
   std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
 
@@ -70,12 +69,7 @@ private:
 
   /// One way in, one way round, and one way out, from the same block.
   bool find_edges() {
-    entry_ = latch_ = BlockId{};
-    for (const BlockId p : cfg_.preds[header().index]) {
-      BlockId& which = loop_->contains(p) ? latch_ : entry_;
-      if (which.valid()) return false;
-      which = p;
-    }
+    if (!find_entry_and_latch()) return false;
     for (const BlockId b : *loop_->blocks)
       for (const Successor& s : f_[b].successors)
         if (s.block == loop_->exit && b != latch_) return false;

@@ -160,6 +160,16 @@ void LoadLoopPass::make_scalar_counters(BlockId entry, BlockId latch, const std:
   f_.replace_values(replaced);
 }
 
+bool LoadLoopPass::find_entry_and_latch() {
+  entry_ = latch_ = BlockId{};
+  for (const BlockId p : cfg_.preds[header().index]) {
+    BlockId& which = loop_->contains(p) ? latch_ : entry_;
+    if (which.valid()) return false;
+    which = p;
+  }
+  return entry_.valid() && latch_.valid();
+}
+
 BlockId LoadLoopPass::add_entry() {
   const BlockId entry = f_.add_block(f_[header()].pc);
   f_[entry].take_lanes_of(f_[header()]);

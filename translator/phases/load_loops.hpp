@@ -51,6 +51,7 @@ protected:
   const ir::Dominators dom_;
   const ir::Loops loops_;
   std::optional<LoadLoop> loop_; ///< the current one
+  ir::BlockId entry_, latch_;    ///< the blocks before its header, once they have been found
 
   explicit LoadLoopPass(ir::Function& f, bool with_stores = false)
       : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), with_stores_(with_stores) {}
@@ -70,6 +71,8 @@ protected:
   void pass_escaping() { pass_escaping_values(f_, cfg_, *loop_); }
 
   [[nodiscard]] ir::BlockId header() const { return loop_->header(); }
+  /// Whether there is one way in, and one way round.
+  [[nodiscard]] bool find_entry_and_latch();
   /// Gives `b` the header's parameters.
   std::vector<ir::ValueId> take_params(ir::BlockId b);
   /// `b` comes after `before` alone, to which that jumps first of all; it takes over its parameters.
