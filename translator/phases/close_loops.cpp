@@ -55,8 +55,6 @@ private:
   std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
   CopiedBlocks copy_;           ///< once it is made
 
-  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
-  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
   [[nodiscard]] bool counts(ValueId v) const { return v.index < counts_.size() && counts_[v.index]; }
   Successor& edge(BlockId from, BlockId to) {
     return *std::ranges::find(f_[from].successors, to, &Successor::block);

@@ -63,8 +63,6 @@ private:
   std::optional<Ranks> ranks_;
   OneLane one_{f_};
 
-  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
-  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
   Successor& way_out(BlockId from) {
     return *std::ranges::find(f_[from].successors, loop_->exit, &Successor::block);
   }

@@ -57,8 +57,6 @@ private:
   std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
 
   [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
-  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[header()].params; }
-  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
   [[nodiscard]] bool is_param(ValueId v) const {
     return !f_.def_id(v).valid() && f_.def_block(v) == header();
   }

@@ -71,6 +71,8 @@ protected:
   void pass_escaping() { pass_escaping_values(f_, cfg_, *loop_); }
 
   [[nodiscard]] ir::BlockId header() const { return loop_->header(); }
+  [[nodiscard]] const std::vector<ir::ValueId>& params() const { return f_[header()].params; }
+  [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_->contains(f_.def_block(v)); }
   /// Whether there is one way in, and one way round.
   [[nodiscard]] bool find_entry_and_latch();
   /// Gives `b` the header's parameters.
