@@ -33,8 +33,6 @@ public:
   }
 
 private:
-  [[nodiscard]] bool is_inside(ValueId v) const { return loop_->contains(f_.def_block(v)); }
-
   /// The mask from outside that most of its loads go by.
   [[nodiscard]] ValueId common_mask() const {
     std::unordered_map<u32, unsigned> votes;
