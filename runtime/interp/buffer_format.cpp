@@ -91,8 +91,7 @@ u32 encode(u32 x, unsigned bits, NumFormat format) {
   const u32 mask = (1u << bits) - 1;
   const auto normalised = [&](double low, double max) {
     if (is_nan(f)) return 0u;
-    return static_cast<u32>(
-        static_cast<i64>(__builtin_roundeven(std::clamp(static_cast<double>(f), low, 1.0) * max)));
+    return static_cast<u32>(static_cast<i64>(round_even(std::clamp(static_cast<double>(f), low, 1.0) * max)));
   };
   switch (format) {
   case kUnorm: return normalised(0.0, unsigned_max);

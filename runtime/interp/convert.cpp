@@ -58,12 +58,12 @@ u32 insert_u8(float x, u32 byte, u32 old) {
 u32 to_snorm16(double x) {
   if (is_nan(x)) return 0;
   x = x < -1.0 ? -1.0 : x > 1.0 ? 1.0 : x;
-  return static_cast<u32>(static_cast<i32>(__builtin_roundeven(x * 32767.0))) & 0xffff;
+  return static_cast<u32>(static_cast<i32>(round_even(x * 32767.0))) & 0xffff;
 }
 u32 to_unorm16(double x) {
   if (is_nan(x)) return 0;
   x = x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x;
-  return static_cast<u32>(static_cast<i32>(__builtin_roundeven(x * 65535.0)));
+  return static_cast<u32>(static_cast<i32>(round_even(x * 65535.0)));
 }
 
 /// Toward zero; f32 denormals vanish anyway. Overflow gives the largest finite half.

@@ -5,6 +5,7 @@
 #include "runtime/interp/operands.hpp"
 
 #include <bit>
+#include <immintrin.h>
 #include <limits>
 
 namespace lanewise::interp {
@@ -53,6 +54,15 @@ constexpr bool is_inf(F x) {
 template <class F>
 constexpr F quieted(F x) {
   return from_raw<F>(raw(x) | FloatBits<F>::kQuiet);
+}
+/// To the nearest integer, ties to even, whatever the round mode. (C23's roundeven is not in all compilers.)
+inline float round_even(float x) {
+  const __m128 v = _mm_set_ss(x);
+  return _mm_cvtss_f32(_mm_round_ss(v, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+inline double round_even(double x) {
+  const __m128d v = _mm_set_sd(x);
+  return _mm_cvtsd_f64(_mm_round_sd(v, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 template <class F>
 constexpr F default_nan() {

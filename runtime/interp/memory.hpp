@@ -58,7 +58,7 @@ inline void for_each_lane(u64 mask, Body body) {
 
 /// A copy of 1, 2, 4, 8, 12 or 16 bytes without a call. Either side may be any address a guest came up with,
 /// null too.
-[[gnu::no_sanitize_undefined]] inline void copy_bytes(void* to, const void* from, unsigned bytes) {
+__attribute__((no_sanitize("undefined"))) inline void copy_bytes(void* to, const void* from, unsigned bytes) {
   switch (bytes) {
   case 1: std::memcpy(to, from, 1); break;
   case 2: std::memcpy(to, from, 2); break;

@@ -164,7 +164,7 @@ void register_rounding(HandlerTable& t) {
   t.set(Op::v_trunc_f16, half<[](float a) { return __builtin_truncf(a); }>);
   t.set(Op::v_ceil_f16, half<[](float a) { return __builtin_ceilf(a); }>);
   t.set(Op::v_floor_f16, half<[](float a) { return __builtin_floorf(a); }>);
-  t.set(Op::v_rndne_f16, half<[](float a) { return __builtin_roundevenf(a); }>);
+  t.set(Op::v_rndne_f16, half<[](float a) { return round_even(a); }>);
   t.set(Op::v_fract_f16, half<fract>);
   t.set(Op::v_frexp_mant_f16, half_bits<frexp_mantissa>);
   t.set(Op::v_frexp_exp_i16_f16, lanes<frexp_exponent>);

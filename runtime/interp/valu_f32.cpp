@@ -151,7 +151,7 @@ void register_rounding(HandlerTable& t) {
   t.set(Op::v_trunc_f32, f32<[](float a) { return __builtin_truncf(a); }>);
   t.set(Op::v_ceil_f32, f32<[](float a) { return __builtin_ceilf(a); }>);
   t.set(Op::v_floor_f32, f32<[](float a) { return __builtin_floorf(a); }>);
-  t.set(Op::v_rndne_f32, f32<[](float a) { return __builtin_roundevenf(a); }>);
+  t.set(Op::v_rndne_f32, f32<[](float a) { return round_even(a); }>);
   t.set(Op::v_fract_f32, f32<fract>);
   t.set(Op::v_frexp_mant_f32, f32_select<frexp_mantissa>);
   t.set(Op::v_frexp_exp_i32_f32, f32_select<frexp_exponent>);

@@ -49,7 +49,7 @@ void register_valu_f64(HandlerTable& t) {
   t.set(Op::v_trunc_f64, f64<[](double a) { return __builtin_trunc(a); }>);
   t.set(Op::v_ceil_f64, f64<[](double a) { return __builtin_ceil(a); }>);
   t.set(Op::v_floor_f64, f64<[](double a) { return __builtin_floor(a); }>);
-  t.set(Op::v_rndne_f64, f64<[](double a) { return __builtin_roundeven(a); }>);
+  t.set(Op::v_rndne_f64, f64<[](double a) { return round_even(a); }>);
   t.set(Op::v_fract_f64, f64<fract>);
   t.set(Op::v_frexp_mant_f64, f64_select<frexp_mantissa>);
   t.set(Op::v_frexp_exp_i32_f64, f64_select<frexp_exponent>);

@@ -24,7 +24,7 @@ const Code* carrying(Wave& w, const Code& c) {
     const u32 result = Subtract ? sum - carry : sum + carry;
     const bool first = Subtract ? a[l] < b[l] : sum < a[l], second = Subtract ? sum < carry : result < sum;
     out.lane[l] = result;
-    carries.lane[l] = first | second ? 1 : 0;
+    carries.lane[l] = (first | second) ? 1 : 0;
   }
   if (clamp)
     for (unsigned l = 0; l < kWaveSize; ++l)
