@@ -152,6 +152,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
       .run("unroll_loops", passes::unroll_loops)
+      .run("join_branches",
+           [](ir::Function& g) {
+             if (!passes::join_branches(g)) return;
+             passes::use_branches(g); // behind such a branch there may be another one on the same mask
+             passes::eliminate_dead_code(g);
+             passes::merge_blocks(g);
+           })
       .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons.branches); })
       .run("pack_workgroups",
            [&](ir::Function& g) {
@@ -163,6 +170,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              tidy_up(g);
              reasons.branches.clear();
              masks = phases::decide_branches(g, &reasons.branches);
+           })
+      .run("go_short_ways",
+           [&](ir::Function& g) {
+             while (phases::go_short_ways(g)) { // outer ones may be short then
+               passes::merge_blocks(g);
+               masks = nullptr;
+             }
            })
       .run("predicate",
            [&](ir::Function& g) {

@@ -79,6 +79,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"restore_masks", [](ir::Function& g) { (void)passes::restore_masks(g); }},
       {"use_branches", passes::use_branches},
       {"skip_decided_branches", passes::skip_decided_branches},
+      {"join_branches", [](ir::Function& g) { (void)passes::join_branches(g); }},
+      {"go_short_ways", [](ir::Function& g) { (void)phases::go_short_ways(g); }},
       {"merge_equal_parameters", passes::merge_equal_parameters},
       {"split_pairs", passes::split_pairs},
       {"replace_divisions", [](ir::Function& g) { passes::replace_divisions(g); }},

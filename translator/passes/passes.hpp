@@ -97,6 +97,10 @@ void use_branches(ir::Function& f);
 /// has been decided which branches are each gang's own: other ways would meet in other places.
 void skip_decided_branches(ir::Function& f);
 
+/// Blocks that ask whether different masks have lanes, and go the same two ways then, ask in one place. Not
+/// when it has been decided which branches are each gang's own. Returns whether there were any.
+bool join_branches(ir::Function& f);
+
 /// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one
 /// another along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items.
 /// For branches decided on the wave as it was; they have to be decided anew. Each workgroup has a 64th of the

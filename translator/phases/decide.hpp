@@ -42,6 +42,10 @@ inline constexpr u64 kFirstIsRare = 8;
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);
 
+/// Has gangs go short ways whether they have lanes there or not. To be called before anything rests on what
+/// decided branches have found to be so. Returns whether there were any.
+bool go_short_ways(ir::Function& f);
+
 /// Gives every branch on AnyLane an AnyLane of its own, directly before it.
 void own_any_lanes(ir::Function& f);
 
