@@ -151,6 +151,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("skip_decided_branches", passes::skip_decided_branches)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
+      .run("shorten_waves",
+           [&](ir::Function& g) {
+             if (passes::shorten_waves(g, gang_lanes(options.simd))) tidy_up(g);
+             if (passes::use_lane_ids(g)) tidy_up(g);
+           })
       .run("unroll_loops", passes::unroll_loops)
       .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons.branches); })
       .run("pack_workgroups",

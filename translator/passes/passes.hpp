@@ -54,6 +54,14 @@ void merge_blocks(ir::Function& f);
 /// something counts the rounds of both.
 void join_loops(ir::Function& f);
 
+/// Lets waves end with the gang that has the workgroup's last work-item, where nothing depends on lanes
+/// behind: what is known of all lanes (Function::launch) then is known of those alone, and masks of all
+/// work-items are full. Returns whether it is so.
+bool shorten_waves(ir::Function& f, unsigned gang_lanes);
+/// Sums of work-item ids that are the number of the lane, or that times a constant, become such. Returns
+/// whether there were any.
+bool use_lane_ids(ir::Function& f);
+
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
 /// Unrolls loops over arrays in private memory, inner ones first, so that their elements have constant
