@@ -224,6 +224,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::predicate(g);
              passes::eliminate_dead_code(g);
            })
+      .run("remove_lds_accesses",
+           [](ir::Function& g) {
+             if (passes::remove_lds_accesses(g)) tidy_up(g);
+           })
       .run("merge_selects", passes::merge_selects)
       .run("load_walks_together",
            [&](ir::Function& g) {

@@ -129,6 +129,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch.ragged = {};
          passes::use_lane_ids(g);
        }},
+      {"remove_lds_accesses",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::remove_lds_accesses(g);
+       }},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
       {"chain_retries",
        [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},

@@ -80,6 +80,10 @@ void promote_private_memory(ir::Function& f, u32 private_bytes);
 /// others are equal, and these if they are.
 void merge_equal_parameters(ir::Function& f);
 
+/// Drops loads from the LDS of what the block has loaded already, and stores there that it overwrites before
+/// anybody can have looked. Returns whether there were any.
+bool remove_lds_accesses(ir::Function& f);
+
 /// Drops stores to rows of Space::Registers and to private memory that no load sees.
 void remove_dead_stores(ir::Function& f, u32 private_bytes);
 
