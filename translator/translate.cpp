@@ -288,6 +288,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", passes::stream_stores)
+      .run("compare_as_signed",
+           [&](ir::Function& g) {
+             if (options.simd == Simd::Avx2) passes::compare_as_signed(g);
+           })
       .run("schedule", passes::schedule)
       .run("sink", passes::sink)
       .run("defer_adds", passes::defer_adds);

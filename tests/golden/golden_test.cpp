@@ -134,6 +134,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          passes::remove_lds_accesses(g);
        }},
+      {"compare_as_signed",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::compare_as_signed(g);
+       }},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
       {"chain_retries",
        [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},

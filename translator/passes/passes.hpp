@@ -84,6 +84,9 @@ void merge_equal_parameters(ir::Function& f);
 /// anybody can have looked. Returns whether there were any.
 bool remove_lds_accesses(ir::Function& f);
 
+/// Compares numbers that are positive when seen as signed as such: AVX2 has no unsigned comparisons.
+void compare_as_signed(ir::Function& f);
+
 /// Drops stores to rows of Space::Registers and to private memory that no load sees.
 void remove_dead_stores(ir::Function& f, u32 private_bytes);
 
