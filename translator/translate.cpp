@@ -111,6 +111,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact_if_sparse)         // what lifting has left is a small part at -O0
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
+      .run("choose_private_elements",
+           [&](ir::Function& g) { passes::choose_private_elements(g, source.private_bytes_per_lane); })
       .run("promote_private_memory",
            [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
       .run("remove_dead_stores", remove_dead_stores)

@@ -139,6 +139,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          passes::compare_as_signed(g);
        }},
+      {"choose_private_elements", [](ir::Function& g) { passes::choose_private_elements(g, 64); }},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
       {"chain_retries",
        [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},
