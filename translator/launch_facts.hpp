@@ -70,12 +70,17 @@ struct LaunchFacts {
   bool packs = false;
   std::array<i32, 3> group_id_sgpr = {-1, -1,
                                       -1}; ///< the initial SGPR with the workgroup's id; -1 if unknown
+  /// Lanes of a wave that there are as far as the code can tell; those behind never run
+  /// (passes::shorten_waves). Translations find that out themselves.
+  u32 wave_lanes = kWaveSize;
 
   [[nodiscard]] bool knows_workgroup() const { return workgroup[0] != 0; }
   /// Work-items of a whole workgroup; 0 if not known.
   [[nodiscard]] u32 items() const { return workgroup[0] * workgroup[1] * workgroup[2]; }
   /// A workgroup is one wave, so that nobody waits at its barriers.
   [[nodiscard]] bool one_wave() const { return knows_workgroup() && items() <= kWaveSize; }
+  /// Those lanes, as a mask.
+  [[nodiscard]] u64 lane_mask() const { return ~u64{0} >> (kWaveSize - wave_lanes); }
   /// The initial EXEC of every wave, if it is always the same.
   [[nodiscard]] std::optional<u64> exec() const {
     if (full_waves()) return ~u64{0};
@@ -84,12 +89,12 @@ struct LaunchFacts {
   }
   /// Every wave starts with all lanes active.
   [[nodiscard]] bool full_waves() const {
-    return row_multiple != 0 || (knows_workgroup() && items() % kWaveSize == 0 && !is_ragged());
+    return row_multiple != 0 || (knows_workgroup() && items() % wave_lanes == 0 && !is_ragged());
   }
   [[nodiscard]] u32 max_sgpr(u64 n) const { return n < sgpr_max.size() ? sgpr_max[n] : ~0u; }
 
-  // Work-item ids, the initial VGPR `axis`. What is said holds for all 64 lanes, active or not, since the
-  // numbering goes on behind the last work-item along x, unless workgroups have one only
+  // Work-item ids, the initial VGPR `axis`. What is said holds for all of `wave_lanes`, active or not, since
+  // the numbering goes on behind the last work-item along x, unless workgroups have one only
   // (abi/initial_state.hpp).
 
   /// Along x, each of `lanes` neighbouring lanes (counted from a multiple of `lanes`) has the id of the one
@@ -109,8 +114,9 @@ struct LaunchFacts {
   [[nodiscard]] u32 max_work_item(u32 axis) const {
     if (items() == 1 || (rows_only && axis != 0)) return 0;
     const u32 last = knows_workgroup() ? workgroup[axis] - 1 : kMaxWorkItems - 1;
-    // At most 63 lanes follow the last work-item.
-    return axis == 0 && !full_waves() ? last + kWaveSize - 1 : last;
+    if (axis != 0 || full_waves()) return last;
+    if (wave_lanes < kWaveSize && is_line()) return wave_lanes - 1;
+    return last + wave_lanes - 1; // At most so many lanes follow the last work-item.
   }
 
   friend bool operator==(const LaunchFacts&, const LaunchFacts&) = default;

@@ -111,6 +111,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact_if_sparse)         // what lifting has left is a small part at -O0
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
+      .run("choose_private_elements",
+           [&](ir::Function& g) { passes::choose_private_elements(g, source.private_bytes_per_lane); })
       .run("promote_private_memory",
            [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
       .run("remove_dead_stores", remove_dead_stores)
@@ -151,6 +153,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("skip_decided_branches", passes::skip_decided_branches)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("merge_blocks", passes::merge_blocks)
+      .run("shorten_waves",
+           [&](ir::Function& g) {
+             if (passes::shorten_waves(g, gang_lanes(options.simd))) tidy_up(g);
+             if (passes::use_lane_ids(g)) tidy_up(g);
+           })
       .run("unroll_loops", passes::unroll_loops)
       .run("join_branches",
            [](ir::Function& g) {
@@ -233,6 +240,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::predicate(g);
              passes::eliminate_dead_code(g);
            })
+      .run("remove_lds_accesses",
+           [](ir::Function& g) {
+             if (passes::remove_lds_accesses(g)) tidy_up(g);
+           })
       .run("merge_selects", passes::merge_selects)
       .run("load_walks_together",
            [&](ir::Function& g) {
@@ -293,6 +304,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", passes::stream_stores)
+      .run("compare_as_signed",
+           [&](ir::Function& g) {
+             if (options.simd == Simd::Avx2) passes::compare_as_signed(g);
+           })
       .run("schedule", passes::schedule)
       .run("sink", passes::sink)
       .run("defer_adds", passes::defer_adds);

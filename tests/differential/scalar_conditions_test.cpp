@@ -106,6 +106,17 @@ TEST(ScalarConditions, EnginesAgreeOnWholeWaves) {
   until_time_is_up([](u64 seed) { compare_engines(seed, {}); });
 }
 
+/// Lanes behind the last work-item, in gangs of their own, mostly are as if they were not there.
+TEST(ScalarConditions, EnginesAgreeOnWorkgroupsOfLessThanAWave) {
+  static constexpr const char* kTargets[] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
+  static constexpr u32 kShapes[][2] = {{16, 1}, {32, 1}, {8, 1}, {4, 4}, {8, 4}, {2, 8}, {12, 1}, {5, 6}};
+  until_time_is_up([](u64 seed) {
+    Random random(seed);
+    const auto& shape = kShapes[random.below(std::size(kShapes))];
+    compare_engines(seed, {kTargets[random.below(std::size(kTargets))], shape[0], shape[1], true});
+  });
+}
+
 TEST(ScalarConditions, EnginesAgreeOnAllTargetsAndWorkgroups) {
   static constexpr const char* kTargets[] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
   static constexpr u32 kShapes[][2] = {{64, 1}, {256, 1}, {16, 16}, {100, 1}, {8, 8},

@@ -119,6 +119,29 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"sink", passes::sink},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"load_expected_once", [](ir::Function& g) { (void)passes::load_expected_once(g); }},
+      {"shorten_waves", // 16 work-items
+       [](ir::Function& g) {
+         g.launch.workgroup = {16, 1, 1};
+         g.launch.ragged = {};
+         passes::shorten_waves(g, 8);
+       }},
+      {"use_lane_ids", // 8 x 8 work-items
+       [](ir::Function& g) {
+         g.launch.workgroup = {8, 8, 1};
+         g.launch.ragged = {};
+         passes::use_lane_ids(g);
+       }},
+      {"remove_lds_accesses",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::remove_lds_accesses(g);
+       }},
+      {"compare_as_signed",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::compare_as_signed(g);
+       }},
+      {"choose_private_elements", [](ir::Function& g) { passes::choose_private_elements(g, 64); }},
       {"find_retry_loops", [](ir::Function& g) { (void)passes::find_retry_loops(g); }},
       {"chain_retries",
        [](ir::Function& g) { phases::chain_retries(g, passes::find_retry_loops(g), 16, 0); }},

@@ -146,6 +146,23 @@ KernelCase lu_tiles(uint32_t scale) {
       });
 }
 
+KernelCase eliminate_tiles(uint32_t scale) {
+  Random random(155);
+  uint32_t count = 5 * scale;
+  constexpr size_t kSize = kOrder * kOrder;
+  auto matrices = definite_matrices(random, count);
+  return Builder("eliminate_tiles")
+      .grid({count * 16, 1, 1}, {16, 1, 1})
+      .buffer("in", std::vector<float>(matrices.begin(), matrices.end()))
+      .output<float>("out", count * kSize, {1e-4, 1e-5, 0, "rounded at other places; products may be fused"})
+      .value("n", static_cast<uint32_t>(kOrder))
+      .reference([=](std::span<Arg> args) {
+        auto out = args[1].as<float>();
+        std::ranges::copy(args[0].as<float>(), out.begin());
+        for (size_t m = 0; m < count; ++m) decompose(out.subspan(m * kSize, kSize));
+      });
+}
+
 uint32_t count_hits(uint32_t s, uint32_t rounds) {
   uint32_t inside = 0;
   for (uint32_t r = 0; r < rounds; ++r) {
@@ -205,6 +222,7 @@ constexpr CaseEntry kCases[] = {
     {"edit_distance.block41", [](uint32_t s) { return edit_distance("edit_distance.block41", 40, 8 * s); }},
     {"cholesky", cholesky},
     {"lu_tiles", lu_tiles},
+    {"eliminate_tiles", eliminate_tiles},
     {"monte_carlo", monte_carlo},
     {"work_queue", work_queue},
 };

@@ -220,6 +220,7 @@ private:
     for (std::size_t i = 0; i < x.size(); ++i)
       if (!is_const(x[i], &bits[i])) return {};
     if (inst.op == Op::Select) return bits[0] == 0 ? x[2] : is_ones(x[0]) ? x[1] : ValueId{};
+    if (inst.op == Op::AnyLane) return constant(t, (bits[0] & f_.launch.lane_mask()) != 0 ? 1 : 0);
     const auto value = info(inst.op).is(kFloat)
                            ? evaluate_float(inst.op, inst.fp, inst.imm, {bits.data(), x.size()})
                            : evaluate(inst.op, t, type(x[0]), inst.imm, {bits.data(), x.size()});

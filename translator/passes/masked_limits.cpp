@@ -283,6 +283,10 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
     case IntPred::SGt: return at_least(o.min + 1);
     case IntPred::ULe: at_least(0); return at_most(o.max);
     case IntPred::ULt: at_least(0); return at_most(o.max - 1);
+    case IntPred::UGe:
+    case IntPred::UGt: // Numbers that are negative are greater, too.
+      if (r.min >= 0) at_least(p == IntPred::UGe ? o.min : o.min + 1);
+      return;
     default: return;
     }
   });

@@ -509,6 +509,7 @@ private:
         op(Op::Mul, Type::V32, {op(Op::LaneId, Type::V32, {}), op(Op::Splat, Type::V32, {size})});
     x[0] = op(Op::Add, Type::V32, {sum, own});
     x.back() = lanes;
+    f_[i].mem.apart = 1; // Lanes meet themselves only, in all of these.
     f_[i].imm = 0;
     f_.set_operands(i, x);
   }

@@ -54,6 +54,14 @@ void merge_blocks(ir::Function& f);
 /// something counts the rounds of both.
 void join_loops(ir::Function& f);
 
+/// Lets waves end with the gang that has the workgroup's last work-item, where nothing depends on lanes
+/// behind: what is known of all lanes (Function::launch) then is known of those alone, and masks of all
+/// work-items are full. Returns whether it is so.
+bool shorten_waves(ir::Function& f, unsigned gang_lanes);
+/// Sums of work-item ids that are the number of the lane, or that times a constant, become such. Returns
+/// whether there were any.
+bool use_lane_ids(ir::Function& f);
+
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
 /// Unrolls loops over arrays in private memory, inner ones first, so that their elements have constant
@@ -64,6 +72,9 @@ bool unroll_array_loops(ir::Function& f);
 /// whether there were any.
 bool scalarize_lanes(ir::Function& f);
 
+/// Loads from few elements of an array in private memory become a choice among these, at constant addresses.
+void choose_private_elements(ir::Function& f, u32 private_bytes);
+
 /// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
 /// `private_bytes` is the size of each lane's private memory.
 void promote_private_memory(ir::Function& f, u32 private_bytes);
@@ -71,6 +82,13 @@ void promote_private_memory(ir::Function& f, u32 private_bytes);
 /// Parameters of a block that are given the same on every way in become one, also where that only is so if
 /// others are equal, and these if they are.
 void merge_equal_parameters(ir::Function& f);
+
+/// Drops loads from the LDS of what the block has loaded already, and stores there that it overwrites before
+/// anybody can have looked. Returns whether there were any.
+bool remove_lds_accesses(ir::Function& f);
+
+/// Compares numbers that are positive when seen as signed as such: AVX2 has no unsigned comparisons.
+void compare_as_signed(ir::Function& f);
 
 /// Drops stores to rows of Space::Registers and to private memory that no load sees.
 void remove_dead_stores(ir::Function& f, u32 private_bytes);

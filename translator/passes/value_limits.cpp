@@ -131,7 +131,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   };
   const auto up_to = [](u64 max) { return Limits{max, fill(max)}; };
   switch (inst->op) {
-  case Op::LaneId: return up_to(kWaveSize - 1);
+  case Op::LaneId: return up_to(f_.launch.wave_lanes - 1);
   case Op::InitVgpr: return up_to(f_.launch.max_work_item(static_cast<u32>(inst->imm)));
   case Op::InitSgpr: return up_to(f_.launch.max_sgpr(inst->imm));
   case Op::Splat:

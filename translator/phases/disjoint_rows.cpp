@@ -146,7 +146,7 @@ private:
     for (const InstId i : a.accesses)
       for (const InstId j : b.accesses) {
         const bool both_load = f_[i].op == Op::Load && f_[j].op == Op::Load;
-        if (!both_load && !each_lane_has_its_own(f_[i], f_[j])) return false;
+        if (!both_load && !each_lane_has_its_own(f_[i], f_[j], f_.launch.wave_lanes)) return false;
       }
     return true;
   }

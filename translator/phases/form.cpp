@@ -52,7 +52,8 @@ class Former {
 public:
   Former(Function& f, unsigned gang_lanes, bool lockstep)
       : f_(f), gang_lanes_(gang_lanes), lockstep_(lockstep), hazards_(f, gang_lanes),
-        skips_idle_(!f.launch.full_waves() && idle_gangs_are_unseen(f, gang_lanes)) {
+        skips_idle_(f.launch.wave_lanes < kWaveSize ||
+                    (!f.launch.full_waves() && idle_gangs_are_unseen(f, gang_lanes))) {
     if (skips_idle_ && f.launch.one_wave()) lanes_ = align_up(f.launch.items(), gang_lanes);
   }
 

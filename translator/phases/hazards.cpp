@@ -119,7 +119,7 @@ bool keep_apart(const Function& f, InstId first, InstId second,
     return false;
   const auto address = f.operands(first).first(address_operands(a.mem));
   return std::ranges::equal(address, f.operands(second).first(address.size())) &&
-         std::ranges::all_of(address, is_fixed) && each_lane_has_its_own(a, b);
+         std::ranges::all_of(address, is_fixed) && each_lane_has_its_own(a, b, f.launch.wave_lanes);
 }
 
 /// Where in the LDS an access of all lanes can go: from the first byte to the one behind the last.
@@ -160,13 +160,13 @@ HazardFacts::HazardFacts(const Function& function, unsigned lanes)
   }
 }
 
-bool each_lane_has_its_own(const Inst& a, const Inst& b) {
+bool each_lane_has_its_own(const Inst& a, const Inst& b, u32 lanes) {
   const i64 stride = std::abs(i64{a.mem.stride}) << a.mem.scale,
             shift = i64{static_cast<i32>(b.imm)} - static_cast<i32>(a.imm);
   if (stride + shift >= a.mem.bytes && stride - shift >= b.mem.bytes) // the lane before, the lane behind
     return true;
   // Or one row is over before the other begins.
-  const i64 between = std::abs(shift) - i64{kWaveSize - 1} * stride;
+  const i64 between = std::abs(shift) - i64{lanes - 1} * stride;
   const auto reaches_down = [](const Inst& i) { return i.op == Op::Atomic ? i.mem.bytes - 1 : 0; };
   return shift > 0 ? between >= a.mem.bytes + reaches_down(b) : between >= b.mem.bytes + reaches_down(a);
 }

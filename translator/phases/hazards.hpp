@@ -27,8 +27,8 @@ struct HazardFacts {
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 
-/// Of two rows of one base and stride: no lane reaches what another lane accesses.
-bool each_lane_has_its_own(const ir::Inst& a, const ir::Inst& b);
+/// Of two rows of one base and stride, with so many `lanes`: no lane reaches what another lane accesses.
+bool each_lane_has_its_own(const ir::Inst& a, const ir::Inst& b, u32 lanes);
 
 /// The access can take part in a conflict at all.
 bool is_access(const ir::Function& f, ir::InstId i);

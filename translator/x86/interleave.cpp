@@ -440,6 +440,13 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
   return true;
 }
 
+bool has_own_addresses(const ir::Function& f, ir::BlockId b) {
+  return std::ranges::any_of(f[b].insts, [&](ir::InstId i) {
+    return ir::info(f[i].op).is(ir::kMemory) && f[i].mem.form == ir::AddressForm::Lanes &&
+           f[i].mem.space != ir::Space::Registers;
+  });
+}
+
 /// A loop within a phase that each gang leaves when it is done: in lockstep it would have to wait for the
 /// others.
 bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
@@ -455,7 +462,31 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   return false;
 }
 
-constexpr std::size_t kMaxLockstepValues = 500; ///< larger functions would not fit, and trying costs time
+/// Vectors that accesses at addresses of their own need for what they test.
+constexpr unsigned kVectorsForTests = 4;
+
+/// Estimated cycles of a wave of so many gangs that goes through each phase of `plan` once.
+double cycles(const ir::Function& f, const phases::Plan& plan, unsigned gangs, bool avx512) {
+  constexpr double kBorder = 10; // what is live is stored, and loaded again; nothing overlaps across it
+  constexpr double kDecoded = 1200, kPerDecoded = 0.2; // instructions that are not, and what others take more
+  const unsigned together = plan.lockstep ? gangs : 1;
+  RegionTables tables(f);
+  double sum = 0, issued = 0;
+  for (const phases::Phase& phase : plan.phases) {
+    if (!phase.per_lane) continue;
+    Demand d = Region(f, tables, phase.blocks, false).measure();
+    if (std::ranges::any_of(phase.blocks, [&](ir::BlockId b) { return has_own_addresses(f, b); }))
+      d.vectors += kVectorsForTests;
+    sum += gangs * cycles(d, together, avx512) + kBorder * gangs / together;
+    issued += d.issued * together;
+  }
+  return sum + kPerDecoded * std::max(0.0, issued - kDecoded);
+}
+
+/// Larger functions do not fit into registers, and trying costs time...
+constexpr std::size_t kMaxLockstepValues = 500;
+/// ...which is well spent where phases have fewer values than so many: their borders then take longest.
+constexpr std::size_t kValuesOfLongPhase = 50;
 
 /// One of so many phases is to be saved by code that is there twice, or by gangs in lockstep, which spill
 /// more.
@@ -465,18 +496,23 @@ constexpr std::size_t kLeastSaved = 4;
 phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool avx512 = simd == translator::Simd::Avx512;
   const unsigned lanes = translator::gang_lanes(simd);
+  const bool is_short = f.launch.wave_lanes < kWaveSize;
   const u32 fewest = f.launch.one_wave() ? f.launch.items() : kWaveSize; // lanes that may have to run
   const unsigned gangs = gangs_of(fewest, avx512);
   // Of other numbers than powers of two, gangs without work-items would run along.
-  if (gangs > kMaxGangs || !std::has_single_bit(gangs) || f.num_values() > kMaxLockstepValues)
+  if (gangs > kMaxGangs || !std::has_single_bit(gangs) || (f.num_values() > kMaxLockstepValues && !is_short))
     return phases::form_phases(f, lanes);
   ir::Function together = f;
   phases::Plan plan = phases::form_phases(f, lanes);
   if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxGangs || has_gang_loops(f, plan))
     return plan;
+  if (f.num_values() > std::max(kMaxLockstepValues, kValuesOfLongPhase * plan.phases.size())) return plan;
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
   const std::size_t enough = plan.phases.size() - std::max<std::size_t>(1, plan.phases.size() / kLeastSaved);
-  if (lockstep.phases.size() > enough || !fits_in_registers(together, lockstep, avx512)) return plan;
+  if (lockstep.phases.size() > enough) return plan;
+  if (!fits_in_registers(together, lockstep, avx512) && !is_short) return plan;
+  if (is_short && cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
+    return plan;
   f = std::move(together);
   return lockstep;
 }
