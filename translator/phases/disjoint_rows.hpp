@@ -16,6 +16,8 @@ struct RowSplit {
 /// memory do not overlap, or only where each lane meets itself; in it, such accesses are marked
 /// (MemAttr::apart). There, stores of an element's components with loads between them come directly after one
 /// another, if those loads' rows do not even overlap where lanes meet themselves.
+/// Guards at which the kernel ends for some lanes are asked about, too: the first copy is for waves without
+/// such lanes, if a scalar can tell.
 /// If there is nothing to ask, `f` is as it was.
 RowSplit split_by_disjoint_rows(ir::Function& f);
 
