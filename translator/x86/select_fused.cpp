@@ -40,12 +40,13 @@ void Selector::find_fused(IrBlockId b) {
   const auto& insts = f_[b].insts;
   const auto near = [&](ValueId v, u32 at) -> InstId {
     const InstId def = f_.def_id(v);
-    if (!def.valid() || use_counts_[v.index] != 1) return {};
+    if (!def.valid() || use_counts_[v.index] != 1 || is_packed(def)) return {};
     return f_[def].block != b || at - position_[def.index] > kMaxDistance ? InstId{} : def;
   };
   std::map<ValueId, u32> half_uses;
   for (u32 n = 0; n < insts.size(); ++n) {
     position_[insts[n].index] = n;
+    if (is_packed(insts[n])) continue;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
     if (passes::takes_halves(inst.op) && type(f_.result(insts[n])) == Type::V64)
