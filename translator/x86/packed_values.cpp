@@ -185,7 +185,7 @@ int PackedValues::gain(InstId i, unsigned bits) const {
   switch (inst.op) {
   case Op::Store:
     if (!context_.avx512) each = 4;
-    if (!bytes && inst.mem.bytes == 1) packed = 2;
+    if (!bytes && inst.mem.bytes == 1) packed = 4;
     break;
   case Op::Mul:
   case Op::Mul16:

@@ -210,7 +210,8 @@ private:
   };
   VReg mul64(const Factor& a, const Factor& b);
   bool has_high_half(ValueId v) const;
-  VReg mul_high(VReg a, VReg b, bool is_signed);
+  VReg mul_high(ValueId a, ValueId b, bool is_signed);
+  [[nodiscard]] bool is_repeated(ValueId v) const;
 
   // ---- select_divide.cpp
   bool divide_inst(InstId i);
@@ -276,6 +277,9 @@ private:
 
   // ---- select_mask.cpp
   bool mask_inst(InstId i);
+  [[nodiscard]] bool is_biased(InstId i) const;
+  VReg biased(ValueId v, unsigned p);
+  VReg compare_biased(ir::IntPred pred, ValueId a, ValueId b, unsigned p);
   VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
   VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
