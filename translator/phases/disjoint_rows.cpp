@@ -60,7 +60,7 @@ public:
       passes::merge_blocks(f_);
       passes::eliminate_dead_code(f_);
     }
-    return {.made = true, .gathers = !moves_.empty()};
+    return {.made = true, .gathers = !moves_.empty(), .guarded = !guards_.empty()};
   }
 
 private:

@@ -10,6 +10,7 @@ namespace lanewise::phases {
 struct RowSplit {
   bool made = false;    ///< it is there twice
   bool gathers = false; ///< the first copy has components of elements together
+  bool guarded = false; ///< the first copy is without guards
 };
 
 /// Puts all of `f` but scalars at its start there twice. The first copy is for waves whose rows in global

@@ -551,7 +551,9 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   const phases::RowSplit made = phases::split_by_disjoint_rows(split);
   if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
-  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint);
+  // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
+  const std::size_t without_guards = made.guarded ? 2 : 0;
+  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint) + without_guards;
   const std::size_t least_saved = made.gathers ? 0 : (before + kLeastSaved - 1) / kLeastSaved;
   if (now + least_saved > before) return plan;
   f = std::move(split);
