@@ -164,7 +164,7 @@ bool packs(ir::Function f, translator::Simd simd) {
 }
 
 TEST(Packed, AsGangsAlone) {
-  constexpr u32 kPrograms = 60;
+  constexpr u32 kPrograms = 40;
   u32 packed = 0;
   for (u32 seed = 0; seed < kPrograms; ++seed) {
     const std::string text = RandomProgram(seed).text();

@@ -18,6 +18,16 @@ constexpr unsigned kMaxDepth = 8; ///< of definitions
 
 bool is_unsigned(ir::IntPred p) { return p >= ir::IntPred::ULt && p <= ir::IntPred::UGe; }
 
+/// A load or store of consecutive bytes or half-words.
+bool is_narrow_row(const ir::Inst& inst) {
+  const ir::MemAttr& mem = inst.mem;
+  if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != ir::Space::Global || mem.bytes > 2)
+    return false;
+  const bool wrapped = mem.form == ir::AddressForm::Wrapped;
+  return (wrapped || mem.form == ir::AddressForm::Row) &&
+         i64{mem.stride} << (wrapped ? mem.scale : 0) == mem.bytes;
+}
+
 /// The operands that are packed, of a load or store the lanes' data.
 std::span<const ValueId> lanes_of(const ir::Function& f, InstId i) {
   const auto x = f.operands(i);
@@ -31,9 +41,7 @@ std::span<const ValueId> lanes_of(const ir::Function& f, InstId i) {
 
 bool may_be_packed(const ir::Function& f, const phases::Phase& phase) {
   return std::ranges::any_of(phase.blocks, [&](ir::BlockId b) {
-    return std::ranges::any_of(f[b].insts, [&](InstId i) {
-      return (f[i].op == Op::Load || f[i].op == Op::Store) && f[i].mem.bytes < 4;
-    });
+    return std::ranges::any_of(f[b].insts, [&](InstId i) { return is_narrow_row(f[i]); });
   });
 }
 
@@ -131,11 +139,8 @@ bool PackedValues::can_be_packed(InstId i, unsigned bits) const {
   u64 amount = 0;
   if (inst.op == Op::Load || inst.op == Op::Store) {
     const ir::MemAttr& mem = inst.mem;
-    const bool form = mem.form == ir::AddressForm::Row || mem.form == ir::AddressForm::Wrapped;
-    const i64 stride = i64{mem.stride} << (mem.form == ir::AddressForm::Wrapped ? mem.scale : 0);
-    return form && mem.space == ir::Space::Global && mem.retry == 0 && !mem.spread && !mem.streams &&
-           8u * mem.bytes <= bits && stride == mem.bytes &&
-           (inst.op == Op::Load || mem.bytes == bits / 8 || bits == 16) && context_.is_row(i);
+    const bool fits = 8u * mem.bytes == bits || (mem.bytes == 1 && bits == 16);
+    return is_narrow_row(inst) && fits && mem.retry == 0 && !mem.spread && !mem.streams && context_.is_row(i);
   }
   if (inst.num_results != 1 || !is_from_lanes(f_.result(i))) return false;
   const Type t = f_.type(f_.result(i));
