@@ -1,6 +1,7 @@
 // Kernels that mostly move data: streams, permutations, strides, sums along rows; and one that does nothing.
 #include "tests/kernels/builder.hpp"
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -204,6 +205,39 @@ KernelCase row_updates(uint32_t scale) {
       });
 }
 
+KernelCase narrow_rows(uint32_t scale) {
+  Random random(144);
+  uint32_t n = 4096 * scale - 77;
+  std::vector<int8_t> chars(n);
+  std::vector<uint16_t> shorts(n);
+  for (int8_t& c : chars) c = static_cast<int8_t>(random.u32() >> 24);
+  for (uint16_t& w : shorts) w = static_cast<uint16_t>(random.u32() >> 16);
+  return Builder("narrow_rows")
+      .grid({4096 * scale, 1, 1}, {256, 1, 1})
+      .value("n", n)
+      .buffer("a", random.bytes(n))
+      .buffer("b", random.bytes(n))
+      .output<uint8_t>("bytes", n)
+      .buffer("c", chars)
+      .output<int8_t>("chars", n)
+      .buffer("d", shorts)
+      .output<uint16_t>("shorts", n)
+      .reference([=](std::span<Arg> args) {
+        auto a = args[1].as<uint8_t>(), b = args[2].as<uint8_t>(), bytes = args[3].as<uint8_t>();
+        auto c = args[4].as<int8_t>(), out = args[5].as<int8_t>();
+        auto d = args[6].as<uint16_t>(), words = args[7].as<uint16_t>();
+        for (size_t i = 0; i < n; ++i) {
+          const int x = a[i], y = b[i], folded = x >= 'A' && x <= 'Z' ? x + 32 : x;
+          bytes[i] = static_cast<uint8_t>(std::abs(folded - y) + std::popcount(static_cast<uint8_t>(x ^ y)) +
+                                          (x & 15) * (y >> 4));
+          const int s = c[i], doubled = static_cast<int8_t>(s * 2);
+          out[i] = static_cast<int8_t>(std::max(s >> 2, -9) - (s < 3 ? s : doubled));
+          const uint32_t w = d[i];
+          words[i] = static_cast<uint16_t>((w >> 3) + static_cast<uint32_t>(y) - w * w + std::min(w, 1000u));
+        }
+      });
+}
+
 KernelCase indexed_rows(uint32_t scale) {
   Random random(143);
   uint32_t rows = 192 * scale, columns = 52, first = 17;
@@ -238,6 +272,7 @@ constexpr CaseEntry kCases[] = {
     {"prefix_sum_rows", prefix_sum_rows},
     {"row_walks", row_walks},
     {"row_updates", row_updates},
+    {"narrow_rows", narrow_rows},
     {"indexed_rows", indexed_rows},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},
     {"empty.one_group", [](uint32_t) { return empty("empty.one_group", 1); }},

@@ -111,5 +111,69 @@ TEST(SelectLogic, UnderAMaskItStartsFromWhatStays) {
   EXPECT_EQ(code->listing.find("vpblendm"), std::string::npos) << code->listing;
 }
 
+/// Unsigned comparisons of sums, whose constant AVX2 puts together with the bias of its signed comparisons.
+TEST(SelectLogic, SumsAreCompared) {
+  std::mt19937_64 random{7};
+  constexpr std::array kPredicates = {ir::IntPred::ULt, ir::IntPred::ULe, ir::IntPred::UGt, ir::IntPred::UGe};
+  for (const translator::Simd simd : widths())
+    for (const Type type : {Type::V32, Type::V64})
+      for (int round = 0; round < 64; ++round) {
+        const u64 all = ir::constant_bits(type), added = random() & all, limit = (random() >> round) & all;
+        const ir::IntPred pred = kPredicates[static_cast<unsigned>(round) % 4];
+        const bool limit_first = round % 8 >= 4, limit_is_sum = round % 16 >= 8;
+        LaneProgram p;
+        Row in{}, other{}, out{};
+        for (unsigned l = 0; l < 64; ++l) {
+          in[l] = l % 4 == 0 ? limit - added + l / 4 - 8 : random();
+          other[l] = random();
+        }
+        const ValueId sum = p.b.add(p.operand(0, type), p.b.constant(type, added));
+        const ValueId end =
+            limit_is_sum ? p.b.add(p.operand(1, type), p.b.constant(type, limit)) : p.b.constant(type, limit);
+        const ValueId mask = limit_first ? p.b.icmp(pred, end, sum) : p.b.icmp(pred, sum, end);
+        p.store(p.b.select(mask, p.b.v32c(1), p.b.v32c(0)), 2);
+        p.b.end_program();
+        RunInput input;
+        for (const Row* row : {&in, &other, &out}) input.pass(row->data());
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (unsigned l = 0; l < 64; ++l) {
+          u64 x = (in[l] + added) & all, y = (limit + (limit_is_sum ? other[l] : 0)) & all;
+          if (limit_first) std::swap(x, y);
+          const bool expected = pred == ir::IntPred::ULt   ? x < y
+                                : pred == ir::IntPred::ULe ? x <= y
+                                : pred == ir::IntPred::UGt ? x > y
+                                                           : x >= y;
+          ASSERT_EQ(out[l] & 1, expected ? 1u : 0u) << round << ", lane " << l;
+        }
+      }
+}
+
+/// What all lanes have the same of needs no second register for odd lanes.
+TEST(SelectLogic, UpperHalvesOfProductsWithConstants) {
+  std::mt19937 random{7};
+  for (const translator::Simd simd : widths())
+    for (const Op op : {Op::UMulHi, Op::SMulHi})
+      for (const bool first : {false, true}) {
+        const u32 factor = random() | 0x8000'0000;
+        LaneProgram p;
+        Row in{}, out{};
+        for (u64& x : in) x = random();
+        const ValueId x = p.operand(0, Type::V32), c = p.b.v32c(factor);
+        p.store(first ? p.b.binary(op, c, x) : p.b.binary(op, x, c), 1);
+        p.b.end_program();
+        RunInput input;
+        input.pass(in.data());
+        input.pass(out.data());
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (unsigned l = 0; l < 64; ++l) {
+          const u64 expected =
+              op == Op::UMulHi
+                  ? in[l] * factor >> 32
+                  : static_cast<u64>(i64{static_cast<i32>(in[l])} * static_cast<i32>(factor)) >> 32;
+          ASSERT_EQ(static_cast<u32>(out[l]), static_cast<u32>(expected)) << l;
+        }
+      }
+}
+
 } // namespace
 } // namespace lanewise::x86::test

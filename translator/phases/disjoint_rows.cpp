@@ -3,6 +3,8 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/initial_address.hpp"
+#include "translator/passes/passes.hpp"
+#include "translator/passes/value_limits.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
@@ -45,11 +47,20 @@ public:
       return !r.start.valid();
     });
     for (const BlockId b : cfg_.rpo) find_components(b);
-    const ValueId apart = test();
+    ValueId apart = test();
     if (!apart.valid()) return {};
+    for (const BlockId b : cfg_.rpo)
+      if (const ValueId all = all_pass_guard(b); all.valid()) {
+        apart = make(Op::And, Type::U1, {apart, all});
+        guards_.push_back(b);
+      }
     split(apart);
     for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) gather(*move);
-    return {.made = true, .gathers = !moves_.empty()};
+    if (!guards_.empty()) {
+      passes::merge_blocks(f_);
+      passes::eliminate_dead_code(f_);
+    }
+    return {.made = true, .gathers = !moves_.empty(), .guarded = !guards_.empty()};
   }
 
 private:
@@ -70,6 +81,8 @@ private:
     ValueId offset;
   };
   std::vector<Moved> moved_;    ///< loads that go there
+  std::vector<BlockId> guards_; ///< that end with what all lanes pass
+  const passes::ValueLimits limits_{f_};
   std::vector<ValueId> scalar_; ///< per value: what first_lane() has made
 
   void collect() {
@@ -213,6 +226,78 @@ private:
     return scalar_[v.index] = made;
   }
 
+  /// Whether no lane of the wave is one for which the kernel ends at the end of `b`, as where the grid is
+  /// larger than what it is about. Nothing if `b` does not end like that, or a scalar cannot tell.
+  ValueId all_pass_guard(BlockId b) {
+    const ValueId mask = f_.tested_mask(b);
+    if (!mask.valid() || f_[f_[b].successors[1].block].insts.size() != 1 ||
+        f_[f_.terminator(f_[b].successors[1].block)].op != Op::EndPgm)
+      return {};
+    return is_full(mask, 0);
+  }
+  ValueId is_full(ValueId mask, unsigned depth) {
+    const InstId i = f_.def_id(mask);
+    if (!i.valid() || depth > kMaxDepth) return {};
+    if (f_.is_full(mask)) return constant(Type::U1, 1);
+    if (std::ranges::any_of(guards_, [&](BlockId g) { return f_.tested_mask(g) == mask; }))
+      return constant(Type::U1, 1);
+    const auto x = f_.operands(i);
+    if (f_[i].op == Op::And) {
+      const ValueId first = is_full(x[0], depth + 1);
+      const ValueId second = first.valid() ? is_full(x[1], depth + 1) : ValueId{};
+      return second.valid() ? make(Op::And, Type::U1, {first, second}) : second;
+    }
+    return f_[i].op == Op::ICmp ? is_below(i) : ValueId{};
+  }
+  /// Of a comparison of what is known not to be negative or wrap with a limit: it holds in the wave's last
+  /// lane, and so in all.
+  ValueId is_below(InstId icmp) {
+    auto p = static_cast<IntPred>(f_[icmp].imm);
+    ValueId v = f_.operands(icmp)[0], limit = f_.operands(icmp)[1];
+    if (p == IntPred::UGt || p == IntPred::UGe || p == IntPred::SGt || p == IntPred::SGe) {
+      std::swap(v, limit);
+      p = p == IntPred::UGt   ? IntPred::ULt
+          : p == IntPred::UGe ? IntPred::ULe
+          : p == IntPred::SGt ? IntPred::SLt
+                              : IntPred::SLe;
+    }
+    if (p == IntPred::Eq || p == IntPred::Ne || p == IntPred::UGt || p == IntPred::SGt) return {};
+    const ir::Inst* def = f_.def(limit);
+    if (def == nullptr || def->op != Op::Splat || !is_uniform(f_.type(f_.operands(f_.def_id(limit))[0])))
+      return {};
+    if (limits_.max(v) >> 31 != 0) return {};
+    const ValueId most = last_lane(v, 0), end = most.valid() ? first_lane(limit, 0) : ValueId{};
+    return end.valid() ? compare(p, most, end) : end;
+  }
+  /// Likewise in the wave's last lane, of sums of work-item ids and scalars; no lane has more.
+  ValueId last_lane(ValueId v, unsigned depth) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || depth > kMaxDepth) return {};
+    const auto x = f_.operands(i);
+    const auto in = [&](unsigned n) { return last_lane(x[n], depth + 1); };
+    const Type type = uniform_of(f_.type(v));
+    switch (f_[i].op) {
+    case Op::Const:
+    case Op::Splat: return first_lane(v, depth);
+    case Op::LaneId: return constant(Type::U32, kWaveSize - 1);
+    case Op::InitVgpr: {
+      if (f_[i].imm != 0 || !f_.launch.x_counts(kWaveSize))
+        return constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
+      const ValueId first = first_lane(v, depth);
+      return make(Op::Add, Type::U32, {first, constant(Type::U32, kWaveSize - 1)});
+    }
+    case Op::ZExt: {
+      const ValueId narrow = in(0);
+      return narrow.valid() ? make(Op::ZExt, type, {narrow}) : narrow;
+    }
+    case Op::Add: {
+      const ValueId a = in(0), b = a.valid() ? in(1) : ValueId{};
+      return b.valid() ? make(Op::Add, type, {a, b}) : b;
+    }
+    default: return {};
+    }
+  }
+
   /// Result `v` of the scalar load `i`, which may only be done at the start if that is known not to fault.
   ValueId loaded(ValueId v, InstId i) {
     if (in_head_[v.index]) return v;
@@ -283,6 +368,20 @@ private:
     return make(Op::Add, Type::U64, {between, constant(Type::U64, static_cast<u64>(b.first - a.first))});
   }
 
+  /// All lanes go on, and are known to.
+  void pass_guard(BlockId b) {
+    const ValueId mask = f_.tested_mask(b);
+    const InstId i = f_.def_id(mask);
+    f_[i].op = Op::Const;
+    f_[i].imm = ~u64{0};
+    f_[i].num_operands = 0;
+    const InstId end = f_.terminator(b);
+    f_[end].op = Op::Jump;
+    f_[end].imm = 0;
+    f_[end].num_operands = 0;
+    f_[b].successors.pop_back();
+  }
+
   void split(ValueId apart) {
     const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
     for (const Moved& m : moved_) {
@@ -304,6 +403,7 @@ private:
     std::vector<BlockId> blocks(cfg_.rpo.begin() + 1, cfg_.rpo.end());
     blocks.push_back(rest);
     const CopiedBlocks copied = copy_blocks(f_, blocks);
+    for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
     for (const Rows& r : rows_)
       for (const InstId i : r.accesses)
         if (f_[i].mem.apart == 0) f_[i].mem.apart = kApart;

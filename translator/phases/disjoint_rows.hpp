@@ -10,12 +10,15 @@ namespace lanewise::phases {
 struct RowSplit {
   bool made = false;    ///< it is there twice
   bool gathers = false; ///< the first copy has components of elements together
+  bool guarded = false; ///< the first copy is without guards
 };
 
 /// Puts all of `f` but scalars at its start there twice. The first copy is for waves whose rows in global
 /// memory do not overlap, or only where each lane meets itself; in it, such accesses are marked
 /// (MemAttr::apart). There, stores of an element's components with loads between them come directly after one
 /// another, if those loads' rows do not even overlap where lanes meet themselves.
+/// Guards at which the kernel ends for some lanes are asked about, too: the first copy is for waves without
+/// such lanes, if a scalar can tell.
 /// If there is nothing to ask, `f` is as it was.
 RowSplit split_by_disjoint_rows(ir::Function& f);
 

@@ -11,6 +11,7 @@
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/x86/frame.hpp"
+#include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
 
 #include <algorithm>
@@ -325,7 +326,7 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f) {}
+        tables_(f), use_counts_(f.use_counts()), limits_(f) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -339,6 +340,7 @@ public:
         demands_[p].back().times = times;
       }
       phase.interleave = best(demands_[p]);
+      if (is_mostly_packed(p)) phase.interleave = kMaxGangs;
     }
   }
 
@@ -351,7 +353,27 @@ private:
   ir::Loops loops_;
   ir::PostDominators post_;
   RegionTables tables_;
+  std::vector<u32> use_counts_;
+  passes::ValueLimits limits_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
+
+  /// All gangs together save half of the instructions of bytes or half-words.
+  [[nodiscard]] bool is_mostly_packed(u32 p) {
+    if (all_gangs(plan_.lanes, avx512_) < kMaxGangs || !may_be_packed(f_, plan_.phases[p])) return false;
+    unsigned issued = 0;
+    for (const ir::BlockId b : plan_.phases[p].blocks)
+      for (const ir::InstId i : f_[b].insts)
+        if (f_[i].num_results == 0 || ir::is_per_lane(f_.type(f_.result(i)))) issued += cost_of(f_, i).issued;
+    const PackedValues packed({.f = f_,
+                               .plan = plan_,
+                               .phase = p,
+                               .members = kMaxGangs,
+                               .avx512 = avx512_,
+                               .use_counts = use_counts_,
+                               .limits = limits_,
+                               .is_row = [this](ir::InstId i) { return f_[i].mem.wave_row; }});
+    return 2 * packed.saved() > static_cast<int>(kMaxGangs * issued);
+  }
 
   [[nodiscard]] bool is_mostly_outside_loops(u32 p) const {
     std::size_t all = 0, in_loops = 0;
@@ -565,7 +587,9 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   const phases::RowSplit made = phases::split_by_disjoint_rows(split);
   if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
-  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint);
+  // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
+  const std::size_t without_guards = made.guarded ? 2 : 0;
+  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint) + without_guards;
   const std::size_t least_saved = made.gathers ? 0 : (before + kLeastSaved - 1) / kLeastSaved;
   if (now + least_saved > before) return plan;
   f = std::move(split);

@@ -97,6 +97,7 @@ void Selector::select_phase(u32 phase) {
   make_blocks();
   find_alike();
   find_needed_members();
+  find_packed();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
   for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);
@@ -142,6 +143,7 @@ void Selector::make_blocks() {
 void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
   lds_addresses_.clear();
+  forget_packed();
   const bool entry = b == plan_.phases[phase_].entry;
   find_fused(b);
   find_components(b);
@@ -150,7 +152,7 @@ void Selector::select_block(IrBlockId b) {
     if (fused_[i.index]) continue;
     b_->set_pc(pc_of(i));
     const bool ends = ir::info(f_[i].op).is(ir::kEndsBlock);
-    const bool hoists = !ends && is_hoistable(i);
+    const bool hoists = !ends && !is_packed(i) && is_hoistable(i);
     const bool lds = f_[i].mem.space == ir::Space::Lds || f_[i].mem.space == ir::Space::Gds;
     if (entry && !hoists && !lds && phases::is_access(f_, i)) {
       body_accesses_ = true;
@@ -158,6 +160,8 @@ void Selector::select_block(IrBlockId b) {
     }
     if (ends)
       terminate(b);
+    else if (is_packed(i))
+      packed_inst(i);
     else if (hoists)
       hoisted([&] {
         const u32 here = std::exchange(mxcsr_, module_.mxcsr);

@@ -6,14 +6,18 @@ namespace lanewise::x86 {
 /// Set bits of each element, by nibbles through a table.
 VReg Selector::popcount(VReg v, bool wide) {
   if (avx512() && options_.vpopcnt) return b_->op(wide ? Inst::kIdVpopcntq : Inst::kIdVpopcntd, v);
+  const VReg bytes = popcount_of_bytes(v);
+  if (wide) return b_->op(Inst::kIdVpsadbw, bytes, b_->splat32(0));
+  const VReg words = b_->op(Inst::kIdVpmaddubsw, bytes, b_->splat32(0x01010101));
+  return b_->op(Inst::kIdVpmaddwd, words, b_->splat32(0x00010001));
+}
+
+VReg Selector::popcount_of_bytes(VReg v) {
   static constexpr u8 kCounts[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
   const VReg counts = byte_table(kCounts), nibble = b_->splat32(0x0f0f0f0f);
   const VReg low = b_->op(Inst::kIdVpshufb, counts, vand(v, nibble));
   const VReg high = b_->op(Inst::kIdVpshufb, counts, vand(shr_imm(v, 4), nibble));
-  const VReg bytes = b_->op(Inst::kIdVpaddb, low, high);
-  if (wide) return b_->op(Inst::kIdVpsadbw, bytes, b_->splat32(0));
-  const VReg words = b_->op(Inst::kIdVpmaddubsw, bytes, b_->splat32(0x01010101));
-  return b_->op(Inst::kIdVpmaddwd, words, b_->splat32(0x00010001));
+  return b_->op(Inst::kIdVpaddb, low, high);
 }
 
 /// 16 bytes repeated in every 128 bits.
@@ -50,14 +54,17 @@ VReg Selector::trailing_zeros(VReg v, bool wide) {
 VReg Selector::reverse_bits(VReg v, bool wide) {
   static constexpr u8 kSwap32[16] = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
   static constexpr u8 kSwap64[16] = {7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8};
+  return reverse_bits_of_bytes(b_->op(Inst::kIdVpshufb, v, byte_table(wide ? kSwap64 : kSwap32)));
+}
+
+VReg Selector::reverse_bits_of_bytes(VReg v) {
   static constexpr u8 kLowNibble[16] = {0x00, 0x80, 0x40, 0xc0, 0x20, 0xa0, 0x60, 0xe0,
                                         0x10, 0x90, 0x50, 0xd0, 0x30, 0xb0, 0x70, 0xf0};
   static constexpr u8 kHighNibble[16] = {0x0, 0x8, 0x4, 0xc, 0x2, 0xa, 0x6, 0xe,
                                          0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7, 0xf};
-  const VReg swapped = b_->op(Inst::kIdVpshufb, v, byte_table(wide ? kSwap64 : kSwap32));
   const VReg nibble = b_->splat32(0x0f0f0f0f);
-  const VReg from_low = b_->op(Inst::kIdVpshufb, byte_table(kLowNibble), vand(swapped, nibble));
-  const VReg from_high = b_->op(Inst::kIdVpshufb, byte_table(kHighNibble), vand(shr_imm(swapped, 4), nibble));
+  const VReg from_low = b_->op(Inst::kIdVpshufb, byte_table(kLowNibble), vand(v, nibble));
+  const VReg from_high = b_->op(Inst::kIdVpshufb, byte_table(kHighNibble), vand(shr_imm(v, 4), nibble));
   return vor(from_low, from_high);
 }
 

@@ -18,8 +18,14 @@ VReg Selector::in_qwords(ValueId v, unsigned p) {
   const ir::Inst* def = f_.def(v);
   if (const ValueId whole = whole_at_hand(v); whole.valid())
     return def->op == Op::Lo ? part(whole, p) : shr_imm(part(whole, p), 32, true);
-  if (def != nullptr && (def->op == Op::Const || def->op == Op::Splat)) return reg1(v);
+  if (is_repeated(v)) return reg1(v);
   return widen(reg1(v), p, false);
+}
+
+/// All lanes of the gang have the same.
+bool Selector::is_repeated(ValueId v) const {
+  const ir::Inst* def = f_.def(v);
+  return def != nullptr && (def->op == Op::Const || def->op == Op::Splat);
 }
 
 /// The qwords that `v` is a half of, if they are in registers.

@@ -4,10 +4,12 @@
 // What is picked of a lane for all of them stays in vectors.
 // A scalar that is shifted to be added becomes the scaled index of a lea.
 // Two shifts of qwords that are or-ed may be a rotation (with AVX2, one by whole bytes).
+// A constant that is added before AVX2 compares unsigned numbers is one with the bias of the comparison.
 // Halves of qwords that are only multiplied or extended are taken from these.
 #include "translator/passes/halves.hpp"
 #include "translator/x86/select_float.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace lanewise::x86 {
@@ -40,12 +42,13 @@ void Selector::find_fused(IrBlockId b) {
   const auto& insts = f_[b].insts;
   const auto near = [&](ValueId v, u32 at) -> InstId {
     const InstId def = f_.def_id(v);
-    if (!def.valid() || use_counts_[v.index] != 1) return {};
+    if (!def.valid() || use_counts_[v.index] != 1 || is_packed(def)) return {};
     return f_[def].block != b || at - position_[def.index] > kMaxDistance ? InstId{} : def;
   };
   std::map<ValueId, u32> half_uses;
   for (u32 n = 0; n < insts.size(); ++n) {
     position_[insts[n].index] = n;
+    if (is_packed(insts[n])) continue;
     const ir::Inst& inst = f_[insts[n]];
     const auto operands = f_.operands(insts[n]);
     if (passes::takes_halves(inst.op) && type(f_.result(insts[n])) == Type::V64)
@@ -84,6 +87,12 @@ void Selector::find_fused(IrBlockId b) {
       if (first.valid() && second.valid()) fused_[first.index] = fused_[second.index] = true;
       continue;
     }
+    if (is_biased(insts[n]))
+      for (const ValueId v : operands) {
+        const InstId def = near(v, n);
+        if (!def.valid() || f_[def].op != Op::Add) continue;
+        fused_[def.index] = std::ranges::any_of(f_.operands(def), [&](ValueId x) { return f_.is_const(x); });
+      }
     if (!avx512()) continue;
     if (is_logic(insts[n])) {
       for (const ValueId v : operands)

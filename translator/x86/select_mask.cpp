@@ -78,13 +78,49 @@ bool Selector::mask_inst(InstId i) {
   case Op::ICmp: {
     if (ir::is_gang(type(operands[0]))) return set(result, mask_of_u1(b_->setcc(emit_compare(i)))), true;
     const auto pred = static_cast<ir::IntPred>(inst.imm);
-    const Regs a = regs(operands[0]), b = regs(operands[1]);
-    if (type(operands[0]) == Type::V32) return set(result, compare(pred, a.r[0], b.r[0], false)), true;
-    const VReg lo = compare(pred, a.r[0], b.r[0], true), hi = compare(pred, a.r[1], b.r[1], true);
-    return set(result, narrow_masks(lo, hi)), true;
+    const bool wide = type(operands[0]) == Type::V64;
+    const auto compared = [&](unsigned p) {
+      if (is_biased(i)) return compare_biased(pred, operands[0], operands[1], p);
+      const VReg a = part(operands[0], p);
+      return compare(pred, a, part(operands[1], p), wide);
+    };
+    if (!wide) return set(result, compared(0)), true;
+    const VReg lo = compared(0);
+    return set(result, narrow_masks(lo, compared(1))), true;
   }
   default: return false;
   }
+}
+
+/// A comparison of unsigned numbers that AVX2 does as one of signed ones, half of the range lower.
+bool Selector::is_biased(InstId i) const {
+  using ir::IntPred;
+  if (avx512() || f_[i].op != Op::ICmp || !ir::is_vector(type(f_.operands(i)[0]))) return false;
+  const auto pred = static_cast<IntPred>(f_[i].imm);
+  return pred == IntPred::ULt || pred == IntPred::UGt ||
+         (type(f_.operands(i)[0]) == Type::V64 && (pred == IntPred::ULe || pred == IntPred::UGe));
+}
+
+/// Part p of `v`, biased: of a constant that is one, and of a sum with a constant one with another.
+VReg Selector::biased(ValueId v, unsigned p) {
+  const bool wide = type(v) == Type::V64;
+  const u64 sign = wide ? u64{1} << 63 : 0x8000'0000u;
+  u64 c = 0;
+  if (f_.is_const(v, &c)) return splat_const(wide, c ^ sign);
+  if (!is_fused(v)) return vxor(part(v, p), splat_const(wide, sign));
+  const auto x = f_.operands(f_.def_id(v));
+  const unsigned constant = f_.is_const(x[1], &c) ? 1 : 0;
+  c = f_.def(x[constant])->imm;
+  return b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, part(x[1 - constant], p),
+                or_mem(splat_const(wide, c ^ sign)));
+}
+
+VReg Selector::compare_biased(ir::IntPred pred, ValueId a, ValueId b, unsigned p) {
+  using ir::IntPred;
+  const bool less = pred == IntPred::ULt || pred == IntPred::UGe;
+  const VReg x = biased(less ? b : a, p), y = biased(less ? a : b, p);
+  const VReg greater = b_->op(type(a) == Type::V64 ? Inst::kIdVpcmpgtq : Inst::kIdVpcmpgtd, x, or_mem(y));
+  return pred == IntPred::ULe || pred == IntPred::UGe ? vnot(greater) : greater;
 }
 
 VReg Selector::compare(ir::IntPred pred, VReg a, VReg b, bool wide) {

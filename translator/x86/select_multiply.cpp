@@ -16,7 +16,7 @@ bool Selector::multiply_inst(InstId i) {
                        {part(operands[1], p), has_high_half(operands[1])});
     break;
   case Op::UMulHi:
-  case Op::SMulHi: out.r[0] = mul_high(reg1(operands[0]), reg1(operands[1]), inst.op == Op::SMulHi); break;
+  case Op::SMulHi: out.r[0] = mul_high(operands[0], operands[1], inst.op == Op::SMulHi); break;
   case Op::UMulWide:
   case Op::SMulWide:
     for (unsigned p = 0; p < 2; ++p) {
@@ -52,10 +52,11 @@ VReg Selector::mul64(const Factor& a, const Factor& b) {
 }
 
 /// Even lanes and odd lanes apart, then the high halves together.
-VReg Selector::mul_high(VReg a, VReg b, bool is_signed) {
+VReg Selector::mul_high(ValueId a, ValueId b, bool is_signed) {
   const u32 id = is_signed ? Inst::kIdVpmuldq : Inst::kIdVpmuludq;
-  const VReg even = shr_imm(b_->op(id, a, b), 32, true);
-  const VReg odd = b_->op(id, shr_imm(a, 32, true), shr_imm(b, 32, true));
+  const auto odd_lanes = [&](ValueId v) { return is_repeated(v) ? reg1(v) : shr_imm(reg1(v), 32, true); };
+  const VReg even = shr_imm(b_->op(id, reg1(a), reg1(b)), 32, true);
+  const VReg first = odd_lanes(a), odd = b_->op(id, first, odd_lanes(b));
   if (avx512()) return blend(b_->mask_const(0xaaaa), odd, even);
   return b_->op(Inst::kIdVpblendd, even, odd, imm(0xaa));
 }

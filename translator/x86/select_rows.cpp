@@ -246,16 +246,10 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       });
 }
 
-/// The access of so many members up to the current one: compares the first index with the last from which the
-/// others do not wrap.
-void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
+/// Sets the flags by the index of a row that goes on through so many members: whether a later one wraps.
+CondCode Selector::compare_wrapped(InstId i, unsigned members, VReg index) {
   const ir::MemAttr& mem_attr = f_[i].mem;
-  const VReg base = of_leader(f_.operands(i)[0], members), index = of_leader(f_.operands(i)[1], members);
   const i64 span = i64{mem_attr.stride} * (members * lanes() - 1);
-  const auto each = [&](auto access) {
-    const std::size_t own = out.size() / members;
-    for_neighbours(members, [&](unsigned n) { access(n * lanes(), out.subspan(n * own, own)); });
-  };
   const bool up = span >= 0;
   CondCode wraps{};
   i64 limit = 0;
@@ -267,11 +261,30 @@ void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
     wraps = up ? CondCode::kUnsignedGT : CondCode::kUnsignedLT;
   }
   b_->emit(Inst::kIdCmp, {r32(index), imm(static_cast<i32>(limit))});
+  return wraps;
+}
+
+/// Where such a row begins.
+VReg Selector::start_of_wrapped(InstId i, VReg base, VReg index) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(index)) : index;
+  unsigned scale = mem_attr.scale;
+  if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
+  return b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
+}
+
+/// The access of so many members up to the current one: compares the first index with the last from which the
+/// others do not wrap.
+void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  const VReg base = of_leader(f_.operands(i)[0], members), index = of_leader(f_.operands(i)[1], members);
+  const auto each = [&](auto access) {
+    const std::size_t own = out.size() / members;
+    for_neighbours(members, [&](unsigned n) { access(n * lanes(), out.subspan(n * own, own)); });
+  };
+  const CondCode wraps = compare_wrapped(i, members, index);
   const auto hot = [&] {
-    VReg wide = mem_attr.index_sign ? b_->op_r64(Inst::kIdMovsxd, r32(index)) : index;
-    unsigned scale = mem_attr.scale;
-    if (scale > 3) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(std::exchange(scale, 0)));
-    const VReg first = b_->op_r64(Inst::kIdLea, mem_index(base, wide, scale, 0, View::R64));
+    const VReg first = start_of_wrapped(i, base, index);
     const i64 stride = i64{mem_attr.stride} << mem_attr.scale;
     each([&](unsigned lane, std::span<VReg> own) {
       fetch_ahead(i, first, lane * stride, stride);

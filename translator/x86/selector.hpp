@@ -24,6 +24,7 @@
 #include "translator/passes/value_limits.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/next_rows.hpp"
+#include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
 #include "translator/x86/value_steps.hpp"
@@ -193,10 +194,12 @@ private:
   Regs select_value(Type t, ValueId condition, Regs a, Regs b);
   VReg min_max64(Op op, VReg a, VReg b);
   VReg popcount(VReg v, bool wide);
+  VReg popcount_of_bytes(VReg v);
   VReg leading_zeros(VReg v, bool wide);
   VReg leading_zeros32(VReg v);
   VReg trailing_zeros(VReg v, bool wide);
   VReg reverse_bits(VReg v, bool wide);
+  VReg reverse_bits_of_bytes(VReg v);
   VReg permute_bytes(VReg a, VReg b, VReg selector);
   bool permute_bytes_constant(ValueId result, VReg a, VReg b, u32 selector);
   VReg byte_blend(VReg x, VReg y, VReg if_equal, VReg otherwise);
@@ -207,7 +210,8 @@ private:
   };
   VReg mul64(const Factor& a, const Factor& b);
   bool has_high_half(ValueId v) const;
-  VReg mul_high(VReg a, VReg b, bool is_signed);
+  VReg mul_high(ValueId a, ValueId b, bool is_signed);
+  [[nodiscard]] bool is_repeated(ValueId v) const;
 
   // ---- select_divide.cpp
   bool divide_inst(InstId i);
@@ -221,6 +225,33 @@ private:
 
   // ---- select_alike.cpp
   void find_alike();
+
+  // ---- select_packed.cpp
+  void find_packed();
+  [[nodiscard]] bool is_packed(InstId i) const { return packed_ && packed_->bits(i) != 0; }
+  void packed_inst(InstId i);
+  VReg packed_const(unsigned bits, u32 value);
+  VReg packed_mask_const(unsigned bits, bool all);
+  Regs packed_value(ValueId v, unsigned bits);
+  void forget_packed();
+  VReg reg_of_member(ValueId v, unsigned member);
+  Regs pack(ValueId v, unsigned bits);
+  Regs pack_masks(ValueId v, unsigned bits);
+  VReg in_lane_order(VReg r, unsigned bits);
+  VReg unpack(Regs packed, unsigned bits, bool is_signed);
+  VReg unpack_mask(Regs packed, unsigned bits);
+  void set_members(ValueId v, Regs packed, unsigned bits);
+  void forget_members(ValueId v);
+  VReg packed_operation(InstId i, unsigned bits, std::span<const Regs> in, unsigned p);
+  [[nodiscard]] bool is_packed_unsigned(InstId i, unsigned bits) const;
+  VReg packed_right_shift(InstId i, unsigned bits, unsigned p);
+  VReg multiply_bytes(VReg a, VReg b);
+  VReg packed_popcount(VReg v, unsigned bits);
+  VReg packed_mask(InstId i, unsigned bits, std::span<const Regs> in, unsigned p);
+  VReg packed_compare(ir::IntPred pred, bool zeros_above, unsigned bits, VReg a, VReg b);
+  void packed_access(InstId i, unsigned bits);
+  Regs load_packed(InstId i, VReg start, unsigned bits);
+  void store_packed(InstId i, VReg start, Regs data, unsigned bits);
 
   // ---- select_fused.cpp
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
@@ -246,6 +277,9 @@ private:
 
   // ---- select_mask.cpp
   bool mask_inst(InstId i);
+  [[nodiscard]] bool is_biased(InstId i) const;
+  VReg biased(ValueId v, unsigned p);
+  VReg compare_biased(ir::IntPred pred, ValueId a, ValueId b, unsigned p);
   VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
   VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
@@ -364,6 +398,8 @@ private:
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
+  CondCode compare_wrapped(InstId i, unsigned members, VReg index);
+  VReg start_of_wrapped(InstId i, VReg base, VReg index);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   // select_table.cpp
@@ -674,10 +710,13 @@ private:
   u32 phase_ = 0;
   Builder* b_ = nullptr;
   BlockId preamble_, head_;
-  std::vector<BlockId> blocks_;               ///< per IR block
-  std::optional<passes::ValueLimits> limits_; ///< once asked for
-  std::map<u32, VReg> pointers_;              ///< that the wave starts with, by SGPR
-  std::vector<bool> rare_;                    ///< per block: only reached by ways that are
+  std::vector<BlockId> blocks_;                              ///< per IR block
+  std::optional<passes::ValueLimits> limits_;                ///< once asked for
+  std::optional<PackedValues> packed_;                       ///< of the phase, if there may be any
+  std::map<std::pair<ValueId, unsigned>, Regs> packed_regs_; ///< by value and bits
+  std::vector<std::pair<ValueId, unsigned>> packed_here_; ///< those made in the current block for its users
+  std::map<u32, VReg> pointers_;                          ///< that the wave starts with, by SGPR
+  std::vector<bool> rare_;                                ///< per block: only reached by ways that are
   struct Structure {
     explicit Structure(const ir::Function& f) : cfg(f), dom(f, cfg), post(f, cfg), loops(f, cfg, dom) {}
     ir::Cfg cfg;
