@@ -11,6 +11,7 @@
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/full_masks.hpp"
+#include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/retry_chains.hpp"
@@ -270,6 +271,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("run_lanes_in_turn",
+           [&](ir::Function& g) {
+             if (last_lanes && phases::run_lanes_in_turn(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("close_ranks",
            [&](ir::Function& g) {

@@ -14,6 +14,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/phases/full_masks.hpp"
+#include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/retry_chains.hpp"
@@ -160,6 +161,10 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
       {"close_ranks_in_loops", [](ir::Function& g) { phases::close_ranks_in_loops(g, 16); }},
       {"close_ranks_behind_branches", [](ir::Function& g) { phases::close_ranks_behind_branches(g, 16); }},
+      {"run_lanes_in_turn",
+       [](ir::Function& g) {
+         if (phases::run_lanes_in_turn(g, 16)) passes::eliminate_dead_code(g);
+       }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_disjoint_rows",
        [](ir::Function& g) {

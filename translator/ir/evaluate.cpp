@@ -75,7 +75,7 @@ std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std:
   const unsigned amount_mask = width - 1;
   const u64 ones = constant_bits(result);
   switch (op) {
-  case Op::Splat: return operand_type == Type::U1 ? (x[0] != 0 ? ~u64{0} : 0) : x[0];
+  case Op::Splat: return result == Type::Mask ? (x[0] != 0 ? ~u64{0} : 0) : x[0];
   case Op::Join: return x[1] << 32 | x[0];
   case Op::Lo: return x[0] & 0xffff'ffffu;
   case Op::Hi: return x[0] >> 32;

@@ -11,7 +11,8 @@ constexpr std::size_t kUsualInsts = 16; ///< of a block
 }
 
 const char* name(Type t) {
-  static constexpr const char* kNames[] = {"none", "u1", "u32", "u64", "mask", "v32", "v64", "g32", "g64"};
+  static constexpr const char* kNames[] = {"none", "u1",  "u32", "u64", "mask",
+                                           "v32",  "v64", "g1",  "g32", "g64"};
   return kNames[static_cast<unsigned>(t)];
 }
 

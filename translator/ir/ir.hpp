@@ -265,6 +265,10 @@ private:
 /// The rows that an access to Space::Registers may go to: operand 0 counts from the first.
 constexpr unsigned row_first(const Inst& inst) { return static_cast<unsigned>(inst.imm & 0xffff); }
 constexpr unsigned row_count(const Inst& inst) { return static_cast<unsigned>(inst.imm >> 16 & 0xffff); }
+inline bool accesses_rows(const Inst& inst) {
+  return (info(inst.op).is(kMemory) && inst.mem.space == Space::Registers) || inst.op == Op::RowGet ||
+         inst.op == Op::RowSet;
+}
 constexpr u64 row_range(unsigned first, unsigned count) { return first | u64{count} << 16; }
 
 /// The type a 32-bit half of `wide` has.
@@ -276,10 +280,12 @@ constexpr Type wide_of(Type half) {
   return half == Type::U32 ? Type::U64 : half == Type::G32 ? Type::G64 : Type::V64;
 }
 /// Width in bits of one element.
-constexpr unsigned bit_width(Type t) { return is_wide(t) ? 64 : t == Type::U1 || t == Type::Mask ? 1 : 32; }
+constexpr unsigned bit_width(Type t) {
+  return is_wide(t) ? 64 : t == Type::U1 || t == Type::G1 || t == Type::Mask ? 1 : 32;
+}
 /// The bits that a constant of the type can have: a mask has one per lane.
 constexpr u64 constant_bits(Type t) {
-  return t == Type::U1 ? 1 : is_wide(t) || t == Type::Mask ? ~u64{0} : 0xffff'ffffu;
+  return t == Type::U1 || t == Type::G1 ? 1 : is_wide(t) || t == Type::Mask ? ~u64{0} : 0xffff'ffffu;
 }
 
 /// How many leading operands of a Load, Store or Atomic are its address.

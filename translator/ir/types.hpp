@@ -7,10 +7,10 @@
 namespace lanewise::ir {
 
 /// The type of a value. U* are one per wave ("uniform"), G* one per gang, Mask and V* one per lane.
-enum class Type : u8 { None, U1, U32, U64, Mask, V32, V64, G32, G64 };
+enum class Type : u8 { None, U1, U32, U64, Mask, V32, V64, G1, G32, G64 };
 
 constexpr bool is_uniform(Type t) { return t == Type::U1 || t == Type::U32 || t == Type::U64; }
-constexpr bool is_gang(Type t) { return t == Type::G32 || t == Type::G64; }
+constexpr bool is_gang(Type t) { return t == Type::G1 || t == Type::G32 || t == Type::G64; }
 constexpr bool is_scalar(Type t) { return is_uniform(t) || is_gang(t); }
 constexpr bool is_vector(Type t) { return t == Type::V32 || t == Type::V64; }
 constexpr bool is_per_lane(Type t) { return is_vector(t) || t == Type::Mask; }

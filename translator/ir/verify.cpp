@@ -113,6 +113,11 @@ private:
       return is_vector(type(0)) && is_gang(result) && is_wide(type(0)) == is_wide(result)
                  ? nullptr
                  : "lane of these types";
+    case Op::RowGet:
+    case Op::RowSet:
+      return type(0) == Type::G32 && type(static_cast<unsigned>(operands.size()) - 1) == Type::G32
+                 ? nullptr
+                 : "elements and their numbers are g32";
     case Op::LaneOf:
     case Op::GangMask: return type(1) == Type::G32 ? nullptr : "the gang's lanes are g32";
     case Op::Join:
@@ -121,7 +126,8 @@ private:
     case Op::Lo:
     case Op::Hi: return is_wide(type(0)) && result == half_of(type(0)) ? nullptr : "half of these types";
     case Op::ICmp:
-      return type(0) == type(1) && result == (is_uniform(type(0)) ? Type::U1 : Type::Mask)
+      return type(0) == type(1) && (result == (is_uniform(type(0)) ? Type::U1 : Type::Mask) ||
+                                    (is_gang(type(0)) && result == Type::G1))
                  ? nullptr
                  : "compare of these types";
     case Op::FCmp: return type(0) == type(1) && is_vector(type(0)) ? nullptr : "compare of these types";
@@ -133,8 +139,10 @@ private:
                  ? nullptr
                  : "the amount is 32 bits of the same kind";
     case Op::Select:
-      return type(0) == Type::U1 || (type(0) == Type::Mask && is_per_lane(result)) ? nullptr
-                                                                                   : "condition of this type";
+      return type(0) == Type::U1 || (type(0) == Type::G1 && is_gang(result)) ||
+                     (type(0) == Type::Mask && is_per_lane(result))
+                 ? nullptr
+                 : "condition of this type";
     case Op::Load:
     case Op::Store:
     case Op::Atomic: return check_memory(id);
@@ -179,7 +187,7 @@ private:
     if (mem.space == Space::Registers) return t == Type::U32 ? nullptr : "the number of a row is u32";
     if (mem.form == AddressForm::Lanes)
       return t == (wide ? Type::V64 : Type::V32) ? nullptr : "address of the wrong type";
-    if (!is_scalar(t) || t == Type::U1 || is_wide(t) != wide) return "base of the wrong type";
+    if (!is_scalar(t) || bit_width(t) == 1 || is_wide(t) != wide) return "base of the wrong type";
     if (mem.form == AddressForm::Row) return nullptr;
     const Type index = f_.type(operands[1]);
     if (!wide) return "no such address form in this space";

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxNodes = 64, kMaxVariables = 12; ///< of a mask that is
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
 
-bool is_condition(Type t) { return t == Type::Mask || t == Type::U1; }
+bool is_condition(Type t) { return bit_width(t) == 1; }
 
 } // namespace
 
@@ -102,7 +102,7 @@ Bdd::Node MaskFacts::compute(InstId i) {
   switch (inst.op) {
   case Op::Const:
     if (inst.imm == 0) return Bdd::kFalse;
-    return inst.imm == (f_.type(inst.first_result) == Type::U1 ? 1 : ~u64{0}) ? Bdd::kTrue : Bdd::kDropped;
+    return inst.imm == (f_.type(inst.first_result) == Type::Mask ? ~u64{0} : 1) ? Bdd::kTrue : Bdd::kDropped;
   case Op::Splat: return n(0);
   case Op::And: return bdd_.and_(n(0), n(1));
   case Op::Or: return bdd_.or_(n(0), n(1));

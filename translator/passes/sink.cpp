@@ -39,7 +39,7 @@ private:
     return uses.block == b ? uses : Uses{};
   }
 
-  bool is_number(ValueId v) const { return is_scalar(f_.type(v)) && f_.type(v) != Type::U1; }
+  bool is_number(ValueId v) const { return is_scalar(f_.type(v)) && bit_width(f_.type(v)) != 1; }
 
   /// An op on scalars alone, of whose operands at most one is used by nothing else: further down it occupies
   /// no more registers than here.

@@ -14,7 +14,7 @@
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
-#include "translator/phases/empty_round.hpp"
+#include "translator/phases/outer_loops.hpp"
 #include "translator/phases/ranks.hpp"
 
 #include <algorithm>
@@ -29,17 +29,17 @@ constexpr unsigned kMaxLoops = 2; ///< of a function
 constexpr unsigned kMaxInstructions = 250;
 constexpr u64 kRounds = 8; ///< of an inner loop, as a guess
 
-class CloseLoops : LoadLoopPass {
+class CloseLoops : OuterLoopPass {
 public:
-  CloseLoops(Function& f, unsigned gang_lanes) : LoadLoopPass(f), gang_lanes_(gang_lanes) {}
+  CloseLoops(Function& f, unsigned gang_lanes) : OuterLoopPass(f), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
     if (loops_.irreducible || (f_.launch.one_wave() && f_.launch.items() <= gang_lanes_)) return false;
     unsigned changed = 0;
     for (const Loops::Loop& loop : loops_.loops)
-      if (changed < kMaxLoops && find_loop(loop) && find_entry_and_latch() && find_mask() &&
-          find_counters() && find_escaping() && find_left_behind() && is_worthwhile()) {
+      if (changed < kMaxLoops && find_loop(loop, kMaxInstructions) && find_counters() && find_left_behind() &&
+          is_worthwhile()) {
         add_ranks();
         ++changed;
       }
@@ -49,16 +49,10 @@ public:
 private:
   const unsigned gang_lanes_;
   // Of the current loop.
-  std::vector<BlockId> blocks_; ///< of the loop, and what is done on the way out
-  u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
-  std::vector<bool> counts_;    ///< per value: a scalar that changes from round to round
-  std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
-  CopiedBlocks copy_;           ///< once it is made
+  std::vector<bool> counts_; ///< per value: a scalar that changes from round to round
+  CopiedBlocks copy_;        ///< once it is made
 
   [[nodiscard]] bool counts(ValueId v) const { return v.index < counts_.size() && counts_[v.index]; }
-  Successor& edge(BlockId from, BlockId to) {
-    return *std::ranges::find(f_[from].successors, to, &Successor::block);
-  }
   /// To the exit, behind a block that does nothing; null if there is none.
   [[nodiscard]] const Successor* way_out_of_latch() const {
     for (const Successor& s : f_[latch_].successors) {
@@ -69,65 +63,6 @@ private:
         return &next.successors[0];
     }
     return nullptr;
-  }
-  [[nodiscard]] const Successor& again() const {
-    return *std::ranges::find(f_[latch_].successors, header(), &Successor::block);
-  }
-
-  /// One that only loads, and none around it, which would wait for the wave in each round.
-  bool find_loop(const Loops::Loop& l) {
-    if (l.parent >= 0 || f_[l.header].first_gang) return false;
-    loop_.emplace();
-    blocks_ = l.blocks;
-    loop_->blocks = &blocks_;
-    loop_->inside.assign(f_.num_blocks(), false);
-    for (const BlockId b : blocks_) loop_->inside[b.index] = true;
-    // Up to where all ways out meet, nothing is done but to choose what is left behind.
-    std::vector<BlockId> exits;
-    for (std::size_t n = 0; n < blocks_.size(); ++n)
-      for (const Successor& s : f_[blocks_[n]].successors)
-        if (!loop_->contains(s.block) && std::ranges::find(exits, s.block) == exits.end())
-          exits.push_back(s.block);
-    for (std::size_t n = 0; n < exits.size() && exits.size() > 1;) {
-      const BlockId b = exits[n];
-      if (!is_on_the_way_out(b)) {
-        ++n;
-        continue;
-      }
-      blocks_.push_back(b);
-      loop_->inside[b.index] = true;
-      exits.erase(exits.begin() + static_cast<std::ptrdiff_t>(n));
-      if (std::ranges::find(exits, f_[b].successors[0].block) == exits.end())
-        exits.push_back(f_[b].successors[0].block);
-      n = 0;
-    }
-    if (exits.size() != 1) return false;
-    loop_->exit = exits[0];
-    std::size_t instructions = 0;
-    for (const BlockId b : blocks_) {
-      instructions += f_[b].insts.size();
-      if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return acts_per_lane(f_[i]); })) return false;
-    }
-    return instructions <= kMaxInstructions && only_loads(f_, blocks_) && !uses_gang_scalars(f_, blocks_) &&
-           std::ranges::none_of(loops_.loops,
-                                [&](const Loops::Loop& other) { return other.header == loop_->exit; });
-  }
-  [[nodiscard]] bool is_on_the_way_out(BlockId b) const {
-    const auto& insts = f_[b].insts;
-    return b.index < cfg_.preds.size() && f_[insts.back()].op == Op::Jump && loops_.innermost[b.index] < 0 &&
-           std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return info(f_[i].op).is(kPure); }) &&
-           std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) { return loop_->contains(p); });
-  }
-  /// The parameter that says who is left: all that is done and asked is done by its lanes, and they become no
-  /// more.
-  bool find_mask() {
-    for (mask_ = 0; mask_ < params().size(); ++mask_) {
-      const ValueId mask = params()[mask_];
-      if (f_.type(mask) != Type::Mask || again().args[mask_] == mask) continue;
-      const MasksAmong among(f_, blocks_, loop_->inside, {&mask, 1});
-      if (among.contains_all_that_acts() && among.contains(again().args[mask_])) return true;
-    }
-    return false;
   }
 
   /// Scalars that change from round to round, all of which can be vectors. One may say that the loop is over.
@@ -172,33 +107,6 @@ private:
     }
   }
   [[nodiscard]] bool may_be_vector(ValueId v) const { return counts(v) || f_.is_const(v) || !is_inside(v); }
-
-  /// What the loop leaves behind in lanes that are not left: what they had before, however often others go
-  /// round. A parameter of the header keeps it for each of them, or it is from outside and the same for all.
-  bool find_left_behind() {
-    const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
-    const auto is_kept = [&](ValueId p) {
-      return f_.def_block(p) == header() && !f_.def_id(p).valid() && p != params()[mask_] &&
-             is_per_lane(f_.type(p)) && round.as_before(again().args[f_[p].index]) == p;
-    };
-    std::vector<ValueId> first;
-    for (const BlockId b : blocks_)
-      for (const Successor& s : f_[b].successors) {
-        if (s.block != loop_->exit) continue;
-        behind_.clear();
-        for (const auto* values : {&std::as_const(s.args), &std::as_const(loop_->escaping)})
-          for (const ValueId v : *values) {
-            const ValueId before = is_inside(v) ? round.as_before(v) : v;
-            if (!before.valid() || (is_inside(v) && !is_kept(before))) return false;
-            const bool is_there = std::ranges::find(behind_, before) != behind_.end();
-            if (is_there && is_inside(before)) return false;
-            behind_.push_back(before);
-          }
-        if (!first.empty() && first != behind_) return false;
-        first = behind_;
-      }
-    return true;
-  }
 
   /// By rough costs, a round takes longer than to close ranks.
   bool is_worthwhile() {

@@ -8,13 +8,21 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+constexpr unsigned kMaxDepth = 64; ///< of what is looked through: a switch has a join for each case
 
 } // namespace
 
 ValueId EmptyRound::as_before(ValueId v, unsigned depth) const {
   if (!is_inside(v) || (is_param(v) && is_per_lane(f_.type(v)))) return v;
   if (depth > kMaxDepth) return {};
+  if (const auto it = known_.find(v.index); it != known_.end()) return it->second;
+  const unsigned assumed = assumed_;
+  const ValueId before = find(v, depth);
+  if (assumed == assumed_ || joining_.empty()) known_[v.index] = before;
+  return before;
+}
+
+ValueId EmptyRound::find(ValueId v, unsigned depth) const {
   const InstId i = f_.def_id(v);
   if (!i.valid()) return at_join(v, depth);
   const auto x = f_.operands(i);
@@ -43,7 +51,10 @@ ValueId EmptyRound::at_join(ValueId param, unsigned depth) const {
   const BlockId b = f_.def_block(param);
   const auto is_joining = [&](ValueId v) { return std::ranges::find(joining_, v) != joining_.end(); };
   if (b == loop_.header()) return {};
-  if (is_joining(param)) return param;
+  if (is_joining(param)) {
+    ++assumed_;
+    return param;
+  }
   joining_.push_back(param);
   bool agree = true;
   for (const BlockId p : cfg_.preds[b.index])

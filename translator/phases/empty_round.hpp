@@ -4,6 +4,8 @@
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/ranks.hpp"
 
+#include <unordered_map>
+
 namespace lanewise::phases {
 
 /// A round of `loop` in lanes that are not in `mask`, a parameter of its header that says who goes on.
@@ -23,11 +25,14 @@ private:
   const LoadLoop& loop_;
   const MasksAmong among_;
   mutable std::vector<ir::ValueId> joining_; ///< parameters of inner loops that are being looked through
+  mutable unsigned assumed_ = 0;             ///< how often one of these was what was looked for
+  mutable std::unordered_map<u32, ir::ValueId> known_; ///< by value, but for what rests on such a one
 
   [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_.contains(f_.def_block(v)); }
   [[nodiscard]] bool is_param(ir::ValueId v) const {
     return !f_.def_id(v).valid() && f_.def_block(v) == loop_.header();
   }
+  [[nodiscard]] ir::ValueId find(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] ir::ValueId at_join(ir::ValueId param, unsigned depth) const;
 };
 

@@ -16,8 +16,7 @@ constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 OneLane::OneLane(Function& f) : rows(f), turn(f), f_(f) {
   for (const Block& block : f.blocks)
     for (const InstId i : block.insts)
-      if (info(f[i].op).is(kMemory) && f[i].mem.space == Space::Registers)
-        next_row_ = std::max(next_row_, row_first(f[i]) + row_count(f[i]));
+      if (accesses_rows(f[i])) next_row_ = std::max(next_row_, row_first(f[i]) + row_count(f[i]));
 }
 
 ValueId OneLane::start(ValueId bits, ValueId mask, ValueId& others) {
@@ -73,9 +72,26 @@ ValueId OneLane::spread(ValueId v) {
   if (f_.type(v) != Type::Mask) return turn.op(Op::Splat, f_.type(v), {of_lane(v)});
   u64 lanes = 0;
   if (f_.is_const(v, &lanes) && (lanes == 0 || ~lanes == 0)) return v;
+  return bit_of_lane(v, Type::Mask);
+}
+
+ValueId OneLane::scalar(ValueId v) {
+  u64 lanes = 0;
+  if (is_uniform(f_.type(v)))
+    return turn.op(Op::Splat,
+                   f_.type(v) == Type::U1 ? Type::G1
+                   : is_wide(f_.type(v))  ? Type::G64
+                                          : Type::G32,
+                   {v});
+  if (f_.type(v) != Type::Mask) return of_lane(v);
+  if (f_.is_const(v, &lanes) && (lanes == 0 || ~lanes == 0)) return f_.entry_constant(Type::G1, lanes & 1);
+  return bit_of_lane(v, Type::G1);
+}
+
+ValueId OneLane::bit_of_lane(ValueId mask, Type t) {
   const ValueId one = f_.entry_constant(Type::G32, 1), zero = f_.entry_constant(Type::G32, 0);
-  const ValueId bit = turn.and_(turn.op(Op::LShr, Type::G32, {bits_of(v), number_}), one);
-  return turn.icmp(IntPred::Ne, bit, zero);
+  const ValueId bit = turn.and_(turn.op(Op::LShr, Type::G32, {bits_of(mask), number_}), one);
+  return turn.op(Op::ICmp, t, {bit, zero}, static_cast<u64>(IntPred::Ne));
 }
 
 void OneLane::let_access(BlockId b, ValueId lane, ValueId all_lanes) {

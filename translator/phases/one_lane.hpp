@@ -20,6 +20,13 @@ public:
   ir::ValueId start(ir::ValueId bits, ir::ValueId mask, ir::ValueId& others);
   /// What that lane has of `v`, in all lanes; of a mask, all lanes or none.
   ir::ValueId spread(ir::ValueId v);
+  /// The same as a scalar.
+  ir::ValueId scalar(ir::ValueId v);
+  /// So many rows that nobody else has.
+  unsigned take_rows(unsigned count) {
+    next_row_ += count;
+    return next_row_ - count;
+  }
   /// Accesses to global memory in `b`, a block of which `all_lanes` is the mask, are that lane's alone, of
   /// which `lane` is the mask: a fault would be its. So are stores to the LDS and atomics there.
   void let_access(ir::BlockId b, ir::ValueId lane, ir::ValueId all_lanes);
@@ -35,6 +42,7 @@ private:
 
   ir::ValueId of_lane(ir::ValueId v, unsigned depth = 0);
   ir::ValueId dword_of_lane(ir::ValueId dwords);
+  ir::ValueId bit_of_lane(ir::ValueId mask, ir::Type t);
 };
 
 } // namespace lanewise::phases

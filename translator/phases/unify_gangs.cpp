@@ -36,9 +36,9 @@ private:
     const auto is_entry = [&](BlockId b) { return plan_.phases[plan_.phase_of[b.index].index].entry == b; };
     for_each_block([&](BlockId b) {
       if (!is_entry(b))
-        for (const ValueId v : f_[b].params) same_[v.index] = is_gang(f_.type(v));
+        for (const ValueId v : f_[b].params) same_[v.index] = is_number(v);
       for (const InstId i : f_[b].insts)
-        if (f_[i].num_results == 1) same_[f_.result(i).index] = is_gang(f_.type(f_.result(i)));
+        if (f_[i].num_results == 1) same_[f_.result(i).index] = is_number(f_.result(i));
     });
     for_each_block([&](BlockId b) {
       const auto use = [&](ValueId v) {
@@ -51,6 +51,7 @@ private:
     });
   }
 
+  bool is_number(ValueId v) const { return is_gang(f_.type(v)) && f_.type(v) != Type::G1; }
   bool is_same(ValueId v) const { return is_uniform(f_.type(v)) || same_[v.index]; }
 
   void refute() {

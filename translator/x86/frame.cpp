@@ -79,6 +79,7 @@ constexpr u32 kSlotBytes[] = {8, 8, 4 * kWaveSize, 8 * kWaveSize};
 
 SlotClass slot_class(Type t) {
   switch (t) {
+  case Type::G1:
   case Type::G32:
   case Type::G64: // In the gang's slice of a row.
   case Type::V32: return kV32Slot;
@@ -321,7 +322,7 @@ private:
     for_each_block([&](u32, ir::BlockId b) {
       for (const ir::InstId i : f_[b].insts) {
         const ir::Inst& inst = f_[i];
-        if (!ir::info(inst.op).is(ir::kMemory) || inst.mem.space != ir::Space::Registers) continue;
+        if (!ir::accesses_rows(inst)) continue;
         first = std::min(first, ir::row_first(inst));
         last = std::max(last, ir::row_first(inst) + ir::row_count(inst));
       }

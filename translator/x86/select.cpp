@@ -98,6 +98,7 @@ void Selector::select_phase(u32 phase) {
   find_alike();
   find_needed_members();
   find_packed();
+  find_tested_scalars();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
   for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);
@@ -273,6 +274,7 @@ void Selector::select_inst(InstId i) {
     if (is_gang_recomputed(f_.result(i))) return;
     break;
   case Op::Splat: {
+    if (is_tested_as_scalar(i)) return;
     const ValueId source = f_.operands(i)[0];
     const ValueId v = f_.result(i);
     if (is_fused(source)) {
@@ -301,10 +303,13 @@ void Selector::select_inst(InstId i) {
   unsupported(i, "no rule for this op with these types");
 }
 
-/// A comparison of a gang's scalars that only the branch at the end of its block looks at: the flags will do.
+/// A comparison of a gang's scalars, or what is spread of one, that only the branch at the end of its block
+/// looks at: the flags will do.
 bool Selector::is_tested_as_scalar(InstId i) const {
   const ir::Inst& inst = f_[i];
-  return inst.op == Op::ICmp && ir::is_gang(type(f_.operands(i)[0])) && interleave_ == 1 &&
+  const bool is_scalar = (inst.op == Op::ICmp && ir::is_gang(type(f_.operands(i)[0]))) ||
+                         (inst.op == Op::Splat && type(f_.operands(i)[0]) == Type::G1);
+  return is_scalar && type(f_.result(i)) == Type::Mask && interleave_ == 1 &&
          use_counts_[f_.result(i).index] == 1 && f_.tested_mask(inst.block) == f_.result(i);
 }
 
@@ -386,13 +391,22 @@ CondCode Selector::branch_condition(ValueId condition) {
     if (f_[def].op == Op::ICmp) return emit_compare(def);
     if (f_[def].op == Op::AnyLane) {
       const InstId compared = f_.def_id(f_.operands(def)[0]);
-      if (compared.valid() && is_tested_as_scalar(compared)) return emit_compare(compared);
+      if (compared.valid() && is_tested_as_scalar(compared)) return test_scalar(compared);
       test_any(f_.operands(def)[0]);
       return CondCode::kNotZero;
     }
   }
   const VReg bit = reg1(condition);
   b_->emit(Inst::kIdTest, {r32(bit), r32(bit)});
+  return CondCode::kNotZero;
+}
+
+/// Of a gang that is alone.
+CondCode Selector::test_scalar(InstId tested) {
+  if (f_[tested].op == Op::ICmp) return emit_compare(tested);
+  const ValueId bit = f_.operands(tested)[0];
+  if (is_fused(bit)) return emit_compare(f_.def_id(bit));
+  b_->emit(Inst::kIdTest, {r32(reg1(bit)), r32(reg1(bit))});
   return CondCode::kNotZero;
 }
 

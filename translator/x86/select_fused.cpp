@@ -113,6 +113,24 @@ void Selector::find_fused(IrBlockId b) {
   }
 }
 
+/// Comparisons of a gang's scalars by which one only chooses or branches: whoever does compares anew, which
+/// takes no more than to look at the outcome.
+void Selector::find_tested_scalars() {
+  if (interleave_ != 1) return;
+  std::map<ValueId, u32> tests;
+  for (const IrBlockId b : plan_.phases[phase_].blocks)
+    for (const InstId i : f_[b].insts) {
+      const ir::Inst& inst = f_[i];
+      const bool chooses = inst.op == Op::Select && ir::is_scalar(type(f_.result(i)));
+      if (!chooses && !(inst.op == Op::Splat && is_tested_as_scalar(i))) continue;
+      const ValueId bit = f_.operands(i)[0];
+      const InstId def = f_.def_id(bit);
+      if (type(bit) == Type::G1 && def.valid() && f_[def].op == Op::ICmp &&
+          plan_.phase_of[f_[def].block.index].index == phase_)
+        fused_[def.index] = ++tests[bit] == use_counts_[bit.index];
+    }
+}
+
 /// Shifts left by what an address can.
 bool Selector::is_scale(InstId i) const {
   u64 amount = 0;

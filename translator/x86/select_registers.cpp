@@ -12,6 +12,14 @@ Operand Selector::in_row(InstId lane_of) {
   return mem_index(kGang, reg1(f_.operands(lane_of)[1]), 2, row, View::R32);
 }
 
+/// What RowGet and RowSet are about.
+Operand Selector::row_element(InstId i) {
+  const i64 row = slice(first_row(i), 0).value;
+  const ValueId number = f_.operands(i)[0];
+  if (u64 n = 0; f_.is_const(number, &n)) return mem(kGang, row + 4 * static_cast<i64>(n), View::R32);
+  return mem_index(kGang, reg1(number), 2, row, View::R32);
+}
+
 /// Stores write the whole slice, so that a load that follows soon gets it from the store buffer.
 void Selector::register_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];

@@ -30,6 +30,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::ScalarLoad: return scalar_load(i), true;
   case Op::ScalarBufLoad: return scalar_buffer_load(i), true;
   case Op::ScalarStore: return scalar_store(i), true;
+  case Op::RowSet: return b_->store32(row_element(i), reg1(operands[1])), true;
   default: break;
   }
   if (inst.num_results != 1 || !ir::is_scalar(type(f_.result(i)))) return false;
@@ -53,7 +54,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::AndNot:
     return set(result, b_->def(Inst::kIdAndn, view, {sized(in(1), wide), sized(in(0), wide)})), true;
   case Op::Not:
-    if (type(result) == Type::U1)
+    if (ir::bit_width(type(result)) == 1)
       set(result, b_->op_r32_tied(Inst::kIdXor, in(0), imm(1)));
     else
       set(result, b_->def_tied(Inst::kIdNot, view, in(0), {}));
@@ -61,6 +62,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::ZExt: return set(result, b_->copy(in(0))), true;
   case Op::GangFirst: return set(result, gang_first(operands[0])), true;
   case Op::GangBits: return set(result, mask_to_bits(in(0))), true;
+  case Op::RowGet: return set(result, b_->load32(row_element(i))), true;
   case Op::LaneOf: return set(result, b_->op_r32(Inst::kIdMov, in_row(i))), true;
   case Op::GangPick: return set(result, gang_pick(operands[0], operands[1])), true;
   case Op::SExt: return set(result, b_->op_r64(Inst::kIdMovsxd, r32(in(0)))), true;
@@ -108,16 +110,21 @@ bool Selector::uniform_inst(InstId i) {
 }
 
 CondCode Selector::emit_compare(InstId icmp) {
-  const auto operands = f_.operands(icmp);
-  const bool wide = ir::is_wide(type(operands[0]));
-  const VReg a = reg1(operands[0]);
+  std::array x{f_.operands(icmp)[0], f_.operands(icmp)[1]};
+  const bool wide = ir::is_wide(type(x[0]));
+  auto pred = static_cast<ir::IntPred>(f_[icmp].imm);
+  if (f_.is_const(x[0]) && !f_.is_const(x[1])) {
+    std::swap(x[0], x[1]);
+    pred = swapped(pred);
+  }
+  const VReg a = reg1(x[0]);
   u64 bits = 0;
-  if (f_.is_const(operands[1], &bits) &&
+  if (f_.is_const(x[1], &bits) &&
       static_cast<i32>(bits) == static_cast<i64>(wide ? bits : static_cast<u64>(static_cast<i32>(bits))))
     b_->emit(Inst::kIdCmp, {sized(a, wide), imm(static_cast<i32>(bits))});
   else
-    b_->emit(Inst::kIdCmp, {sized(a, wide), sized(reg1(operands[1]), wide)});
-  return kConditions[f_[icmp].imm];
+    b_->emit(Inst::kIdCmp, {sized(a, wide), sized(reg1(x[1]), wide)});
+  return kConditions[static_cast<unsigned>(pred)];
 }
 
 VReg Selector::uniform_multiply(InstId i) {
@@ -168,9 +175,15 @@ VReg Selector::uniform_min_max(InstId i) {
 VReg Selector::uniform_select(InstId i) {
   const auto operands = f_.operands(i);
   const bool wide = ir::is_wide(type(f_.result(i)));
-  const VReg c = reg1(operands[0]), a = reg1(operands[1]), b = reg1(operands[2]);
-  b_->emit(Inst::kIdTest, {r32(c), r32(c)});
-  return b_->def_tied(Inst::kIdCmovnz, wide ? View::R64 : View::R32, b, {sized(a, wide)});
+  const VReg a = reg1(operands[1]), b = reg1(operands[2]);
+  CondCode cond = CondCode::kNotZero;
+  if (is_fused(operands[0])) {
+    cond = emit_compare(f_.def_id(operands[0]));
+  } else {
+    const VReg c = reg1(operands[0]);
+    b_->emit(Inst::kIdTest, {r32(c), r32(c)});
+  }
+  return b_->def_tied(Inst::cmovccFromCond(cond), wide ? View::R64 : View::R32, b, {sized(a, wide)});
 }
 
 VReg Selector::uniform_bitrev(VReg v, bool wide) {

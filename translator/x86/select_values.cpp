@@ -142,6 +142,7 @@ VReg Selector::load_slot(const SlotPart& at, bool remat) {
   case Type::U1:
   case Type::U32: return b.load32(mem(kFrame, at.slot, View::R32));
   case Type::U64: return b.load64(mem(kFrame, at.slot, View::R64));
+  case Type::G1:
   case Type::G32: return b.load32(slice(at.slot, 0, View::R32));
   case Type::G64: return b.load64(slice(at.slot, 0, View::R64));
   default: return b.load_vec(slice(at.slot, at.part));
@@ -153,6 +154,7 @@ void Selector::store_slot(Type t, u32 slot, Regs value) {
   case Type::U1:
   case Type::U32:
   case Type::U64: return b_->store64(mem(kFrame, slot, View::R64), value.r[0]);
+  case Type::G1:
   case Type::G32:
   case Type::G64: return b_->store64(slice(slot, 0, View::R64), value.r[0]);
   case Type::V32:

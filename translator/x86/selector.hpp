@@ -77,6 +77,7 @@ private:
   void next_gang(BlockId tail);
   void branch(IrBlockId b, const ir::Inst& inst);
   CondCode branch_condition(ValueId condition);
+  CondCode test_scalar(InstId tested);
   void append_values(std::span<const ValueId> values, std::vector<VReg>& out);
   void test_any(ValueId mask);
   struct SlotCopy {
@@ -128,6 +129,7 @@ private:
   VReg gang_pick(ValueId v, ValueId mask);
   [[nodiscard]] u32 first_row(InstId i) const; ///< where in the frame the rows begin that `i` may go to
   Operand in_row(InstId lane_of);              ///< the element
+  Operand row_element(InstId i);
   Regs gang_pick_for_all(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
   VReg first_lane(); ///< the gang's first lane, in the head
@@ -259,6 +261,7 @@ private:
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
+  void find_tested_scalars();
   [[nodiscard]] bool is_scale(InstId i) const;
   VReg uniform_add(InstId i);
   [[nodiscard]] bool is_fused(ValueId v) const;

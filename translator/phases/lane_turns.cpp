@@ -1,0 +1,207 @@
+// Interpreters, searches that backtrack: lanes of such a loop go different ways, and each of these is gone
+// with most lanes idle. One lane for itself goes its own way and no other: by branches, and with scalars. So
+// the loop is there a second time, for one lane after the other, as long as each goes on.
+//
+//   choice:  do lanes go different ways?
+//   begin:   what they need to rows in memory, where a lane's is found by its number
+//   pick:    the first of those left; its values as scalars
+//   alone:   the loop in scalars (scalar_copy.hpp)
+//   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
+#include "translator/phases/lane_turns.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/outer_loops.hpp"
+#include "translator/phases/scalar_arrays.hpp"
+#include "translator/phases/scalar_copy.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::size_t kMaxInstructions = 800;
+constexpr u32 kLargeArm = 8;   ///< vectors
+constexpr u32 kVectorCost = 2; ///< in scalars, of which more go side by side
+constexpr u32 kMemory = 8;     ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kMinArms = 2, kMinVectors = 60; ///< of a loop
+
+class LaneTurns : OuterLoopPass {
+public:
+  LaneTurns(Function& f, unsigned gang_lanes) : OuterLoopPass(f), gang_lanes_(gang_lanes) {}
+
+  /// Whether it has changed something.
+  bool run() {
+    if (loops_.irreducible) return false;
+    for (const Loops::Loop& loop : loops_.loops) {
+      if (!find_loop(loop, kMaxInstructions)) continue;
+      find_arms();
+      if (!is_worthwhile() || !find_left_behind()) continue;
+      ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
+      if (!copy.plan()) continue;
+      add_turns(copy);
+      return true; // One will do: what is known of the function is of how it was before.
+    }
+    return false;
+  }
+
+private:
+  /// What is done for some lanes, with as many vectors whether these are one or all.
+  struct Arm {
+    ValueId mask;
+    u32 vectors = 0; ///< instructions for the gang
+    u32 scalars = 0; ///< and for one lane alone
+  };
+  const unsigned gang_lanes_;
+  std::map<u32, Arm> arms_; ///< by their first block
+
+  /// The header is one, too.
+  void find_arms() {
+    arms_.clear();
+    arms_[header().index].mask = params()[mask_];
+    for (const BlockId b : blocks_) {
+      const auto preds = cfg_.preds[b.index];
+      if (b == header() || preds.size() != 1 || !is_gang_decided(f_, preds[0])) continue;
+      if (f_[preds[0]].successors[0].block == b) arms_[b.index].mask = f_.tested_mask(preds[0]);
+    }
+    for (const BlockId b : blocks_)
+      for (const InstId i : f_[b].insts) arm_of(b).vectors += vectors(i);
+  }
+  Arm& arm_of(BlockId b) {
+    while (!arms_.contains(b.index)) b = dom_.idom[b.index];
+    return arms_[b.index];
+  }
+  [[nodiscard]] u32 vectors(InstId i) const {
+    if (f_[i].op == Op::Load) return (gang_lanes_ + 8) * std::max(1u, f_[i].mem.bytes / 4u);
+    if (f_[i].op == Op::AnyLane) return 2;
+    if (f_[i].num_results == 0 || !is_per_lane(f_.type(f_.result(i)))) return 0;
+    return is_for_free(f_[i].op) ? 0 : is_wide(f_.type(f_.result(i))) ? 2 : 1;
+  }
+  static bool is_for_free(Op op) {
+    return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi;
+  }
+
+  /// There is much that is done for some of the lanes.
+  [[nodiscard]] bool is_worthwhile() const {
+    u32 all = 0, large = 0;
+    for (const auto& [b, arm] : arms_) {
+      all += arm.vectors;
+      large += b != header().index && arm.vectors >= kLargeArm ? 1 : 0;
+    }
+    return large >= kMinArms && all >= kMinVectors;
+  }
+
+  void add_turns(ScalarCopy& copy) {
+    pass_escaping();
+    const u32 pc = f_[header()].pc;
+    const auto add_block = [&] {
+      Builder at(f_, f_.add_block(pc));
+      at.pc = pc;
+      return at;
+    };
+    Builder choice = add_block(), next = add_block();
+    OneLane one(f_);
+    one.rows = add_block();
+    one.turn = add_block();
+    const std::vector<ValueId> all = take_params(choice.block());
+
+    // What a lane leaves behind goes to its place in vectors, from turn to turn.
+    std::vector<ValueId> before, begin, now, out;
+    std::vector<u32> wanted;
+    for (u32 n = 0; n < behind_.size(); ++n) {
+      out.push_back(behind_[n]);
+      if (!is_inside(behind_[n])) continue;
+      wanted.push_back(n);
+      begin.push_back(all[f_[behind_[n]].index]);
+      before.push_back(f_.add_param(one.turn.block(), f_.type(behind_[n])));
+    }
+    const ValueId left = f_.add_param(one.turn.block(), Type::G32);
+    begin.push_back(one.bits_of(all[mask_]));
+    ValueId others;
+    const ValueId lane = one.start(left, all[mask_], others);
+    for (u32 n = 0; n < wanted.size(); ++n) {
+      const Type t = f_.type(before[n]);
+      const ValueId one_has = f_.add_param(next.block(), scalar_of(t));
+      now.push_back(next.select(lane, next.op(Op::Splat, t, {one_has}), before[n]));
+      out[wanted[n]] = now.back();
+    }
+    copy.make(one, lane, all, next.block(), wanted);
+    put_arrays_into_rows(f_, copy.copies(), one.turn.block(), one, gang_lanes_);
+    for (const BlockId p : {entry_, latch_}) edge(p, header()).block = choice.block();
+    const u64 row = row_range(one.take_rows(1), 1);
+    const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
+    decide(choice, one.rows, all, row, enough);
+    one.rows.jump(one.turn.block(), begin);
+    const ValueId more = next.any(next.icmp(IntPred::Ne, others, g32(0)));
+    now.push_back(others);
+    next.branch(more, one.turn.block(), loop_->exit, now, out);
+    f_[f_.terminator(next.block())].imm = gang_decided(loop_->exit);
+
+    count_scalars(copy);
+    weigh(row, enough);
+    take_parameters_of(choice.block(), header());
+  }
+  /// By how much sooner lanes would have been done alone, as far as the loop has been gone through, by this
+  /// wave or one before: what frames hold is there from wave to wave, and whatever it was at first. It fades,
+  /// so that it is seen when that changes.
+  void decide(Builder& choice, Builder& begin, const std::vector<ValueId>& all, u64 row, u32 enough) {
+    const ValueId bits = choice.op(Op::GangBits, Type::G32, {all[mask_]});
+    const ValueId nobody = choice.op(Op::ICmp, Type::G1, {bits, g32(0)}, static_cast<u64>(IntPred::Eq));
+    const ValueId sum = choice.op(Op::RowGet, Type::G32, {g32(0)}, row);
+    const ValueId sooner = choice.select(nobody, g32(0), sum);
+    const ValueId together = choice.icmp(IntPred::SLt, sooner, g32(enough));
+    choice.branch(choice.any(together), header(), begin.block(), all);
+    f_[f_.terminator(choice.block())].imm = gang_decided(loop_->exit);
+    const ValueId known = begin.op(Op::SMin, Type::G32, {sooner, g32(2 * enough)});
+    begin.inst({.op = Op::RowSet, .imm = row}, {g32(0), begin.sub(known, g32(enough / kMemory))}, {});
+  }
+  static Type scalar_of(Type t) { return t == Type::Mask ? Type::G1 : is_wide(t) ? Type::G64 : Type::G32; }
+  ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
+
+  /// A block has several copies, of which a lane goes through one.
+  void count_scalars(const ScalarCopy& copy) {
+    const std::vector<BlockId> copies = copy.copies();
+    const std::vector<u32> uses = f_.use_counts();
+    std::map<u32, std::pair<u32, u32>> sums; // and how many, by block
+    for (std::size_t n = 0; n < copies.size(); ++n) {
+      auto& [sum, count] = sums[copy.original(n).index];
+      ++count;
+      for (const InstId i : f_[copies[n]].insts) {
+        const Inst& inst = f_[i];
+        const bool is_used = inst.num_results == 0 || uses[f_.result(i).index] != 0;
+        sum += is_used && !is_for_free(inst.op) && inst.op != Op::ICmp && inst.op != Op::Jump ? 1 : 0;
+      }
+    }
+    for (const auto& [b, s] : sums) arm_of(BlockId{b}).scalars += (s.first + s.second - 1) / s.second;
+  }
+
+  /// In each arm of any size: the vectors that it takes are more, or less, than the scalars of its lanes.
+  void weigh(u64 row, u32 enough) {
+    const auto append = [&](BlockId b, const Inst& proto, std::initializer_list<ValueId> x, Type t) {
+      const std::span<const ValueId> operands{x.begin(), x.size()};
+      const InstId i = f_.insert_before_end(b, proto, operands, {&t, t == Type::None ? 0u : 1u});
+      return t == Type::None ? ValueId{} : f_.result(i);
+    };
+    for (const auto& [index, arm] : arms_) {
+      const BlockId b{index};
+      if (arm.vectors < kLargeArm && b != header()) continue;
+      const auto op = [&](Op o, std::initializer_list<ValueId> x) {
+        return append(b, {.op = o, .pc = f_[b].pc, .imm = o == Op::RowGet ? row : 0}, x, Type::G32);
+      };
+      const ValueId lanes = op(Op::PopCount, {op(Op::GangBits, {arm.mask})});
+      const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars)});
+      ValueId sum =
+          op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {g32(0)}), g32(arm.vectors * kVectorCost)}), alone});
+      if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)});
+      append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {g32(0), sum}, Type::None);
+    }
+  }
+};
+
+} // namespace
+
+bool run_lanes_in_turn(Function& f, unsigned gang_lanes) { return LaneTurns(f, gang_lanes).run(); }
+
+} // namespace lanewise::phases

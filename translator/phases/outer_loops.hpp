@@ -1,0 +1,38 @@
+// Loops around everything else that only load, inner ones included: lanes leave them one by one, and what
+// those that are left do nobody else can see.
+#pragma once
+
+#include "translator/phases/empty_round.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+/// What passes that give such loops other versions have in common.
+class OuterLoopPass : protected LoadLoopPass {
+protected:
+  // Of the current loop.
+  std::vector<ir::BlockId> blocks_; ///< of the loop, and what is done on the way out
+  u32 mask_ = 0;                    ///< which of the header's parameters has the lanes that are left
+  std::vector<ir::ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
+
+  explicit OuterLoopPass(ir::Function& f) : LoadLoopPass(f) {}
+
+  /// Finds all of the above for loop `l`. False if it is none of these, or has more instructions.
+  bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions);
+  /// Likewise for what is behind the loop.
+  bool find_left_behind();
+
+  ir::Successor& edge(ir::BlockId from, ir::BlockId to) {
+    return *std::ranges::find(f_[from].successors, to, &ir::Successor::block);
+  }
+  [[nodiscard]] const ir::Successor& again() const {
+    return *std::ranges::find(f_[latch_].successors, header(), &ir::Successor::block);
+  }
+
+private:
+  [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
+  bool find_mask();
+};
+
+} // namespace lanewise::phases

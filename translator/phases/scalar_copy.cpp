@@ -1,0 +1,449 @@
+#include "translator/phases/scalar_copy.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/ranks.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr std::size_t kMaxStates = 4; ///< for a block, on average
+constexpr unsigned kMaxDepth = 8;     ///< of what is looked through
+
+bool is_condition(Type t) { return bit_width(t) == 1; }
+
+Type scalar_type(Type t) { return is_condition(t) ? Type::G1 : is_wide(t) ? Type::G64 : Type::G32; }
+Type vector_type(Type t) { return is_condition(t) ? Type::Mask : is_wide(t) ? Type::V64 : Type::V32; }
+
+/// There are instructions that do it with general-purpose registers.
+bool has_scalar_form(Op op) {
+  switch (op) {
+  case Op::Join:
+  case Op::Lo:
+  case Op::Hi:
+  case Op::ZExt:
+  case Op::SExt:
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::UMulHi:
+  case Op::SMulHi:
+  case Op::UMulWide:
+  case Op::SMulWide:
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::AndNot:
+  case Op::Not:
+  case Op::Shl:
+  case Op::LShr:
+  case Op::AShr:
+  case Op::FunnelShr:
+  case Op::UMin:
+  case Op::UMax:
+  case Op::SMin:
+  case Op::SMax:
+  case Op::BitRev:
+  case Op::PopCount:
+  case Op::CountLz:
+  case Op::CountTz:
+  case Op::BitSelect:
+  case Op::ICmp:
+  case Op::Select: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
+ScalarCopy::ScalarCopy(Function& f, const LoadLoop& loop, const std::vector<BlockId>& blocks, ValueId mask)
+    : f_(f), loop_(loop), blocks_(blocks), mask_(mask) {}
+
+bool ScalarCopy::is_allowed(InstId i) const {
+  const Inst& inst = f_[i];
+  if (!std::ranges::all_of(f_.operands(i), [&](ValueId v) { return is_same_for_all(v); })) return false;
+  if (inst.op == Op::Load) return inst.mem.space == Space::Global;
+  if (inst.op == Op::Const || inst.op == Op::Jump || inst.op == Op::Branch) return true;
+  return info(inst.op).is(kPure) && inst.num_operands != 0;
+}
+
+/// No mask with a bit of its own for each lane.
+bool ScalarCopy::is_same_for_all(ValueId v) const {
+  u64 lanes = 0;
+  return f_.type(v) != Type::Mask || !f_.is_const(v, &lanes) || lanes == 0 || ~lanes == 0;
+}
+
+void ScalarCopy::find_live() {
+  live_.assign(f_.num_blocks(), {});
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto b = blocks_.rbegin(); b != blocks_.rend(); ++b) {
+      std::vector<ValueId>& live = live_[b->index];
+      const std::size_t before = live.size();
+      const auto use = [&](ValueId v) {
+        if (is_inside(v) && f_.def_block(v) != *b && std::ranges::find(live, v) == live.end())
+          live.push_back(v);
+      };
+      for (const InstId i : f_[*b].insts) std::ranges::for_each(f_.operands(i), use);
+      for (const Successor& s : f_[*b].successors) {
+        std::ranges::for_each(s.args, use);
+        if (!loop_.contains(s.block)) std::ranges::for_each(loop_.escaping, use);
+        if (loop_.contains(s.block) && s.block != loop_.header())
+          std::ranges::for_each(live_[s.block.index], use);
+      }
+      changed |= live.size() != before;
+    }
+  }
+}
+
+bool ScalarCopy::plan() {
+  for (const BlockId b : blocks_) {
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_allowed(i); })) return false;
+    for (const Successor& s : f_[b].successors)
+      if (!std::ranges::all_of(s.args, [&](ValueId v) { return is_same_for_all(v); })) return false;
+  }
+  find_live();
+  state(loop_.header(), {{mask_.index, true}});
+  for (u32 n = 0; n < states_.size(); ++n) {
+    if (states_.size() > kMaxStates * blocks_.size()) return false;
+    follow(n);
+  }
+  return true;
+}
+
+u32 ScalarCopy::state(BlockId b, Facts facts) {
+  const auto [it, is_new] = known_.try_emplace({b.index, facts}, static_cast<u32>(states_.size()));
+  if (is_new) states_.push_back({b, std::move(facts), {}, {}, {}});
+  return it->second;
+}
+
+void ScalarCopy::follow(u32 n) {
+  Facts facts = states_[n].facts;
+  const BlockId b = states_[n].block;
+  for (const InstId i : f_[b].insts)
+    for (unsigned r = 0; r < f_[i].num_results; ++r)
+      if (const ValueId v = f_.result(i, r); is_condition(f_.type(v)))
+        if (const auto known = evaluate(v, facts)) facts[v.index] = *known;
+  std::vector<Edge> edges;
+  if (f_[b].successors.size() == 1) {
+    edges.push_back(edge(b, 0, facts));
+  } else {
+    const ValueId condition = f_.operands(f_.terminator(b))[0];
+    const auto known = evaluate(condition, facts);
+    for (const bool taken : {true, false}) {
+      if (known && *known != taken) continue;
+      Facts then = facts;
+      assume(condition, taken, then);
+      edges.push_back(edge(b, taken ? 0 : 1, then));
+    }
+  }
+  states_[n].edges = edges;
+}
+
+ScalarCopy::Edge ScalarCopy::edge(BlockId from, unsigned way, const Facts& facts) {
+  const Successor& s = f_[from].successors[way];
+  if (!loop_.contains(s.block)) return {way, 0};
+  Facts there;
+  const auto note = [&](ValueId now, ValueId then) {
+    if (!is_condition(f_.type(then))) return;
+    if (const auto known = evaluate(now, facts)) there[then.index] = *known;
+  };
+  const auto& params = f_[s.block].params;
+  for (std::size_t n = 0; n < params.size(); ++n)
+    if (s.block != loop_.header() || params[n] == mask_) note(s.args[n], params[n]);
+  if (s.block != loop_.header())
+    for (const ValueId v : live_[s.block.index]) note(v, v);
+  return {way, state(s.block, std::move(there))};
+}
+
+std::optional<bool> ScalarCopy::evaluate(ValueId v, const Facts& facts, unsigned depth) const {
+  u64 bits = 0;
+  if (f_.is_const(v, &bits)) return (bits & 1) != 0;
+  if (const auto it = facts.find(v.index); it != facts.end()) return it->second;
+  const InstId i = f_.def_id(v);
+  if (!i.valid() || !is_inside(v) || depth > kMaxDepth) return std::nullopt;
+  const auto x = [&](unsigned n) { return evaluate(f_.operands(i)[n], facts, depth + 1); };
+  switch (f_[i].op) {
+  case Op::Splat:
+  case Op::AnyLane: return x(0);
+  case Op::Not:
+    if (const auto a = x(0)) return !*a;
+    return std::nullopt;
+  case Op::And:
+  case Op::AndNot: {
+    const bool inverted = f_[i].op == Op::AndNot;
+    const auto a = x(0), b = x(1);
+    if ((a && !*a) || (b && *b == inverted)) return false;
+    return a && b ? std::optional(true) : std::nullopt;
+  }
+  case Op::Or: {
+    const auto a = x(0), b = x(1);
+    if ((a && *a) || (b && *b)) return true;
+    return a && b ? std::optional(false) : std::nullopt;
+  }
+  case Op::Xor: {
+    const auto a = x(0), b = x(1);
+    return a && b ? std::optional(*a != *b) : std::nullopt;
+  }
+  case Op::Select: {
+    const auto c = x(0);
+    return c ? x(*c ? 1 : 2) : std::nullopt;
+  }
+  default: return std::nullopt;
+  }
+}
+
+/// And what follows for what it is made of.
+void ScalarCopy::assume(ValueId v, bool value, Facts& facts, unsigned depth) const {
+  if (!is_inside(v) || depth > kMaxDepth || evaluate(v, facts)) return;
+  facts[v.index] = value;
+  const InstId i = f_.def_id(v);
+  if (!i.valid()) return;
+  const auto x = f_.operands(i);
+  switch (f_[i].op) {
+  case Op::Splat:
+  case Op::AnyLane: return assume(x[0], value, facts, depth + 1);
+  case Op::Not: return assume(x[0], !value, facts, depth + 1);
+  case Op::And:
+  case Op::AndNot:
+  case Op::Or: {
+    const bool all = (f_[i].op == Op::Or) != value; // A sum that is not, a product that is.
+    for (const unsigned n : {0u, 1u}) {
+      const bool inverted = f_[i].op == Op::AndNot && n == 1;
+      const bool other_inverted = f_[i].op == Op::AndNot && n == 0;
+      const auto other = evaluate(x[1 - n], facts);
+      // Where the other one does not decide, this one does.
+      if (all || (other && (*other != other_inverted) == (f_[i].op != Op::Or)))
+        assume(x[n], value != inverted, facts, depth + 1);
+    }
+    return;
+  }
+  default: return;
+  }
+}
+
+void ScalarCopy::make(OneLane& one, ValueId lane, const std::vector<ValueId>& start, BlockId exit,
+                      const std::vector<u32>& wanted) {
+  one_ = &one;
+  lane_ = lane;
+  for (State& s : states_) add_params(s);
+  for (State& s : states_) copy_block(s, exit, wanted);
+  std::vector<ValueId> args;
+  for (const ValueId p : states_[0].params) args.push_back(one.scalar(start[f_[p].index]));
+  one.turn.jump(states_[0].copy, args);
+  drop_params();
+}
+
+std::vector<BlockId> ScalarCopy::copies() const {
+  std::vector<BlockId> blocks;
+  for (const State& s : states_) blocks.push_back(s.copy);
+  return blocks;
+}
+
+void ScalarCopy::add_params(State& s) {
+  s.copy = f_.add_block(f_[s.block].pc);
+  const auto add = [&](ValueId v) {
+    if (s.facts.contains(v.index)) return;
+    s.params.push_back(v);
+    f_.add_param(s.copy, scalar_type(f_.type(v)));
+  };
+  std::ranges::for_each(std::vector(f_[s.block].params), add);
+  std::ranges::for_each(live_[s.block.index], add);
+}
+
+/// As a scalar: from outside, before the lane's turn begins.
+ValueId ScalarCopy::scalar(ValueId v) {
+  u64 bits = 0;
+  const Type t = scalar_type(f_.type(v));
+  if (f_.is_const(v, &bits)) return f_.entry_constant(t, bits & constant_bits(t));
+  if (!is_inside(v)) {
+    ValueId& known = outside_[v.index].scalar;
+    if (!known.valid()) known = one_->scalar(v);
+    return known;
+  }
+  Form& form = inside_.at(v.index);
+  if (!form.scalar.valid() && t == Type::G1) {
+    const ValueId bits_of_gang = at_->op(Op::GangBits, Type::G32, {form.vector});
+    const ValueId bit = at_->and_(bits_of_gang, f_.entry_constant(Type::G32, 1));
+    form.scalar = at_->op(Op::ICmp, t, {bit, f_.entry_constant(Type::G32, 0)}, static_cast<u64>(IntPred::Ne));
+  } else if (!form.scalar.valid()) {
+    form.scalar = at_->op(Op::GangFirst, t, {form.vector});
+  }
+  return form.scalar;
+}
+
+/// In all lanes.
+ValueId ScalarCopy::vector(ValueId v) {
+  u64 bits = 0;
+  const Type t = vector_type(f_.type(v));
+  if (f_.is_const(v, &bits))
+    return f_.entry_constant(t, t == Type::Mask ? 0 - (bits & 1) : bits & constant_bits(t));
+  if (!is_inside(v)) {
+    const ValueId from = scalar(v);
+    ValueId& known = outside_[v.index].vector;
+    if (!known.valid()) known = one_->turn.op(Op::Splat, t, {from});
+    return known;
+  }
+  Form& form = inside_.at(v.index);
+  if (!form.vector.valid()) form.vector = at_->op(Op::Splat, t, {form.scalar});
+  return form.vector;
+}
+
+void ScalarCopy::copy_block(State& s, BlockId exit, const std::vector<u32>& wanted) {
+  inside_.clear();
+  at_.emplace(f_, s.copy);
+  for (const auto& [v, known] : s.facts) inside_[v].scalar = f_.entry_constant(Type::G1, known ? 1 : 0);
+  for (std::size_t n = 0; n < s.params.size(); ++n) inside_[s.params[n].index].scalar = f_[s.copy].params[n];
+  Facts facts = s.facts;
+  const std::vector<InstId> insts = f_[s.block].insts;
+  for (const InstId i : insts) {
+    at_->pc = f_[i].pc;
+    if (i == insts.back()) break;
+    copy(i, facts);
+    for (unsigned r = 0; r < f_[i].num_results; ++r)
+      if (const ValueId v = f_.result(i, r); is_condition(f_.type(v)))
+        if (const auto known = evaluate(v, facts)) {
+          facts[v.index] = *known;
+          inside_[v.index].scalar = f_.entry_constant(Type::G1, *known ? 1 : 0);
+        }
+  }
+  std::vector<Successor> ways;
+  for (const Edge& e : s.edges) {
+    const Successor from = f_[s.block].successors[e.way];
+    const bool leaves = !loop_.contains(from.block);
+    Successor& way = ways.emplace_back(Successor{leaves ? exit : states_[e.to].copy, {}});
+    if (!leaves) {
+      way.args = arguments(from, states_[e.to]);
+      continue;
+    }
+    for (const u32 n : wanted) way.args.push_back(scalar(from.args[n]));
+  }
+  if (ways.size() == 1) return at_->jump(ways[0].block, ways[0].args);
+  const ValueId condition = scalar(f_.operands(f_[s.block].insts.back())[0]);
+  const ValueId any = at_->any(at_->op(Op::Splat, Type::Mask, {condition}));
+  at_->branch(any, ways[0].block, ways[1].block, ways[0].args, ways[1].args);
+  f_[f_.terminator(s.copy)].imm = gang_decided(exit);
+}
+
+std::vector<ValueId> ScalarCopy::arguments(const Successor& way, const State& to) {
+  std::vector<ValueId> args;
+  for (const ValueId v : to.params) {
+    const bool is_param = !f_.def_id(v).valid() && f_.def_block(v) == to.block;
+    args.push_back(scalar(is_param ? way.args[f_[v].index] : v));
+  }
+  return args;
+}
+
+void ScalarCopy::copy(InstId i, const Facts& facts) {
+  const Inst inst = f_[i];
+  const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+  if (inst.op == Op::Load) return copy_load(i);
+  const ValueId result = f_.result(i);
+  const Type t = scalar_type(f_.type(result));
+  if (inst.op == Op::Const) return;
+  if (inst.op == Op::Splat || inst.op == Op::AnyLane || (inst.op == Op::Select && evaluate(x[0], facts))) {
+    const ValueId same = inst.op == Op::Select ? x[*evaluate(x[0], facts) ? 1 : 2] : x[0];
+    inside_[result.index] = {scalar(same), {}};
+    return;
+  }
+  std::vector<ValueId> operands;
+  if (has_scalar_form(inst.op)) {
+    for (const ValueId v : x) operands.push_back(scalar(v));
+    if (t == Type::G1 && inst.op != Op::ICmp && inst.op != Op::Select && inst.op != Op::Not)
+      for (const unsigned n : {0u, 1u}) { // of conditions that are known
+        const auto known = evaluate(x[n], facts);
+        if (!known || evaluate(result, facts)) continue;
+        if (inst.op == Op::AndNot && n == 0) {
+          inside_[result.index].scalar = at_->not_(operands[1]);
+          return;
+        }
+        if (inst.op == Op::Xor && *known) continue;
+        inside_[result.index].scalar = operands[1 - n];
+        return;
+      }
+    const InstId copied = f_.append(at_->block(), inst, operands, {&t, 1});
+    inside_[result.index].scalar = f_.result(copied);
+    return;
+  }
+  for (const ValueId v : x)
+    operands.push_back(is_condition(f_.type(v)) && f_.type(v) != Type::Mask ? scalar(v) : vector(v));
+  std::vector<Type> types;
+  for (unsigned r = 0; r < inst.num_results; ++r) types.push_back(vector_type(f_.type(f_.result(i, r))));
+  const InstId copied = f_.append(at_->block(), inst, operands, types);
+  for (unsigned r = 0; r < inst.num_results; ++r) inside_[f_.result(i, r).index] = {{}, f_.result(copied, r)};
+}
+
+/// Of that lane; it does without if its mask is known to be empty.
+void ScalarCopy::copy_load(InstId i) {
+  const Inst inst = f_[i];
+  const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+  const ValueId address = scalar(x[0]);
+  u64 bits = 0;
+  ValueId mask = lane_;
+  const ValueId condition = scalar(x[1]);
+  if (!f_.is_const(condition, &bits) || bits == 0)
+    mask = at_->and_(lane_, at_->op(Op::Splat, Type::Mask, {condition}));
+  Inst load = inst;
+  load.mem.form = AddressForm::Row;
+  load.mem.spread = true;
+  load.mem.bytes = std::min<u8>(inst.mem.bytes, 4);
+  const Type t = Type::G32;
+  std::vector<ValueId> dwords;
+  for (unsigned d = 0; d < std::max(1u, inst.mem.bytes / 4u); ++d) {
+    load.imm = inst.imm + 4 * d;
+    dwords.push_back(f_.result(f_.append(at_->block(), load, std::array{address, mask}, {&t, 1})));
+  }
+  for (unsigned r = 0; r < inst.num_results; ++r) {
+    const ValueId v = f_.result(i, r);
+    inside_[v.index].scalar = is_wide(f_.type(v)) ? at_->join(dwords[2 * r], dwords[2 * r + 1]) : dwords[r];
+  }
+}
+
+/// Those that all ways in agree on are that.
+void ScalarCopy::drop_params() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::unordered_map<u32, std::vector<const std::vector<ValueId>*>> in;
+    for (const State& s : states_)
+      for (const Successor& way : f_[s.copy].successors) in[way.block.index].push_back(&way.args);
+    in[states_[0].copy.index].push_back(&f_[one_->turn.block()].successors[0].args);
+    std::vector<ValueId> map(f_.num_values());
+    std::vector<u8> stays(f_.num_values(), 1);
+    for (const State& s : states_) {
+      const auto& params = f_[s.copy].params;
+      for (std::size_t n = 0; n < params.size(); ++n) {
+        ValueId same;
+        bool agree = true;
+        for (const auto* args : in[s.copy.index]) {
+          const ValueId arg = (*args)[n];
+          if (arg == params[n] || arg == same) continue;
+          agree &= !same.valid();
+          same = arg;
+        }
+        if (!agree || !same.valid()) continue;
+        map[params[n].index] = same;
+        stays[params[n].index] = 0;
+        changed = true;
+      }
+    }
+    if (!changed) return;
+    for (const State& s : states_) {
+      const auto drop = [&](Successor& way) {
+        const auto& params = f_[way.block].params;
+        std::vector<ValueId> args;
+        for (std::size_t n = 0; n < params.size(); ++n)
+          if (stays[params[n].index] != 0) args.push_back(way.args[n]);
+        way.args = args;
+      };
+      std::ranges::for_each(f_[s.copy].successors, drop);
+      if (&s == &states_[0]) drop(f_[one_->turn.block()].successors[0]);
+    }
+    for (const State& s : states_) f_.keep_params(s.copy, stays);
+    f_.replace_values(map);
+  }
+}
+
+} // namespace lanewise::phases

@@ -1,0 +1,88 @@
+// A loop for a single lane, in scalars.
+#pragma once
+
+#include "translator/phases/load_loops.hpp"
+#include "translator/phases/one_lane.hpp"
+
+#include <map>
+#include <optional>
+
+namespace lanewise::phases {
+
+/// A copy of a loop in which one lane does what it does for itself. What vectors hold are scalars, and masks
+/// are conditions. What is known of these from the way that leads to a block makes a copy of the block of its
+/// own, so that a lane goes through what is done for it, and through nothing else.
+class ScalarCopy {
+public:
+  /// `blocks`, the header first, of which `loop` knows; `mask`, a parameter of the header, has the lanes that
+  /// go on.
+  ScalarCopy(ir::Function& f, const LoadLoop& loop, const std::vector<ir::BlockId>& blocks, ir::ValueId mask);
+
+  /// Whether there can be such a copy, and it is not much larger than the loop.
+  bool plan();
+  /// Makes it. `one` knows whose turn it is, `lane` is its mask; what it starts with are `start`, the
+  /// header's parameters. It goes to the block `exit`, which gets what the loop's exit gets at its parameters
+  /// numbers `wanted`, and then those from outside.
+  void make(OneLane& one, ir::ValueId lane, const std::vector<ir::ValueId>& start, ir::BlockId exit,
+            const std::vector<u32>& wanted);
+
+  /// Once it is made: its blocks, the first one first.
+  [[nodiscard]] std::vector<ir::BlockId> copies() const;
+  /// And the block that the n-th of them is a copy of.
+  [[nodiscard]] ir::BlockId original(std::size_t n) const { return states_[n].block; }
+
+private:
+  /// What is known of conditions, by value.
+  using Facts = std::map<u32, bool>;
+  struct Edge {
+    unsigned way = 0; ///< of the block's successors
+    u32 to = 0;       ///< the state there; not of ways out
+  };
+  /// A block, and what is known of the conditions it starts with.
+  struct State {
+    ir::BlockId block;
+    Facts facts;
+    std::vector<Edge> edges; ///< those that may be taken: first, second
+    ir::BlockId copy;
+    std::vector<ir::ValueId> params; ///< that the copy has, as values of the loop
+  };
+  /// A value in the copy, in one form or both.
+  struct Form {
+    ir::ValueId scalar, vector;
+  };
+
+  ir::Function& f_;
+  const LoadLoop& loop_;
+  const std::vector<ir::BlockId>& blocks_;
+  const ir::ValueId mask_;
+  std::vector<State> states_;
+  std::map<std::pair<u32, Facts>, u32> known_;
+  std::vector<std::vector<ir::ValueId>> live_; ///< per block: values of the loop that are there at its start
+  // While it is made.
+  OneLane* one_ = nullptr;
+  ir::ValueId lane_;
+  std::optional<ir::Builder> at_;
+  std::unordered_map<u32, Form> outside_, inside_;
+
+  [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_.contains(f_.def_block(v)); }
+  [[nodiscard]] bool is_allowed(ir::InstId i) const;
+  [[nodiscard]] bool is_same_for_all(ir::ValueId v) const;
+  void find_live();
+  u32 state(ir::BlockId b, Facts facts);
+  void follow(u32 n);
+  Edge edge(ir::BlockId from, unsigned way, const Facts& facts);
+  [[nodiscard]] std::optional<bool> evaluate(ir::ValueId v, const Facts& facts, unsigned depth = 0) const;
+  void assume(ir::ValueId v, bool value, Facts& facts, unsigned depth = 0) const;
+
+  ir::ValueId scalar(ir::ValueId v);
+  ir::ValueId vector(ir::ValueId v);
+  ir::ValueId operand(ir::ValueId v);
+  void add_params(State& s);
+  void copy_block(State& s, ir::BlockId exit, const std::vector<u32>& wanted);
+  void copy(ir::InstId i, const Facts& facts);
+  void copy_load(ir::InstId i);
+  std::vector<ir::ValueId> arguments(const ir::Successor& way, const State& to);
+  void drop_params();
+};
+
+} // namespace lanewise::phases
