@@ -157,7 +157,6 @@ private:
     const ValueId known = begin.op(Op::SMin, Type::G32, {sooner, g32(2 * enough)});
     begin.inst({.op = Op::RowSet, .imm = row}, {g32(0), begin.sub(known, g32(enough / kMemory))}, {});
   }
-  static Type scalar_of(Type t) { return t == Type::Mask ? Type::G1 : is_wide(t) ? Type::G64 : Type::G32; }
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
 
   /// A block has several copies, of which a lane goes through one.

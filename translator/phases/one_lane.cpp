@@ -77,12 +77,7 @@ ValueId OneLane::spread(ValueId v) {
 
 ValueId OneLane::scalar(ValueId v) {
   u64 lanes = 0;
-  if (is_uniform(f_.type(v)))
-    return turn.op(Op::Splat,
-                   f_.type(v) == Type::U1 ? Type::G1
-                   : is_wide(f_.type(v))  ? Type::G64
-                                          : Type::G32,
-                   {v});
+  if (is_uniform(f_.type(v))) return turn.op(Op::Splat, scalar_of(f_.type(v)), {v});
   if (f_.type(v) != Type::Mask) return of_lane(v);
   if (f_.is_const(v, &lanes) && (lanes == 0 || ~lanes == 0)) return f_.entry_constant(Type::G1, lanes & 1);
   return bit_of_lane(v, Type::G1);

@@ -5,6 +5,11 @@
 
 namespace lanewise::phases {
 
+/// The type of what one lane has of a value of `t`, or of what all have.
+constexpr ir::Type scalar_of(ir::Type t) {
+  return ir::bit_width(t) == 1 ? ir::Type::G1 : ir::is_wide(t) ? ir::Type::G64 : ir::Type::G32;
+}
+
 /// Hands a lane's values to all lanes. What differs from lane to lane is put into rows of Space::Registers,
 /// in a block `rows`, and taken from there in a block `turn`, which knows whose turn it is.
 class OneLane {

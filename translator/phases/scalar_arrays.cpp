@@ -210,9 +210,9 @@ private:
         if (!is_new) same[name(n)] = name(it->second);
       }
     }
-    std::map<u32, u32> array_of;
+    std::map<u32, u32> array_named;
     for (u32 n = 0; n < writes_.size(); ++n) {
-      const auto [it, is_new] = array_of.try_emplace(name(n), static_cast<u32>(arrays_.size()));
+      const auto [it, is_new] = array_named.try_emplace(name(n), static_cast<u32>(arrays_.size()));
       if (is_new) arrays_.emplace_back();
       Array& a = arrays_[it->second];
       a.good &= !is_member(writes_[n].index);
@@ -229,9 +229,8 @@ private:
     }
     for (Array& a : arrays_) a.good &= a.last() - a.first() + 1 == a.numbers.size();
     for (ValueId v{0}; v.index < member_.size(); ++v.index)
-      if (Array* a = array_of_member(v)) a->good &= is_param(v) || is_written(v);
+      if (Array* a = array_of(v)) a->good &= is_param(v) || is_written(v);
   }
-  Array* array_of_member(ValueId v) { return array_of(v); }
   static bool is_range(const std::vector<Element>& elements) {
     const auto [least, most] = std::ranges::minmax(elements, {}, &Element::number);
     return most.number - least.number + 1 == elements.size();

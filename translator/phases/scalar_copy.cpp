@@ -1,6 +1,5 @@
 #include "translator/phases/scalar_copy.hpp"
 #include "translator/phases/decide.hpp"
-#include "translator/phases/ranks.hpp"
 
 #include <algorithm>
 
@@ -15,7 +14,6 @@ constexpr unsigned kMaxDepth = 8;     ///< of what is looked through
 
 bool is_condition(Type t) { return bit_width(t) == 1; }
 
-Type scalar_type(Type t) { return is_condition(t) ? Type::G1 : is_wide(t) ? Type::G64 : Type::G32; }
 Type vector_type(Type t) { return is_condition(t) ? Type::Mask : is_wide(t) ? Type::V64 : Type::V32; }
 
 /// There are instructions that do it with general-purpose registers.
@@ -248,7 +246,7 @@ void ScalarCopy::add_params(State& s) {
   const auto add = [&](ValueId v) {
     if (s.facts.contains(v.index)) return;
     s.params.push_back(v);
-    f_.add_param(s.copy, scalar_type(f_.type(v)));
+    f_.add_param(s.copy, scalar_of(f_.type(v)));
   };
   std::ranges::for_each(std::vector(f_[s.block].params), add);
   std::ranges::for_each(live_[s.block.index], add);
@@ -257,7 +255,7 @@ void ScalarCopy::add_params(State& s) {
 /// As a scalar: from outside, before the lane's turn begins.
 ValueId ScalarCopy::scalar(ValueId v) {
   u64 bits = 0;
-  const Type t = scalar_type(f_.type(v));
+  const Type t = scalar_of(f_.type(v));
   if (f_.is_const(v, &bits)) return f_.entry_constant(t, bits & constant_bits(t));
   if (!is_inside(v)) {
     ValueId& known = outside_[v.index].scalar;
@@ -342,7 +340,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
   const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
   if (inst.op == Op::Load) return copy_load(i);
   const ValueId result = f_.result(i);
-  const Type t = scalar_type(f_.type(result));
+  const Type t = scalar_of(f_.type(result));
   if (inst.op == Op::Const) return;
   if (inst.op == Op::Splat || inst.op == Op::AnyLane || (inst.op == Op::Select && evaluate(x[0], facts))) {
     const ValueId same = inst.op == Op::Select ? x[*evaluate(x[0], facts) ? 1 : 2] : x[0];

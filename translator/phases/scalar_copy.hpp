@@ -21,8 +21,8 @@ public:
   /// Whether there can be such a copy, and it is not much larger than the loop.
   bool plan();
   /// Makes it. `one` knows whose turn it is, `lane` is its mask; what it starts with are `start`, the
-  /// header's parameters. It goes to the block `exit`, which gets what the loop's exit gets at its parameters
-  /// numbers `wanted`, and then those from outside.
+  /// header's parameters. It goes to the block `exit`, which gets what the loop's exit gets as its parameters
+  /// of the numbers `wanted`.
   void make(OneLane& one, ir::ValueId lane, const std::vector<ir::ValueId>& start, ir::BlockId exit,
             const std::vector<u32>& wanted);
 
