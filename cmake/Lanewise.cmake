@@ -38,11 +38,22 @@ function(lanewise_library name)
   target_link_libraries(${name} PUBLIC lanewise_flags ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
 endfunction()
 
-# lanewise_test(NAME SOURCES a.cpp ... LINKS lib ...): a GoogleTest executable, one CTest entry.
+# lanewise_test(NAME [SHARDS n] SOURCES a.cpp ... LINKS lib ...): a GoogleTest executable, one CTest entry, or n that share
+# its tests, so that a long one keeps all cores busy.
 function(lanewise_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE lanewise_flags ${ARG_LINKS} GTest::gtest GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "LANEWISE_SOURCE_DIR=${PROJECT_SOURCE_DIR};LANEWISE_NO_CACHE=1")
+  set(environment "LANEWISE_SOURCE_DIR=${PROJECT_SOURCE_DIR};LANEWISE_NO_CACHE=1")
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}")
+    return()
+  endif()
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}_${shard} COMMAND ${name})
+    set_tests_properties(${name}_${shard} PROPERTIES
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
