@@ -336,7 +336,8 @@ private:
   }
   void flush_median_operands(InstId fixup) {
     std::copy_n(f_.operands(fixup).begin(), 3, numbers_.begin());
-    std::ranges::stable_partition(numbers_, [&](ValueId v) { return is_same_in_all_lanes(v); });
+    std::stable_partition(numbers_.begin(), numbers_.end(),
+                          [&](ValueId v) { return is_same_in_all_lanes(v); });
     if (r_.fp.flush_in)
       for (ValueId& v : numbers_) v = r_.same(Op::FCanonical, v);
   }
