@@ -124,7 +124,7 @@ struct MemAttr {
   AddressForm form = AddressForm::Lanes;
   bool index_sign = false; ///< Wrapped, Indexed: ext is sign extension
   bool wave_row = false;   ///< Row, Wrapped: the stride goes on from gang to gang, through the whole wave
-  bool in_range = false;   ///< Row in the LDS, or of whole private dwords: known to be inside
+  bool in_range = false;   ///< in the LDS, or a Row of whole private dwords: known to be inside
   bool spread = false;     ///< of the mask's only lane, if it has one; all lanes of its gang have address and
                            ///< data, and get the result (phases/one_lane.hpp)
   u8 apart = 0;   ///< no conflict with others that have the same number, if not 0 (phases/disjoint_rows.hpp,

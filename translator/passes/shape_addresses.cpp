@@ -1,6 +1,7 @@
 // Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
 // fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
 #include "translator/passes/gang_scalars.hpp"
+#include "translator/passes/id_values.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -37,7 +38,7 @@ public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), private_bytes_(private_bytes),
         shapes_(f, cfg_, gang_lanes), wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
-        dom_(f, cfg_) {
+        dom_(f, cfg_), ids_(f, gang_lanes) {
     if (gang_lanes == 16 && f.launch.is_uniform(1, 8) && !f.launch.is_uniform(1, 16))
       half_shapes_.emplace(f, cfg_, 8);
   }
@@ -59,6 +60,7 @@ private:
   std::optional<LaneShapes> half_shapes_; ///< to half gangs, where these are rows of work-items
   GangScalars scalars_;
   const Dominators dom_;
+  const IdValues ids_;
   std::optional<MaskFacts> masks_; ///< made when wanted
 
   void visit(InstId i) {
@@ -132,13 +134,25 @@ private:
   void lds(InstId i) {
     const ValueId address = f_.operands(i)[0];
     const LaneShape& s = shapes_[address];
-    if (!s.strided()) return note_halves(i, address);
+    if (!s.strided()) {
+      f_[i].mem.in_range = f_[i].op != Op::Atomic && is_inside(i);
+      return note_halves(i, address);
+    }
     if (s.stride < 0 || !fits_stride(s.stride)) return;
     const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
-    f_[i].mem.in_range |= end <= lds_bytes_ && shapes_.is_exact(address, false);
+    f_[i].mem.in_range |= (end <= lds_bytes_ && shapes_.is_exact(address, false)) || is_inside(i);
     f_[i].mem.wave_row = goes_on(address);
     const i64 stride = s.stride;
     make_row(i, f_[i].mem.in_range ? without_constants(i, address) : scalars_.first(address), stride);
+  }
+
+  /// In no lane the access to the LDS goes beyond its end.
+  [[nodiscard]] bool is_inside(InstId i) const {
+    const ValueId address = f_.operands(i)[0];
+    const u64 behind = (f_[i].imm & 0xffff'ffff) + f_[i].mem.bytes;
+    if (shapes_.limits().max(address) + behind <= lds_bytes_) return true;
+    const auto* at = ids_.of(address);
+    return at != nullptr && std::ranges::max(*at) + behind <= lds_bytes_;
   }
 
   void scratch(InstId i) {

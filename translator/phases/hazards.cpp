@@ -146,10 +146,63 @@ bool have_parts(const HazardFacts& facts, InstId first, InstId second) {
   return a && b && (a->end <= b->first || b->end <= a->first);
 }
 
+/// Where each lane of a workgroup goes in the LDS, and which can.
+struct IdPlaces {
+  const std::vector<u64>* first;
+  const std::vector<u64>* mask; ///< none: all lanes
+  u32 offset, step, bytes;
+
+  [[nodiscard]] bool has(u32 lane) const { return mask == nullptr || (*mask)[lane] != 0; }
+  /// The dwords that a lane accesses: the first, and the one behind the last.
+  [[nodiscard]] std::pair<u32, u32> dwords(u32 lane, u32 in_gang) const {
+    const u32 at = static_cast<u32>((*first)[lane]) + offset + in_gang * step;
+    return {at / 4, at / 4 + (at % 4 + bytes + 3) / 4};
+  }
+};
+
+std::optional<IdPlaces> id_places(const HazardFacts& facts, InstId i) {
+  const Inst& inst = facts.f[i];
+  const bool is_plain = inst.op == Op::Load || inst.op == Op::Store;
+  const bool is_row = inst.mem.form == AddressForm::Row;
+  if (!is_plain || inst.mem.space != Space::Lds || (!is_row && inst.mem.form != AddressForm::Lanes) ||
+      inst.mem.spread || facts.f[inst.block].in_ranks)
+    return std::nullopt;
+  const auto x = facts.f.operands(i);
+  const auto* first = facts.ids.of(x[0]);
+  if (first == nullptr) return std::nullopt;
+  return IdPlaces{first, facts.ids.at_most(x.back()), static_cast<u32>(inst.imm),
+                  is_row ? static_cast<u32>(inst.mem.stride) : 0, inst.mem.bytes};
+}
+
+/// No gang gets to a dword where another one of its wave gets to, as far as ids tell.
+bool ids_keep_apart(const HazardFacts& facts, InstId first, InstId second) {
+  const auto a = id_places(facts, first), b = a ? id_places(facts, second) : std::nullopt;
+  if (!a || !b) return false;
+  const u32 wave_lanes = facts.ids.wave_lanes(), gang_lanes = facts.gang_lanes;
+  std::vector<std::pair<u32, u32>> owned; // dwords of the first, and their gangs
+  for (u32 wave = 0; wave < facts.ids.num_lanes(); wave += wave_lanes) {
+    owned.clear();
+    for (u32 lane = wave; lane < wave + wave_lanes; ++lane) {
+      if (!a->has(lane)) continue;
+      const auto [begin, end] = a->dwords(lane, lane % gang_lanes);
+      for (u32 n = begin; n != end; ++n) owned.emplace_back(n, lane / gang_lanes);
+    }
+    std::ranges::sort(owned);
+    for (u32 lane = wave; lane < wave + wave_lanes; ++lane) {
+      if (!b->has(lane)) continue;
+      const auto [begin, end] = b->dwords(lane, lane % gang_lanes);
+      for (auto at = std::ranges::lower_bound(owned, std::pair{begin, 0u});
+           at != owned.end() && at->first < end; ++at)
+        if (at->second != lane / gang_lanes) return false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
-    : f(function), gang_lanes(lanes), limits(function) {
+    : f(function), gang_lanes(lanes), limits(function), ids(function, lanes) {
   if (!f.launch.x_counts(lanes)) return;
   const u64 last = f.launch.max_work_item(0) & ~u64{lanes - 1};
   for (u32 i = 0; i < f.num_insts(); ++i) {
@@ -187,7 +240,8 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   if (!writes(a) && !writes(b)) return false;
   if ((reach(a) & reach(b)) == 0 || (a.mem.apart != 0 && a.mem.apart == b.mem.apart)) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
-         !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second);
+         !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
+         !ids_keep_apart(facts, first, second);
 }
 
 } // namespace lanewise::phases

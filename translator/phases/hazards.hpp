@@ -1,6 +1,7 @@
 // Memory accesses whose order across gangs can be seen.
 #pragma once
 
+#include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 
 #include <functional>
@@ -15,6 +16,7 @@ struct HazardFacts {
   const ir::Function& f;
   unsigned gang_lanes;
   passes::ValueLimits limits;
+  passes::IdValues ids;
 };
 
 /// True if running `first` and `second` gang by gang (gang 0 both, then gang 1 both) instead of lane-parallel
@@ -23,7 +25,8 @@ struct HazardFacts {
 /// memory is each lane's own. Scalar loads of the kernarg segment never conflict: nobody writes it. Rows of
 /// one base, and index, that go on through the wave keep apart if an element and their offset fit into the
 /// stride, or if one ends before the other begins, where `is_fixed` says that these are the same values
-/// whenever the two run. So do places in the LDS whose addresses have limits that keep them apart.
+/// whenever the two run. So do places in the LDS whose addresses have limits that keep them apart, or follow
+/// from work-item ids such that no gang gets to where another one does.
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 

@@ -26,6 +26,8 @@ bool Selector::memory_inst(InstId i) {
     shaped_access(i, results);
   else if (inst.mem.space == ir::Space::Scratch && inst.mem.in_range)
     perform(i, scratch_row(i), results);
+  else if (const auto places = lds_places(i))
+    access_places(i, *places, results);
   else
     switch (inst.mem.space) {
     case ir::Space::Global: perform(i, global_access(i), results); break;
@@ -139,12 +141,17 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   Access a;
   a.base = lds_base(base_offset);
   a.in_dwords = true;
-  VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
-  if (!limit.valid())
-    limit = hoisted([&] { return splat(Type::V32, first_too_high(bytes_offset, 0, inst.mem.bytes)).r[0]; });
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
+  if (inst.mem.in_range) {
+    a.mask = reg1(f_.operands(i).back());
+    a.full = f_.is_full(f_.operands(i).back());
+    return a;
+  }
+  VReg& limit = lds_limits_[gds][inst.mem.bytes]; // First address that is too high, or 0.
+  if (!limit.valid())
+    limit = hoisted([&] { return splat(Type::V32, first_too_high(bytes_offset, 0, inst.mem.bytes)).r[0]; });
   VReg in_range = compare(ir::IntPred::ULt, at, limit, false);
   if (offset != 0 && f_.target == isa::Target::gfx600) // The sum does not wrap there.
     in_range = mask_and(in_range, compare(ir::IntPred::ULe, start, b_->splat32(~offset), false));
@@ -719,7 +726,7 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   // AVX2's masked stores are microcode on AMD, a dozen cycles each.
   const ir::MemAttr& attr = f_[i].mem;
   const bool own = attr.space == ir::Space::Lds || (attr.space == ir::Space::Scratch && attr.in_range);
-  if (own && attr.form == ir::AddressForm::Row) {
+  if (own && (attr.form == ir::AddressForm::Row || attr.in_range)) {
     Access row = a; // Of memory that nobody else writes meanwhile.
     row.all_exist = true;
     return store_at(i, row, address, data);

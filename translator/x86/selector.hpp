@@ -21,6 +21,7 @@
 
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/wide_access.hpp"
+#include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/next_rows.hpp"
@@ -543,6 +544,16 @@ private:
   VReg load_half_narrow(InstId i, const Access& a, Regs start, bool same);
   void load_half_places(InstId i, const Access& a, Regs start, std::span<VReg> out);
   void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
+  // select_places.cpp
+  static constexpr u32 kPlaces = 8; ///< of a gang, with AVX2
+  /// Where the lanes of every gang go.
+  struct Places {
+    std::array<i64, 2> rows; ///< from lane 0's place, bytes
+    u32 count;               ///< of them; the second ends with the last place, and may overlap the first
+    std::array<u32, kPlaces> dword{}; ///< of each lane, from the first row on
+  };
+  std::optional<Places> lds_places(InstId i);
+  void access_places(InstId i, const Places& places, std::span<VReg> out);
   // select_reversed.cpp
   [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
   VReg reversed(VReg v, bool wide);
@@ -715,6 +726,7 @@ private:
   BlockId preamble_, head_;
   std::vector<BlockId> blocks_;                              ///< per IR block
   std::optional<passes::ValueLimits> limits_;                ///< once asked for
+  std::optional<passes::IdValues> ids_;                      ///< likewise
   std::optional<PackedValues> packed_;                       ///< of the phase, if there may be any
   std::map<std::pair<ValueId, unsigned>, Regs> packed_regs_; ///< by value and bits
   std::vector<std::pair<ValueId, unsigned>> packed_here_; ///< those made in the current block for its users

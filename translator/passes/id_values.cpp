@@ -1,0 +1,146 @@
+#include "translator/passes/id_values.hpp"
+
+#include "translator/ir/evaluate.hpp"
+
+#include <array>
+
+namespace lanewise::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 48;
+constexpr u32 kBudget = 1 << 18; ///< numbers for a function
+
+/// Of each lane for itself, and known to ir::evaluate.
+bool is_lane_by_lane(Op op) {
+  const OpInfo& i = info(op);
+  return i.is(kPure) && !i.is(kFloat) && op != Op::AnyLane && op != Op::MaskToU64 && op != Op::U64ToMask;
+}
+
+} // namespace
+
+IdValues::IdValues(const Function& f, unsigned gang_lanes)
+    : f_(f), gang_lanes_(gang_lanes), wave_lanes_(f.launch.wave_lanes), num_lanes_(wave_lanes_) {
+  const auto& launch = f.launch;
+  const auto& [x, y, z] = launch.workgroup;
+  const bool is_line = y == 1 && z == 1;
+  const bool is_ragged = launch.ragged[0] || launch.ragged[1] || launch.ragged[2];
+  knows_all_ = launch.knows_workgroup() && launch.items() != 1 && (is_line || !is_ragged);
+  knows_x_ = knows_all_ || launch.x_counts(wave_lanes_);
+  if (knows_x_) num_lanes_ = align_up(knows_all_ ? launch.items() : launch.max_work_item(0) + 1, wave_lanes_);
+}
+
+IdValues::Lanes IdValues::work_item_ids(u32 axis) const {
+  if (axis != 0 && !knows_all_) return std::nullopt;
+  if (!knows_x_) return std::nullopt;
+  const auto& [x, y, z] = f_.launch.workgroup;
+  const u32 items = knows_all_ ? f_.launch.items() : num_lanes_;
+  std::vector<u64> ids(num_lanes_);
+  for (u32 n = 0; n < num_lanes_; ++n) {
+    // The numbering goes on behind the last work-item along x (abi/initial_state.hpp).
+    const u32 item = std::min(n, items - 1), behind = n - item;
+    if (!knows_all_)
+      ids[n] = n;
+    else
+      ids[n] = axis == 0 ? item % x + behind : axis == 1 ? item / x % y : item / x / y;
+  }
+  return ids;
+}
+
+const std::vector<u64>* IdValues::of(ValueId v, unsigned depth) const {
+  const auto [known, is_new] = known_.try_emplace(v.index);
+  if (is_new && depth < kMaxDepth && computed_ < kBudget) {
+    Lanes made = compute(v, depth);
+    if (made) computed_ += num_lanes_;
+    known_[v.index] = std::move(made);
+  }
+  const Lanes& lanes = known_[v.index];
+  return lanes ? &*lanes : nullptr;
+}
+
+IdValues::Lanes IdValues::compute(ValueId v, unsigned depth) const {
+  u64 bits = 0;
+  if (f_.is_const(v, &bits)) {
+    std::vector<u64> made(num_lanes_, bits);
+    if (f_.type(v) == Type::Mask)
+      for (u32 n = 0; n < num_lanes_; ++n) made[n] = 0 - (bits >> n % wave_lanes_ & 1);
+    return made;
+  }
+  const InstId i = f_.def_id(v);
+  if (!i.valid() || f_[i].num_results != 1 || f_[f_[i].block].in_ranks) return std::nullopt;
+  const Inst& inst = f_[i];
+  if (inst.op == Op::InitVgpr) return work_item_ids(static_cast<u32>(inst.imm));
+  std::vector<u64> made(num_lanes_);
+  if (inst.op == Op::LaneId) {
+    for (u32 n = 0; n < num_lanes_; ++n) made[n] = n % wave_lanes_;
+    return made;
+  }
+  const auto operands = f_.operands(i);
+  if (!is_lane_by_lane(inst.op) || operands.empty() || operands.size() > 3) return std::nullopt;
+  std::array<const std::vector<u64>*, 3> x = {};
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    x[k] = of(operands[k], depth + 1);
+    if (x[k] == nullptr) return std::nullopt;
+  }
+  const Type result = f_.type(v), operand = f_.type(operands[0]);
+  for (u32 n = 0; n < num_lanes_; ++n) {
+    std::array<u64, 3> values = {};
+    for (std::size_t k = 0; k < operands.size(); ++k) values[k] = (*x[k])[n];
+    if (inst.op == Op::GangFirst) {
+      made[n] = (*x[0])[n / gang_lanes_ * gang_lanes_];
+    } else if (inst.op == Op::Select) {
+      made[n] = values[0] != 0 ? values[1] : values[2];
+    } else {
+      const auto one = evaluate(inst.op, result, operand, inst.imm, {values.data(), operands.size()});
+      if (!one) return std::nullopt;
+      made[n] = *one;
+    }
+  }
+  return made;
+}
+
+const std::vector<u64>* IdValues::at_most(ValueId mask, unsigned depth) const {
+  const auto [known, is_new] = most_.try_emplace(mask.index);
+  if (is_new && depth < kMaxDepth && computed_ < kBudget) {
+    Lanes made = compute_most(mask, depth);
+    if (made) computed_ += num_lanes_;
+    most_[mask.index] = std::move(made);
+  }
+  const Lanes& lanes = most_[mask.index];
+  return lanes ? &*lanes : nullptr;
+}
+
+IdValues::Lanes IdValues::compute_most(ValueId mask, unsigned depth) const {
+  if (const auto* exact = of(mask, depth)) return *exact;
+  const InstId i = f_.def_id(mask);
+  if (!i.valid()) return std::nullopt;
+  const auto x = f_.operands(i);
+  switch (f_[i].op) {
+  case Op::And: {
+    const auto *a = at_most(x[0], depth + 1), *b = at_most(f_.operands(i)[1], depth + 1);
+    if (a == nullptr || b == nullptr) return a != nullptr ? Lanes(*a) : b != nullptr ? Lanes(*b) : Lanes{};
+    std::vector<u64> both(num_lanes_);
+    for (u32 n = 0; n < num_lanes_; ++n) both[n] = (*a)[n] & (*b)[n];
+    return both;
+  }
+  case Op::Or: {
+    const auto *a = at_most(x[0], depth + 1), *b = at_most(f_.operands(i)[1], depth + 1);
+    if (a == nullptr || b == nullptr) return std::nullopt;
+    std::vector<u64> either(num_lanes_);
+    for (u32 n = 0; n < num_lanes_; ++n) either[n] = (*a)[n] | (*b)[n];
+    return either;
+  }
+  case Op::AndNot: {
+    const auto *a = at_most(x[0], depth + 1), *b = of(f_.operands(i)[1], depth + 1);
+    if (b == nullptr) return a != nullptr ? Lanes(*a) : Lanes{};
+    std::vector<u64> rest(num_lanes_);
+    for (u32 n = 0; n < num_lanes_; ++n) rest[n] = (a != nullptr ? (*a)[n] : ~u64{0}) & ~(*b)[n];
+    return rest;
+  }
+  default: return std::nullopt;
+  }
+}
+
+} // namespace lanewise::passes
