@@ -20,16 +20,31 @@ namespace {
 
 constexpr std::size_t kMaxInstructions = 1500; ///< of a function that is worth being there twice
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
+constexpr std::size_t kMaxClasses = 64;
 constexpr u8 kApart = 1; ///< MemAttr::apart of rows; larger numbers are those of walks.cpp
 
-/// The accesses of one base: through the wave, bytes [first, end) from it on.
+/// Of a row's base what is not known at the start, as in loops: the same for all rows of a class, so that
+/// their distances are known.
+struct Moving {
+  std::vector<ValueId> terms; ///< of a sum
+  ValueId index;              ///< of AddressForm::Wrapped, with
+  u8 scale = 0;
+  bool index_sign = false;
+
+  [[nodiscard]] bool is_none() const { return terms.empty() && !index.valid(); }
+  friend bool operator==(const Moving&, const Moving&) = default;
+};
+
+/// The accesses of one address: through the wave, bytes [first, end) from it on.
 struct Rows {
-  ValueId base;
+  std::vector<ValueId> address;
   std::vector<InstId> accesses;
-  i16 stride = 0;
+  i64 stride = 0;
   bool writes = false;
   i64 first = 0, end = 0;
-  ValueId start; ///< the base in lane 0 of the wave
+  ValueId start; ///< the base in lane 0 of the wave, without what moves
+  u8 apart = 0;  ///< the class's number, likewise of accesses
+  u8 wrap = 64;  ///< distances count modulo 2^wrap
 };
 
 class RowSplitter {
@@ -42,10 +57,7 @@ public:
     if (instructions > kMaxInstructions) return {};
     collect();
     find_head();
-    std::erase_if(rows_, [&](Rows& r) {
-      r.start = meets_only_itself(r, r) ? first_lane(r.base, 0) : ValueId{};
-      return !r.start.valid();
-    });
+    std::erase_if(rows_, [&](Rows& r) { return !meets_only_itself(r, r) || !find_start(r); });
     for (const BlockId b : cfg_.rpo) find_components(b);
     ValueId apart = test();
     if (!apart.valid()) return {};
@@ -67,6 +79,7 @@ private:
   Function& f_;
   const Cfg cfg_;
   std::vector<Rows> rows_;
+  std::vector<Moving> classes_;
   std::vector<bool> in_head_;  ///< per value: computed in what is there once
   std::vector<InstId> loaded_; ///< the loads there
   std::vector<InstId> test_;   ///< to be put there
@@ -91,12 +104,19 @@ private:
         const Inst& inst = f_[i];
         const MemAttr& mem = inst.mem;
         if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != Space::Global ||
-            mem.form != AddressForm::Row || !mem.wave_row)
+            (mem.form != AddressForm::Row && mem.form != AddressForm::Wrapped) || !mem.wave_row)
           continue;
-        const ValueId base = f_.operands(i)[0];
-        auto it = std::ranges::find(rows_, base, &Rows::base);
-        if (it == rows_.end()) it = rows_.insert(it, Rows{base, {}, mem.stride, false, 0, 0, {}});
-        if (mem.stride != it->stride) continue;
+        const auto operands = f_.operands(i).first(address_operands(mem));
+        auto it = std::ranges::find_if(
+            rows_, [&](const Rows& r) { return std::ranges::equal(r.address, operands); });
+        if (it == rows_.end()) {
+          it = rows_.emplace(it);
+          it->address.assign(operands.begin(), operands.end());
+          it->stride = i64{mem.stride} << mem.scale;
+        }
+        if (i64{mem.stride} << mem.scale != it->stride ||
+            f_[it->accesses.empty() ? i : it->accesses[0]].mem.scale != mem.scale)
+          continue;
         const i64 offset = static_cast<i32>(inst.imm);
         it->first = it->accesses.empty() ? offset : std::min(it->first, offset);
         it->end = it->accesses.empty() ? offset + mem.bytes : std::max(it->end, offset + mem.bytes);
@@ -104,6 +124,46 @@ private:
         it->accesses.push_back(i);
       }
     for (Rows& r : rows_) (r.stride < 0 ? r.first : r.end) += i64{kWaveSize - 1} * r.stride;
+  }
+
+  /// Whether the rows' base is known at the start, but for what moves.
+  bool find_start(Rows& r) {
+    Moving moving;
+    const MemAttr& mem = f_[r.accesses[0]].mem;
+    if (mem.form == AddressForm::Wrapped) {
+      moving.index = r.address[1];
+      moving.scale = mem.scale;
+      moving.index_sign = mem.index_sign;
+      r.wrap = static_cast<u8>(32 + mem.scale);
+    }
+    r.start = add_terms(moving, r.address[0], 0);
+    if (!r.start.valid()) return false;
+    if (moving.is_none()) {
+      r.apart = kApart;
+      return true;
+    }
+    std::ranges::sort(moving.terms, {}, &ValueId::index);
+    auto it = std::ranges::find(classes_, moving);
+    if (it == classes_.end()) {
+      if (classes_.size() == kMaxClasses) return false;
+      it = classes_.insert(it, moving);
+    }
+    r.apart = static_cast<u8>(kFirstMoving + (it - classes_.begin()));
+    return true;
+  }
+  /// The sum of the terms of a base that are known at the start; nothing if there are none.
+  ValueId add_terms(Moving& moving, ValueId v, unsigned depth) {
+    if (const ValueId known = first_lane(v, depth); known.valid()) return known;
+    const InstId i = f_.def_id(v);
+    if (i.valid() && depth < kMaxDepth && (f_[i].op == Op::Splat || f_[i].op == Op::GangFirst))
+      return add_terms(moving, f_.operands(i)[0], depth + 1);
+    if (!i.valid() || depth >= kMaxDepth || f_[i].op != Op::Add) {
+      moving.terms.push_back(v);
+      return {};
+    }
+    const ValueId a = add_terms(moving, f_.operands(i)[0], depth + 1);
+    const ValueId b = add_terms(moving, f_.operands(i)[1], depth + 1);
+    return a.valid() && b.valid() ? make(Op::Add, Type::U64, {a, b}) : a.valid() ? a : b;
   }
 
   [[nodiscard]] const Rows* rows_of(InstId i) const {
@@ -137,7 +197,9 @@ private:
           moves_.push_back({insts[n], insts[k]});
           passed_.insert(passed_.end(), passed.begin(), passed.end());
         }
-        if (others == nullptr || others == rows || inst.op != Op::Load || inst.mem.coherent) break;
+        if (others == nullptr || others == rows || others->apart != rows->apart || inst.op != Op::Load ||
+            inst.mem.coherent)
+          break;
         passed.emplace_back(rows, others);
       }
     }
@@ -322,6 +384,8 @@ private:
     if (!pointer || pointer->offset != 0) return end;
     for (const translator::KnownDword& d : f_.launch.dwords)
       if (d.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, d.offset + 4u);
+    for (const translator::ReadableBytes& r : f_.launch.readable)
+      if (r.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, r.bytes);
     return end;
   }
 
@@ -345,7 +409,7 @@ private:
     for (std::size_t n = 0; n < rows_.size(); ++n)
       for (std::size_t k = 0; k < n; ++k) {
         const Rows &a = rows_[k], &b = rows_[n];
-        if (!a.writes && !b.writes) continue;
+        if ((!a.writes && !b.writes) || a.apart != b.apart) continue;
         if (++tests > kMaxTests) return {};
         const ValueId one = are_apart(a, b);
         all = all.valid() ? make(Op::And, Type::U1, {all, one}) : one;
@@ -354,9 +418,12 @@ private:
   }
   /// Each begins behind the other's end, counted around the address space; or they are the same.
   ValueId are_apart(const Rows& a, const Rows& b) {
-    const auto length = [](const Rows& r) { return static_cast<u64>(r.end - r.first); };
+    const unsigned unused = 64u - a.wrap; // bits of distances
+    const auto length = [&](const Rows& r) { return static_cast<u64>(r.end - r.first) << unused; };
     // The distance is at least a's length, and the way on to a again at least b's.
-    const ValueId from_end = make(Op::Add, Type::U64, {distance(a, b), constant(Type::U64, length(b) - 1)});
+    ValueId between = distance(a, b);
+    if (unused != 0) between = make(Op::Shl, Type::U64, {between, constant(Type::U32, unused)});
+    const ValueId from_end = make(Op::Add, Type::U64, {between, constant(Type::U64, length(b) - 1)});
     const ValueId apart = compare(IntPred::UGe, from_end, constant(Type::U64, length(a) + length(b) - 1));
     if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
     return make(Op::Or, Type::U1, {apart, compare(IntPred::Eq, a.start, b.start)});
@@ -406,7 +473,7 @@ private:
     for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
     for (const Rows& r : rows_)
       for (const InstId i : r.accesses)
-        if (f_[i].mem.apart == 0) f_[i].mem.apart = kApart;
+        if (f_[i].mem.apart == 0) f_[i].mem.apart = r.apart;
     Inst branch;
     branch.op = Op::Branch;
     branch.pc = f_[rest].pc;

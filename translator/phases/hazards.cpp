@@ -1,4 +1,6 @@
 #include "translator/phases/hazards.hpp"
+#include "translator/phases/disjoint_rows.hpp"
+#include "translator/phases/split_by_bound.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -122,6 +124,18 @@ bool keep_apart(const Function& f, InstId first, InstId second,
          std::ranges::all_of(address, is_fixed) && each_lane_has_its_own(a, b, f.launch.wave_lanes);
 }
 
+/// They have been tested.
+bool are_known_apart(const Function& f, InstId first, InstId second,
+                     const std::function<bool(ValueId)>& is_fixed) {
+  const u8 apart = f[first].mem.apart;
+  if (apart == 0 || apart != f[second].mem.apart) return false;
+  if (apart < kFirstMoving) return true;
+  const auto is_there = [&](InstId i) {
+    return std::ranges::all_of(f.operands(i).first(address_operands(f[i].mem)), is_fixed);
+  };
+  return is_there(first) && is_there(second);
+}
+
 /// Where in the LDS an access of all lanes can go: from the first byte to the one behind the last.
 struct Span {
   u64 first, end;
@@ -203,6 +217,7 @@ bool ids_keep_apart(const HazardFacts& facts, InstId first, InstId second) {
 
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
     : f(function), gang_lanes(lanes), limits(function), ids(function, lanes) {
+  assume_shrinking_parameters(f, limits);
   if (!f.launch.x_counts(lanes)) return;
   const u64 last = f.launch.max_work_item(0) & ~u64{lanes - 1};
   for (u32 i = 0; i < f.num_insts(); ++i) {
@@ -238,10 +253,11 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   const Function& f = facts.f;
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
-  if ((reach(a) & reach(b)) == 0 || (a.mem.apart != 0 && a.mem.apart == b.mem.apart)) return false;
+  if ((reach(a) & reach(b)) == 0 || are_known_apart(f, first, second, is_fixed)) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
          !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
-         !ids_keep_apart(facts, first, second);
+         !is_split_by_bound(facts, first, second, is_fixed) &&
+         !is_split_by_bound(facts, second, first, is_fixed) && !ids_keep_apart(facts, first, second);
 }
 
 } // namespace lanewise::phases

@@ -560,8 +560,18 @@ void complete_lines(const ir::Function& f, phases::Plan& plan, translator::Simd 
     plan.phases[p].interleave = std::max(plan.phases[p].interleave, std::min(gangs[p], most));
 }
 
-/// Phases that waves may go through which take no rare way.
-std::size_t usual_phases(const ir::Function& f, const phases::Plan& plan) {
+/// How many phases waves go through that take no `rare` way, or all ways; in loops they do so again and
+/// again.
+std::size_t phases_gone_through(const ir::Function& f, const phases::Plan& plan, bool rare) {
+  constexpr u32 kRoundsLog2 = 4, kMaxDepth = 2;
+  const ir::Cfg cfg(f);
+  const ir::Dominators dom(f, cfg);
+  const ir::Loops loops(f, cfg, dom);
+  const auto times = [&](ir::BlockId entry) {
+    const i32 loop = loops.innermost[entry.index];
+    const u32 depth = loop < 0 ? 0 : std::min(loops.loops[static_cast<unsigned>(loop)].depth, kMaxDepth);
+    return std::size_t{1} << depth * kRoundsLog2;
+  };
   std::vector<bool> seen(f.num_blocks(), false), used(plan.phases.size(), false);
   std::vector<ir::BlockId> work = {ir::BlockId{0}};
   while (!work.empty()) {
@@ -571,11 +581,13 @@ std::size_t usual_phases(const ir::Function& f, const phases::Plan& plan) {
     seen[b.index] = true;
     used[plan.phase_of[b.index].index] = true;
     const ir::Inst& end = f[f.terminator(b)];
-    const bool one_way = end.op == ir::Op::Branch && (end.imm & phases::kSecondIsRare) != 0;
+    const bool one_way = end.op == ir::Op::Branch && !rare && (end.imm & phases::kSecondIsRare) != 0;
     for (std::size_t n = 0; n < f[b].successors.size() && !(one_way && n != 0); ++n)
       work.push_back(f[b].successors[n].block);
   }
-  return static_cast<std::size_t>(std::count(used.begin(), used.end(), true));
+  std::size_t all = 0;
+  for (std::size_t p = 0; p < plan.phases.size(); ++p) all += used[p] ? times(plan.phases[p].entry) : 0;
+  return all;
 }
 
 } // namespace
@@ -589,7 +601,8 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
   const std::size_t without_guards = made.guarded ? 2 : 0;
-  const std::size_t before = plan.phases.size(), now = usual_phases(split, disjoint) + without_guards;
+  const std::size_t before = phases_gone_through(f, plan, true);
+  const std::size_t now = phases_gone_through(split, disjoint, false) + without_guards;
   const std::size_t least_saved = made.gathers ? 0 : (before + kLeastSaved - 1) / kLeastSaved;
   if (now + least_saved > before) return plan;
   f = std::move(split);
