@@ -58,6 +58,26 @@ KernelCase bitonic_sort(uint32_t scale) {
       });
 }
 
+KernelCase walsh_transform(uint32_t scale) {
+  Random random(26);
+  uint32_t width = 256, groups = 6 * scale;
+  return Builder("walsh_transform")
+      .grid({groups * width / 2, 1, 1}, {width / 2, 1, 1})
+      .buffer("in", random.floats(groups * width, -1, 1))
+      .output<float>("out", groups * width)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[0].as<float>(), out = args[1].as<float>();
+        std::copy(in.begin(), in.end(), out.begin());
+        for (uint32_t distance = 1; distance < width; distance *= 2)
+          for (uint32_t i = 0; i < groups * width; ++i) {
+            if ((i & distance) != 0) continue;
+            float a = out[i], b = out[i + distance];
+            out[i] = a + b;
+            out[i + distance] = a - b;
+          }
+      });
+}
+
 KernelCase histogram_lds(uint32_t scale) {
   Random random(23);
   uint32_t n = 5000 * scale + 3;
@@ -116,6 +136,7 @@ constexpr CaseEntry kCases[] = {
     {"reduction.block32", [](uint32_t s) { return reduction("reduction.block32", 500 * s, 32); }},
     {"scan", scan},
     {"bitonic_sort", bitonic_sort},
+    {"walsh_transform", walsh_transform},
     {"histogram_lds", histogram_lds},
     {"histogram_global", histogram_global},
     {"barrier_loop", [](uint32_t s) { return barrier_loop("barrier_loop", 4 * s, 192); }},

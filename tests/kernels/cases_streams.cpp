@@ -24,6 +24,27 @@ KernelCase triad(uint32_t scale) {
       });
 }
 
+KernelCase grid_stride(uint32_t scale) {
+  Random random(137);
+  uint32_t n = 3000 * scale + 5;
+  return Builder("grid_stride")
+      .grid({1024, 1, 1}, {256, 1, 1})
+      .value("n", n)
+      .value("a", 1.5f)
+      .buffer("x", random.floats(n, -1, 1))
+      .buffer("y", random.floats(n, -1, 1))
+      .output<float>("differences", n)
+      .reference([](std::span<Arg> args) {
+        auto a = args[1].value<float>();
+        auto x = args[2].as<float>(), y = args[3].as<float>(), differences = args[4].as<float>();
+        for (size_t i = 0; i < y.size(); ++i) {
+          float before = y[i];
+          y[i] = std::fma(a, x[i], before);
+          differences[i] = y[i] - before;
+        }
+      });
+}
+
 KernelCase permute(uint32_t scale) {
   Random random(131);
   uint32_t n = 2048 * scale;
@@ -266,6 +287,7 @@ KernelCase indexed_rows(uint32_t scale) {
 
 constexpr CaseEntry kCases[] = {
     {"triad", triad},
+    {"grid_stride", grid_stride},
     {"permute", permute},
     {"strided_sum", strided_sum},
     {"gemv", gemv},
