@@ -1,5 +1,8 @@
 #include "translator/phases/hazards.hpp"
 
+#include "translator/ir/cfg.hpp"
+#include "translator/phases/decide.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -146,10 +149,18 @@ bool have_parts(const HazardFacts& facts, InstId first, InstId second) {
   return a && b && (a->end <= b->first || b->end <= a->first);
 }
 
+/// Both are done for the same lane, and no other.
+bool one_lane_does_both(const HazardFacts& facts, InstId first, InstId second,
+                        const std::function<bool(ValueId)>& is_fixed) {
+  const ValueId lane = facts.single_lane(first);
+  return lane.valid() && lane == facts.single_lane(second) && is_fixed(lane);
+}
+
 } // namespace
 
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
-    : f(function), gang_lanes(lanes), limits(function) {
+    : f(function), gang_lanes(lanes), limits(function), single_lanes_(function) {
+  if (single_lanes_.any()) find_guards();
   if (!f.launch.x_counts(lanes)) return;
   const u64 last = f.launch.max_work_item(0) & ~u64{lanes - 1};
   for (u32 i = 0; i < f.num_insts(); ++i) {
@@ -158,6 +169,34 @@ HazardFacts::HazardFacts(const Function& function, unsigned lanes)
     if (whole != nullptr && whole->op == Op::InitVgpr && whole->imm == 0)
       limits.assume(f.result(InstId{i}), {last, std::bit_ceil(last + 1) - lanes});
   }
+}
+
+void HazardFacts::find_guards() {
+  const Cfg cfg(f);
+  const Dominators dom(f, cfg);
+  std::vector<Guard> guard(f.num_blocks());
+  for (const BlockId b : cfg.rpo) {
+    const BlockId above = dom.idom[b.index];
+    if (!above.valid()) continue;
+    guard[b.index] = guard[above.index];
+    const bool is_only_way = cfg.preds[b.index].size() == 1 && f[above].successors[0].block == b;
+    if (is_only_way && is_gang_decided(f, above))
+      if (const ValueId lane = single_lanes_[f.tested_mask(above)]; lane.valid())
+        guard[b.index] = {f.terminator(above), lane};
+    if (!guard[b.index].lane.valid()) continue;
+    for (const InstId i : f[b].insts)
+      if (is_access(f, i)) guards_.emplace(i.index, guard[b.index]);
+  }
+}
+
+ValueId HazardFacts::single_lane(InstId access) const {
+  if (!single_lanes_.any()) return {};
+  const ValueId last = f.operands(access).back();
+  if (f.type(last) == Type::Mask)
+    if (const ValueId lane = single_lanes_[last]; lane.valid()) return lane;
+  const auto guard = guards_.find(access.index);
+  return guard != guards_.end() && is_gang_decided(f, f[guard->second.branch].block) ? guard->second.lane
+                                                                                     : ValueId{};
 }
 
 bool each_lane_has_its_own(const Inst& a, const Inst& b, u32 lanes) {
@@ -187,7 +226,8 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   if (!writes(a) && !writes(b)) return false;
   if ((reach(a) & reach(b)) == 0 || (a.mem.apart != 0 && a.mem.apart == b.mem.apart)) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
-         !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second);
+         !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
+         !one_lane_does_both(facts, first, second, is_fixed);
 }
 
 } // namespace lanewise::phases
