@@ -224,7 +224,9 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   const Function& f = facts.f;
   const Inst &a = f[first], &b = f[second];
   if (!writes(a) && !writes(b)) return false;
-  if ((reach(a) & reach(b)) == 0 || (a.mem.apart != 0 && a.mem.apart == b.mem.apart)) return false;
+  if ((reach(a) & reach(b)) == 0) return false;
+  const bool one_place = first == second && a.mem.form == AddressForm::Row && a.mem.stride == 0;
+  if (a.mem.apart != 0 && a.mem.apart == b.mem.apart && !one_place) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
          !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
          !one_lane_does_both(facts, first, second, is_fixed);
