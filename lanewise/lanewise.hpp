@@ -195,7 +195,8 @@ public:
 
   /// Makes the kernel ready for launches like this one: translates it, once for all launches with the same
   /// workgroup and of similar size. launch() does it by itself when needed, which for small launches is not
-  /// at once (Engine::Auto). Errors: Usage (sizes that do not
+  /// at once (Engine::Auto). Kernels that get local memory at launch are translated once more at the first
+  /// launch, which tells its sizes. Errors: Usage (sizes that do not
   /// fit the kernel), Unsupported if it cannot be recompiled and the device does not fall back.
   [[nodiscard]] Result<Preparation> prepare(const LaunchConfig& config) const;
   /// Makes the kernel ready in the version that serves all launches.

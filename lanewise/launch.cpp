@@ -108,9 +108,9 @@ abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& 
 }
 
 translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config,
-                                 std::span<const std::byte> kernarg = {}) {
+                                 const abi::KernargSegment& kernarg = {}) {
   return launch_facts(state.kernel, state.module.object.target.isa, shape_of(config),
-                      hidden_values(state, config), kernarg);
+                      hidden_values(state, config), kernarg.bytes, kernarg.dynamic_lds_bytes);
 }
 
 /// A launch whose sizes and arguments have been found to fit the kernel.
@@ -183,7 +183,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the text of its printf"};
   auto checked = check_launch(state, config, arguments, printf_buffer ? printf_buffer->address() : 0);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare(facts_of(state, config, checked->kernarg.bytes), &checked->shape);
+  auto prepared = state.prepare(facts_of(state, config, checked->kernarg), &checked->shape);
   if (!prepared) return std::move(prepared).error();
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())

@@ -144,6 +144,19 @@ void add_pointers(const abi::Kernel& kernel, const abi::SgprLayout& layout,
   }
 }
 
+void add_local_memory(const abi::Kernel& kernel, const abi::SgprLayout& layout,
+                      std::span<const std::byte> kernarg, u32 dynamic_bytes, LaunchFacts& facts) {
+  if (dynamic_bytes == 0) return;
+  facts.lds_bytes = kernel.resources.group_segment_fixed_size + dynamic_bytes;
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  for (const abi::Argument& argument : kernel.arguments)
+    if (pointer && argument.kind == ValueKind::DynamicSharedPointer && argument.size == 4 &&
+        argument.offset % 4 == 0 && argument.offset + u64{4} <= kernarg.size())
+      facts.lds_pointers.push_back(
+          {*pointer, static_cast<u32>(argument.offset),
+           load_le<u32>(reinterpret_cast<const u8*>(kernarg.data() + argument.offset))});
+}
+
 void add_packet(const abi::DispatchShape& shape, const abi::SgprLayout& layout, LaunchFacts& facts) {
   const abi::KernelDispatchPacket packet = dispatch_packet(shape);
   KnownBytes known(sizeof packet);
@@ -250,7 +263,8 @@ LaunchFacts general_facts(const abi::Kernel& kernel, isa::Target target) {
 }
 
 LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const abi::DispatchShape& shape,
-                         const abi::HiddenValues& hidden, std::span<const std::byte> kernarg) {
+                         const abi::HiddenValues& hidden, std::span<const std::byte> kernarg,
+                         u32 dynamic_lds_bytes) {
   const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
   LaunchFacts facts;
   facts.workgroup = shape.workgroup;
@@ -261,13 +275,21 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.group_id_sgpr = group_id_sgprs(layout);
   add_kernarg(kernel, shape, hidden, layout, facts);
   add_pointers(kernel, layout, kernarg, facts);
+  add_local_memory(kernel, layout, kernarg, dynamic_lds_bytes, facts);
   add_packet(shape, layout, facts);
   add_readable(kernel, layout, facts);
   add_queue(kernel, layout, facts);
   return facts;
 }
 
+translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts) {
+  facts.lds_pointers.clear();
+  facts.lds_bytes = 0;
+  return facts;
+}
+
 translator::LaunchFacts for_any_grid(translator::LaunchFacts facts) {
+  facts = for_any_local_memory(std::move(facts));
   facts.min_items = 0;
   for (unsigned axis = 0; axis < 3; ++axis)
     if (const i32 sgpr = facts.group_id_sgpr[axis]; sgpr >= 0) {
@@ -280,7 +302,7 @@ translator::LaunchFacts for_any_grid(translator::LaunchFacts facts) {
 std::optional<LaunchFacts> for_any_block(const abi::Kernel& kernel, isa::Target target,
                                          const LaunchFacts& launch) {
   constexpr u32 kRows = 16; // as many work-items as the widest gang has lanes
-  LaunchFacts facts = launch;
+  LaunchFacts facts = for_any_local_memory(launch);
   if (!facts.full_waves() || facts.workgroup[0] % kRows != 0) return std::nullopt;
   facts.rows_only = facts.workgroup[1] == 1 && facts.workgroup[2] == 1;
   facts.row_multiple = facts.rows_only ? kWaveSize : kRows;

@@ -18,13 +18,16 @@ abi::HiddenValues steady_hidden_values();
 
 /// True of launches with this shape's workgroup, raggedness, number of dimensions and rough size, and with
 /// these hidden arguments as far as they do not depend on the grid. Of `kernarg` counts which pointers are
-/// aligned; where it is not known yet, and empty, all are taken to be.
+/// aligned, and where local memory begins, of which there are `dynamic_lds_bytes` besides the kernel's own;
+/// where it is not known yet, and empty, all are taken to be aligned.
 translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target,
                                      const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
-                                     std::span<const std::byte> kernarg = {});
+                                     std::span<const std::byte> kernarg = {}, u32 dynamic_lds_bytes = 0);
 
-/// Weaker than the facts of one launch: true also of launches with smaller and larger grids of as many
-/// dimensions.
+/// Weaker than the facts of one launch: true also of launches with other sizes of local memory.
+translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts);
+
+/// Weaker still: true also of launches with smaller and larger grids of as many dimensions.
 translator::LaunchFacts for_any_grid(translator::LaunchFacts facts);
 
 /// Weaker still: true also of launches with other workgroups that have full waves only, in rows of a multiple

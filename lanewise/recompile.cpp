@@ -31,17 +31,19 @@ std::optional<Recompiled> load(std::optional<translator::Translation> translatio
   return recompiled;
 }
 
-/// What the module's file holds: best the version for these facts, else for other grids of such workgroups,
-/// else for other workgroups like these, else the one that serves all launches; for other vector instructions
-/// than the best only if the device leaves the choice to us.
+/// What the module's file holds: best the version for these facts, else for other sizes of local memory, else
+/// for other grids of such workgroups, else for other workgroups like these, else the one that serves all
+/// launches; for other vector instructions than the best only if the device leaves the choice to us.
 std::optional<Recompiled> find_ahead_of_time(const Module::State& module, const abi::Kernel& kernel,
                                              translator::Simd simd, const translator::LaunchFacts& facts) {
+  const auto any_local_memory = for_any_local_memory(facts);
   const auto any_grid = for_any_grid(facts);
   const auto any_block = for_any_block(kernel, module.object.target.isa, facts);
   const auto general = general_facts(kernel, module.object.target.isa);
   for (const auto candidate : {simd, translator::Simd::Avx2}) {
     if (candidate != simd && !module.device->any_simd) continue;
-    for (const auto* known : {&facts, &any_grid, any_block ? &*any_block : nullptr, &general}) {
+    for (const auto* known :
+         {&facts, &any_local_memory, &any_grid, any_block ? &*any_block : nullptr, &general}) {
       if (known == nullptr) continue;
       TranslationKey key = translation_key(module.image, kernel, translator_options(candidate, *known));
       for (const u32 extras : {key.extras, u32{0}}) {

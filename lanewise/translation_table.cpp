@@ -47,6 +47,10 @@ std::vector<u8> TranslationKey::bytes() const {
   out.number(static_cast<u64>(facts.dwords.size()));
   for (const translator::KnownDword& dword : facts.dwords)
     for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
+  out.number(static_cast<u64>(facts.lds_pointers.size()));
+  for (const translator::KnownDword& dword : facts.lds_pointers)
+    for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
+  out.number(facts.lds_bytes);
   out.number(static_cast<u64>(facts.grid.size()));
   for (const translator::GridDword& dword : facts.grid) {
     for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.axis}) out.number(number);

@@ -58,6 +58,9 @@ struct LaunchFacts {
   bool rows_only = false;    ///< and the sizes along y and z are 1
   std::vector<u32> sgpr_max; ///< largest value of each initial SGPR; those beyond the end can be anything
   std::vector<KnownDword> dwords;
+  /// Where arguments for local memory begin in the LDS, as far as their sizes are known.
+  std::vector<KnownDword> lds_pointers;
+  u32 lds_bytes = 0; ///< of the LDS a workgroup has at least so much, including what it gets at launch
   std::vector<GridDword> grid;
   std::vector<AlignedPointer> pointers;
   std::vector<ReadableBytes> readable;

@@ -105,6 +105,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
   const auto remove_dead_stores = [&](ir::Function& g) {
     passes::remove_dead_stores(g, source.private_bytes_per_lane);
   };
+  const u32 lds_bytes = std::max(source.lds_bytes, options.launch.lds_bytes);
   const auto load_constants = [&](ir::Function& g) { passes::load_constants(g, source); };
   passes.run("lift", [](ir::Function&) {})
       .run("use_launch_facts", passes::use_launch_facts)
@@ -290,12 +291,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("chain_retries",
            [&](ir::Function& g) {
              const auto loops = passes::find_retry_loops(g);
-             if (phases::chain_retries(g, loops, gang_lanes(options.simd), source.lds_bytes)) tidy_up(g);
+             if (phases::chain_retries(g, loops, gang_lanes(options.simd), lds_bytes)) tidy_up(g);
            })
       .run("shape_addresses",
            [&](ir::Function& g) {
-             passes::shape_addresses(g, gang_lanes(options.simd), source.lds_bytes,
-                                     source.private_bytes_per_lane);
+             passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes, source.private_bytes_per_lane);
            })
       .run("merge_common", passes::merge_common)
       .run("merge_rows", passes::merge_rows)

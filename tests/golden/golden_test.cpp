@@ -213,7 +213,10 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     phases::unify_gangs(f, plan);
     return true;
   }
-  if (name == "form_phases16" || name == "form_phases8" || name == "form_phases_lockstep") {
+  const bool launched = name == "form_phases_launched" || name == "form_phases_square";
+  if (launched) f.launch = launch_facts();
+  if (name == "form_phases_square") f.launch.workgroup = {16, 16, 1};
+  if (name == "form_phases16" || name == "form_phases8" || name == "form_phases_lockstep" || launched) {
     const phases::Plan plan =
         phases::form_phases(f, name == "form_phases8" ? 8 : 16, name == "form_phases_lockstep");
     std::istringstream lines(phases::print(plan, f));

@@ -143,6 +143,25 @@ TEST(LaunchFacts, SayWhichPointersAreAligned) {
   EXPECT_TRUE(general_facts(kernel, kTarget).pointers.empty());
 }
 
+TEST(LaunchFacts, SayWhereLocalMemoryBegins) {
+  abi::Kernel kernel = kernel_with({ValueKind::DynamicSharedPointer, ValueKind::GlobalBuffer});
+  kernel.arguments[0].size = 4;
+  kernel.resources.group_segment_fixed_size = 96;
+  std::vector<std::byte> kernarg(32);
+  kernarg[16] = std::byte{128};
+  const auto shape = shape_of({4096, 1, 1}, {128, 1, 1});
+  const auto unknown = launch_facts(kernel, kTarget, shape, {}, kernarg, 0);
+  EXPECT_TRUE(unknown.lds_pointers.empty());
+  EXPECT_EQ(unknown.lds_bytes, 0u);
+  const auto facts = launch_facts(kernel, kTarget, shape, {}, kernarg, 1056);
+  EXPECT_EQ(facts.lds_pointers, (std::vector<translator::KnownDword>{{kKernargPtr, 16, 128}}));
+  EXPECT_EQ(facts.lds_bytes, 1152u);
+  EXPECT_NE(facts, launch_facts(kernel, kTarget, shape, {}, kernarg, 2048));
+  EXPECT_EQ(for_any_local_memory(facts), unknown);
+  EXPECT_EQ(for_any_grid(facts), for_any_grid(unknown));
+  EXPECT_EQ(for_any_block(kernel, kTarget, facts), for_any_block(kernel, kTarget, unknown));
+}
+
 TEST(LaunchFacts, SimilarLaunchesShareThem) {
   const abi::Kernel kernel = kernel_with({ValueKind::HiddenBlockCountX, ValueKind::HiddenRemainderX});
   const auto facts = [&](u32 grid, u32 workgroup) {

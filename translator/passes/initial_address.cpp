@@ -92,8 +92,9 @@ bool is_always_readable(const Function& f, InstId i) {
 }
 
 std::optional<u32> known_dword(const Function& f, const InitialAddress& at) {
-  for (const auto& known : f.launch.dwords)
-    if (known.pointer_sgpr == at.pointer_sgpr && known.offset == at.offset) return known.value;
+  for (const auto* dwords : {&f.launch.dwords, &f.launch.lds_pointers})
+    for (const auto& known : *dwords)
+      if (known.pointer_sgpr == at.pointer_sgpr && known.offset == at.offset) return known.value;
   return std::nullopt;
 }
 

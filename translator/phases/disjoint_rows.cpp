@@ -57,7 +57,8 @@ public:
     if (instructions > kMaxInstructions) return {};
     collect();
     find_head();
-    std::erase_if(rows_, [&](Rows& r) { return !meets_only_itself(r, r) || !find_start(r); });
+    std::erase_if(rows_,
+                  [&](Rows& r) { return (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r); });
     for (const BlockId b : cfg_.rpo) find_components(b);
     ValueId apart = test();
     if (!apart.valid()) return {};
@@ -224,6 +225,12 @@ private:
         if (!both_load && !each_lane_has_its_own(f_[i], f_[j], f_.launch.wave_lanes)) return false;
       }
     return true;
+  }
+
+  /// To a place that many lanes store to, as to a flag: what the last of them has stored stays there, gang by
+  /// gang as well (conflict() sees to those in loops).
+  [[nodiscard]] static bool is_one_store(const Rows& r) {
+    return r.stride == 0 && r.writes && r.accesses.size() == 1;
   }
 
   /// What stays at the start: initial registers, and scalars made of them and of what they point to.

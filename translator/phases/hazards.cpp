@@ -2,6 +2,9 @@
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/phases/split_by_bound.hpp"
 
+#include "translator/ir/cfg.hpp"
+#include "translator/phases/decide.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -128,7 +131,8 @@ bool keep_apart(const Function& f, InstId first, InstId second,
 bool are_known_apart(const Function& f, InstId first, InstId second,
                      const std::function<bool(ValueId)>& is_fixed) {
   const u8 apart = f[first].mem.apart;
-  if (apart == 0 || apart != f[second].mem.apart) return false;
+  const bool one_place = first == second && f[first].mem.form == AddressForm::Row && f[first].mem.stride == 0;
+  if (apart == 0 || apart != f[second].mem.apart || one_place) return false;
   if (apart < kFirstMoving) return true;
   const auto is_there = [&](InstId i) {
     return std::ranges::all_of(f.operands(i).first(address_operands(f[i].mem)), is_fixed);
@@ -213,11 +217,19 @@ bool ids_keep_apart(const HazardFacts& facts, InstId first, InstId second) {
   return true;
 }
 
+/// Both are done for the same lane, and no other.
+bool one_lane_does_both(const HazardFacts& facts, InstId first, InstId second,
+                        const std::function<bool(ValueId)>& is_fixed) {
+  const ValueId lane = facts.single_lane(first);
+  return lane.valid() && lane == facts.single_lane(second) && is_fixed(lane);
+}
+
 } // namespace
 
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
-    : f(function), gang_lanes(lanes), limits(function), ids(function, lanes) {
+    : f(function), gang_lanes(lanes), limits(function), ids(function, lanes), single_lanes_(function) {
   assume_shrinking_parameters(f, limits);
+  if (single_lanes_.any()) find_guards();
   if (!f.launch.x_counts(lanes)) return;
   const u64 last = f.launch.max_work_item(0) & ~u64{lanes - 1};
   for (u32 i = 0; i < f.num_insts(); ++i) {
@@ -226,6 +238,34 @@ HazardFacts::HazardFacts(const Function& function, unsigned lanes)
     if (whole != nullptr && whole->op == Op::InitVgpr && whole->imm == 0)
       limits.assume(f.result(InstId{i}), {last, std::bit_ceil(last + 1) - lanes});
   }
+}
+
+void HazardFacts::find_guards() {
+  const Cfg cfg(f);
+  const Dominators dom(f, cfg);
+  std::vector<Guard> guard(f.num_blocks());
+  for (const BlockId b : cfg.rpo) {
+    const BlockId above = dom.idom[b.index];
+    if (!above.valid()) continue;
+    guard[b.index] = guard[above.index];
+    const bool is_only_way = cfg.preds[b.index].size() == 1 && f[above].successors[0].block == b;
+    if (is_only_way && is_gang_decided(f, above))
+      if (const ValueId lane = single_lanes_[f.tested_mask(above)]; lane.valid())
+        guard[b.index] = {f.terminator(above), lane};
+    if (!guard[b.index].lane.valid()) continue;
+    for (const InstId i : f[b].insts)
+      if (is_access(f, i)) guards_.emplace(i.index, guard[b.index]);
+  }
+}
+
+ValueId HazardFacts::single_lane(InstId access) const {
+  if (!single_lanes_.any()) return {};
+  const ValueId last = f.operands(access).back();
+  if (f.type(last) == Type::Mask)
+    if (const ValueId lane = single_lanes_[last]; lane.valid()) return lane;
+  const auto guard = guards_.find(access.index);
+  return guard != guards_.end() && is_gang_decided(f, f[guard->second.branch].block) ? guard->second.lane
+                                                                                     : ValueId{};
 }
 
 bool each_lane_has_its_own(const Inst& a, const Inst& b, u32 lanes) {
@@ -256,6 +296,7 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
   if ((reach(a) & reach(b)) == 0 || are_known_apart(f, first, second, is_fixed)) return false;
   return !commute(a, b) && !keep_apart(f, first, second, is_fixed) &&
          !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
+         !one_lane_does_both(facts, first, second, is_fixed) &&
          !is_split_by_bound(facts, first, second, is_fixed) &&
          !is_split_by_bound(facts, second, first, is_fixed) && !ids_keep_apart(facts, first, second);
 }

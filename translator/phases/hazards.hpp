@@ -2,9 +2,11 @@
 #pragma once
 
 #include "translator/passes/id_values.hpp"
+#include "translator/passes/single_lanes.hpp"
 #include "translator/passes/value_limits.hpp"
 
 #include <functional>
+#include <unordered_map>
 
 namespace lanewise::phases {
 
@@ -17,6 +19,21 @@ struct HazardFacts {
   unsigned gang_lanes;
   passes::ValueLimits limits;
   passes::IdValues ids;
+
+  /// A mask with at most one lane in the wave, which has all lanes that an access is done for: its own, or
+  /// that of a branch in front of it which each gang decides, so that at most one gang gets there. Invalid if
+  /// none is known.
+  [[nodiscard]] ir::ValueId single_lane(ir::InstId access) const;
+
+private:
+  passes::SingleLanes single_lanes_;
+  struct Guard {
+    ir::InstId branch;
+    ir::ValueId lane;
+  };
+  std::unordered_map<u32, Guard> guards_; ///< per access that has no such mask itself
+
+  void find_guards();
 };
 
 /// True if running `first` and `second` gang by gang (gang 0 both, then gang 1 both) instead of lane-parallel
@@ -26,7 +43,8 @@ struct HazardFacts {
 /// one base, and index, that go on through the wave keep apart if an element and their offset fit into the
 /// stride, or if one ends before the other begins, where `is_fixed` says that these are the same values
 /// whenever the two run. So do places in the LDS whose addresses have limits that keep them apart, or follow
-/// from work-item ids such that no gang gets to where another one does.
+/// from work-item ids such that no gang gets to where another one does. What one lane does alone nobody else
+/// can come between.
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 

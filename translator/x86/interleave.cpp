@@ -10,6 +10,7 @@
 
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/single_lanes.hpp"
 #include "translator/x86/frame.hpp"
 #include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
@@ -32,6 +33,7 @@ struct Demand {
   unsigned issued = 0;             ///< x86 instructions per gang, roughly
   unsigned guarded = 0;            ///< those of them that gangs skip
   unsigned once = 0;               ///< those that all gangs have in common
+  bool alone = false;              ///< it runs for one of the wave's gangs only
   double times = 1;                ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
@@ -299,6 +301,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   const unsigned registers = registers_for_gangs(d, avx512);
   const double spilled = avx512 ? std::max(excess(gangs * d.vectors, registers), excess(gangs * d.masks, 7))
                                 : excess(gangs * (d.vectors + d.masks), registers);
+  if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
   // Each gang needs about half of what is guarded; what none needs is skipped.
   const double needed = d.issued - d.guarded * std::pow(0.5, gangs);
   const double issued = needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
@@ -326,7 +329,7 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f), use_counts_(f.use_counts()), limits_(f) {}
+        tables_(f), use_counts_(f.use_counts()), limits_(f), single_lanes_(f) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -355,6 +358,7 @@ private:
   RegionTables tables_;
   std::vector<u32> use_counts_;
   passes::ValueLimits limits_;
+  passes::SingleLanes single_lanes_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
 
   /// All gangs together save half of the instructions of bytes or half-words.
@@ -401,6 +405,15 @@ private:
     });
     demands_[phase].push_back(
         Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded).measure());
+    demands_[phase].back().alone = is_for_one_lane(blocks.front());
+  }
+  /// Behind a branch that only the gang of one lane takes.
+  [[nodiscard]] bool is_for_one_lane(ir::BlockId b) const {
+    for (ir::BlockId d = b; single_lanes_.any() && (b = d, d = dom_.idom[d.index]).valid();)
+      if (plan_.gang_decided[d.index] && cfg_.preds[b.index].size() == 1 && f_[d].successors[0].block == b &&
+          single_lanes_[f_.tested_mask(d)].valid())
+        return true;
+    return false;
   }
   /// Gangs that go round together wait for the slowest: what they share is then no gain to count on.
   [[nodiscard]] bool is_left_gang_by_gang(i32 l, const std::vector<ir::BlockId>& blocks) const {

@@ -221,6 +221,7 @@ bool Selector::is_hoistable(InstId i) {
   for (unsigned n = 0; n < inst.num_results; ++n) scalar &= ir::is_uniform(type(f_.result(i, n)));
   if (!scalar && !is_arithmetic_of_scalars(i)) return false;
   const auto operands = f_.operands(i);
+  if (is_decided_by_gang(i)) return false;
   for (unsigned n = 0; n < operands.size(); ++n) {
     const bool whole = op.reads_whole(n) && is_in_slot(operands[n]);
     const bool same_for_all = ir::is_uniform(type(operands[n])) || ir::is_vector(type(operands[n]));
@@ -295,12 +296,20 @@ void Selector::select_inst(InstId i) {
       use_counts_[f_.result(i).index] == 1) {
     const InstId end = f_.terminator(inst.block);
     const bool tested_later = f_[end].op == Op::Branch && f_.operands(end)[0] == f_.result(i);
-    if (tested_later && (inst.op == Op::ICmp || !is_in_slot(operands[0]))) return;
+    if (tested_later && (inst.op == Op::ICmp || !is_in_slot(operands[0]) || is_decided_by_gang(i))) return;
   }
   if (uniform_inst(i) || mask_inst(i) || integer_inst(i) || shift_inst(i) || multiply_inst(i) ||
       divide_inst(i) || bits_inst(i) || width_inst(i) || lane_inst(i) || memory_inst(i) || float_inst(i))
     return;
   unsupported(i, "no rule for this op with these types");
+}
+
+/// An AnyLane for the branch at the end of its block alone, of which each gang asks its own lanes: a gang
+/// without any goes the other way also where the wave's mask is known from before the phase.
+bool Selector::is_decided_by_gang(InstId i) const {
+  const ir::Inst& inst = f_[i];
+  return inst.op == Op::AnyLane && plan_.gang_decided[inst.block.index] &&
+         f_.operands(f_.terminator(inst.block))[0] == f_.result(i);
 }
 
 /// A comparison of a gang's scalars, or what is spread of one, that only the branch at the end of its block

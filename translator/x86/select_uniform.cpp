@@ -233,7 +233,7 @@ bool Selector::uniform_from_lanes(InstId i) {
   const auto lane_of = [&](ValueId v, VReg lane) {
     return b_->load32(mem_index(kFrame, lane, 2, frame_.slot[v.index], View::R32));
   };
-  if (inst.op == Op::AnyLane && !is_in_slot(operands[0])) { // Decided by the gang.
+  if (inst.op == Op::AnyLane && (!is_in_slot(operands[0]) || is_decided_by_gang(i))) {
     test_any(operands[0]);
     return set(result, b_->setcc(CondCode::kNotZero)), true;
   }

@@ -102,6 +102,7 @@ private:
   [[nodiscard]] bool is_same_in_group(ValueId v) const {
     return steps_ && steps_->group() > 1 && steps_->is_same(v);
   }
+  [[nodiscard]] bool is_decided_by_gang(InstId i) const;
   bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
   std::optional<Operand> argument(ValueId v);
   bool in_preamble(ValueId v);
