@@ -133,13 +133,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("compact", compact_if_sparse)
       .run("restore_masks",
            [&](ir::Function& g) {
-             restored = passes::restore_masks(g);
+             restored = passes::restore_masks(g, &masks);
              if (restored) masks = passes::simplify_masks(g); // then more of them are equal
            })
-      .run("simplify_masks",
-           [&](ir::Function& g) {
-             if (!masks) masks = passes::simplify_masks(g);
-           })
+      .run("simplify_masks", [&](ir::Function& g) { masks = passes::simplify_masks(g, std::move(masks)); })
       .run("eliminate_dead_code",
            [&](ir::Function& g) {
              if (passes::eliminate_dead_code(g)) masks = nullptr;

@@ -31,9 +31,11 @@ std::optional<u64> constant_address(const Function& f, InstId i) {
 
 void load_constants(Function& f, const translator::KernelSource& source) {
   std::vector<ValueId> map(f.num_values());
+  std::vector<InstId> insts; // of a block, with those that are added
+  bool any = false;
   for (u32 index = 0; index < f.num_blocks(); ++index) {
     const BlockId b{index};
-    std::vector<InstId> insts;
+    insts.clear();
     const auto make = [&](InstId i, Op op, std::initializer_list<ValueId> operands, u64 imm,
                           Type t = Type::V32) {
       Inst proto;
@@ -67,8 +69,11 @@ void load_constants(Function& f, const translator::KernelSource& source) {
             all ? loaded : make(i, Op::Select, {lanes, loaded, make(i, Op::Const, {}, 0)}, 0);
       }
     }
-    f[b].insts = std::move(insts);
+    if (insts.size() == f[b].insts.size()) continue;
+    f[b].insts.assign(insts.begin(), insts.end());
+    any = true;
   }
+  if (!any) return;
   map.resize(f.num_values());
   f.replace_values(map);
 }

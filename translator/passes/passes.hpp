@@ -94,15 +94,18 @@ void compare_as_signed(ir::Function& f);
 void remove_dead_stores(ir::Function& f, u32 private_bytes);
 
 /// Masks behind a loop that have all lanes that came into it become the mask from before the loop. Returns
-/// whether there were any.
-bool restore_masks(ir::Function& f);
+/// whether there were any; if not, `known`, if not null, gets what has been found out about the masks of `f`,
+/// or null if nothing has.
+bool restore_masks(ir::Function& f, std::shared_ptr<const MaskAnalysis>* known = nullptr);
 
 /// Masks that are the same in all lanes that anybody looks at become constants: what is left in the scalar
-/// registers of masks from earlier uses, bits of lanes that have left a loop. Returns what has been found out
-/// about masks if nothing has changed, else null.
-std::shared_ptr<const MaskAnalysis> simplify_masks(ir::Function& f);
+/// registers of masks from earlier uses, bits of lanes that have left a loop. `known`, if not null, is what
+/// has been found out about the masks of `f` as it is. Returns what is known of them then, or null.
+std::shared_ptr<const MaskAnalysis> simplify_masks(ir::Function& f,
+                                                   std::shared_ptr<const MaskAnalysis> known = nullptr);
 /// Likewise when branches have been decided.
-std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f);
+std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f,
+                                                   std::shared_ptr<const MaskAnalysis> known = nullptr);
 
 /// Lets go straight out of a loop who has just seen that no lane stays in it. `decided`: branches have been
 /// decided. `known`, if not null, is what has been found out about the masks of `f` as it is. Returns whether

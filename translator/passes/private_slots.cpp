@@ -495,8 +495,9 @@ bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullpt
   join_pairs(f);
   fold(f);
   merge_common(f);
-  restore_masks(f);
-  simplify_masks(f);
+  std::shared_ptr<const MaskAnalysis> masks;
+  restore_masks(f, &masks);
+  simplify_masks(f, std::move(masks));
   return promote_in_rounds(f, private_bytes, granted);
 }
 

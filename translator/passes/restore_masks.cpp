@@ -26,12 +26,14 @@ public:
   }
 
   /// Inner loops come first, since what an outer one gathers is what comes out of them.
-  bool run() {
+  bool run(std::shared_ptr<const MaskAnalysis>* known) {
+    std::shared_ptr<const MaskAnalysis> analysis;
     bool any = false;
     std::ranges::sort(pairs_, std::greater(), [&](const Pair& p) { return depth(p); });
     for (std::size_t first = 0, next = 0; first < pairs_.size(); first = next) {
       // All that was not changed since the facts were found shares them.
-      const MaskFacts facts(f_, cfg_, dom_);
+      analysis = std::make_shared<const MaskAnalysis>(f_);
+      const MaskFacts& facts = analysis->facts;
       map_.assign(f_.num_values(), {});
       bool changed = false;
       for (next = first; next < pairs_.size(); ++next) {
@@ -42,6 +44,7 @@ public:
       if (changed) f_.replace_values(map_);
       any |= changed;
     }
+    if (known != nullptr) *known = any ? nullptr : std::move(analysis);
     return any;
   }
 
@@ -149,6 +152,8 @@ private:
 
 } // namespace
 
-bool restore_masks(Function& f) { return MaskRestorer(f).run(); }
+bool restore_masks(Function& f, std::shared_ptr<const MaskAnalysis>* known) {
+  return MaskRestorer(f).run(known);
+}
 
 } // namespace lanewise::passes

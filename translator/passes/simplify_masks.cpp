@@ -21,7 +21,10 @@ class MaskSimplifier {
   using Node = Bdd::Node;
 
 public:
-  explicit MaskSimplifier(Function& f) : f_(f), found_(std::make_shared<LaneDemand>(f)), demand_(*found_) {}
+  MaskSimplifier(Function& f, std::shared_ptr<const MaskAnalysis> known)
+      : f_(f),
+        found_(known ? std::make_shared<LaneDemand>(f, std::move(known)) : std::make_shared<LaneDemand>(f)),
+        demand_(*found_) {}
 
   /// What there is to know of the function if nothing has changed, else null.
   std::shared_ptr<LaneDemand> run() {
@@ -97,17 +100,17 @@ private:
 
 } // namespace
 
-std::shared_ptr<LaneDemand> simplify_decided_masks(Function& f) {
-  auto demand = MaskSimplifier(f).run();
+std::shared_ptr<LaneDemand> simplify_decided_masks(Function& f, std::shared_ptr<const MaskAnalysis> known) {
+  auto demand = MaskSimplifier(f, std::move(known)).run();
   if (eliminate_dead_code(f)) demand = nullptr;
   return demand;
 }
 
-std::shared_ptr<const MaskAnalysis> simplify_masks(Function& f) {
-  const auto demand = simplify_decided_masks(f);
-  const auto known = demand ? demand->analysis() : nullptr;
-  // Scalars would differ between gangs that go different ways, if branches were decided.
-  return drop_unseen_arguments(f, known) ? nullptr : known;
+std::shared_ptr<const MaskAnalysis> simplify_masks(Function& f, std::shared_ptr<const MaskAnalysis> known) {
+  const auto demand = simplify_decided_masks(f, std::move(known));
+  known = demand ? demand->analysis() : nullptr;
+  drop_unseen_arguments(f, known); // scalars would differ between gangs, if branches were decided
+  return known;
 }
 
 } // namespace lanewise::passes

@@ -22,7 +22,8 @@ class UnseenArguments {
 public:
   explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
 
-  bool run(std::shared_ptr<const MaskAnalysis> known) {
+  /// Whether something has changed. `known` gets what had to be found out.
+  bool run(std::shared_ptr<const MaskAnalysis>& known) {
     // Which ways leave a mask empty takes long to find out: is there anything to gain?
     find_ways([&](BlockId, u32) { return true; });
     if (ways_.empty()) return false;
@@ -144,8 +145,8 @@ private:
 
 } // namespace
 
-bool drop_unseen_arguments(Function& f, std::shared_ptr<const MaskAnalysis> known) {
-  return UnseenArguments(f).run(std::move(known));
+void drop_unseen_arguments(Function& f, std::shared_ptr<const MaskAnalysis>& known) {
+  if (UnseenArguments(f).run(known)) known = nullptr;
 }
 
 } // namespace lanewise::passes

@@ -9,7 +9,7 @@ namespace lanewise::passes {
 
 /// If a block ends in a branch on any(m), then on ways in that leave m empty, what only counts if that is
 /// taken does not count: scalars become 0 there. `known`, if not null, is what has been found out about the
-/// masks of `f` as it is. Returns whether something has changed.
-bool drop_unseen_arguments(ir::Function& f, std::shared_ptr<const MaskAnalysis> known = nullptr);
+/// masks of `f` as it is; then what is known of them now, or null.
+void drop_unseen_arguments(ir::Function& f, std::shared_ptr<const MaskAnalysis>& known);
 
 } // namespace lanewise::passes
