@@ -165,18 +165,17 @@ const Code* read2(Wave& w, const Code& c) {
   return next(c);
 }
 
-/// Lane by lane, so that of elements that overlap the later lane's wins.
+/// All lanes' first elements, then all lanes' second ones.
 template <class T>
 const Code* write2(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
   const PairOffsets offsets = pair_offsets(c);
-  Places p[2];
-  for (unsigned i = 0; i < 2; ++i) find_places(w, c, s, offsets.of[i], sizeof(T), p[i]);
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    for (unsigned i = 0; i < 2; ++i)
-      if ((p[i].fits >> lane & 1) != 0)
-        store_le<T>(s.memory + s.base + p[i].at[lane], lane_value<T>(w, c.src[1 + i].index, lane));
-  });
+  for (unsigned i = 0; i < 2; ++i) {
+    Places p;
+    find_places(w, c, s, offsets.of[i], sizeof(T), p);
+    for_each_place(
+        w, s, p, [&](unsigned lane, u8* to) { store_le<T>(to, lane_value<T>(w, c.src[1 + i].index, lane)); });
+  }
   return next(c);
 }
 
@@ -185,15 +184,14 @@ const Code* exchange2(Wave& w, const Code& c) {
   const Store s = store_of(w, c);
   const PairOffsets offsets = pair_offsets(c);
   T old[2][kWaveSize] = {};
-  for_each_lane(w.exec(), [&](unsigned lane) {
-    for (unsigned i = 0; i < 2; ++i) {
+  for (unsigned i = 0; i < 2; ++i)
+    for_each_lane(w.exec(), [&](unsigned lane) {
       u8* at = atomic_element<T>(s, sum(w, address_of(w, c, lane), offsets.of[i]));
-      if (!at) continue;
+      if (!at) return;
       const T data = lane_value<T>(w, c.src[1 + i].index, lane);
       old[i][lane] = s.shared ? atomic_shared<T>(Atomic::Swap, reinterpret_cast<u64>(at), data, T{0})
                               : atomic_local<T>(Atomic::Swap, at, data, T{0});
-    }
-  });
+    });
   for_each_lane(w.exec(), [&](unsigned lane) {
     for (unsigned i = 0; i < 2; ++i) set_lane_value<T>(w, c.dst + i * sizeof(T) / 4, lane, old[i][lane]);
   });

@@ -124,6 +124,12 @@ const Case kCases[] = {
      .lines = {"s_mov_b32 m0, -1", "v_subrev_u32 v3, 0x80, v21", "ds_write_b32 v21, v0",
                "s_waitcnt lgkmcnt(0)", "ds_read_b32 v1, v3 offset:128", "ds_read_b32 v2, v3 offset:64"},
      .after = {{0, 0x1234}, {1, 0x1234}}},
+    {.name = "TwoAddressesAreTwoAccesses", // each lane's second element is the next one's first
+     .target = Target::gfx900,
+     .before = {{0, 1}, {1, 2}, {2, 3}, {3, 4}},
+     .lines = {"ds_write2_b32 v21, v0, v1 offset0:0 offset1:1", "ds_read_b32 v4, v21 offset:4",
+               "ds_wrxchg2_rtn_b32 v[5:6], v21, v2, v3 offset0:0 offset1:1", "ds_read_b32 v7, v21 offset:4"},
+     .after = {{4, 2}, {7, 4}}},
     {.name = "TrapStatusReadsZero",
      .target = Target::gfx900,
      .before = {},

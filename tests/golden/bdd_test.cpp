@@ -67,7 +67,7 @@ TEST(Bdd, EqualFunctionsAreOneNode) {
         {bdd.not_(a), ~ta},
         {bdd.ite(a, b, c), (ta & tb) | (~ta & tc)},
         {bdd.for_all(a, var), restricted(ta, var, false) & restricted(ta, var, true)},
-        {bdd.substitute(a, [&](u32 v) { return v == var ? b : Bdd::kKept; }),
+        {bdd.substitute(a, [&, by = b](u32 v) { return v == var ? by : Bdd::kKept; }),
          (tb & restricted(ta, var, true)) | (~tb & restricted(ta, var, false))},
     }};
     const auto& [node, table] = made[random() % made.size()];

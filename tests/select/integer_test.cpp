@@ -173,7 +173,7 @@ TEST(SelectInteger, Halfwords) {
                                         {Op::AShr16, [](i32 a, i32 n) { return a >> n; }}};
   for (const auto& [op, f] : shifts)
     for (const i32 n : {0, 1, 15}) {
-      const auto shifted = [&](i32 a, i32) { return f(a, n); };
+      const auto shifted = [shift = f, n](i32 a, i32) { return shift(a, n); };
       const auto imm = static_cast<u64>(n);
       check({std::string(ir::info(op).text),
              {.op = op, .imm = imm},

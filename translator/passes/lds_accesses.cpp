@@ -53,10 +53,11 @@ private:
   [[nodiscard]] bool is_plain_store(InstId i) const {
     return f_[i].op == Op::Store && f_[i].mem.space == Space::Lds && f_[i].mem.form == AddressForm::Lanes;
   }
-  /// The second goes where the first has gone, in all of its lanes.
+  /// The second goes where the first has gone, in all of its lanes. A wider one does not if it goes beyond
+  /// the end of the LDS: then nothing of it is stored.
   [[nodiscard]] bool covers(InstId second, InstId first) const {
     const auto x = f_.operands(first), y = f_.operands(second);
-    return x[0] == y[0] && f_[first].imm == f_[second].imm && f_[first].mem.bytes <= f_[second].mem.bytes &&
+    return x[0] == y[0] && f_[first].imm == f_[second].imm && f_[first].mem.bytes == f_[second].mem.bytes &&
            (x.back() == y.back() || f_.is_full(y.back()));
   }
 

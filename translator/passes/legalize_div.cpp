@@ -87,7 +87,7 @@ ValueId lower_div_scale(Rewriter& r, ValueId s0, ValueId s1, ValueId s2, ValueId
       r.mask_and(r.icmp(IntPred::UGt, m1, power_of_two(r, f, -tiny_exponent)), finite1);
 
   // |s2 / s1| < 2^(1 - bias), exactly: compare exponents, then significands.
-  ValueId small2, unused;
+  ValueId small2;
   const ValueId n2 = normalized(r, f, s2, small2);
   const ValueId exp2 = r.sub(exponent_field(r, f, n2), r.select(small2, r.v32(64), r.v32(0)));
   const u64 significand = (u64{1} << f.mantissa_bits) - 1;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 #include <utility>
 
 namespace lanewise::passes {
@@ -243,7 +242,8 @@ template <class F>
 void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
   const u32* const among = among_.data(); // as they are throughout
   const u32 question = question_;
-  for (const u32 x : std::views::reverse(vars)) {
+  for (auto var = vars.rbegin(); var != vars.rend(); ++var) {
+    const u32 x = *var;
     const std::vector<Partner>& partners = clauses_[x];
     if (partners.size() <= kScanned) {
       for (const Partner& p : partners)

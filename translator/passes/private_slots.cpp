@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -166,9 +165,10 @@ private:
           const std::span<const u64> after = live_in_[s.block.index];
           for (std::size_t w = 0; w < live.size(); ++w) live[w] |= after[w];
         }
-        for (const Touch& t : std::views::reverse(touches_[b->index]))
-          for (u32 s = t.first; s < t.first + t.count; ++s)
-            if (t.exact || t.writes) put(live, s, !overwrites(t));
+        const auto& touches = touches_[b->index];
+        for (auto t = touches.rbegin(); t != touches.rend(); ++t)
+          for (u32 s = t->first; s < t->first + t->count; ++s)
+            if (t->exact || t->writes) put(live, s, !overwrites(*t));
         changed |= copy(live, live_in_[b->index]);
       }
     }

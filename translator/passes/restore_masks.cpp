@@ -9,7 +9,6 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace lanewise::passes {
 

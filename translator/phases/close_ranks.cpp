@@ -31,7 +31,6 @@ namespace {
 
 constexpr unsigned kMaxLoops = 2; ///< of a function
 constexpr unsigned kMaxInstructions = 150;
-constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 
 class CloseRanks : LoadLoopPass {
 public:

@@ -53,7 +53,7 @@ private:
     }
   }
   /// It always runs, with all of its lanes.
-  u64 first_gang() const { return (u64{1} << gang_lanes_) - 1; }
+  u64 first_gang() const { return ~u64{0} >> (kWaveSize - gang_lanes_); }
   bool is_within(ValueId mask) const { return within_start_[mask.index]; }
   bool is_within_start(InstId i) const {
     const auto x = f_.operands(i);

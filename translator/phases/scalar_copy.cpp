@@ -350,7 +350,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
   std::vector<ValueId> operands;
   if (has_scalar_form(inst.op)) {
     for (const ValueId v : x) operands.push_back(scalar(v));
-    if (t == Type::G1 && inst.op != Op::ICmp && inst.op != Op::Select && inst.op != Op::Not)
+    if (t == Type::G1 && x.size() == 2 && inst.op != Op::ICmp)
       for (const unsigned n : {0u, 1u}) { // of conditions that are known
         const auto known = evaluate(x[n], facts);
         if (!known || evaluate(result, facts)) continue;

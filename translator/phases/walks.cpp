@@ -167,10 +167,11 @@ private:
   /// What does not change goes in front of the loop, to `choice`.
   void move_invariants(BlockId choice) {
     auto& insts = f_[header()].insts;
-    const auto changing = std::ranges::stable_partition(
-        insts, [&](InstId i) { return f_[i].num_results != 0 && invariant_[f_.result(i).index]; });
-    f_[choice].insts.assign(insts.begin(), changing.begin());
-    insts.erase(insts.begin(), changing.begin());
+    const auto changing = std::stable_partition(insts.begin(), insts.end(), [&](InstId i) {
+      return f_[i].num_results != 0 && invariant_[f_.result(i).index];
+    });
+    f_[choice].insts.assign(insts.begin(), changing);
+    insts.erase(insts.begin(), changing);
     for (const InstId i : f_[choice].insts) f_[i].block = choice;
   }
 
