@@ -42,9 +42,10 @@ struct Rows {
   i64 stride = 0;
   bool writes = false;
   i64 first = 0, end = 0;
-  ValueId start; ///< the base in lane 0 of the wave, without what moves
-  u8 apart = 0;  ///< the class's number, likewise of accesses
-  u8 wrap = 64;  ///< distances count modulo 2^wrap
+  ValueId start;   ///< the base in lane 0 of the wave, without what moves
+  u8 apart = 0;    ///< the class's number, likewise of accesses
+  u8 wrap = 64;    ///< distances count modulo 2^wrap
+  ValueId goes_on; ///< whether the row has no gap; always if this is nothing
 };
 
 class RowSplitter {
@@ -131,6 +132,7 @@ private:
   bool find_start(Rows& r) {
     Moving moving;
     const MemAttr& mem = f_[r.accesses[0]].mem;
+    if (mem.form == AddressForm::Wrapped && find_start_of_index(r)) return true;
     if (mem.form == AddressForm::Wrapped) {
       moving.index = r.address[1];
       moving.scale = mem.scale;
@@ -150,6 +152,20 @@ private:
       it = classes_.insert(it, moving);
     }
     r.apart = static_cast<u8>(kFirstMoving + (it - classes_.begin()));
+    return true;
+  }
+  /// Likewise where the index is known at the start, too. It must not wrap in the wave.
+  bool find_start_of_index(Rows& r) {
+    const MemAttr& mem = f_[r.accesses[0]].mem;
+    const ValueId index = mem.stride > 0 ? first_lane(r.address[1], 0) : ValueId{};
+    const ValueId base = index.valid() ? first_lane(r.address[0], 0) : ValueId{};
+    if (!base.valid()) return false;
+    const ValueId wide = make(mem.index_sign ? Op::SExt : Op::ZExt, Type::U64, {index});
+    const ValueId offset = make(Op::Shl, Type::U64, {wide, constant(Type::U32, mem.scale)});
+    r.start = make(Op::Add, Type::U64, {base, offset});
+    r.apart = kApart;
+    const u32 last = (mem.index_sign ? 0x7fff'ffff : ~0u) - (kWaveSize - 1) * static_cast<u32>(mem.stride);
+    r.goes_on = compare(mem.index_sign ? IntPred::SLe : IntPred::ULe, index, constant(Type::U32, last));
     return true;
   }
   /// The sum of the terms of a base that are known at the start; nothing if there are none.
@@ -421,6 +437,8 @@ private:
         const ValueId one = are_apart(a, b);
         all = all.valid() ? make(Op::And, Type::U1, {all, one}) : one;
       }
+    for (const Rows& r : rows_)
+      if (all.valid() && r.goes_on.valid()) all = make(Op::And, Type::U1, {all, r.goes_on});
     return all;
   }
   /// Each begins behind the other's end, counted around the address space; or they are the same.
