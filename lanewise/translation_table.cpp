@@ -44,12 +44,11 @@ std::vector<u8> TranslationKey::bytes() const {
   out.number(static_cast<u8>(facts.rows_only));
   out.number(static_cast<u64>(facts.sgpr_max.size()));
   for (const u32 max : facts.sgpr_max) out.number(max);
-  out.number(static_cast<u64>(facts.dwords.size()));
-  for (const translator::KnownDword& dword : facts.dwords)
-    for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
-  out.number(static_cast<u64>(facts.lds_pointers.size()));
-  for (const translator::KnownDword& dword : facts.lds_pointers)
-    for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
+  for (const auto* dwords : {&facts.dwords, &facts.lds_pointers}) {
+    out.number(static_cast<u64>(dwords->size()));
+    for (const translator::KnownDword& dword : *dwords)
+      for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
+  }
   out.number(facts.lds_bytes);
   out.number(static_cast<u64>(facts.grid.size()));
   for (const translator::GridDword& dword : facts.grid) {

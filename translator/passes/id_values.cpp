@@ -49,15 +49,20 @@ IdValues::Lanes IdValues::work_item_ids(u32 axis) const {
   return ids;
 }
 
-const std::vector<u64>* IdValues::of(ValueId v, unsigned depth) const {
-  const auto [known, is_new] = known_.try_emplace(v.index);
+template <class Compute>
+const std::vector<u64>* IdValues::remember(Memory& memory, ValueId v, unsigned depth, Compute compute) const {
+  const bool is_new = memory.try_emplace(v.index).second;
   if (is_new && depth < kMaxDepth && computed_ < kBudget) {
-    Lanes made = compute(v, depth);
+    Lanes made = compute();
     if (made) computed_ += num_lanes_;
-    known_[v.index] = std::move(made);
+    memory[v.index] = std::move(made);
   }
-  const Lanes& lanes = known_[v.index];
+  const Lanes& lanes = memory[v.index];
   return lanes ? &*lanes : nullptr;
+}
+
+const std::vector<u64>* IdValues::of(ValueId v, unsigned depth) const {
+  return remember(known_, v, depth, [&] { return compute(v, depth); });
 }
 
 IdValues::Lanes IdValues::compute(ValueId v, unsigned depth) const {
@@ -102,45 +107,27 @@ IdValues::Lanes IdValues::compute(ValueId v, unsigned depth) const {
 }
 
 const std::vector<u64>* IdValues::at_most(ValueId mask, unsigned depth) const {
-  const auto [known, is_new] = most_.try_emplace(mask.index);
-  if (is_new && depth < kMaxDepth && computed_ < kBudget) {
-    Lanes made = compute_most(mask, depth);
-    if (made) computed_ += num_lanes_;
-    most_[mask.index] = std::move(made);
-  }
-  const Lanes& lanes = most_[mask.index];
-  return lanes ? &*lanes : nullptr;
+  return remember(most_, mask, depth, [&] { return compute_most(mask, depth); });
 }
 
 IdValues::Lanes IdValues::compute_most(ValueId mask, unsigned depth) const {
   if (const auto* exact = of(mask, depth)) return *exact;
   const InstId i = f_.def_id(mask);
   if (!i.valid()) return std::nullopt;
-  const auto x = f_.operands(i);
-  switch (f_[i].op) {
-  case Op::And: {
-    const auto *a = at_most(x[0], depth + 1), *b = at_most(f_.operands(i)[1], depth + 1);
-    if (a == nullptr || b == nullptr) return a != nullptr ? Lanes(*a) : b != nullptr ? Lanes(*b) : Lanes{};
-    std::vector<u64> both(num_lanes_);
-    for (u32 n = 0; n < num_lanes_; ++n) both[n] = (*a)[n] & (*b)[n];
-    return both;
+  const Op op = f_[i].op;
+  if (op != Op::And && op != Op::Or && op != Op::AndNot) return std::nullopt;
+  const ValueId x = f_.operands(i)[0], y = f_.operands(i)[1];
+  const auto* a = at_most(x, depth + 1);
+  // Of what is taken away no more may be than there is for sure.
+  const auto* b = op == Op::AndNot ? of(y, depth + 1) : at_most(y, depth + 1);
+  if ((a == nullptr && b == nullptr) || (op == Op::Or && (a == nullptr || b == nullptr))) return std::nullopt;
+  std::vector<u64> made(num_lanes_);
+  for (u32 n = 0; n < num_lanes_; ++n) {
+    const u64 first = a != nullptr ? (*a)[n] : ~u64{0};
+    const u64 second = b != nullptr ? (*b)[n] : op == Op::AndNot ? 0 : ~u64{0};
+    made[n] = op == Op::And ? first & second : op == Op::Or ? first | second : first & ~second;
   }
-  case Op::Or: {
-    const auto *a = at_most(x[0], depth + 1), *b = at_most(f_.operands(i)[1], depth + 1);
-    if (a == nullptr || b == nullptr) return std::nullopt;
-    std::vector<u64> either(num_lanes_);
-    for (u32 n = 0; n < num_lanes_; ++n) either[n] = (*a)[n] | (*b)[n];
-    return either;
-  }
-  case Op::AndNot: {
-    const auto *a = at_most(x[0], depth + 1), *b = of(f_.operands(i)[1], depth + 1);
-    if (b == nullptr) return a != nullptr ? Lanes(*a) : Lanes{};
-    std::vector<u64> rest(num_lanes_);
-    for (u32 n = 0; n < num_lanes_; ++n) rest[n] = (a != nullptr ? (*a)[n] : ~u64{0}) & ~(*b)[n];
-    return rest;
-  }
-  default: return std::nullopt;
-  }
+  return made;
 }
 
 } // namespace lanewise::passes

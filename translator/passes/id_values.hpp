@@ -28,15 +28,18 @@ public:
 
 private:
   using Lanes = std::optional<std::vector<u64>>;
+  using Memory = std::unordered_map<u32, Lanes>;
   const ir::Function& f_;
   unsigned gang_lanes_;
   u32 wave_lanes_, num_lanes_;
   bool knows_x_ = false, knows_all_ = false; ///< work-item ids
-  mutable std::unordered_map<u32, Lanes> known_, most_;
+  mutable Memory known_, most_;
   mutable u32 computed_ = 0; ///< numbers, against the budget
 
   [[nodiscard]] const std::vector<u64>* of(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] const std::vector<u64>* at_most(ir::ValueId mask, unsigned depth) const;
+  template <class Compute>
+  const std::vector<u64>* remember(Memory& memory, ir::ValueId v, unsigned depth, Compute compute) const;
   [[nodiscard]] Lanes compute(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] Lanes compute_most(ir::ValueId mask, unsigned depth) const;
   [[nodiscard]] Lanes work_item_ids(u32 axis) const;

@@ -139,8 +139,7 @@ private:
       return note_halves(i, address);
     }
     if (s.stride < 0 || !fits_stride(s.stride)) return;
-    const u64 end = shapes_.limits().max(address) + f_[i].imm + f_[i].mem.bytes;
-    f_[i].mem.in_range |= (end <= lds_bytes_ && shapes_.is_exact(address, false)) || is_inside(i);
+    f_[i].mem.in_range |= is_inside(i);
     f_[i].mem.wave_row = goes_on(address);
     const i64 stride = s.stride;
     make_row(i, f_[i].mem.in_range ? without_constants(i, address) : scalars_.first(address), stride);

@@ -115,10 +115,9 @@ private:
           it = rows_.emplace(it);
           it->address.assign(operands.begin(), operands.end());
           it->stride = i64{mem.stride} << mem.scale;
-        }
-        if (i64{mem.stride} << mem.scale != it->stride ||
-            f_[it->accesses.empty() ? i : it->accesses[0]].mem.scale != mem.scale)
+        } else if (!have_one_shape(mem, f_[it->accesses[0]].mem)) {
           continue;
+        }
         const i64 offset = static_cast<i32>(inst.imm);
         it->first = it->accesses.empty() ? offset : std::min(it->first, offset);
         it->end = it->accesses.empty() ? offset + mem.bytes : std::max(it->end, offset + mem.bytes);
@@ -389,7 +388,7 @@ private:
     u64 offset = 0;
     const ValueId base = f_.operands(i)[0], at = f_.operands(i)[1];
     if (is_access(f_, i) || !in_head_[base.index] || !f_.is_const(at, &offset)) return {};
-    if (offset + 4u * f_[i].num_results > readable(base)) return {};
+    if (!passes::is_always_readable(f_, i) && offset + 4u * f_[i].num_results > readable(base)) return {};
     for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
     moved_.push_back({i, constant(Type::U32, offset)});
     test_.push_back(i);
@@ -407,8 +406,6 @@ private:
     if (!pointer || pointer->offset != 0) return end;
     for (const translator::KnownDword& d : f_.launch.dwords)
       if (d.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, d.offset + 4u);
-    for (const translator::ReadableBytes& r : f_.launch.readable)
-      if (r.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, r.bytes);
     return end;
   }
 

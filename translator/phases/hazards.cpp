@@ -76,11 +76,6 @@ struct Place {
   i64 size, align;
 };
 
-ValueId behind_splat(const Function& f, ValueId v) {
-  const Inst* def = f.def(v);
-  return def != nullptr && def->op == Op::Splat ? behind_splat(f, f.operands(f.def_id(v))[0]) : v;
-}
-
 std::optional<Place> place(const Function& f, InstId i) {
   const Inst& inst = f[i];
   const auto x = f.operands(i);
@@ -119,8 +114,7 @@ bool are_apart(const Function& f, InstId first, InstId second, const std::functi
 bool keep_apart(const Function& f, InstId first, InstId second,
                 const std::function<bool(ValueId)>& is_fixed) {
   const Inst &a = f[first], &b = f[second];
-  if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || a.mem.form != b.mem.form ||
-      a.mem.stride != b.mem.stride || a.mem.scale != b.mem.scale || a.mem.index_sign != b.mem.index_sign)
+  if (!a.mem.wave_row || !b.mem.wave_row || a.mem.space != b.mem.space || !have_one_shape(a.mem, b.mem))
     return false;
   const auto address = f.operands(first).first(address_operands(a.mem));
   return std::ranges::equal(address, f.operands(second).first(address.size())) &&
@@ -226,6 +220,11 @@ bool one_lane_does_both(const HazardFacts& facts, InstId first, InstId second,
 
 } // namespace
 
+ValueId behind_splat(const Function& f, ValueId v) {
+  const Inst* def = f.def(v);
+  return def != nullptr && def->op == Op::Splat ? behind_splat(f, f.operands(f.def_id(v))[0]) : v;
+}
+
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
     : f(function), gang_lanes(lanes), limits(function), ids(function, lanes), single_lanes_(function) {
   assume_shrinking_parameters(f, limits);
@@ -266,6 +265,10 @@ ValueId HazardFacts::single_lane(InstId access) const {
   const auto guard = guards_.find(access.index);
   return guard != guards_.end() && is_gang_decided(f, f[guard->second.branch].block) ? guard->second.lane
                                                                                      : ValueId{};
+}
+
+bool have_one_shape(const MemAttr& a, const MemAttr& b) {
+  return a.form == b.form && a.stride == b.stride && a.scale == b.scale && a.index_sign == b.index_sign;
 }
 
 bool each_lane_has_its_own(const Inst& a, const Inst& b, u32 lanes) {

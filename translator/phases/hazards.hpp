@@ -48,6 +48,12 @@ private:
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 
+/// The scalar that a vector is spread of, else `v`.
+ir::ValueId behind_splat(const ir::Function& f, ir::ValueId v);
+
+/// With the same operands, lanes go to the same places, but for offsets.
+bool have_one_shape(const ir::MemAttr& a, const ir::MemAttr& b);
+
 /// Of two rows of one base and stride, with so many `lanes`: no lane reaches what another lane accesses.
 bool each_lane_has_its_own(const ir::Inst& a, const ir::Inst& b, u32 lanes);
 

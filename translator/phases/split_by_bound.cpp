@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -105,11 +106,6 @@ bool any_bound(const Function& f, ValueId mask, F use, unsigned depth = 0) {
   }
 }
 
-ValueId behind_splat(const Function& f, ValueId v) {
-  const Inst* def = f.def(v);
-  return def != nullptr && def->op == Op::Splat ? f.operands(f.def_id(v))[0] : v;
-}
-
 } // namespace
 
 bool is_split_by_bound(const HazardFacts& facts, InstId lower, InstId upper,
@@ -144,24 +140,26 @@ bool is_split_by_bound(const HazardFacts& facts, InstId lower, InstId upper,
 }
 
 void assume_shrinking_parameters(const Function& f, passes::ValueLimits& limits) {
-  std::vector<std::vector<ValueId>> arguments(f.num_values());
-  for (const Block& block : f.blocks)
-    for (const Successor& next : block.successors)
-      for (std::size_t n = 0; n < next.args.size(); ++n)
-        arguments[f[next.block].params[n].index].push_back(next.args[n]);
-  for (const Block& block : f.blocks)
-    for (const ValueId param : block.params) {
-      const auto shrinks = [&](ValueId v) {
-        const InstId i = f.def_id(v);
-        return v == param || (i.valid() && f[i].op == Op::LShr && f.operands(i)[0] == param);
-      };
-      const std::vector<ValueId>& from = arguments[param.index];
-      if (!is_uniform(f.type(param)) || std::ranges::none_of(from, shrinks)) continue;
-      u64 max = 0;
-      for (const ValueId v : from)
-        if (!shrinks(v)) max = std::max(max, limits.max(v));
-      limits.assume(param, {.max = max, .ones = max == 0 ? 0 : ~u64{0} >> std::countl_zero(max)});
-    }
+  const auto for_each_argument = [&](auto use) {
+    for (const Block& block : f.blocks)
+      for (const Successor& next : block.successors)
+        for (std::size_t n = 0; n < next.args.size(); ++n) use(f[next.block].params[n], next.args[n]);
+  };
+  const auto shrinks = [&](ValueId param, ValueId v) {
+    const InstId i = f.def_id(v);
+    return v == param || (i.valid() && f[i].op == Op::LShr && f.operands(i)[0] == param);
+  };
+  std::map<u32, u64> most; // of those that some round shifts
+  for_each_argument([&](ValueId param, ValueId v) {
+    if (is_uniform(f.type(param)) && shrinks(param, v)) most[param.index] = 0;
+  });
+  if (most.empty()) return;
+  for_each_argument([&](ValueId param, ValueId v) {
+    const auto at = most.find(param.index);
+    if (at != most.end() && !shrinks(param, v)) at->second = std::max(at->second, limits.max(v));
+  });
+  for (const auto& [param, max] : most)
+    limits.assume(ValueId{param}, {.max = max, .ones = max == 0 ? 0 : ~u64{0} >> std::countl_zero(max)});
 }
 
 } // namespace lanewise::phases
