@@ -11,7 +11,7 @@ endif()
 
 add_library(lanewise_flags INTERFACE)
 target_compile_options(lanewise_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${LANEWISE_WERROR}>:-Werror>
   # Interpreter and folder must not contract a*b+c or assume the default rounding mode: bits are the contract.
   -ffp-contract=off -frounding-math
   # False alarm of GCC 12 on `"literal" + std::string` with -O3 (GCC bug 105651).
