@@ -169,7 +169,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"split_by_disjoint_rows",
        [](ir::Function& g) {
          g.launch = launch_facts();
-         phases::split_by_disjoint_rows(g);
+         phases::split_by_disjoint_rows(g, 16);
        }},
       {"use_launch_facts",
        [](ir::Function& g) {

@@ -45,7 +45,7 @@ TEST(DisjointRows, OverlappingOnes) {
   for (const auto& [stride, stored] : {std::pair{4, 4}, {-4, -4}, {4, -4}, {-4, 4}, {4, 8}, {8, 8}}) {
     auto f = ir::parse(program(stride, stored));
     ASSERT_TRUE(f.ok()) << f.error().message;
-    ASSERT_TRUE(phases::split_by_disjoint_rows(*f).made);
+    ASSERT_TRUE(phases::split_by_disjoint_rows(*f, 16).made);
     for (const translator::Simd simd : widths())
       for (int shift = -259; shift <= 259; shift += 7) {
         ir::Function g = *f;
@@ -95,7 +95,7 @@ TEST(DisjointRows, ComponentsWithLoadsBetween) {
   for (const int stride : {3, 4}) {
     auto f = ir::parse(turns(stride));
     ASSERT_TRUE(f.ok()) << f.error().message;
-    const phases::RowSplit made = phases::split_by_disjoint_rows(*f);
+    const phases::RowSplit made = phases::split_by_disjoint_rows(*f, 16);
     ASSERT_TRUE(made.made && made.gathers);
     const std::string text = ir::print(*f);
     const std::size_t first = text.find("store");

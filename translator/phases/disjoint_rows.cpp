@@ -1,10 +1,8 @@
 #include "translator/phases/disjoint_rows.hpp"
-#include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
-#include "translator/passes/gang_scalars.hpp"
-#include "translator/passes/initial_address.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
+#include "translator/phases/boxes.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
@@ -39,33 +37,38 @@ struct Moving {
 struct Rows {
   std::vector<ValueId> address;
   std::vector<InstId> accesses;
+  bool box = false; ///< not a row, but within such bytes
   i64 stride = 0;
   bool writes = false;
   i64 first = 0, end = 0;
-  ValueId start;   ///< the base in lane 0 of the wave, without what moves
-  u8 apart = 0;    ///< the class's number, likewise of accesses
-  u8 wrap = 64;    ///< distances count modulo 2^wrap
-  ValueId goes_on; ///< whether the row has no gap; always if this is nothing
+  ValueId spread;             ///< U64: how much further the end is than `end`; nothing for 0
+  ValueId start;              ///< the base in lane 0 of the wave, without what moves
+  u8 apart = 0;               ///< the class's number, likewise of accesses
+  u8 wrap = 64;               ///< distances count modulo 2^wrap
+  std::vector<ValueId> holds; ///< all this is true if these are
 };
 
 class RowSplitter {
 public:
-  explicit RowSplitter(Function& f) : f_(f), cfg_(f) {}
+  RowSplitter(Function& f, unsigned gang_lanes)
+      : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f), ids_(f, gang_lanes) {}
 
   RowSplit run() {
     std::size_t instructions = 0;
     for (const BlockId b : cfg_.rpo) instructions += f_[b].insts.size();
     if (instructions > kMaxInstructions) return {};
     collect();
-    find_head();
-    std::erase_if(rows_,
-                  [&](Rows& r) { return (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r); });
+    std::erase_if(rows_, [&](Rows& r) {
+      return r.box ? !find_box(r) : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
+    });
+    if (count_tests() > kMaxTests) std::erase_if(rows_, &Rows::box);
+    if (count_tests() > kMaxTests) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
     ValueId apart = test();
     if (!apart.valid()) return {};
     for (const BlockId b : cfg_.rpo)
       if (const ValueId all = all_pass_guard(b); all.valid()) {
-        apart = make(Op::And, Type::U1, {apart, all});
+        apart = head_.make(Op::And, Type::U1, {apart, all});
         guards_.push_back(b);
       }
     split(apart);
@@ -79,35 +82,27 @@ public:
 
 private:
   Function& f_;
+  const unsigned gang_lanes_;
   const Cfg cfg_;
   std::vector<Rows> rows_;
   std::vector<Moving> classes_;
-  std::vector<bool> in_head_;  ///< per value: computed in what is there once
-  std::vector<InstId> loaded_; ///< the loads there
-  std::vector<InstId> test_;   ///< to be put there
+  HeadScalars head_;
+  const passes::IdValues ids_;
   /// Stores of components, of which the first can be done directly before the second.
   struct Move {
     InstId store, next;
   };
   std::vector<Move> moves_;
   std::vector<std::pair<const Rows*, const Rows*>> passed_; ///< a store's rows, and those of loads it passes
-  struct Moved {
-    InstId load;
-    ValueId offset;
-  };
-  std::vector<Moved> moved_;    ///< loads that go there
-  std::vector<BlockId> guards_; ///< that end with what all lanes pass
+  std::vector<BlockId> guards_;                             ///< that end with what all lanes pass
   const passes::ValueLimits limits_{f_};
-  std::vector<ValueId> scalar_; ///< per value: what first_lane() has made
 
   void collect() {
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         const MemAttr& mem = inst.mem;
-        if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != Space::Global ||
-            (mem.form != AddressForm::Row && mem.form != AddressForm::Wrapped) || !mem.wave_row)
-          continue;
+        if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != Space::Global) continue;
         const auto operands = f_.operands(i).first(address_operands(mem));
         auto it = std::ranges::find_if(
             rows_, [&](const Rows& r) { return std::ranges::equal(r.address, operands); });
@@ -115,6 +110,7 @@ private:
           it = rows_.emplace(it);
           it->address.assign(operands.begin(), operands.end());
           it->stride = i64{mem.stride} << mem.scale;
+          it->box = !mem.wave_row;
         } else if (!have_one_shape(mem, f_[it->accesses[0]].mem)) {
           continue;
         }
@@ -124,13 +120,25 @@ private:
         it->writes |= inst.op == Op::Store;
         it->accesses.push_back(i);
       }
-    for (Rows& r : rows_) (r.stride < 0 ? r.first : r.end) += i64{kWaveSize - 1} * r.stride;
+    for (Rows& r : rows_)
+      if (!r.box) (r.stride < 0 ? r.first : r.end) += i64{kWaveSize - 1} * r.stride;
+  }
+
+  bool find_box(Rows& r) {
+    const auto box = phases::find_box(f_, head_, ids_, gang_lanes_, r.accesses[0], r.first, r.end, r.writes);
+    if (!box) return false;
+    r.start = box->start;
+    r.spread = box->spread;
+    r.end += box->bytes;
+    r.holds = box->holds;
+    r.apart = kApart;
+    return true;
   }
 
   /// Whether the rows' base is known at the start, but for what moves.
   bool find_start(Rows& r) {
     Moving moving;
-    const MemAttr& mem = f_[r.accesses[0]].mem;
+    const MemAttr mem = f_[r.accesses[0]].mem;
     if (mem.form == AddressForm::Wrapped && find_start_of_index(r)) return true;
     if (mem.form == AddressForm::Wrapped) {
       moving.index = r.address[1];
@@ -155,21 +163,22 @@ private:
   }
   /// Likewise where the index is known at the start, too. It must not wrap in the wave.
   bool find_start_of_index(Rows& r) {
-    const MemAttr& mem = f_[r.accesses[0]].mem;
-    const ValueId index = mem.stride > 0 ? first_lane(r.address[1], 0) : ValueId{};
-    const ValueId base = index.valid() ? first_lane(r.address[0], 0) : ValueId{};
+    const MemAttr mem = f_[r.accesses[0]].mem;
+    const ValueId index = mem.stride > 0 ? head_.first_lane(r.address[1], 0) : ValueId{};
+    const ValueId base = index.valid() ? head_.first_lane(r.address[0], 0) : ValueId{};
     if (!base.valid()) return false;
-    const ValueId wide = make(mem.index_sign ? Op::SExt : Op::ZExt, Type::U64, {index});
-    const ValueId offset = make(Op::Shl, Type::U64, {wide, constant(Type::U32, mem.scale)});
-    r.start = make(Op::Add, Type::U64, {base, offset});
+    const ValueId wide = head_.make(mem.index_sign ? Op::SExt : Op::ZExt, Type::U64, {index});
+    const ValueId offset = head_.make(Op::Shl, Type::U64, {wide, head_.constant(Type::U32, mem.scale)});
+    r.start = head_.make(Op::Add, Type::U64, {base, offset});
     r.apart = kApart;
     const u32 last = (mem.index_sign ? 0x7fff'ffff : ~0u) - (kWaveSize - 1) * static_cast<u32>(mem.stride);
-    r.goes_on = compare(mem.index_sign ? IntPred::SLe : IntPred::ULe, index, constant(Type::U32, last));
+    r.holds = {
+        head_.compare(mem.index_sign ? IntPred::SLe : IntPred::ULe, index, head_.constant(Type::U32, last))};
     return true;
   }
   /// The sum of the terms of a base that are known at the start; nothing if there are none.
   ValueId add_terms(Moving& moving, ValueId v, unsigned depth) {
-    if (const ValueId known = first_lane(v, depth); known.valid()) return known;
+    if (const ValueId known = head_.first_lane(v, depth); known.valid()) return known;
     const InstId i = f_.def_id(v);
     if (i.valid() && depth < kMaxDepth && (f_[i].op == Op::Splat || f_[i].op == Op::GangFirst))
       return add_terms(moving, f_.operands(i)[0], depth + 1);
@@ -179,7 +188,7 @@ private:
     }
     const ValueId a = add_terms(moving, f_.operands(i)[0], depth + 1);
     const ValueId b = add_terms(moving, f_.operands(i)[1], depth + 1);
-    return a.valid() && b.valid() ? make(Op::Add, Type::U64, {a, b}) : a.valid() ? a : b;
+    return a.valid() && b.valid() ? head_.make(Op::Add, Type::U64, {a, b}) : a.valid() ? a : b;
   }
 
   [[nodiscard]] const Rows* rows_of(InstId i) const {
@@ -233,7 +242,7 @@ private:
 
   /// If the bases are the same, no lane reaches what another accesses (unless both only load).
   bool meets_only_itself(const Rows& a, const Rows& b) const {
-    if (a.stride != b.stride) return false;
+    if (a.box || b.box || a.stride != b.stride) return false;
     for (const InstId i : a.accesses)
       for (const InstId j : b.accesses) {
         const bool both_load = f_[i].op == Op::Load && f_[j].op == Op::Load;
@@ -248,68 +257,6 @@ private:
     return r.stride == 0 && r.writes && r.accesses.size() == 1;
   }
 
-  /// What stays at the start: initial registers, and scalars made of them and of what they point to.
-  void find_head() {
-    in_head_.assign(f_.num_values(), false);
-    for (const InstId i : f_[cfg_.rpo[0]].insts) {
-      if (!belongs_to_head(i)) continue;
-      for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
-      if (f_[i].op == Op::ScalarLoad) loaded_.push_back(i);
-    }
-  }
-  bool belongs_to_head(InstId i) const {
-    const Inst& inst = f_[i];
-    const auto x = f_.operands(i);
-    switch (inst.op) {
-    case Op::Const:
-    case Op::InitSgpr:
-    case Op::InitVgpr:
-    case Op::InitExec:
-    case Op::FrameField: return true;
-    case Op::ScalarLoad:
-      if (is_access(f_, i)) return false;
-      break;
-    default:
-      if (!info(inst.op).is(kPure) || inst.num_results != 1 || !is_uniform(f_.type(f_.result(i))))
-        return false;
-    }
-    return std::ranges::all_of(x, [&](ValueId v) { return in_head_[v.index] && is_uniform(f_.type(v)); });
-  }
-
-  /// A scalar at the start: `v` in lane 0 of the wave. Nothing if it is not made of initial registers and
-  /// what they point to.
-  ValueId first_lane(ValueId v, unsigned depth) {
-    scalar_.resize(f_.num_values());
-    if (scalar_[v.index].valid()) return scalar_[v.index];
-    const InstId i = f_.def_id(v);
-    if (!i.valid() || depth > kMaxDepth || f_.type(v) == Type::Mask || f_.type(v) == Type::U1) return {};
-    const Type type = uniform_of(f_.type(v));
-    ValueId made;
-    switch (f_[i].op) {
-    case Op::InitSgpr: made = v; break;
-    case Op::Const: made = constant(type, f_[i].imm); break;
-    case Op::LaneId: made = constant(type, 0); break;
-    case Op::InitVgpr: {
-      const u64 at = offsetof(runtime::WaveFrame, vgpr) + sizeof(runtime::WaveFrame::vgpr[0]) * f_[i].imm;
-      made = make(Op::Lo, Type::U32, {make(Op::FrameField, Type::U64, {}, at)});
-      break;
-    }
-    case Op::ScalarLoad: made = loaded(v, i); break;
-    case Op::Splat:
-    case Op::GangFirst: made = first_lane(f_.operands(i)[0], depth + 1); break;
-    default:
-      if (!passes::is_address_arithmetic(f_[i].op)) break;
-      std::vector<ValueId> x;
-      for (unsigned n = 0; n < f_[i].num_operands; ++n) {
-        x.push_back(first_lane(f_.operands(i)[n], depth + 1));
-        if (!x.back().valid()) return {};
-      }
-      made = make(f_[i].op, type, x);
-    }
-    scalar_.resize(f_.num_values());
-    return scalar_[v.index] = made;
-  }
-
   /// Whether no lane of the wave is one for which the kernel ends at the end of `b`, as where the grid is
   /// larger than what it is about. Nothing if `b` does not end like that, or a scalar cannot tell.
   ValueId all_pass_guard(BlockId b) {
@@ -322,14 +269,13 @@ private:
   ValueId is_full(ValueId mask, unsigned depth) {
     const InstId i = f_.def_id(mask);
     if (!i.valid() || depth > kMaxDepth) return {};
-    if (f_.is_full(mask)) return constant(Type::U1, 1);
+    if (f_.is_full(mask)) return head_.constant(Type::U1, 1);
     if (std::ranges::any_of(guards_, [&](BlockId g) { return f_.tested_mask(g) == mask; }))
-      return constant(Type::U1, 1);
-    const auto x = f_.operands(i);
+      return head_.constant(Type::U1, 1);
     if (f_[i].op == Op::And) {
-      const ValueId first = is_full(x[0], depth + 1);
-      const ValueId second = first.valid() ? is_full(x[1], depth + 1) : ValueId{};
-      return second.valid() ? make(Op::And, Type::U1, {first, second}) : second;
+      const ValueId first = is_full(f_.operands(i)[0], depth + 1);
+      const ValueId second = first.valid() ? is_full(f_.operands(i)[1], depth + 1) : ValueId{};
+      return second.valid() ? head_.make(Op::And, Type::U1, {first, second}) : second;
     }
     return f_[i].op == Op::ICmp ? is_below(i) : ValueId{};
   }
@@ -350,92 +296,63 @@ private:
     if (def == nullptr || def->op != Op::Splat || !is_uniform(f_.type(f_.operands(f_.def_id(limit))[0])))
       return {};
     if (limits_.max(v) >> 31 != 0) return {};
-    const ValueId most = last_lane(v, 0), end = most.valid() ? first_lane(limit, 0) : ValueId{};
-    return end.valid() ? compare(p, most, end) : end;
+    const ValueId most = last_lane(v, 0), end = most.valid() ? head_.first_lane(limit, 0) : ValueId{};
+    return end.valid() ? head_.compare(p, most, end) : end;
   }
   /// Likewise in the wave's last lane, of sums of work-item ids and scalars; no lane has more.
   ValueId last_lane(ValueId v, unsigned depth) {
     const InstId i = f_.def_id(v);
     if (!i.valid() || depth > kMaxDepth) return {};
-    const auto x = f_.operands(i);
-    const auto in = [&](unsigned n) { return last_lane(x[n], depth + 1); };
+    const auto in = [&](unsigned n) { return last_lane(f_.operands(i)[n], depth + 1); };
     const Type type = uniform_of(f_.type(v));
     switch (f_[i].op) {
     case Op::Const:
-    case Op::Splat: return first_lane(v, depth);
-    case Op::LaneId: return constant(Type::U32, kWaveSize - 1);
+    case Op::Splat: return head_.first_lane(v, depth);
+    case Op::LaneId: return head_.constant(Type::U32, kWaveSize - 1);
     case Op::InitVgpr: {
       if (f_[i].imm != 0 || !f_.launch.x_counts(kWaveSize))
-        return constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
-      const ValueId first = first_lane(v, depth);
-      return make(Op::Add, Type::U32, {first, constant(Type::U32, kWaveSize - 1)});
+        return head_.constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
+      const ValueId first = head_.first_lane(v, depth);
+      return head_.make(Op::Add, Type::U32, {first, head_.constant(Type::U32, kWaveSize - 1)});
     }
     case Op::ZExt: {
       const ValueId narrow = in(0);
-      return narrow.valid() ? make(Op::ZExt, type, {narrow}) : narrow;
+      return narrow.valid() ? head_.make(Op::ZExt, type, {narrow}) : narrow;
     }
     case Op::Add: {
       const ValueId a = in(0), b = a.valid() ? in(1) : ValueId{};
-      return b.valid() ? make(Op::Add, type, {a, b}) : b;
+      return b.valid() ? head_.make(Op::Add, type, {a, b}) : b;
     }
     default: return {};
     }
   }
 
-  /// Result `v` of the scalar load `i`, which may only be done at the start if that is known not to fault.
-  ValueId loaded(ValueId v, InstId i) {
-    if (in_head_[v.index]) return v;
-    u64 offset = 0;
-    const ValueId base = f_.operands(i)[0], at = f_.operands(i)[1];
-    if (is_access(f_, i) || !in_head_[base.index] || !f_.is_const(at, &offset)) return {};
-    if (!passes::is_always_readable(f_, i) && offset + 4u * f_[i].num_results > readable(base)) return {};
-    for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
-    moved_.push_back({i, constant(Type::U32, offset)});
-    test_.push_back(i);
-    return v;
+  static bool have_to_be_apart(const Rows& a, const Rows& b) {
+    return (a.writes || b.writes) && a.apart == b.apart;
   }
-
-  /// That many bytes from an initial pointer on are there: up to something that is loaded at the start
-  /// anyway, or that is known of all launches.
-  u64 readable(ValueId base) const {
-    u64 end = 0, offset = 0;
-    for (const InstId load : loaded_)
-      if (f_.operands(load)[0] == base && f_.is_const(f_.operands(load)[1], &offset))
-        end = std::max(end, offset + 4u * f_[load].num_results);
-    const auto pointer = passes::initial_address(f_, base);
-    if (!pointer || pointer->offset != 0) return end;
-    for (const translator::KnownDword& d : f_.launch.dwords)
-      if (d.pointer_sgpr == pointer->pointer_sgpr) end = std::max<u64>(end, d.offset + 4u);
-    return end;
+  [[nodiscard]] unsigned count_tests() const {
+    unsigned tests = 0;
+    for (std::size_t n = 0; n < rows_.size(); ++n)
+      for (std::size_t k = 0; k < n; ++k) tests += have_to_be_apart(rows_[k], rows_[n]) ? 1 : 0;
+    return tests;
   }
-
-  ValueId make(Op op, Type type, const std::vector<ValueId>& x, u64 imm = 0) {
-    Inst proto;
-    proto.op = op;
-    proto.imm = imm;
-    proto.pc = f_[cfg_.rpo[0]].pc;
-    test_.push_back(f_.make(proto, x, {&type, 1}));
-    return f_.result(test_.back());
-  }
-  ValueId constant(Type type, u64 bits) { return make(Op::Const, type, {}, bits); }
-  ValueId compare(IntPred p, ValueId a, ValueId b) {
-    return make(Op::ICmp, Type::U1, {a, b}, static_cast<u64>(p));
-  }
-
-  /// Whether all rows are apart that have to be; nothing if none have to be, or too many.
+  /// Whether all rows are apart that have to be; nothing if none have to be.
   ValueId test() {
     ValueId all;
-    unsigned tests = 0;
     for (std::size_t n = 0; n < rows_.size(); ++n)
       for (std::size_t k = 0; k < n; ++k) {
         const Rows &a = rows_[k], &b = rows_[n];
-        if ((!a.writes && !b.writes) || a.apart != b.apart) continue;
-        if (++tests > kMaxTests) return {};
+        if (!have_to_be_apart(a, b)) continue;
         const ValueId one = are_apart(a, b);
-        all = all.valid() ? make(Op::And, Type::U1, {all, one}) : one;
+        all = all.valid() ? head_.make(Op::And, Type::U1, {all, one}) : one;
       }
-    for (const Rows& r : rows_)
-      if (all.valid() && r.goes_on.valid()) all = make(Op::And, Type::U1, {all, r.goes_on});
+    if (!all.valid()) return {};
+    std::vector<ValueId> conditions;
+    for (const Rows& r : rows_) conditions.insert(conditions.end(), r.holds.begin(), r.holds.end());
+    std::ranges::sort(conditions, {}, &ValueId::index);
+    const auto twins = std::ranges::unique(conditions);
+    conditions.erase(twins.begin(), twins.end());
+    for (const ValueId c : conditions) all = head_.make(Op::And, Type::U1, {all, c});
     return all;
   }
   /// Each begins behind the other's end, counted around the address space; or they are the same.
@@ -444,17 +361,27 @@ private:
     const auto length = [&](const Rows& r) { return static_cast<u64>(r.end - r.first) << unused; };
     // The distance is at least a's length, and the way on to a again at least b's.
     ValueId between = distance(a, b);
-    if (unused != 0) between = make(Op::Shl, Type::U64, {between, constant(Type::U32, unused)});
-    const ValueId from_end = make(Op::Add, Type::U64, {between, constant(Type::U64, length(b) - 1)});
-    const ValueId apart = compare(IntPred::UGe, from_end, constant(Type::U64, length(a) + length(b) - 1));
+    if (unused != 0) between = head_.make(Op::Shl, Type::U64, {between, head_.constant(Type::U32, unused)});
+    const ValueId from_end = add(between, length(b) - 1, b.spread);
+    const ValueId both = add({}, length(a) + length(b) - 1, a.spread, b.spread);
+    const ValueId apart = head_.compare(IntPred::UGe, from_end, both);
     if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
-    return make(Op::Or, Type::U1, {apart, compare(IntPred::Eq, a.start, b.start)});
+    return head_.make(Op::Or, Type::U1, {apart, head_.compare(IntPred::Eq, a.start, b.start)});
+  }
+  /// The sum of those that there are.
+  ValueId add(ValueId v, u64 n, ValueId x, ValueId y = {}) {
+    const ValueId more = head_.constant(Type::U64, n);
+    ValueId sum = v.valid() ? head_.make(Op::Add, Type::U64, {v, more}) : more;
+    for (const ValueId one : {x, y})
+      if (one.valid()) sum = head_.make(Op::Add, Type::U64, {sum, one});
+    return sum;
   }
   /// From the first byte of `a` to that of `b`.
   ValueId distance(const Rows& a, const Rows& b) {
-    const ValueId between = make(Op::Sub, Type::U64, {b.start, a.start});
+    const ValueId between = head_.make(Op::Sub, Type::U64, {b.start, a.start});
     if (a.first == b.first) return between;
-    return make(Op::Add, Type::U64, {between, constant(Type::U64, static_cast<u64>(b.first - a.first))});
+    return head_.make(Op::Add, Type::U64,
+                      {between, head_.constant(Type::U64, static_cast<u64>(b.first - a.first))});
   }
 
   /// All lanes go on, and are known to.
@@ -473,19 +400,16 @@ private:
 
   void split(ValueId apart) {
     const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
-    for (const Moved& m : moved_) {
-      std::erase(f_[f_[m.load].block].insts, m.load);
-      f_.operands(m.load)[1] = m.offset;
-    }
+    head_.take_loads();
     const std::vector<InstId> all = std::move(f_[head].insts);
     f_[head].insts.clear();
     for (const InstId i : all) {
-      const bool stays = f_[i].num_results != 0 && in_head_[f_.result(i).index];
+      const bool stays = f_[i].num_results != 0 && head_.has(f_.result(i));
       f_[stays ? head : rest].insts.push_back(i);
       f_[i].block = stays ? head : rest;
     }
     f_[rest].successors = std::move(f_[head].successors);
-    for (const InstId i : test_) {
+    for (const InstId i : head_.made()) {
       f_[head].insts.push_back(i);
       f_[i].block = head;
     }
@@ -503,10 +427,10 @@ private:
     f_.append(head, branch, std::array{apart}, {});
     f_[head].successors = {{rest, {}}, {copied.of(rest), {}}};
   }
-};
+}; // namespace
 
 } // namespace
 
-RowSplit split_by_disjoint_rows(Function& f) { return RowSplitter(f).run(); }
+RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run(); }
 
 } // namespace lanewise::phases

@@ -19,11 +19,12 @@ inline constexpr u8 kFirstMoving = 128;
 
 /// Puts all of `f` but scalars at its start there twice. The first copy is for waves whose rows in global
 /// memory do not overlap, or only where each lane meets itself; in it, such accesses are marked
-/// (MemAttr::apart). In loops, rows with one index, or that are otherwise the same distance apart all the
-/// time, are rows, too. There, stores of an element's components with loads between them come directly after
-/// one another, if those loads' rows do not even overlap where lanes meet themselves. Guards at which the
-/// kernel ends for some lanes are asked about, too: the first copy is for waves without such lanes, if a
-/// scalar can tell. If there is nothing to ask, `f` is as it was.
-RowSplit split_by_disjoint_rows(ir::Function& f);
+/// (MemAttr::apart). Of lanes that make no row, but a tile (boxes.hpp), all that lies between counts. In
+/// loops, rows with one index, or that are otherwise the same distance apart all the time, are rows, too.
+/// There, stores of an element's components with loads between them come directly after one another, if those
+/// loads' rows do not even overlap where lanes meet themselves. Guards at which the kernel ends for some
+/// lanes are asked about, too: the first copy is for waves without such lanes, if a scalar can tell. If there
+/// is nothing to ask, `f` is as it was.
+RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes);
 
 } // namespace lanewise::phases

@@ -609,7 +609,7 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
   phases::Plan plan = form_best(f, simd);
-  const phases::RowSplit made = phases::split_by_disjoint_rows(split);
+  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd));
   if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
