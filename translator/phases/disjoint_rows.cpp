@@ -77,7 +77,11 @@ public:
       passes::merge_blocks(f_);
       passes::eliminate_dead_code(f_);
     }
-    return {.made = true, .gathers = !moves_.empty(), .guarded = !guards_.empty()};
+    return {.made = true,
+            .gathers = !moves_.empty(),
+            .guarded = !guards_.empty(),
+            .boxes = std::ranges::any_of(rows_, &Rows::box),
+            .instructions = head_.made().size()};
   }
 
 private:

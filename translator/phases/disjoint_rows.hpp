@@ -8,9 +8,11 @@ namespace lanewise::phases {
 
 /// What has become of a function.
 struct RowSplit {
-  bool made = false;    ///< it is there twice
-  bool gathers = false; ///< the first copy has components of elements together
-  bool guarded = false; ///< the first copy is without guards
+  bool made = false;            ///< it is there twice
+  bool gathers = false;         ///< the first copy has components of elements together
+  bool guarded = false;         ///< the first copy is without guards
+  bool boxes = false;           ///< the test is also about boxes
+  std::size_t instructions = 0; ///< of the test
 };
 
 /// MemAttr::apart from there on: of rows whose bases are not known at the start, but their distances. These

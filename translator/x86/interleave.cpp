@@ -526,6 +526,9 @@ constexpr std::size_t kValuesOfLongPhase = 50;
 /// One of so many phases is to be saved by code that is there twice, or by gangs in lockstep, which spill
 /// more.
 constexpr std::size_t kLeastSaved = 4;
+/// ...or one of so many, and at least two, if the test whether the copy can be taken is about boxes, which
+/// takes longer; and then one more for every so many scalar instructions.
+constexpr std::size_t kLeastSavedByBoxes = 3, kLongTest = 128;
 
 /// The plan for `f` as it is, in lockstep or not.
 phases::Plan form_best(ir::Function& f, translator::Simd simd) {
@@ -612,11 +615,15 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd));
   if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
-  // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
-  const std::size_t without_guards = made.guarded ? 2 : 0;
+  const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, true);
-  const std::size_t now = phases_gone_through(split, disjoint, false) + without_guards;
-  const std::size_t least_saved = made.gathers ? 0 : (before + kLeastSaved - 1) / kLeastSaved;
+  std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
+  if (!made.gathers)
+    least_saved = made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
+                                   made.instructions / kLongTest
+                             : one_of(before, kLeastSaved);
+  // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
+  if (made.guarded && !made.boxes) now += 2;
   if (now + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;
