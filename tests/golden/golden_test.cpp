@@ -158,6 +158,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          phases::split_loops_by_full_masks(g);
        }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
+      {"load_walks_in_short_rows",
+       [](ir::Function& g) {
+         g.launch.workgroup = {32, 2, 1};
+         phases::load_walks_together(g, 16);
+       }},
       {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
       {"close_ranks_in_loops", [](ir::Function& g) { phases::close_ranks_in_loops(g, 16); }},
       {"close_ranks_behind_branches", [](ir::Function& g) { phases::close_ranks_behind_branches(g, 16); }},

@@ -259,6 +259,33 @@ KernelCase narrow_rows(uint32_t scale) {
       });
 }
 
+KernelCase row_sums(uint32_t scale) {
+  Random random(145);
+  uint32_t width = 64 * scale, height = 24, columns = 41;
+  const auto numbers = [&](size_t n) {
+    return random.fill(n, [](Random& r) { return static_cast<int32_t>(r.u32()) >> 18; });
+  };
+  return Builder("row_sums")
+      .grid({width, height, 1}, {32, 8, 1})
+      .value("width", width)
+      .value("columns", columns)
+      .buffer("left", numbers(size_t{height} * columns))
+      .buffer("right", numbers(size_t{width} * columns))
+      .buffer("sums", numbers(size_t{width} * height))
+      .buffer("hashes", numbers(size_t{width} * height))
+      .reference([=](std::span<Arg> args) {
+        auto left = args[2].as<int32_t>(), right = args[3].as<int32_t>();
+        auto sums = args[4].as<int32_t>(), hashes = args[5].as<int32_t>();
+        for (size_t place = 0; place < size_t{width} * height; ++place) {
+          for (size_t c = 0; c < columns; ++c) {
+            const int32_t factor = right[place % width * columns + c];
+            sums[place] += left[place / width * columns + c] * factor;
+            hashes[place] = static_cast<int32_t>(static_cast<uint32_t>(hashes[place]) * 5) ^ factor;
+          }
+        }
+      });
+}
+
 KernelCase indexed_rows(uint32_t scale) {
   Random random(143);
   uint32_t rows = 192 * scale, columns = 52, first = 17;
@@ -294,6 +321,7 @@ constexpr CaseEntry kCases[] = {
     {"prefix_sum_rows", prefix_sum_rows},
     {"row_walks", row_walks},
     {"row_updates", row_updates},
+    {"row_sums", row_sums},
     {"narrow_rows", narrow_rows},
     {"indexed_rows", indexed_rows},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},

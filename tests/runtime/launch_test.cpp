@@ -2,6 +2,7 @@
 #include "lanewise/lanewise.hpp"
 #include "tests/source_dir.hpp"
 
+#include <array>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <optional>
@@ -254,6 +255,56 @@ TEST(Launch, RowsThatMeetAreUpdatedInOrder) {
       ASSERT_FALSE(fault) << fault->message;
       EXPECT_EQ(memory, all[0]) << rows.columns << " columns, pitch " << rows.pitch << ", sums at "
                                 << rows.sums << ", means at " << rows.means;
+    }
+  }
+}
+
+// Sums stay in registers for some rounds where nobody else gets to their place: wherever somebody does,
+// results tell.
+TEST(Launch, SumsThatAreReadMeanwhileAreUpToDate) {
+  constexpr std::size_t kBytes = 64 * 1024;
+  std::vector<std::byte> original(kBytes);
+  for (std::size_t n = 0; n < kBytes; ++n) original[n] = static_cast<std::byte>(n * n >> 5 & 0x3f);
+  struct Places {
+    std::uint32_t width, columns;
+    std::ptrdiff_t right, sums, hashes; ///< bytes behind `left`
+  };
+  std::vector<Places> cases = {
+      {32, 12, 8192, 20000, 24000}, {32, 12, 8192, 20000, 20000}, {32, 12, 8192, 20000, 20004},
+      {32, 12, 0, 20000, 20128},    {32, 12, 0, 20000, 20252},    {32, 12, 0, 92, 24000},
+      {32, 12, 0, 96, 24000},       {32, 12, 0, -256, 1536},      {32, 12, 0, -252, 1536},
+      {32, 12, 0, -256, 1532},      {0, 12, 8192, 20000, 24000},  {1, 12, 8192, 20000, 24000},
+      {31, 12, 8192, 20000, 24000}, {32, 0, 8192, 20000, 24000},  {32, 7, 8192, 20000, 24000}};
+  std::mt19937 random(145);
+  const auto between = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  for (unsigned n = 0; n < 60; ++n) {
+    const int columns = between(9, 40);
+    const auto offset = [&] {
+      return 4 * (random() % 3 == 0 ? 32 * columns + between(-8, 8) : between(-600, 600));
+    };
+    cases.push_back({32, static_cast<std::uint32_t>(columns), offset(), offset(), offset()});
+  }
+  for (const auto block : {std::array{32u, 2u, 1u}, std::array{64u, 1u, 1u}}) {
+    LaunchConfig config;
+    config.grid = config.block = block; // one wave, whose order is known
+    for (const Places& places : cases) {
+      std::vector<std::vector<std::byte>> all;
+      for (const DeviceOptions& options : engines()) {
+        std::vector<std::byte>& memory = all.emplace_back(original);
+        std::byte* left = memory.data() + 24000;
+        const auto result =
+            load_kernel(options, "row_sums")
+                .launch(config,
+                        {Argument::value(places.width * block[0] / 32), Argument::value(places.columns),
+                         Argument::pointer(left), Argument::pointer(left + places.right),
+                         Argument::pointer(left + places.sums), Argument::pointer(left + places.hashes)});
+        ASSERT_TRUE(result) << result.error().message;
+        EXPECT_EQ(memory, all[0]) << places.width << " wide, " << places.columns << " columns, right at "
+                                  << places.right << ", sums at " << places.sums << ", hashes at "
+                                  << places.hashes;
+      }
     }
   }
 }

@@ -88,5 +88,51 @@ TEST(ScalarArithmetic, OncePerWaveIfItIsMostlyWanted) {
   EXPECT_FALSE(is_done_before(*decided));
 }
 
+/// Stores s[2:3] / s[4:5].
+constexpr const char* kWideQuotient = R"(func "quotient" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:u64 = join v3, v4
+  v6:u32 = init_sgpr #0x4
+  v7:u32 = init_sgpr #0x5
+  v8:u64 = join v6, v7
+  v9:v64 = splat v5
+  v10:v64 = splat v8
+  v11:v64 = udiv v9, v10
+  v12:v32 = lane_id
+  v13:g32 = gang_first v12
+  v14:g64 = zext v13
+  v15:g64 = const #0x8
+  v16:g64 = mul v14, v15
+  v17:g64 = splat v2
+  v18:g64 = add v16, v17
+  v19:mask = const #0xffffffffffffffff
+  store v18, v11, v19 {global 8 row 8 wave}
+  endpgm
+}
+)";
+
+TEST(ScalarArithmetic, WideQuotientsByWhatMayBeZero) {
+  auto f = ir::parse(kWideQuotient);
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  for (const translator::Simd simd : widths())
+    for (const u32 divisor : {0u, 7u}) {
+      ir::Function g = *f;
+      const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+      const u64 dividend = (u64{5} << 32) + 100;
+      std::vector<u64> memory(kWaveSize),
+          expected(kWaveSize, divisor != 0 ? dividend / divisor : dividend - 4);
+      RunInput input;
+      input.pass(memory.data());
+      input.sgprs.insert(input.sgprs.end(), {100, 5, divisor, 0});
+      run(g, plan, simd, input);
+      EXPECT_EQ(memory, expected) << "by " << divisor;
+    }
+}
+
 } // namespace
 } // namespace lanewise::x86::test

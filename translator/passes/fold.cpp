@@ -1005,6 +1005,8 @@ private:
         return a;
       if (const Match inner = match(a, Op::AndNot); inner != nullptr && operand(inner, 0) == b) return a;
       if (const Match inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a) return b;
+      if (const ValueId v = compare_in(a, b); v.valid()) return emit(op, t, {a, v});
+      if (const ValueId v = compare_in(b, a); v.valid()) return emit(op, t, {b, v});
     }
     // x | (x & y) -> x: the mask behind an if
     if (op == Op::Or)
@@ -1026,6 +1028,20 @@ private:
       }
     }
     return {};
+  }
+
+  /// Comparison `v` of what its operands are in the lanes of `mask`, if that is the same for all of them: a
+  /// scalar condition that went through a VGPR. Else nothing.
+  ValueId compare_in(ValueId mask, ValueId v) {
+    const Match compared = match(v, Op::ICmp);
+    if (compared == nullptr || type(mask) != Type::Mask) return {};
+    const auto in_mask = [&](ValueId x) {
+      const Match s = match(x, Op::Select);
+      return s != nullptr && operand(s, 0) == mask ? operand(s, 1) : x;
+    };
+    const ValueId a = operand(compared, 0), b = operand(compared, 1), x = in_mask(a), y = in_mask(b);
+    if ((x == a && y == b) || !is_repeated(x) || !is_repeated(y)) return {};
+    return emit(Op::ICmp, Type::Mask, {x, y}, compared->imm);
   }
 
   /// `v` without what is or-ed to it and has none of the wanted bits: compilers that do not optimise pack

@@ -1,6 +1,7 @@
 // Compilers leave in a register what it was before where nobody will look at it: a scalar that counts the
 // rounds of a loop is not counted on the way on which no lane is left, since that leads out of the loop. What
-// was there before would otherwise be used, and be handed on by loops before and behind.
+// was there before would otherwise be used, and be handed on by loops before and behind. What all other ways
+// hand on is as good, and if it can be had before the ways part, the scalar is the same for all who meet.
 //
 // Like dead code (dead_code.cpp), but the need for a value is split by which way its block is left: from what
 // is not needed until proved otherwise, backwards.
@@ -14,6 +15,8 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
+
+constexpr std::size_t kMaxMoved = 8; ///< instructions that compute a scalar
 
 /// Ways out of a value's block behind which it is needed.
 enum : u8 { kFirst = 1, kSecond = 2, kBoth = 3 };
@@ -36,11 +39,17 @@ public:
     std::map<Type, ValueId> zeros;
     for (const Way& w : ways_)
       for (const u32 a : unseen(w)) {
-        const Type t = f_.type(edge(w).args[a]);
-        const auto [zero, is_new] = zeros.try_emplace(t);
-        if (is_new) zero->second = f_.entry_constant(t, 0);
-        edge(w).args[a] = zero->second;
-        changed = true;
+        const ValueId others = of_other_ways(w, a);
+        const ValueId old = edge(w).args[a];
+        if (others.valid() && compute_before(others, w.from)) {
+          edge(w).args[a] = others;
+        } else if (!f_.is_const(old)) {
+          const Type t = f_.type(old);
+          const auto [zero, is_new] = zeros.try_emplace(t);
+          if (is_new) zero->second = f_.entry_constant(t, 0);
+          edge(w).args[a] = zero->second;
+        }
+        changed |= edge(w).args[a] != old;
       }
     return changed;
   }
@@ -85,11 +94,45 @@ private:
     std::vector<u32> found;
     for (u32 a = 0; a < edge(w).args.size(); ++a) {
       const ValueId param = f_[edge(w).block].params[a];
-      if (is_uniform(f_.type(param)) && !f_.is_const(edge(w).args[a]) &&
-          (needed_[param.index] & kSecond) == 0)
-        found.push_back(a);
+      if (is_uniform(f_.type(param)) && (needed_[param.index] & kSecond) == 0) found.push_back(a);
     }
     return found;
+  }
+
+  /// What all other ways hand on, if that is one value.
+  [[nodiscard]] ValueId of_other_ways(const Way& w, u32 arg) {
+    ValueId common;
+    for (const BlockId from : cfg_.preds[edge(w).block.index])
+      for (u32 n = 0; n < f_[from].successors.size(); ++n) {
+        const Successor& s = f_[from].successors[n];
+        if (s.block != edge(w).block || Way{from, n} == w) continue;
+        if (common.valid() && s.args[arg] != common) return {};
+        common = s.args[arg];
+      }
+    return common;
+  }
+  [[nodiscard]] bool is_there(ValueId v, BlockId b) const { return dom_.dominates(f_.def_block(v), b); }
+  /// Moves what computes `v` to the end of `b`, from behind it, unless it is there. False, and nothing
+  /// changed, if that cannot be done, or is not little.
+  bool compute_before(ValueId v, BlockId b) {
+    std::vector<InstId> moved;
+    if (!collect(v, b, moved)) return false;
+    for (const InstId i : moved) {
+      std::erase(f_[f_[i].block].insts, i);
+      f_[b].insts.insert(f_[b].insts.end() - 1, i);
+      f_[i].block = b;
+    }
+    return true;
+  }
+  bool collect(ValueId v, BlockId b, std::vector<InstId>& moved) const {
+    if (is_there(v, b)) return true;
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || !info(f_[i].op).is(kPure) || !dom_.dominates(b, f_[i].block)) return false;
+    if (std::ranges::find(moved, i) != moved.end()) return true;
+    for (const ValueId x : f_.operands(i))
+      if (!is_uniform(f_.type(x)) || !collect(x, b, moved)) return false;
+    moved.push_back(i);
+    return moved.size() <= kMaxMoved;
   }
 
   void find_needs() {

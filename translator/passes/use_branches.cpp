@@ -27,6 +27,7 @@ public:
     std::vector<ValueId> map(f_.num_values());
     for (const BlockId b : cfg_.rpo) { // What dominates a block comes before it.
       note_way_into(b);
+      note_parameters(b);
       look_behind_selects(b);
       choose(b, map);
       const InstId branch = f_.terminator(b);
@@ -83,6 +84,26 @@ private:
     };
     note(f_.operands(branch)[0]);
     note(f_.tested_mask(from));
+  }
+
+  /// Masks that have lanes on each way into `b`, as those of who goes on with a loop.
+  void note_parameters(BlockId b) {
+    for (std::size_t p = 0; p < f_[b].params.size(); ++p) {
+      const ValueId param = f_[b].params[p];
+      const auto has_lanes = [&](BlockId from) {
+        const auto& ways = f_[from].successors;
+        for (std::size_t n = 0; n < ways.size(); ++n) {
+          if (ways[n].block != b) continue;
+          const ValueId arg = ways[n].args[p];
+          const bool asked = n == 0 && f_.tested_mask(from) == arg;
+          if (arg != param && !asked && known(arg, from) != true) return false;
+        }
+        return true;
+      };
+      if (f_.type(param) == Type::Mask && !cfg_.preds[b.index].empty() &&
+          std::ranges::all_of(cfg_.preds[b.index], has_lanes))
+        facts_[param.index].push_back({b, true});
+    }
   }
 
   Question question(ValueId v) {

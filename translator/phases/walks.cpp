@@ -12,8 +12,10 @@
 // Where 16 bytes are more than four elements, `rounds` and `four` exist for so many as well, and come first.
 //
 // If the loop stores, too, each lane along a row of its own, what it stores in four rounds is stored
-// together. That changes the order of accesses, as does a gang that goes through the loop before the next, so
-// the wave tests first whether its lanes meet anywhere:
+// together. Where it stores to the same place in each round - a sum that compilers leave in memory since it
+// might be a part of the row - it does so once, and loads that place once. That changes the order of
+// accesses, as does a gang that goes through the loop before the next, so the wave tests first whether its
+// lanes meet anywhere:
 //
 //   choice:    are there some rounds, are all lanes there, and do their rows keep apart? else the loop as it
 //   was
@@ -44,7 +46,7 @@ constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of an access
 constexpr unsigned kMaxDepth = 8;            ///< of what is looked through
 constexpr u64 kMaxStep = 1 << 16;            ///< of the count, so that those of many rounds do not wrap
-constexpr i64 kFarApart = 16;                ///< bytes from lane to lane
+constexpr u32 kFarApart = 16;                ///< bytes from lane to lane
 constexpr std::size_t kMaxRows = 6;          ///< that are tested
 constexpr u64 kWorthTesting = 8;             ///< rounds
 constexpr u8 kFirstApart = 2;                ///< MemAttr::apart of the first loop that stores
@@ -94,6 +96,7 @@ private:
   std::vector<InstId> walks_;
   bool stores_ = false;         ///< some of them are stores
   std::vector<InstId> touched_; ///< then: all accesses of memory that others see
+  std::vector<InstId> staying_; ///< of them: those that go to one place in all rounds
   ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
   std::vector<Index> indices_;  ///< that must not wrap
 
@@ -217,9 +220,20 @@ private:
     const auto grown = growth(f_.operands(i)[0]);
     return grown == bytes || (loads && grown && *grown != 0 && *grown < bytes && *grown % 4 == 0);
   }
+  /// A load or store by which each lane goes to one place of whole dwords in all rounds.
+  [[nodiscard]] bool stays(InstId i) const {
+    const Inst& inst = f_[i];
+    const unsigned bytes = inst.mem.bytes;
+    const bool loads = inst.op == Op::Load && inst.num_results == bytes / 4;
+    const bool stores = inst.op == Op::Store && inst.num_operands == bytes / 4 + 2;
+    return (loads || stores) && bytes % 4 == 0 && inst.mem.space == Space::Global &&
+           inst.mem.form == AddressForm::Lanes && !inst.mem.coherent && !changes(f_.operands(i).back()) &&
+           growth(f_.operands(i)[0]) == 0;
+  }
   bool find_walks() {
     walks_.clear();
     touched_.clear();
+    staying_.clear();
     far_apart_ = {};
     stores_ = false;
     for (const InstId i : f_[header()].insts) {
@@ -227,18 +241,23 @@ private:
       if (is_access(f_, i)) touched_.push_back(i);
       stores_ |= store;
       if (!moves_on(i)) {
-        if (store) return false;
+        if (stays(i)) {
+          staying_.push_back(i);
+        } else if (store) {
+          return false;
+        }
         continue;
       }
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       const passes::LaneShape& shape = (*shapes_)[f_.operands(i)[0]];
-      if (shape.strided() && std::abs(shape.stride) < kFarApart) {
+      if (shape.strided() && std::abs(shape.stride) < i64{kFarApart}) {
         if (store) return false;
         continue;
       }
       walks_.push_back(i);
       if (!shape.strided() && !far_apart_.valid()) far_apart_ = f_.operands(i)[0];
     }
+    std::erase_if(staying_, [&](InstId i) { return !is_by_walking_lanes(i); });
     indices_.clear();
     for (const InstId i : stores_ ? touched_ : walks_) {
       const Sum sum = sum_of(f_.operands(i)[0]);
@@ -250,17 +269,38 @@ private:
     });
   }
   [[nodiscard]] bool is_walk(InstId i) const { return std::ranges::find(walks_, i) != walks_.end(); }
+  [[nodiscard]] bool is_staying(InstId i) const { return std::ranges::find(staying_, i) != staying_.end(); }
+  /// The lanes that walk, or all, take part in this access.
+  [[nodiscard]] bool is_by_walking_lanes(InstId i) const {
+    const ValueId mask = f_.operands(i).back();
+    return (!walks_.empty() && mask == f_.operands(walks_[0]).back()) || f_.is_full(mask);
+  }
+  /// Two accesses that stay where they are, by the same lanes and, as far as can be seen, in the same place.
+  [[nodiscard]] bool is_same_place(InstId a, InstId b) const {
+    return f_.operands(a)[0] == f_.operands(b)[0] && f_.operands(a).back() == f_.operands(b).back() &&
+           f_[a].imm == f_[b].imm && f_[a].mem.bytes == f_[b].mem.bytes;
+  }
   /// Bytes per round, of a walk.
   [[nodiscard]] unsigned moved(InstId i) const {
     return static_cast<unsigned>(growth(f_.operands(i)[0]).value());
   }
-  /// All that is stored is walks, and what else is accessed moves on in steps.
+  /// The first access that stays in the same place as `i` does.
+  [[nodiscard]] InstId place_of(InstId i) const {
+    return *std::ranges::find_if(staying_, [&](InstId k) { return is_same_place(i, k); });
+  }
+  /// The accesses to be tested: of those that stay in the same place, the first.
+  [[nodiscard]] std::vector<InstId> tested() const {
+    std::vector<InstId> rows;
+    std::ranges::copy_if(touched_, std::back_inserter(rows),
+                         [&](InstId i) { return !is_staying(i) || place_of(i) == i; });
+    return rows;
+  }
+  /// All that is stored is walks or stays, and what else is accessed moves on in steps.
   [[nodiscard]] bool can_be_tested() const {
-    if (walks_.empty() || touched_.size() > kMaxRows) return false;
-    const ValueId mask = f_.operands(walks_[0]).back();
+    if (walks_.empty() || tested().size() > kMaxRows) return false;
     return std::ranges::all_of(touched_, [&](InstId i) {
       const MemAttr& mem = f_[i].mem;
-      if (is_walk(i)) return f_.operands(i).back() == mask || f_.is_full(f_.operands(i).back());
+      if (is_walk(i) || is_staying(i)) return is_by_walking_lanes(i);
       const bool scalar = f_[i].op == Op::ScalarLoad;
       if (scalar ? !f_.is_const(f_.operands(i)[1]) : f_[i].op != Op::Load) return false;
       if (!scalar && (mem.space != Space::Global || mem.form != AddressForm::Lanes || mem.coherent))
@@ -397,7 +437,7 @@ private:
     const ValueId rounds =
         at.op(Op::LShr, Type::U64, {up, at.u32c(static_cast<u32>(std::countr_zero(steps())))});
     std::vector<LaneRow> rows;
-    for (const InstId i : touched_) {
+    for (const InstId i : tested()) {
       LaneRow row = first_place(at, f_.operands(i)[0], start);
       u64 offset = f_[i].imm;
       row.bytes = f_[i].mem.bytes;
@@ -408,6 +448,12 @@ private:
       row.offset += static_cast<u64>(i64{static_cast<i32>(offset)});
       row.growth = growth(f_.operands(i)[0]).value();
       row.writes = f_[i].op == Op::Store;
+      if (is_staying(i)) {
+        const auto writes = [&](InstId k) { return f_[k].op == Op::Store && is_same_place(i, k); };
+        row.writes = std::ranges::any_of(staying_, writes);
+      } else if (is_walk(i) && f_.operands(i)[0] == far_apart_) {
+        row.min_stride = kFarApart;
+      }
       rows.push_back(row);
     }
     require(test_lanes_apart(at, rows, rounds));
@@ -453,7 +499,8 @@ private:
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
     const ValueId all = full.valid() ? f_.entry_constant(Type::Mask, ~u64{0}) : full;
-    std::unordered_map<u32, Together> together; ///< by walk
+    std::unordered_map<u32, Together> together;          ///< by walk
+    std::unordered_map<u32, std::vector<ValueId>> known; ///< what is there, by place_of()
     std::unordered_map<u32, ValueId> now;
     const auto rename = [&](ValueId& v) {
       if (const auto it = now.find(v.index); it != now.end()) v = it->second;
@@ -478,9 +525,20 @@ private:
           }
           continue;
         }
+        std::vector<ValueId>* const there = stores_ && is_staying(i) ? &known[place_of(i).index] : nullptr;
+        if (there && f_[i].op == Op::Store) {
+          there->assign(f_.operands(i).begin() + 1, f_.operands(i).end() - 1);
+          std::ranges::for_each(*there, rename);
+          if (round + 1 < count) continue; // Nobody sees it before the next round's.
+        } else if (there && !there->empty()) {
+          for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = (*there)[r];
+          continue;
+        }
         const InstId c = append_copy(f_, several, i);
         std::ranges::for_each(f_.operands(c), rename);
         for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = f_.result(c, r);
+        if (there && f_[i].op == Op::Load)
+          for (unsigned r = 0; r < f_[i].num_results; ++r) there->push_back(f_.result(c, r));
       }
       params = back_edge().args;
       std::ranges::for_each(params, rename);

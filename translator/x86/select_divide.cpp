@@ -136,7 +136,12 @@ bool Selector::divide_inst(InstId i) {
     out.r[p] = avx512() ? divide64_directed(part(n, p), part(d, p), reciprocals.r[p])
                         : divide64_reduced(part(n, p), {part(d, p), has_high_half(d)}, reciprocals.r[p]);
   if (!limits_) limits_.emplace(f_);
-  if (limits_->of(d).min == 0) {
+  const auto by_zero = [&] {
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = divide64_by_zero(out.r[p], part(n, p), part(d, p));
+  };
+  if (limits_->of(d).min == 0 && emitting_preamble_) { // which is one block
+    by_zero();
+  } else if (limits_->of(d).min == 0) {
     std::array<VReg, 2> zeros;
     for (unsigned p = 0; p < 2; ++p) zeros[p] = compare(ir::IntPred::Eq, part(d, p), b_->splat64(0), true);
     if (avx512()) {
@@ -146,10 +151,7 @@ bool Selector::divide_inst(InstId i) {
       b_->emit(Inst::kIdVptest, {vec(any), vec(any)});
     }
     hot_or_cold(
-        CondCode::kNotZero, out.r, [] {},
-        [&] {
-          for (unsigned p = 0; p < 2; ++p) out.r[p] = divide64_by_zero(out.r[p], part(n, p), part(d, p));
-        });
+        CondCode::kNotZero, out.r, [] {}, by_zero);
   }
   return set(f_.result(i), out), true;
 }

@@ -158,7 +158,7 @@ private:
     member_ = member;
     b_->set_first_lane(member * lanes());
   }
-  /// Runs `body` with code going to the preamble.
+  /// Runs `body` with code going to the preamble, which stays one block.
   template <class F>
   auto hoisted(F body) {
     const BlockId here = b_->current();
@@ -166,6 +166,7 @@ private:
     b_->at(preamble_);
     emitting_preamble_ = true;
     auto result = body();
+    assert(b_->current() == preamble_);
     emitting_preamble_ = was;
     b_->at(here);
     return result;
