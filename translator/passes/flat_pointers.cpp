@@ -6,6 +6,8 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 namespace lanewise::passes {
@@ -60,7 +62,9 @@ public:
     std::vector<InstId> may_be_private;
     for (const InstId i : accesses_) {
       unsigned steps = kMaxSteps;
-      const u8 taint = taint_in(f_.operands(i)[0], f_.operands(i).back(), f_[i].block, steps);
+      const ValueId address = f_.operands(i)[0], lanes = f_.operands(i).back();
+      u8 taint = taint_in(address, lanes, steps);
+      if (masked_ != nullptr && taint != 0) taint = taint_in(address, masked_->lanes(lanes, f_[i].block));
       if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
       const bool is_near = addresses(i).last < runtime::kPrivateAperture || f_[i].mem.public_only;
       if ((taint & kPrivate) != 0 && !is_near) may_be_private.push_back(i);
@@ -69,7 +73,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kMaxSteps = 64;
+  static constexpr unsigned kMaxSteps = 64, kMaxMaskedSteps = 256;
 
   Function& f_;
   const Extents* const granted_; ///< null: nothing is
@@ -172,19 +176,55 @@ private:
   [[nodiscard]] u8 taint(ValueId v) const { return tainted_[v.index]; }
 
   /// What `v` may have in it in `lanes`: less than in others, where registers hold what was there before.
-  [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, BlockId at, unsigned& steps) const {
-    v = masked_ != nullptr ? masked_->seen(v, lanes, at) : seen_in(f_, v, lanes);
-    const Inst* inst = f_.def(v);
-    if (inst == nullptr || !info(inst->op).is(kPure) || inst->num_operands == 0 || steps == 0)
-      return taint(v);
-    if (taint(v) == 0) return 0;
+  [[nodiscard]] u8 taint_in(ValueId v, ValueId lanes, unsigned& steps) const {
+    v = seen_in(f_, v, lanes);
+    if (!is_combined(v) || steps == 0) return taint(v);
     --steps;
     u8 all = 0;
-    for (unsigned n = 0; n < inst->num_operands; ++n) {
-      const ValueId x = f_.operands(f_.def_id(v))[n];
-      all |= info(inst->op).reads_whole(n) ? taint(x) : taint_in(x, lanes, at, steps);
-    }
+    for_each_operand(
+        v, [&](ValueId x, bool is_whole) { all |= is_whole ? taint(x) : taint_in(x, lanes, steps); });
     return all;
+  }
+
+  /// Likewise, also of what loops hand on: the taint of all that gets into it in these lanes.
+  [[nodiscard]] u8 taint_in(ValueId value, MaskedLimits::Lanes where) const {
+    std::set<std::tuple<u32, Bdd::Node, u32>> known;
+    std::vector<std::pair<ValueId, MaskedLimits::Lanes>> work;
+    u8 all = 0;
+    const auto add = [&](ValueId v, MaskedLimits::Lanes lanes) {
+      v = masked_->seen(v, lanes);
+      if (taint(v) != 0 && known.emplace(v.index, lanes.set, lanes.at.index).second)
+        work.emplace_back(v, lanes);
+    };
+    add(value, where);
+    while (!work.empty()) {
+      if (known.size() > kMaxMaskedSteps || !masked_->is_reliable()) return taint(value);
+      const auto [v, lanes] = work.back();
+      work.pop_back();
+      if (masked_->for_each_source(v, lanes, add)) continue;
+      if (is_combined(v))
+        for_each_operand(v, [&, v = v, lanes = lanes](ValueId x, bool is_whole) {
+          if (is_whole)
+            all |= taint(x);
+          else
+            add(x, lanes);
+        });
+      else
+        all |= taint(v);
+    }
+    return masked_->is_reliable() ? all : taint(value);
+  }
+
+  /// `v` has what its operands have.
+  [[nodiscard]] bool is_combined(ValueId v) const {
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && info(inst->op).is(kPure) && inst->num_operands != 0 && taint(v) != 0;
+  }
+  /// Calls use(operand, whether it is looked at in all lanes).
+  template <class F>
+  void for_each_operand(ValueId v, F use) const {
+    for (unsigned n = 0; n < f_.def(v)->num_operands; ++n)
+      use(f_.operands(f_.def_id(v))[n], info(f_.def(v)->op).reads_whole(n));
   }
 
   [[nodiscard]] u8 of_result(InstId i) const {

@@ -9,7 +9,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 200;
-constexpr unsigned kMaxAllVisits = 3000; ///< for the time they take
+constexpr unsigned kMaxAllVisits = 30000; ///< for the time they take
 constexpr unsigned kNarrowings = 3;
 constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
 constexpr Range kAnything{kLeast, kMost};
@@ -66,7 +66,7 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
     for (u32 way = 0; way < f[b].successors.size(); ++way) {
       const Successor& s = f[b].successors[way];
       for (std::size_t n = 0; n < s.args.size(); ++n)
-        if (f.type(s.args[n]) == Type::V32)
+        if (f.type(s.args[n]) != Type::Mask)
           arguments.emplace_back(f[s.block].params[n].index, Argument{s.args[n], b, way});
     }
   }
@@ -99,15 +99,21 @@ bool MaskedLimits::are_inside_here(Lanes lanes, ValueId mask) const {
   return facts.is_subset(lanes.set, facts.lanes(mask), lanes.at);
 }
 
-ValueId MaskedLimits::seen(ValueId v, ValueId mask, BlockId at) const {
-  return seen(v, {masks_.facts.lanes(mask), at});
+bool MaskedLimits::are_outside(Lanes lanes, ValueId mask) const {
+  const MaskFacts& facts = masks_.facts;
+  return facts.is_subset(lanes.set, facts.bdd().not_(facts.lanes(mask)), lanes.at);
 }
 
 ValueId MaskedLimits::seen(ValueId v, Lanes lanes) const {
   for (const Inst* inst = f_.def(v); inst != nullptr && inst->op == Op::Select; inst = f_.def(v)) {
     const auto x = f_.operands(f_.def_id(v));
-    if (f_.type(x[0]) != Type::Mask || !are_inside(lanes, x[0])) break;
-    v = x[1];
+    if (f_.type(x[0]) != Type::Mask) break;
+    if (are_inside(lanes, x[0]))
+      v = x[1];
+    else if (are_outside(lanes, x[0]))
+      v = x[2];
+    else
+      break;
   }
   return v;
 }
@@ -193,22 +199,36 @@ ValueId MaskedLimits::moved_half(ValueId v, Lanes lanes) const {
   for (unsigned n = 0; n < kMaxSelects; ++n) {
     v = seen(v, lanes);
     const Inst* inst = f_.def(v);
-    if (inst == nullptr || (inst->op != Op::Or && inst->op != Op::Hi)) return v;
+    if (inst == nullptr || (inst->op != Op::Or && inst->op != Op::Hi && inst->op != Op::Lo)) return v;
     const auto x = f_.operands(f_.def_id(v));
     if (inst->op == Op::Or && (is_zero(x[0]) || is_zero(x[1]))) {
       v = x[is_zero(x[0]) ? 1 : 0];
       continue;
     }
-    u64 shift = 0;
+    if (inst->op == Op::Or) return v;
     const ValueId whole = seen(x[0], lanes);
-    if (inst->op != Op::Hi || f_.def(whole) == nullptr || f_.def(whole)->op != Op::Shl) return v;
+    const Inst* moved = f_.def(whole);
+    if (moved == nullptr) return v;
+    const bool is_extension = moved->op == Op::ZExt || moved->op == Op::SExt;
+    if (moved->op == Op::Join || (is_extension && inst->op == Op::Lo)) {
+      v = f_.operands(f_.def_id(whole))[inst->op == Op::Hi ? 1 : 0];
+      continue;
+    }
+    // To or from where the other half is.
+    u64 shift = 0;
     const auto shifted = f_.operands(f_.def_id(whole));
-    const ValueId low = seen(shifted[0], lanes);
-    const Inst* joined = f_.def(low);
-    if (!f_.is_const(shifted[1], &shift) || shift != 32 || joined == nullptr ||
-        (joined->op != Op::ZExt && joined->op != Op::Join))
+    if (moved->op != (inst->op == Op::Hi ? Op::Shl : Op::LShr) || !f_.is_const(shifted[1], &shift) ||
+        shift != 32)
       return v;
-    v = f_.operands(f_.def_id(low))[0];
+    const ValueId from = seen(shifted[0], lanes);
+    const Inst* joined = f_.def(from);
+    if (joined == nullptr) return v;
+    if (inst->op == Op::Lo && joined->op == Op::Join)
+      v = f_.operands(f_.def_id(from))[1];
+    else if (inst->op == Op::Hi && (joined->op == Op::ZExt || joined->op == Op::Join))
+      v = f_.operands(f_.def_id(from))[0];
+    else
+      return v;
   }
   return v;
 }
@@ -235,6 +255,21 @@ bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned
   return are_halves(0) || are_halves(1);
 }
 
+/// The bits of a half that is a constant, or one of a constant that is moved about.
+std::optional<u64> MaskedLimits::constant(ValueId half, Lanes lanes) const {
+  u64 bits = 0, shift = 0;
+  if (f_.is_const(half, &bits)) return bits;
+  const Inst* inst = f_.def(half);
+  if (inst == nullptr || (inst->op != Op::Lo && inst->op != Op::Hi)) return std::nullopt;
+  ValueId whole = seen(f_.operands(f_.def_id(half))[0], lanes);
+  const Inst* moved = f_.def(whole);
+  if (moved != nullptr && moved->op == Op::LShr && f_.is_const(f_.operands(f_.def_id(whole))[1], &shift))
+    whole = seen(f_.operands(f_.def_id(whole))[0], lanes);
+  if (!f_.is_const(whole, &bits)) return std::nullopt;
+  bits >>= shift % 64;
+  return inst->op == Op::Lo ? bits & 0xffff'ffffu : bits >> 32;
+}
+
 /// The number that `high` and `low` are the halves of.
 std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lanes lanes,
                                                  unsigned depth) const {
@@ -243,21 +278,26 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
   u64 bits = 0;
   if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::AShr) {
     const auto x = f_.operands(f_.def_id(high));
-    if (f_.is_const(x[1], &bits) && bits == 31 && seen(x[0], lanes) == low) return range(low, lanes, depth);
+    if (f_.is_const(x[1], &bits) && bits == 31 && moved_half(x[0], lanes) == low)
+      return range(low, lanes, depth);
   }
   if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::Hi) {
     const ValueId whole = f_.operands(f_.def_id(high))[0];
     return is_low_half(low, whole, lanes, depth) ? sum(whole, lanes, depth) : std::nullopt;
   }
-  if (!f_.is_const(high, &bits)) { // of a pointer
+  if (const auto known = constant(high, lanes)) {
+    bits = *known;
+  } else { // of a pointer
     const Limits upper = limits_.of(high);
     if (upper.max >> 31 != 0) return std::nullopt;
     return Range{static_cast<i64>(upper.min << 32), static_cast<i64>(upper.max << 32 | 0xffff'ffffu)};
   }
   const i64 start = static_cast<i64>(bits << 32);
-  if (f_.is_const(low, &bits))
+  if (const auto known = constant(low, lanes)) {
+    bits = *known;
     return Range{start + static_cast<i64>(bits & 0xffff'ffffu),
                  start + static_cast<i64>(bits & 0xffff'ffffu)};
+  }
   const Range r = range(low, lanes, depth);
   return r.min >= 0 ? add(Range{start, start}, r) : std::nullopt;
 }
@@ -452,6 +492,25 @@ void MaskedLimits::for_each_way(ValueId param, Lanes lanes, F use) const {
     const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
     if (!facts.is_empty(set, a.from)) use(a.value, Lanes{set, a.from});
   }
+}
+
+bool MaskedLimits::for_each_source(ValueId v, Lanes lanes,
+                                   const std::function<void(ValueId, Lanes)>& use) const {
+  const Inst* inst = f_.def(v);
+  if (inst == nullptr) {
+    for_each_way(v, lanes, use);
+    return true;
+  }
+  const MaskFacts& facts = masks_.facts;
+  const auto x = f_.operands(f_.def_id(v));
+  if (inst->op != Op::Select || f_.type(x[0]) != Type::Mask) return false;
+  const auto use_in = [&](ValueId arm, Bdd::Node mask) {
+    const Lanes there{facts.bdd().and_(lanes.set, mask), lanes.at};
+    if (!facts.is_empty(there.set, there.at)) use(arm, there);
+  };
+  use_in(x[1], facts.lanes(x[0]));
+  use_in(x[2], Bdd::not_(facts.lanes(x[0])));
+  return true;
 }
 
 /// Of the masks that the loop began with, or else of those that it hands on, the least that has all of these

@@ -6,6 +6,7 @@
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/value_limits.hpp"
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -29,15 +30,21 @@ public:
     return sum(v, {masks_.facts.lanes(mask), at}, 0);
   }
 
-  /// `v` without what it is outside the lanes of `mask`.
-  [[nodiscard]] ir::ValueId seen(ir::ValueId v, ir::ValueId mask, ir::BlockId at) const;
-
-private:
   /// Lanes, where the masks that they are a function of are current.
   struct Lanes {
     Bdd::Node set;
     ir::BlockId at;
   };
+  [[nodiscard]] Lanes lanes(ir::ValueId mask, ir::BlockId at) const { return {masks_.facts.lanes(mask), at}; }
+  /// `v` without what it is outside these lanes.
+  [[nodiscard]] ir::ValueId seen(ir::ValueId v, Lanes lanes) const;
+  /// Calls use(value, lanes) for what `v`, of a block's parameters or by a select, is in these lanes; false,
+  /// without calling it, if it is neither.
+  bool for_each_source(ir::ValueId v, Lanes lanes, const std::function<void(ir::ValueId, Lanes)>& use) const;
+  /// False if too much was asked: then no answer may be believed.
+  [[nodiscard]] bool is_reliable() const { return !masks_.facts.bdd().overflowed(); }
+
+private:
   /// An argument of a parameter, and the way on which it is given.
   struct Argument {
     ir::ValueId value;
@@ -55,7 +62,7 @@ private:
   MaskAnalysis masks_;
   ValueLimits limits_;
   std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
-  Lists<Argument> arguments_;                          ///< by parameter, V32 only
+  Lists<Argument> arguments_;                          ///< by parameter, if it is no mask
   mutable unsigned all_visits_ = 0;                    ///< so far
   mutable unsigned visits_ = 0;                        ///< for the question that is being answered
   /// A parameter of a loop, in the lanes of a mask that is one, too, or is from before the loop, or in all.
@@ -71,11 +78,12 @@ private:
 
   void note(ir::ValueId v, Bound bound);
   [[nodiscard]] bool are_inside(Lanes lanes, ir::ValueId mask) const;
+  [[nodiscard]] bool are_outside(Lanes lanes, ir::ValueId mask) const;
   [[nodiscard]] bool are_inside_here(Lanes lanes, ir::ValueId mask) const;
-  [[nodiscard]] ir::ValueId seen(ir::ValueId v, Lanes lanes) const;
   [[nodiscard]] std::optional<Range> sum(ir::ValueId v, Lanes lanes, unsigned depth) const;
   [[nodiscard]] ir::ValueId moved_half(ir::ValueId v, Lanes lanes) const;
   [[nodiscard]] bool is_low_half(ir::ValueId low, ir::ValueId whole, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] std::optional<u64> constant(ir::ValueId half, Lanes lanes) const;
   [[nodiscard]] std::optional<Range> sum_of_halves(ir::ValueId low, ir::ValueId high, Lanes lanes,
                                                    unsigned depth) const;
   /// What a V32 is as a signed number.

@@ -469,12 +469,13 @@ bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted) {
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
-    if (promotion.others() == 0) return false;
     scalarized = scalarize_lanes(f);
+    if (promotion.others() == 0 && !scalarized) return false;
     use_launch_facts(f);
     fold(f);
     merge_common(f);
     eliminate_dead_code(f);
+    if (promotion.others() == 0) return false;
   }
 }
 
@@ -489,9 +490,10 @@ bool has_private_accesses(const Function& f) {
 }
 
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
-/// be so when EXEC behind an if, or a loop, is that before it.
+/// be so when EXEC behind an if, or a loop, is that before it. With `granted`, masks are seen through in any
+/// case: what accesses are found to be is looked at next.
 bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullptr) {
-  if (!promote_in_rounds(f, private_bytes, granted)) return false;
+  if (!promote_in_rounds(f, private_bytes, granted) && granted == nullptr) return false;
   join_pairs(f);
   fold(f);
   merge_common(f);

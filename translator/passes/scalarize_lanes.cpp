@@ -54,15 +54,20 @@ private:
 
   static u64 key(ValueId v, u64 lane) { return u64{v.index} << 6 | lane; }
 
-  /// The writelane below which lane `lane` of `v` does not change, or `v` itself.
+  /// The writelane below which lane `lane` of `v` does not change, or `v` itself. Registers that are full of
+  /// scalars are stored, and loaded again, in the lanes that have some: EXEC is a constant meanwhile.
   ValueId skip_other_lanes(ValueId v, u64 lane) const {
     for (;;) {
       const Inst* inst = f_.def(v);
-      u64 written = 0;
-      if (inst == nullptr || inst->op != Op::WriteLane) return v;
+      if (inst == nullptr) return v;
+      u64 bits = 0;
       const auto x = f_.operands(f_.def_id(v));
-      if (!f_.is_const(x[2], &written) || (written & 63) == lane) return v;
-      v = x[0];
+      if (inst->op == Op::Select && f_.type(x[0]) == Type::Mask && f_.is_const(x[0], &bits))
+        v = x[(bits >> lane & 1) != 0 ? 1 : 2];
+      else if (inst->op == Op::WriteLane && f_.is_const(x[2], &bits) && (bits & 63) != lane)
+        v = x[0];
+      else
+        return v;
     }
   }
   template <class F>

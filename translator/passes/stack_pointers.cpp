@@ -46,6 +46,7 @@ public:
       for (const InstId i : block.insts)
         if (all.is_private(i) && f[i].mem.space == Space::Flat) accesses_.push_back(i);
     granted_.resize(accesses_.size());
+    losses_.resize(accesses_.size());
   }
 
   bool resolve() {
@@ -56,24 +57,37 @@ public:
     for (std::size_t n = 0; attempts >= kLeastAttempts && n < attempts; ++n) {
       const std::vector<Target> found = attempt();
       if (std::ranges::equal(found, granted_, is_granted)) {
-        if (std::ranges::find(granted_, Target::Unseen, &Target::kind) == granted_.end()) return apply();
+        const auto unseen =
+            static_cast<std::size_t>(std::ranges::count(granted_, Target::Unseen, &Target::kind));
+        if (unseen == 0) return apply();
+        if (4 * unseen > 3 * granted_.size())
+          return false; // What these may overwrite is most of what was found.
         for (Target& t : granted_)
           if (t.kind == Target::Unseen) t.kind = Target::Anywhere;
         continue;
       }
-      for (std::size_t a = 0; a < found.size(); ++a) granted_[a] = either(granted_[a], found[a]);
+      for (std::size_t a = 0; a < found.size(); ++a) {
+        const bool is_lost = found[a].kind == Target::Unseen && granted_[a].kind != Target::Unseen;
+        if (is_lost && ++losses_[a] >= kMaxLosses)
+          granted_[a] = {Target::Anywhere};
+        else
+          granted_[a] = either(granted_[a], found[a]);
+      }
     }
     return false;
   }
 
 private:
-  static constexpr std::size_t kMaxAttempts = 16, kLeastAttempts = 4;
-  static constexpr std::size_t kMaxInstructions = 20'000; ///< in all attempts, for the time they take
+  static constexpr std::size_t kMaxAttempts = 16, kLeastAttempts = 5;
+  /// What is found of one access may be lost by what is found of another, and the other way round.
+  static constexpr u8 kMaxLosses = 2;
+  static constexpr std::size_t kMaxInstructions = 150'000; ///< in all attempts, for the time they take
   Function& f_;
   const Promoter& promote_;
   const u32 private_bytes_;
   std::vector<InstId> accesses_;
   std::vector<Target> granted_; ///< of each access
+  std::vector<u8> losses_;      ///< of each: how often what had been found was not found again
 
   static bool is_granted(const Target& found, const Target& granted) {
     if (found.kind != Target::Array || granted.kind != Target::Array) return found == granted;
