@@ -15,12 +15,11 @@ constexpr u64 kMaxIds = 1 << 12, kMaxFactor = 1 << 16; // With scalars below 2^3
 /// much more than in lane 0.
 struct Term {
   ValueId id, scalar;
+  const std::vector<u64>* lanes; ///< the id in each lane
   u64 factor = 1;
   u64 spread = 0; ///< of the id: how much more than lane 0 any lane of the wave has
 };
 using Terms = std::optional<std::vector<Term>>;
-
-bool is_limit(Op op) { return op == Op::SMin || op == Op::SMax || op == Op::UMin || op == Op::UMax; }
 
 class BoxFinder {
 public:
@@ -74,7 +73,7 @@ private:
   /// What `v` has in a lane is what it has in lane 0 and these terms, modulo its width. Nothing if it is not
   /// made like that.
   Terms find_terms(ValueId v, unsigned depth) {
-    if (const auto* lanes = ids_.of(v)) return term_of_id(v, *lanes);
+    if (const auto* lanes = ids_.of(v)) return term_of_id(v, lanes);
     const InstId i = f_.def_id(v);
     if (!i.valid() || depth > kMaxDepth || f_[i].num_results == 0) return std::nullopt;
     if (is_uniform(f_.type(v))) return head_.first_lane(v).valid() ? Terms{std::in_place} : std::nullopt;
@@ -120,12 +119,10 @@ private:
       return terms->empty() ? others : terms;
     }
   }
-  Terms term_of_id(ValueId v, const std::vector<u64>& lanes) const {
-    Term term{.id = v, .scalar = {}};
-    const u64 width = is_wide(f_.type(v)) ? ~u64{0} : ~u32{0};
-    for (std::size_t n = 0; n < lanes.size(); ++n)
-      term.spread =
-          std::max(term.spread, (lanes[n] - lanes[n / ids_.wave_lanes() * ids_.wave_lanes()]) & width);
+  Terms term_of_id(ValueId v, const std::vector<u64>* lanes) const {
+    Term term{.id = v, .scalar = {}, .lanes = lanes};
+    for (u32 lane = 0; lane < ids_.num_lanes(); ++lane)
+      term.spread = std::max(term.spread, further(term, lane));
     if (term.spread == 0) return Terms{std::in_place};
     return term.spread < kMaxIds ? Terms{{term}} : std::nullopt;
   }
@@ -170,10 +167,8 @@ private:
     if (!first.valid()) return {};
     const ValueId wide = head_.make(sign ? Op::SExt : Op::ZExt, Type::U64, {first});
     more += fixed_spread(terms);
-    ValueId last = wide;
-    if (more != 0) last = head_.make(Op::Add, Type::U64, {last, constant(more)});
-    if (const ValueId rest = scalar_spread(terms); rest.valid())
-      last = head_.make(Op::Add, Type::U64, {last, rest});
+    ValueId last = head_.sum({wide, more != 0 ? constant(more) : ValueId{}});
+    last = head_.sum({last, scalar_spread(terms)});
     if (last != wide)
       require(head_.compare(sign ? IntPred::SLe : IntPred::ULe, last,
                             constant(sign ? 0x7fff'ffff : 0xffff'ffff)));
@@ -188,11 +183,8 @@ private:
   }
   ValueId scalar_spread(const std::vector<Term>& terms) {
     ValueId sum;
-    for (const Term& t : terms) {
-      if (!t.scalar.valid()) continue;
-      const ValueId one = times(t.scalar, t.factor * t.spread);
-      sum = sum.valid() ? head_.make(Op::Add, Type::U64, {sum, one}) : one;
-    }
+    for (const Term& t : terms)
+      if (t.scalar.valid()) sum = head_.sum({sum, times(t.scalar, t.factor * t.spread)});
     return sum;
   }
 
@@ -213,8 +205,8 @@ private:
       for (u32 lane = wave; lane < wave + ids_.wave_lanes(); lane += in_rows ? gang_lanes_ : 1) {
         u64 place = 0;
         for (const Term& t : terms)
-          if (&t != scaled) place += t.factor * further(t, lane, wave);
-        places.emplace_back(scaled != nullptr ? further(*scaled, lane, wave) : 0, place);
+          if (&t != scaled) place += t.factor * further(t, lane);
+        places.emplace_back(scaled != nullptr ? further(*scaled, lane) : 0, place);
       }
       std::ranges::sort(places);
       for (std::size_t n = 1; n < places.size(); ++n)
@@ -227,9 +219,9 @@ private:
     return true;
   }
   /// How much more than lane 0 of its wave a lane has of an id.
-  [[nodiscard]] u64 further(const Term& t, u32 lane, u32 wave) const {
-    const std::vector<u64>& lanes = *ids_.of(t.id);
-    return (lanes[lane] - lanes[wave]) & (is_wide(f_.type(t.id)) ? ~u64{0} : ~u32{0});
+  [[nodiscard]] u64 further(const Term& t, u32 lane) const {
+    const u32 first = lane / ids_.wave_lanes() * ids_.wave_lanes();
+    return ((*t.lanes)[lane] - (*t.lanes)[first]) & (is_wide(f_.type(t.id)) ? ~u64{0} : ~u32{0});
   }
 };
 

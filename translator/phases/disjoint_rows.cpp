@@ -51,13 +51,14 @@ struct Rows {
 class RowSplitter {
 public:
   RowSplitter(Function& f, unsigned gang_lanes)
-      : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f), ids_(f, gang_lanes) {}
+      : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f, cfg_.rpo[0]), ids_(f, gang_lanes) {}
 
   RowSplit run() {
     std::size_t instructions = 0;
     for (const BlockId b : cfg_.rpo) instructions += f_[b].insts.size();
     if (instructions > kMaxInstructions) return {};
     collect();
+    if (std::ranges::none_of(rows_, &Rows::writes)) return {};
     std::erase_if(rows_, [&](Rows& r) {
       return r.box ? !find_box(r) : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
     });
@@ -168,8 +169,8 @@ private:
   /// Likewise where the index is known at the start, too. It must not wrap in the wave.
   bool find_start_of_index(Rows& r) {
     const MemAttr mem = f_[r.accesses[0]].mem;
-    const ValueId index = mem.stride > 0 ? head_.first_lane(r.address[1], 0) : ValueId{};
-    const ValueId base = index.valid() ? head_.first_lane(r.address[0], 0) : ValueId{};
+    const ValueId index = mem.stride > 0 ? head_.first_lane(r.address[1]) : ValueId{};
+    const ValueId base = index.valid() ? head_.first_lane(r.address[0]) : ValueId{};
     if (!base.valid()) return false;
     const ValueId wide = head_.make(mem.index_sign ? Op::SExt : Op::ZExt, Type::U64, {index});
     const ValueId offset = head_.make(Op::Shl, Type::U64, {wide, head_.constant(Type::U32, mem.scale)});
@@ -192,7 +193,7 @@ private:
     }
     const ValueId a = add_terms(moving, f_.operands(i)[0], depth + 1);
     const ValueId b = add_terms(moving, f_.operands(i)[1], depth + 1);
-    return a.valid() && b.valid() ? head_.make(Op::Add, Type::U64, {a, b}) : a.valid() ? a : b;
+    return head_.sum({a, b});
   }
 
   [[nodiscard]] const Rows* rows_of(InstId i) const {
@@ -300,7 +301,7 @@ private:
     if (def == nullptr || def->op != Op::Splat || !is_uniform(f_.type(f_.operands(f_.def_id(limit))[0])))
       return {};
     if (limits_.max(v) >> 31 != 0) return {};
-    const ValueId most = last_lane(v, 0), end = most.valid() ? head_.first_lane(limit, 0) : ValueId{};
+    const ValueId most = last_lane(v, 0), end = most.valid() ? head_.first_lane(limit) : ValueId{};
     return end.valid() ? head_.compare(p, most, end) : end;
   }
   /// Likewise in the wave's last lane, of sums of work-item ids and scalars; no lane has more.
@@ -366,19 +367,12 @@ private:
     // The distance is at least a's length, and the way on to a again at least b's.
     ValueId between = distance(a, b);
     if (unused != 0) between = head_.make(Op::Shl, Type::U64, {between, head_.constant(Type::U32, unused)});
-    const ValueId from_end = add(between, length(b) - 1, b.spread);
-    const ValueId both = add({}, length(a) + length(b) - 1, a.spread, b.spread);
+    const auto constant = [&](u64 n) { return head_.constant(Type::U64, n); };
+    const ValueId from_end = head_.sum({between, constant(length(b) - 1), b.spread});
+    const ValueId both = head_.sum({constant(length(a) + length(b) - 1), a.spread, b.spread});
     const ValueId apart = head_.compare(IntPred::UGe, from_end, both);
     if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
     return head_.make(Op::Or, Type::U1, {apart, head_.compare(IntPred::Eq, a.start, b.start)});
-  }
-  /// The sum of those that there are.
-  ValueId add(ValueId v, u64 n, ValueId x, ValueId y = {}) {
-    const ValueId more = head_.constant(Type::U64, n);
-    ValueId sum = v.valid() ? head_.make(Op::Add, Type::U64, {v, more}) : more;
-    for (const ValueId one : {x, y})
-      if (one.valid()) sum = head_.make(Op::Add, Type::U64, {sum, one});
-    return sum;
   }
   /// From the first byte of `a` to that of `b`.
   ValueId distance(const Rows& a, const Rows& b) {
@@ -431,7 +425,7 @@ private:
     f_.append(head, branch, std::array{apart}, {});
     f_[head].successors = {{rest, {}}, {copied.of(rest), {}}};
   }
-}; // namespace
+};
 
 } // namespace
 

@@ -1,6 +1,5 @@
 #include "translator/phases/head_scalars.hpp"
 #include "runtime/wave.hpp"
-#include "translator/ir/cfg.hpp"
 #include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/initial_address.hpp"
 #include "translator/phases/hazards.hpp"
@@ -16,11 +15,11 @@ namespace {
 
 constexpr unsigned kMaxDepth = 24;
 
-bool is_limit(Op op) { return op == Op::SMin || op == Op::SMax || op == Op::UMin || op == Op::UMax; }
-
 } // namespace
 
-HeadScalars::HeadScalars(Function& f) : f_(f), head_(Cfg(f).rpo[0]), in_head_(f.num_values(), false) {
+bool is_limit(Op op) { return op == Op::SMin || op == Op::SMax || op == Op::UMin || op == Op::UMax; }
+
+HeadScalars::HeadScalars(Function& f, BlockId head) : f_(f), head_(head), in_head_(f.num_values(), false) {
   for (const InstId i : f_[head_].insts) {
     if (!belongs(i)) continue;
     for (unsigned r = 0; r < f_[i].num_results; ++r) in_head_[f_.result(i, r).index] = true;
@@ -118,6 +117,13 @@ ValueId HeadScalars::make(Op op, Type type, const std::vector<ValueId>& x, u64 i
   proto.pc = f_[head_].pc;
   made_.push_back(f_.make(proto, x, {&type, 1}));
   return known = f_.result(made_.back());
+}
+
+ValueId HeadScalars::sum(std::initializer_list<ValueId> values) {
+  ValueId all;
+  for (const ValueId v : values)
+    if (v.valid()) all = all.valid() ? make(Op::Add, Type::U64, {all, v}) : v;
+  return all;
 }
 
 void HeadScalars::take_loads() {

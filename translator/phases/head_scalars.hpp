@@ -4,17 +4,21 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <initializer_list>
 #include <map>
 #include <tuple>
 #include <vector>
 
 namespace lanewise::phases {
 
+/// The smaller or larger one of two numbers.
+bool is_limit(ir::Op op);
+
 /// The head is initial registers, and scalars made of them and of what they point to. New instructions are
 /// only made, for the caller to put there.
 class HeadScalars {
 public:
-  explicit HeadScalars(ir::Function& f);
+  HeadScalars(ir::Function& f, ir::BlockId head);
 
   /// Computed in the head, also by what is to be put there.
   [[nodiscard]] bool has(ir::ValueId v) const { return v.index < in_head_.size() && in_head_[v.index]; }
@@ -28,6 +32,9 @@ public:
   ir::ValueId compare(ir::IntPred p, ir::ValueId a, ir::ValueId b) {
     return make(ir::Op::ICmp, ir::Type::U1, {a, b}, static_cast<u64>(p));
   }
+
+  /// Of U64s, those that there are; nothing if there are none.
+  ir::ValueId sum(std::initializer_list<ir::ValueId> values);
 
   /// Takes loads that go to the head from where they were.
   void take_loads();
