@@ -1286,6 +1286,7 @@ private:
     if (type(c) == Type::U1 && is_vector(t)) // of values that are the same in all lanes
       if (const ValueId x = as_uniform(a), y = x.valid() ? as_uniform(b) : ValueId{}; y.valid())
         return emit(Op::Splat, t, {emit(Op::Select, type(x), {c, x, y})});
+    if (const ValueId sum = select_addend(t, c, a, b); sum.valid()) return sum;
     if (type(c) == Type::Mask)
       if (const Match s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
     // select(c, select(c, x, y), b) -> select(c, x, b) and its mirror: repeated writes under one EXEC
@@ -1305,6 +1306,20 @@ private:
       const ValueId y = emit(Op::U64ToMask, Type::Mask, {b});
       return emit(Op::MaskToU64, t, {emit(Op::Select, Type::Mask, {c, x, y})});
     }
+    return {};
+  }
+  /// select(c, x + y, x + z) -> x + select(c, y, z), where y and z are the same in all lanes, and so is c: an
+  /// index into one of two arrays. What differs from lane to lane is seen again.
+  ValueId select_addend(Type t, ValueId c, ValueId a, ValueId b) {
+    const Match first = match(a, Op::Add), second = match(b, Op::Add);
+    if (type(c) != Type::U1 || !is_vector(t) || first == nullptr || second == nullptr) return {};
+    for (const unsigned n : {0u, 1u})
+      for (const unsigned k : {0u, 1u}) {
+        if (operand(first, n) != operand(second, k)) continue;
+        const ValueId x = operand(first, n), y = operand(first, 1 - n), z = operand(second, 1 - k);
+        if (as_uniform(y).valid() && as_uniform(z).valid())
+          return emit(Op::Add, t, {x, emit(Op::Select, t, {c, y, z})});
+      }
     return {};
   }
   ValueId fold_bitselect(Type t, ValueId c, ValueId a, ValueId b) {
