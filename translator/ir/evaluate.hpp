@@ -13,7 +13,8 @@ namespace lanewise::ir {
 std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std::span<const u64> operands);
 
 /// Likewise the commonest floating-point ops, where no operand and no result is a NaN, an infinity, or
-/// anything that flushing could change, and results are rounded to nearest.
+/// anything that flushing could change, and results are rounded to nearest; comparisons also of NaNs and
+/// infinities.
 std::optional<u64> evaluate_float(Op op, const FpAttr& fp, u64 imm, std::span<const u64> operands);
 
 } // namespace lanewise::ir

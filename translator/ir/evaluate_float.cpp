@@ -1,9 +1,10 @@
 #include "translator/ir/evaluate.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <cfenv>
 #include <cmath>
 #include <limits>
+#include <xmmintrin.h>
 
 namespace lanewise::ir {
 
@@ -46,8 +47,32 @@ std::optional<u64> to_integer(F v, bool is_signed) {
   return static_cast<u32>(static_cast<i64>(whole));
 }
 
+/// Of operands that flushing leaves alone.
+template <class F>
+std::optional<u64> compare(FloatPred outcomes, F a, F b) {
+  for (const F v : {a, b})
+    if (!is_ordinary(v) && !std::isnan(v) && !std::isinf(v)) return std::nullopt;
+  const unsigned outcome = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+  return (outcomes & outcome) != 0 ? ~u64{0} : 0;
+}
+
+template <class F>
+std::optional<u64> scale(F v, u64 amount) {
+  if (!is_ordinary(v)) return std::nullopt;
+  return product(std::ldexp(v, static_cast<i32>(static_cast<u32>(amount))), v == 0);
+}
+
+/// A sum that comes out as zero is one where the product is exactly the addend's opposite.
+template <class F>
+std::optional<u64> product_and_sum(F a, F b, F addend) {
+  const bool is_exact = addend != 0 || a == 0 || b == 0;
+  return product(std::fma(a, b, addend), is_exact);
+}
+
 template <class F>
 std::optional<u64> compute(Op op, u64 imm, std::span<const u64> x) {
+  if (op == Op::FCmp) return compare(static_cast<FloatPred>(imm), value_of<F>(x[0]), value_of<F>(x[1]));
+  if (op == Op::FLdexp) return scale(value_of<F>(x[0]), x[1]);
   F v[3] = {};
   bool has_zero = false;
   for (std::size_t n = 0; n < x.size(); ++n) {
@@ -58,10 +83,15 @@ std::optional<u64> compute(Op op, u64 imm, std::span<const u64> x) {
   switch (op) {
   case Op::FAdd: return bits_of(v[0] + v[1]);
   case Op::FSub: return bits_of(v[0] - v[1]);
+  case Op::FMin: return has_zero && v[0] == v[1] ? std::nullopt : bits_of(std::min(v[0], v[1]));
+  case Op::FMax: return has_zero && v[0] == v[1] ? std::nullopt : bits_of(std::max(v[0], v[1]));
+  case Op::FFma: return product_and_sum(v[0], v[1], v[2]);
   case Op::FMul: return product(v[0] * v[1], has_zero);
   case Op::FDiv: return product(v[0] / v[1], has_zero);
   case Op::FRcp: return product(1 / v[0], false);
   case Op::FSqrt: return bits_of(std::sqrt(v[0]));
+  case Op::FCanonical: return bits_of(v[0]);
+  case Op::FRndne: return bits_of(std::nearbyint(v[0]));
   case Op::FTrunc: return bits_of(std::trunc(v[0]));
   case Op::FFloor: return bits_of(std::floor(v[0]));
   case Op::FCeil: return bits_of(std::ceil(v[0]));
@@ -82,10 +112,16 @@ std::optional<u64> from_integer(u64 x, bool is_signed) {
   return bits_of(is_signed ? static_cast<F>(static_cast<i32>(bits)) : static_cast<F>(bits));
 }
 
+/// The thread that translates may compute in another way than most.
+bool rounds_to_nearest_and_keeps_denormals() {
+  constexpr u32 kFlushZero = 0x8000, kRounding = 0x6000, kDenormalsAreZero = 0x40;
+  return (_mm_getcsr() & (kFlushZero | kRounding | kDenormalsAreZero)) == 0;
+}
+
 } // namespace
 
 std::optional<u64> evaluate_float(Op op, const FpAttr& fp, u64 imm, std::span<const u64> x) {
-  if (fp.round != Round::NearestEven || std::fegetround() != FE_TONEAREST) return std::nullopt;
+  if (fp.round != Round::NearestEven || !rounds_to_nearest_and_keeps_denormals()) return std::nullopt;
   const bool wide = fp.kind == FloatKind::F64;
   if (fp.kind == FloatKind::F16) return std::nullopt;
   if (op == Op::SIToFp || op == Op::UIToFp) {
