@@ -203,7 +203,7 @@ private:
       work.pop_back();
       if (masked_->for_each_source(v, lanes, add)) continue;
       if (is_combined(v))
-        for_each_operand(v, [&, v = v, lanes = lanes](ValueId x, bool is_whole) {
+        for_each_operand(v, [&, lanes = lanes](ValueId x, bool is_whole) {
           if (is_whole)
             all |= taint(x);
           else

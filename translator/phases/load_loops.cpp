@@ -60,6 +60,11 @@ bool find_escaping_values(const Function& f, const Cfg& cfg, const Dominators& d
   bool behind_exit = true;
   const auto use = [&](ValueId v, BlockId at) {
     if (!loop.contains(f.def_block(v))) return;
+    if (f.is_const(v)) {
+      if (!found[v.index]) loop.constants.push_back(v);
+      found[v.index] = true;
+      return;
+    }
     const bool is_copy = at.index >= cfg.rpo_index.size();
     behind_exit &= !is_copy && dom.dominates(loop.exit, at);
     if (!found[v.index]) loop.escaping.push_back(v);
@@ -78,18 +83,23 @@ bool find_escaping_values(const Function& f, const Cfg& cfg, const Dominators& d
 }
 
 void pass_escaping_values(Function& f, const Cfg& cfg, const LoadLoop& loop) {
-  if (loop.escaping.empty()) return;
-  std::unordered_map<u32, ValueId> param;
-  for (const ValueId v : loop.escaping) param[v.index] = f.add_param(loop.exit, f.type(v));
+  if (loop.escaping.empty() && loop.constants.empty()) return;
+  std::unordered_map<u32, ValueId> instead;
+  for (const ValueId v : loop.escaping) instead[v.index] = f.add_param(loop.exit, f.type(v));
+  for (const ValueId v : loop.constants) {
+    u64 bits = 0;
+    [[maybe_unused]] const bool is_const = f.is_const(v, &bits);
+    instead[v.index] = f.entry_constant(f.type(v), bits);
+  }
   const auto replace = [&](ValueId& v) {
-    if (const auto it = param.find(v.index); it != param.end()) v = it->second;
+    if (const auto it = instead.find(v.index); it != instead.end()) v = it->second;
   };
-  for (const BlockId b : cfg.rpo) {
-    if (loop.contains(b)) {
+  for (const BlockId b : cfg.rpo)
+    if (loop.contains(b))
       for (Successor& s : f[b].successors)
         if (s.block == loop.exit) s.args.insert(s.args.end(), loop.escaping.begin(), loop.escaping.end());
-      continue;
-    }
+  for (BlockId b{0}; b.index < f.num_blocks(); ++b.index) {
+    if (loop.contains(b)) continue;
     for (Successor& s : f[b].successors) std::ranges::for_each(s.args, replace);
     for (const InstId i : f[b].insts) std::ranges::for_each(f.operands(i), replace);
   }

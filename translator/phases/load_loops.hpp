@@ -14,7 +14,8 @@ struct LoadLoop {
   const std::vector<ir::BlockId>* blocks = nullptr; ///< header first
   std::vector<bool> inside;                         ///< per block
   ir::BlockId exit;                                 ///< the one block that it leads to
-  std::vector<ir::ValueId> escaping;                ///< values of it that are used behind it, once found
+  std::vector<ir::ValueId> escaping;                ///< values of it that are used behind it, once found,
+  std::vector<ir::ValueId> constants;               ///< but for these, which need not be handed on
 
   [[nodiscard]] ir::BlockId header() const { return blocks->front(); }
   [[nodiscard]] bool contains(ir::BlockId b) const { return b.index < inside.size() && inside[b.index]; }
@@ -36,8 +37,9 @@ constexpr bool is_bound_to_lanes(ir::Op op) {
 }
 
 /// What is needed so that the loop may be there twice: finds the values that escape from it, false if copies
-/// could not hand on theirs in the same way; and makes them parameters of the exit. `cfg` and `dom` are of
-/// the function as it was before its loops were copied.
+/// could not hand on theirs in the same way; and makes them parameters of the exit, or, if they are
+/// constants, puts those at the entry. `cfg` and `dom` are of the function as it was before its loops were
+/// copied.
 bool find_escaping_values(const ir::Function& f, const ir::Cfg& cfg, const ir::Dominators& dom,
                           LoadLoop& loop);
 void pass_escaping_values(ir::Function& f, const ir::Cfg& cfg, const LoadLoop& loop);
