@@ -51,8 +51,8 @@ typedef struct lanewise_device_options {
   lanewise_simd simd;
   unsigned threads;
   int no_fallback;
-  int no_specialize;        /**< not 0: recompile once for all launches, not for the shape of each */
-  int disk_cache;           /**< not 0: keep translations on disk, for other processes and later ones */
+  int no_specialize; /**< not 0: recompile once for all launches, not for each shape and steady arguments */
+  int disk_cache;    /**< not 0: keep translations on disk, for other processes and later ones */
   const char* cache_folder; /**< NULL: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise */
 } lanewise_device_options;
 

@@ -66,7 +66,8 @@ struct DeviceOptions {
   Simd simd = Simd::Auto;
   unsigned threads = 0;     ///< 0: all that the process may use
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error; none is interpreted
-  /// Recompile for the shape of a launch (workgroup, size class), not once for all launches.
+  /// Recompile for the shape of a launch (workgroup, size class), not once for all launches; and once more,
+  /// in the background, for the values of scalar arguments that many launches have passed.
   bool specialize = true;
   bool disk_cache = false; ///< keep translations on disk, for other processes and later ones
   /// Empty: $LANEWISE_CACHE_DIR, $XDG_CACHE_HOME/lanewise or ~/.cache/lanewise.
@@ -153,6 +154,7 @@ struct Preparation {
       0; ///< time taken to translate or to find a translation, at the first launch or prepare()
   std::uint32_t fallback_instructions = 0; ///< instructions of the kernel that cannot be recompiled
   std::string first_fallback;              ///< the first of them, disassembled
+  bool for_values = false; ///< made for the values of scalar arguments that many launches have passed
 };
 
 /// Where and why a kernel faulted.

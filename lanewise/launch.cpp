@@ -107,10 +107,22 @@ abi::HiddenValues hidden_values(const Kernel::State& state, const LaunchConfig& 
   return hidden;
 }
 
+/// LANEWISE_ASSUME_VALUES, for tests and measurements: every launch has a version for the values it passes.
+bool assumes_values() {
+  const char* text = std::getenv("LANEWISE_ASSUME_VALUES");
+  return text != nullptr && *text == '1';
+}
+
 translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config,
                                  const abi::KernargSegment& kernarg = {}) {
-  return launch_facts(state.kernel, state.module.object.target.isa, shape_of(config),
-                      hidden_values(state, config), kernarg.bytes, kernarg.dynamic_lds_bytes);
+  const isa::Target target = state.module.object.target.isa;
+  translator::LaunchFacts facts =
+      launch_facts(state.kernel, target, shape_of(config), hidden_values(state, config), kernarg.bytes,
+                   kernarg.dynamic_lds_bytes);
+  if (assumes_values())
+    for (const auto& value : values_passed(state.kernel, target, kernarg.bytes))
+      facts.dwords.push_back(value);
+  return facts;
 }
 
 /// A launch whose sizes and arguments have been found to fit the kernel.
@@ -185,19 +197,21 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   if (!checked) return std::move(checked).error();
   auto prepared = state.prepare(facts_of(state, config, checked->kernarg), &checked->shape);
   if (!prepared) return std::move(prepared).error();
+  const auto values = values_passed(state.kernel, state.module.object.target.isa, checked->kernarg.bytes);
+  const Prepared* const version = state.prepare_for_values(*prepared, values);
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the kernel's arguments"};
 
   const abi::KernelDispatchPacket packet = make_packet(state, *checked, kernarg.data());
-  const runtime::WaveEngine& engine = *(*prepared)->engine;
+  const runtime::WaveEngine& engine = *version->engine;
   const u32 packed = engine.workgroups_per_wave();
   const abi::DispatchInfo info = make_info(state, *checked, packet, packed);
   const runtime::KernelWaves waves(engine, state.kernel.descriptor, state.module.object.target.isa, info);
   const u32 lds_bytes = align_up(packet.group_segment_size, kLdsGranule);
   runtime::DispatchRequest request = make_request(engine, waves, info, lds_bytes * packed);
   request.kernel = state.info.name;
-  request.group_ns = (*prepared)->group_ns.get();
+  request.group_ns = version->group_ns.get();
   request.entry = state.module.image.entry(state.kernel);
   runtime::DispatchTimes times;
   std::jthread host;
@@ -206,7 +220,10 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   auto outcome = state.module.device->dispatcher.run(request, &times);
   if (printf_buffer) printf_buffer->print(state.module.object.printf_formats, state.module.device->output);
   if (!outcome) return std::move(outcome).error();
-  if (!*outcome) return LaunchTimes{times.wall_ms, times.cpu_ms, &(*prepared)->how};
+  if (!*outcome) {
+    state.count_launch(*prepared, version, values, times.cpu_ms, checked->shape.workgroup_count());
+    return LaunchTimes{times.wall_ms, times.cpu_ms, &version->how};
+  }
   if (packed > 1) unpack(**outcome, packed);
   Fault described = describe(state.module, **outcome);
   if (fault) *fault = described;

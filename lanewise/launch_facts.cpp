@@ -282,6 +282,20 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   return facts;
 }
 
+std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa::Target target,
+                                                  std::span<const std::byte> kernarg) {
+  constexpr std::size_t kMaxDwords = 64;
+  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
+  LaunchFacts facts;
+  if (!kernel.has_metadata) return {};
+  KnownBytes known(std::min(kernarg.size(), abi::kernarg_segment_size(kernel)));
+  for (const abi::Argument& argument : kernel.arguments)
+    if (argument.kind == ValueKind::ByValue) known.add(argument.offset, argument.size);
+  known.put_into(facts, pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi), kernarg);
+  if (facts.dwords.size() > kMaxDwords) facts.dwords.clear();
+  return facts.dwords;
+}
+
 translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts) {
   facts.lds_pointers.clear();
   facts.lds_bytes = 0;

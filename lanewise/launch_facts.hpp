@@ -24,6 +24,11 @@ translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target targ
                                      const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
                                      std::span<const std::byte> kernarg = {}, u32 dynamic_lds_bytes = 0);
 
+/// What a launch with this kernarg segment passes by value, as far as that makes whole dwords. Nothing if it
+/// is more than a few hundred bytes.
+std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa::Target target,
+                                                  std::span<const std::byte> kernarg);
+
 /// Weaker than the facts of one launch: true also of launches with other sizes of local memory.
 translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts);
 

@@ -151,6 +151,28 @@ Result<const Prepared*> Kernel::State::prepare(const translator::LaunchFacts& wa
   return add(make_engine(module, kernel, options, facts));
 }
 
+const Prepared* Kernel::State::prepare_for_values(const Prepared* usual,
+                                                  const SteadyArguments::Values& values) {
+  std::lock_guard lock(mutex_);
+  const auto known = steady_.find(usual);
+  const Prepared* version = known == steady_.end() ? nullptr : known->second.version_for(values);
+  return version != nullptr ? version : usual;
+}
+
+void Kernel::State::count_launch(const Prepared* usual, const Prepared* version,
+                                 const SteadyArguments::Values& values, double cpu_ms, u64 workgroups) {
+  if (values.empty() || usual->how.engine == Engine::Interp || !module.device->options.specialize) return;
+  std::lock_guard lock(mutex_);
+  steady_[usual].count(values, version == usual ? nullptr : version, cpu_ms, workgroups,
+                       usual->how.translate_ms, [this, usual, values] {
+                         translator::LaunchFacts facts = usual->facts;
+                         facts.dwords.insert(facts.dwords.end(), values.begin(), values.end());
+                         auto made = make_engine(module, kernel, module.device->options, facts);
+                         if (made) made->how.for_values = true;
+                         return made;
+                       });
+}
+
 Result<const Prepared*> Kernel::State::prepare_small(const translator::LaunchFacts& facts,
                                                      const abi::DispatchShape& launch) {
   if (!runs_straight_)

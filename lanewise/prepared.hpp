@@ -6,6 +6,7 @@
 #include "translator/launch_facts.hpp"
 
 #include <atomic>
+#include <memory>
 
 namespace lanewise {
 

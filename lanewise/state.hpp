@@ -8,10 +8,12 @@
 #include "lanewise/lanewise.hpp"
 #include "lanewise/shared_object.hpp"
 #include "lanewise/small_launches.hpp"
+#include "lanewise/steady_arguments.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/memory.hpp"
 
 #include <deque>
+#include <map>
 #include <mutex>
 
 namespace lanewise {
@@ -43,6 +45,12 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   /// what pays for a launch of this shape.
   Result<const Prepared*> prepare(const translator::LaunchFacts& facts,
                                   const abi::DispatchShape* launch = nullptr);
+  /// The version to run in place of `usual` for a launch that passes these values: one made for them, if
+  /// there is one and it is faster.
+  const Prepared* prepare_for_values(const Prepared* usual, const SteadyArguments::Values& values);
+  /// Tells how long a launch of what prepare_for_values() answered took.
+  void count_launch(const Prepared* usual, const Prepared* version, const SteadyArguments::Values& values,
+                    double cpu_ms, u64 workgroups);
 
   Module::State& module;
   const abi::Kernel& kernel;
@@ -56,6 +64,7 @@ private:
   std::optional<bool> runs_straight_;
   std::unique_ptr<Prepared> interpreter_; ///< for small launches
   SmallLaunches small_;
+  std::map<const Prepared*, SteadyArguments> steady_; ///< by the usual version, one of versions_
 
   Result<const Prepared*> add(Result<Prepared> made);
   /// The version for a small launch: stored, translated meanwhile, or the interpreter; null if it is to be

@@ -149,6 +149,7 @@ Result<void> repeat(const RunPlan& plan, const Kernel& kernel, const Memory& mem
     if (!times) return std::move(times).error().in(fmt::format("run {}", i + 2));
     walls.push_back(times->wall_ms);
     cpus.push_back(times->cpu_ms);
+    report.for_values += times->preparation->for_values ? 1 : 0;
   }
   if (walls.empty()) {
     walls.push_back(first.wall_ms);
@@ -227,7 +228,7 @@ void add_options(CLI::App& sub, RunOptions& options) {
   sub.add_flag("--no-fallback", options.no_fallback, "refuse to interpret what cannot be recompiled");
   sub.add_flag("--no-cache", options.no_cache, "neither use nor keep translations on disk");
   sub.add_flag("--no-specialize", options.no_specialize,
-               "recompile for any launch, not for this one's shape");
+               "recompile for any launch, not for this one's shape and the values that runs keep passing");
   sub.add_option("--simd", options.simd, "auto (the default), avx512 or avx2")->type_name("SIMD");
   sub.add_option("--threads", options.threads, "host threads; all by default")->type_name("N");
   sub.add_option("--repeat", options.repeat, "time N further runs")->type_name("N");

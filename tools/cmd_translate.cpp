@@ -1,14 +1,20 @@
 // `lanewise translate`: kernels ahead of time, or one at every stage of its recompilation.
 #include "tools/ahead_of_time.hpp"
+#include "tools/arg_spec.hpp"
 #include "tools/code_object_options.hpp"
 #include "tools/run_options.hpp"
 #include "tools/translate_stats.hpp"
 
 #include "lanewise/kernel_source.hpp"
 #include "lanewise/lanewise.hpp"
+#include "lanewise/launch_facts.hpp"
 #include "translator/translation.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <tuple>
 
 namespace lanewise::tools {
@@ -41,11 +47,19 @@ Examples:
   lanewise translate kernels.co --kernel sgemm --dump ir,x86 --simd avx2
   lanewise translate library.co --stats            a line for each kernel
   lanewise translate sgemm.co --grid 512,512 --block 16,16    as it is for such a launch
+  lanewise translate saxpy.co --value 0=u32:1048576 --value 1=f32:2    as it becomes when many launches pass these
 Guest addresses in the listings are those of the loaded code.)";
 
 struct Options : CodeObjectOptions {
   std::string dump = "gcn,ir,x86", simd = "auto", grid, block, output;
+  std::vector<std::string> values;
   bool stats = false, json = false;
+};
+
+/// What launches pass as the argument of this number, counted from 0.
+struct ArgumentValue {
+  std::size_t argument = 0;
+  std::vector<u8> bytes;
 };
 
 Result<translator::DumpOptions> parse_stages(std::string_view text) {
@@ -90,6 +104,47 @@ Result<WantedLaunches> parse_launches(const Options& options) {
   return launches;
 }
 
+/// Parses `I=TYPE:VALUE`.
+Result<ArgumentValue> parse_value(const std::string& text) {
+  ArgumentValue value;
+  const std::size_t equals = text.find('=');
+  const char* const end = text.data() + std::min(equals, text.size());
+  const auto [stop, error] = std::from_chars(text.data(), end, value.argument);
+  if (equals == std::string::npos || error != std::errc() || stop != end)
+    return Error{ErrorCode::Usage,
+                 fmt::format("--value {}: write I=TYPE:VALUE, for example --value 0=u32:1024", text)};
+  auto spec = parse_arg_spec(std::string_view(text).substr(equals + 1));
+  if (!spec) return std::move(spec).error().in("--value " + text);
+  if (spec->kind != ArgSpec::Kind::Scalar)
+    return Error{ErrorCode::Usage, fmt::format("--value {}: only numbers can be known", text)};
+  value.bytes = std::move(spec->scalar);
+  return value;
+}
+
+/// The dwords of the kernarg segment that these arguments fill.
+Result<std::vector<translator::KnownDword>> known_dwords(const abi::Kernel& kernel, isa::Target target,
+                                                         std::span<const ArgumentValue> values) {
+  std::vector<const abi::Argument*> arguments;
+  for (const abi::Argument& argument : kernel.arguments)
+    if (!abi::is_hidden(argument.kind)) arguments.push_back(&argument);
+  std::vector<std::byte> kernarg(abi::kernarg_segment_size(kernel));
+  std::vector<bool> known(kernarg.size());
+  for (const ArgumentValue& value : values) {
+    const abi::Argument* argument = value.argument < arguments.size() ? arguments[value.argument] : nullptr;
+    if (argument == nullptr || argument->kind != abi::ValueKind::ByValue ||
+        argument->size != value.bytes.size() || argument->offset + value.bytes.size() > kernarg.size())
+      return Error{ErrorCode::Usage,
+                   fmt::format("--value {}: {} has no such argument of {} bytes that is passed "
+                               "by value; see lanewise inspect",
+                               value.argument, kernel.name, value.bytes.size())};
+    std::memcpy(kernarg.data() + argument->offset, value.bytes.data(), value.bytes.size());
+    std::fill_n(known.begin() + static_cast<std::ptrdiff_t>(argument->offset), value.bytes.size(), true);
+  }
+  auto dwords = values_passed(kernel, target, kernarg);
+  std::erase_if(dwords, [&](const translator::KnownDword& d) { return !known[d.offset]; });
+  return dwords;
+}
+
 /// The vector instructions to translate for, best first.
 Result<std::vector<translator::Simd>> parse_simds(const Options& options) {
   using translator::Simd;
@@ -109,10 +164,14 @@ struct Input {
   WantedLaunches launches;
   translator::Options settings;
   std::vector<translator::Simd> simds; ///< all that are wanted; settings have the first
+  /// What launches pass by value, by kernel.
+  std::map<const abi::Kernel*, std::vector<translator::KnownDword>> values;
 
   [[nodiscard]] auto translate(const abi::Kernel& kernel, translator::Stats& stats) const {
     translator::Options options = settings;
     options.launch = versions_for(kernel, object.target.isa, launches).front().facts;
+    const auto& dwords = values.at(&kernel);
+    options.launch.dwords.insert(options.launch.dwords.end(), dwords.begin(), dwords.end());
     return translator::translate(kernel_source(object, image, kernel), options, &stats);
   }
 };
@@ -125,13 +184,24 @@ Result<Input> load(const Options& options, abi::CodeObject object, std::string_v
   if (!image) return std::move(image).error().in(options.file);
   auto launches = parse_launches(options);
   if (!launches) return std::move(launches).error();
+  std::vector<ArgumentValue> values;
+  for (const std::string& text : options.values) {
+    auto value = parse_value(text);
+    if (!value) return std::move(value).error();
+    values.push_back(std::move(*value));
+  }
   translator::Options settings;
   settings.simd = simds->front();
-  std::vector<const abi::Kernel*> kernels;
-  for (const abi::Kernel& each : object.kernels)
-    if (kernel.empty() || each.name == kernel) kernels.push_back(&each);
-  return Input{std::move(object), *std::move(image),   std::move(kernels),
-               *launches,         std::move(settings), *std::move(simds)};
+  Input input{std::move(object),   *std::move(image), {}, *launches,
+              std::move(settings), *std::move(simds), {}};
+  for (const abi::Kernel& each : input.object.kernels) {
+    if (!kernel.empty() && each.name != kernel) continue;
+    auto dwords = known_dwords(each, input.object.target.isa, values);
+    if (!dwords) return std::move(dwords).error();
+    input.kernels.push_back(&each);
+    input.values[&each] = *std::move(dwords);
+  }
+  return input;
 }
 
 Result<Input> load_kernel(const Options& options) {
@@ -234,6 +304,10 @@ const Subcommand registration = {
       sub->add_option("--grid", options->grid, "for launches of about so many work-items per dimension");
       sub->add_option("--block", options->block,
                       "for launches with this workgroup; without it, the kernel's own, if any");
+      sub->add_option("--value", options->values,
+                      "for launches that pass this as argument I, which is then a constant")
+          ->type_name("I=TYPE:VALUE")
+          ->excludes(output);
       sub->add_flag("--stats", options->stats, "numbers instead of stages, for all kernels or the one named")
           ->excludes(output);
       sub->add_flag("--json", options->json, "the numbers as JSON");

@@ -20,6 +20,7 @@ std::string to_json(const RunReport& report) {
       {"min_ms", report.min_ms},
       {"median_ms", report.median_ms},
       {"min_cpu_ms", report.min_cpu_ms},
+      {"runs_for_values", report.for_values},
       {"fallback_instructions", report.preparation.fallback_instructions},
   };
   if (!report.preparation.note.empty()) json["translation_note"] = report.preparation.note;
@@ -48,6 +49,9 @@ std::string to_text(const RunReport& report) {
   if (report.repeats)
     text += fmt::format("{} further runs: min {:.3f} ms, median {:.3f} ms, min CPU {:.3f} ms\n",
                         report.repeats, report.min_ms, report.median_ms, report.min_cpu_ms);
+  if (report.for_values)
+    text += fmt::format("{} of them in code recompiled for the values of the scalar arguments\n",
+                        report.for_values);
   for (const BufferReport& buffer : report.buffers) {
     text += fmt::format("argument {}: {} x {}, fnv1a {:016x}\n", buffer.argument, buffer.count,
                         element_name(buffer.type), buffer.hash);

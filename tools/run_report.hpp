@@ -21,7 +21,8 @@ struct RunReport {
   Preparation preparation;
   double first_ms = 0;
   double min_ms = 0, median_ms = 0,
-         min_cpu_ms = 0; ///< over the further runs; over the first if there were none
+         min_cpu_ms = 0;   ///< over the further runs; over the first if there were none
+  unsigned for_values = 0; ///< of the further runs, those in code made for the values of scalar arguments
   std::vector<BufferReport> buffers;
 };
 

@@ -154,6 +154,17 @@ TEST(Command, TranslationStatisticsAreOfTheLaunchAskedFor) {
     return nlohmann::json::parse(json.out)[0]["ir_instructions"].get<int>();
   };
   EXPECT_LT(instructions(" --grid 1024 --block 64"), instructions(""));
+  EXPECT_LT(instructions(" --value 1=f32:0"), instructions(" --value 1=f32:2"));
+}
+
+TEST(Command, ValuesAreOfNumbersThatTheKernelTakes) {
+  const std::string translate = "translate " + kernel_file("saxpy") + " --stats --value ";
+  expect_refusal(translate + "1:2", 2, "write I=TYPE:VALUE");
+  expect_refusal(translate + "x=f32:2", 2, "write I=TYPE:VALUE");
+  expect_refusal(translate + "1=buf:f32:4:zero", 2, "only numbers");
+  expect_refusal(translate + "1=f64:2", 2, "no such argument of 8 bytes");
+  expect_refusal(translate + "2=u64:0", 2, "passed by value");
+  expect_refusal(translate + "9=f32:2", 2, "no such argument");
 }
 
 TEST(Command, TranslatesAheadOfTime) {
@@ -289,6 +300,7 @@ TEST(Command, JsonHasTheFieldsScriptsRelyOn) {
   EXPECT_EQ(json.at("threads"), 2);
   EXPECT_EQ(json.at("grid"), (std::vector<int>{1024, 1, 1}));
   EXPECT_EQ(json.at("block"), (std::vector<int>{256, 1, 1}));
+  EXPECT_EQ(json.at("runs_for_values"), 0);
   for (const char* time : {"translate_ms", "first_ms", "min_ms", "median_ms", "min_cpu_ms"}) {
     EXPECT_TRUE(json.at(time).is_number()) << time;
     EXPECT_GE(json.at(time).get<double>(), 0) << time;

@@ -1,0 +1,58 @@
+#include "lanewise/steady_arguments.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace lanewise {
+
+SteadyArguments::Kind* SteadyArguments::find(const Values& values) {
+  const auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return k.values == values; });
+  return kind == kinds_.end() ? nullptr : &*kind;
+}
+
+SteadyArguments::Kind* SteadyArguments::add(const Values& values) {
+  if (kinds_.size() == kMaxKinds) {
+    const auto forgotten =
+        std::ranges::find_if(kinds_, [](const Kind& k) { return k.state == State::Counting; });
+    if (forgotten == kinds_.end()) return nullptr;
+    kinds_.erase(forgotten);
+  }
+  kinds_.emplace_back().values = values;
+  return &kinds_.back();
+}
+
+const Prepared* SteadyArguments::version_for(const Values& values) {
+  Kind* const kind = find(values);
+  if (kind == nullptr) return nullptr;
+  if (kind->state == State::Making &&
+      kind->making.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    Result<Prepared> made = kind->making.get();
+    kind->state = made ? State::Trying : State::Usual;
+    if (made) kind->special = std::make_unique<Prepared>(std::move(*made));
+  }
+  const bool trial =
+      kind->state == State::Trying && kind->special_record.launches <= kind->usual_record.launches;
+  return trial || kind->state == State::Special ? kind->special.get() : nullptr;
+}
+
+void SteadyArguments::count(const Values& values, const Prepared* version, double cpu_ms, u64 workgroups,
+                            double translate_ms, const Make& make) {
+  Kind* kind = find(values);
+  if (kind == nullptr) kind = add(values);
+  if (kind == nullptr) return;
+  if (kind->state == State::Counting) {
+    kind->cpu_ms += cpu_ms;
+    if (kind->cpu_ms < kWorth * std::max(translate_ms, kMinTranslateMs)) return;
+    kind->making = std::async(std::launch::async, make);
+    kind->state = State::Making;
+  } else if (kind->state == State::Trying) {
+    Record& record = version != nullptr ? kind->special_record : kind->usual_record;
+    ++record.launches;
+    record.workgroup_ms = std::min(record.workgroup_ms, cpu_ms / static_cast<double>(workgroups));
+    if (kind->usual_record.launches < kTrials || kind->special_record.launches < kTrials) return;
+    const bool faster = kind->special_record.workgroup_ms < kind->usual_record.workgroup_ms;
+    kind->state = faster ? State::Special : State::Usual;
+  }
+}
+
+} // namespace lanewise

@@ -1,0 +1,65 @@
+// When to recompile a kernel for the values that launches keep passing as scalar arguments: sizes, pitches,
+// factors and modes are then constants to the translator.
+#pragma once
+
+#include "lanewise/prepared.hpp"
+
+#include <functional>
+#include <future>
+#include <limits>
+
+namespace lanewise {
+
+/// One version of a kernel, for the values of the arguments that it is launched with: those that have kept it
+/// busy get a version of their own, made in the background. That need not be the faster one, so both run for
+/// a while. Translations it begins refer to what `make` refers to; they are waited for at the end of its
+/// life. Not for several threads at a time.
+class SteadyArguments {
+public:
+  /// CPU time that launches with the same values must have taken, as a multiple of what a translation takes:
+  /// what a version saves is seldom more than a third.
+  static constexpr double kWorth = 4;
+  static constexpr double kMinTranslateMs = 2; ///< a translation may have come from elsewhere, in no time
+  static constexpr unsigned kTrials = 6;       ///< launches of each version before the faster is chosen
+  static constexpr std::size_t kMaxKinds = 4;  ///< sets of values that are thought of
+
+  /// Dwords of the kernarg segment, in its order.
+  using Values = std::vector<translator::KnownDword>;
+  using Make = std::function<Result<Prepared>()>;
+
+  /// The version for a launch that passes `values`; null for the usual one.
+  const Prepared* version_for(const Values& values);
+  /// Takes note that a launch with `values` ran in `version`, null for the usual one, which it took
+  /// `translate_ms` to make. Begins to `make` a version if it is time.
+  void count(const Values& values, const Prepared* version, double cpu_ms, u64 workgroups,
+             double translate_ms, const Make& make);
+
+private:
+  enum class State : u8 {
+    Counting, ///< of the usual version's time
+    Making,
+    Trying,
+    Usual,  ///< was faster, or the other could not be made
+    Special ///< was faster
+  };
+  /// What launches of one version took.
+  struct Record {
+    unsigned launches = 0;
+    double workgroup_ms = std::numeric_limits<double>::infinity(); ///< the least
+  };
+  struct Kind {
+    Values values;
+    State state = State::Counting;
+    double cpu_ms = 0; ///< while Counting
+    std::future<Result<Prepared>> making;
+    std::unique_ptr<Prepared> special;
+    Record usual_record, special_record; ///< while Trying
+  };
+  std::vector<Kind> kinds_; ///< the last one was launched last
+
+  Kind* find(const Values& values);
+  /// A new one, for which another that has taken little time is forgotten; null if there are enough.
+  Kind* add(const Values& values);
+};
+
+} // namespace lanewise
