@@ -52,5 +52,42 @@ TEST(Interleave, StreamsFillLines) {
   EXPECT_EQ(interleave_of(2, Simd::Avx2), 2u);
 }
 
+/// A tile of a matrix product: sixteen times a row of one matrix, element by element of the other's column.
+phases::Plan plan_of_tile(u32 x, u32 y, Simd simd) {
+  std::string text = R"(func "tile" gfx906 {
+b0:
+  v0:v32 = init_vgpr
+  v1:v32 = init_vgpr #0x1
+  v2:g32 = gang_first v0
+  v3:g32 = gang_first v1
+  v4:mask = const #0xffffffffffffffff
+  v5:u32 = const #0x2
+  v6:g32 = shl v2, v5
+  v7:u32 = const #0x6
+  v8:g32 = shl v3, v7
+  v9:v32 = const #0x0
+)";
+  for (unsigned n = 0; n < 16; ++n) {
+    const unsigned v = 10 + 3 * n, sum = n == 0 ? 9 : v - 1;
+    text += fmt::format("  v{}:v32 = load v6, v4 #{:#x} {{lds 4 row 4}}\n", v, 0x400 + 0x40 * n);
+    text += fmt::format("  v{}:v32 = load v8, v4 #{:#x} {{lds 4 row 0}}\n", v + 1, 4 * n);
+    text += fmt::format("  v{}:v32 = ffma v{}, v{}, v{} {{f32 ieee}}\n", v + 2, v, v + 1, sum);
+  }
+  auto f = ir::parse(
+      text + "  v90:u64 = const #0x1000\n  store v90, v6, v57, v4 {global 4 wrapped 4 0}\n  endpgm\n}\n");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  f->launch.workgroup = {x, y, 1};
+  f->launch.ragged = {false, false, false};
+  phases::Plan plan = form_phases(*f, simd, 0);
+  choose_interleave(*f, plan, simd, 0);
+  return plan;
+}
+
+TEST(Interleave, TilesShareWhatTheyLoad) {
+  EXPECT_EQ(plan_of_tile(16, 16, Simd::Avx2).phases[0].interleave, 4u) << "two by two";
+  EXPECT_EQ(plan_of_tile(16, 16, Simd::Avx512).phases[0].interleave, 4u) << "one below the other";
+  EXPECT_EQ(plan_of_tile(20, 8, Simd::Avx2).phases[0].interleave, 1u) << "who knows where they are?";
+}
+
 } // namespace
 } // namespace lanewise::x86

@@ -112,5 +112,81 @@ TEST(GangSteps, NothingIsKnownOfUnknownLaunches) {
   EXPECT_EQ(GangSteps(f, 16, 4).of(ir::ValueId{0}), std::nullopt);
 }
 
+constexpr const char* kLoads = R"(func "loads" gfx906 {
+b0:
+  v0:v32 = init_vgpr
+  v1:v32 = init_vgpr #0x1
+  v2:g32 = gang_first v0
+  v3:g32 = gang_first v1
+  v4:mask = const #0xffffffffffffffff
+  v5:v32 = load v2, v4 {lds 4 row 4}
+  v6:v32 = load v3, v4 {lds 4 row 0}
+  v7:g32 = const #0x40
+  v8:v32 = load v7, v4 {lds 4 row 0}
+  v9:g32 = add v2, v3
+  v10:v32 = load v9, v4 {lds 4 row 4}
+  v11:v32 = mul v6, v6
+  v12:v32 = mul v5, v6
+  v13:v32 = load v3, v4 {scratch 4 row 0}
+  v14:u64 = const #0x1000
+  v15:v32 = load v14, v2, v4 {global 4 wrapped 1 2}
+  v16:mask = icmp v1, v0
+  v17:v32 = load v3, v16 {lds 4 row 0}
+  v18:v32 = load v3, v4 {lds 4 row 0 coherent}
+  endpgm
+}
+)";
+
+struct Common {
+  ir::Function f;
+  CommonValues values;
+  Common(ir::Function of, unsigned gang_lanes) : f(std::move(of)), values(f, gang_lanes, 4) {
+    values.find_loads(std::vector{ir::BlockId{0}});
+  }
+  bool in_row(u32 v) const { return values.in_row(ir::ValueId{v}); }
+  bool in_column(u32 v) const { return values.in_column(ir::ValueId{v}); }
+};
+
+ir::Function loads(u32 x, u32 y) {
+  auto f = ir::parse(kLoads);
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  f->launch.workgroup = {x, y, 1};
+  f->launch.ragged = {false, false, false};
+  return std::move(*f);
+}
+
+TEST(CommonValues, AreLoadedFromOnePlace) {
+  const Common rows_of_two(loads(16, 16), 8);
+  const auto in = [&](u32 v) { return std::pair(rows_of_two.in_row(v), rows_of_two.in_column(v)); };
+  using Pair = std::pair<bool, bool>;
+  EXPECT_EQ(in(2), Pair(false, true)) << "x";
+  EXPECT_EQ(in(3), Pair(true, false)) << "y";
+  EXPECT_EQ(in(5), Pair(false, true)) << "a row of a tile";
+  EXPECT_EQ(in(6), Pair(true, false)) << "an element of a column";
+  EXPECT_EQ(in(8), Pair(true, true)) << "always the same element";
+  EXPECT_EQ(in(10), Pair(false, false));
+  EXPECT_EQ(in(11), Pair(true, false)) << "made of what has been loaded";
+  EXPECT_EQ(in(12), Pair(false, false));
+  EXPECT_EQ(in(13), Pair(false, false)) << "each lane's own memory";
+  EXPECT_EQ(in(15), Pair(false, true));
+  EXPECT_EQ(in(17), Pair(false, false)) << "other lanes in each gang";
+  EXPECT_EQ(in(18), Pair(false, false)) << "may change at any time";
+}
+
+TEST(CommonValues, NeedToKnowWhereGangsAre) {
+  const Common one_gang_a_row(loads(16, 16), 16);
+  EXPECT_TRUE(one_gang_a_row.in_column(5));
+  EXPECT_FALSE(one_gang_a_row.in_row(6));
+  const Common one_row(loads(64, 4), 16);
+  EXPECT_TRUE(one_row.in_row(6));
+  EXPECT_FALSE(one_row.in_column(5)) << "there is no other row";
+  const Common odd(loads(24, 8), 8);
+  EXPECT_FALSE(odd.in_column(5));
+  ir::Function ragged = loads(16, 16);
+  ragged.launch.ragged[1] = true;
+  EXPECT_FALSE(Common(std::move(ragged), 8).in_column(5));
+  EXPECT_FALSE(Common(loads(0, 0), 8).in_row(6));
+}
+
 } // namespace
 } // namespace lanewise::x86

@@ -14,8 +14,10 @@
 #include "translator/x86/frame.hpp"
 #include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
+#include "translator/x86/value_steps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -26,15 +28,31 @@ namespace {
 using ir::Type;
 using ir::ValueId;
 
+/// An amount that each gang has, by which gangs have it in common: CommonValues.
+struct Amount {
+  unsigned own = 0, in_row = 0, in_column = 0, in_both = 0;
+
+  /// Of so many gangs, of which so many are in a row.
+  [[nodiscard]] unsigned of(unsigned gangs, unsigned row) const {
+    row = std::min(gangs, row);
+    return own * gangs + in_row * (gangs / row) + in_column * row + in_both;
+  }
+};
+
+constexpr unsigned kMaxGangs = 4; ///< side by side, unless in lockstep
+
 /// What decides about a region of a phase.
 struct Demand {
-  unsigned vectors = 0, masks = 0; ///< alive at once, per gang
-  unsigned shared = 0;             ///< splats and constants, which all gangs use in common
-  unsigned issued = 0;             ///< x86 instructions per gang, roughly
-  unsigned guarded = 0;            ///< those of them that gangs skip
-  unsigned once = 0;               ///< those that all gangs have in common
-  bool alone = false;              ///< it runs for one of the wave's gangs only
-  double times = 1;                ///< how often it runs, relative to loops
+  unsigned vectors = 0, masks = 0;                  ///< alive at once, per gang
+  std::array<unsigned, kMaxGangs + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2 or 4
+  unsigned shared = 0;                              ///< splats and constants, which all gangs use in common
+  unsigned issued = 0;                              ///< x86 instructions per gang, roughly
+  Amount amount;                                    ///< which these are, of lanes
+  unsigned guarded = 0;                             ///< those of them that gangs skip
+  unsigned row = 1;                                 ///< gangs in a row of work-items
+  unsigned once = 0;                                ///< those that all gangs have in common
+  bool alone = false;                               ///< it runs for one of the wave's gangs only
+  double times = 1;                                 ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 };
@@ -108,15 +126,21 @@ struct RegionTables {
       : place(f.num_blocks(), kOutside), index(f.num_values(), kOutside) {}
 };
 
+const std::vector<bool> kNothing;
+
 /// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
 class Region {
 public:
   /// `shares_scalars`: what is the same for all gangs counts. `guarded`, per block if not empty: some gangs
-  /// skip it.
+  /// skip it. `common`, if not null: of as many gangs as there may be side by side.
   Region(const ir::Function& f, RegionTables& tables, std::span<const ir::BlockId> blocks,
-         bool shares_scalars, const std::vector<bool>& guarded = kNothing)
-      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded), place_(tables.place),
-        index_(tables.index) {
+         bool shares_scalars, const std::vector<bool>& guarded = kNothing, CommonValues* common = nullptr)
+      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded), common_(common),
+        place_(tables.place), index_(tables.index) {
+    if (common_ != nullptr) {
+      common_->find_loads(blocks);
+      demand_.row = common_->row().group();
+    }
     for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
   }
   Region(const Region&) = delete;
@@ -151,12 +175,12 @@ public:
   }
 
 private:
-  static inline const std::vector<bool> kNothing;
   static constexpr unsigned kMaxParams = 24;
   const ir::Function& f_;
   std::span<const ir::BlockId> blocks_;
   bool shares_scalars_;
   const std::vector<bool>& guarded_;
+  CommonValues* common_;
   std::vector<u32>&place_, &index_;
   std::vector<ValueId> values_, shared_;
   std::size_t words_ = 0;              ///< of a set of values, a bit each
@@ -186,9 +210,17 @@ private:
       if (shares_scalars_ || !has_uniform_result(i))
         (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
       if (!once && is_guarded(b)) demand_.guarded += cost_of(f_, i).issued;
+      if (!once && f_[i].num_results != 0 && !has_uniform_result(i))
+        part_of(demand_.amount, f_.result(i)) += cost_of(f_, i).issued;
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
+  }
+  /// The part of an amount that is for values like this one.
+  unsigned& part_of(Amount& amount, ValueId v) const {
+    const bool row = common_ != nullptr && common_->in_row(v);
+    const bool column = common_ != nullptr && common_->in_column(v);
+    return row ? (column ? amount.in_both : amount.in_row) : column ? amount.in_column : amount.own;
   }
   [[nodiscard]] bool has_uniform_result(ir::InstId i) const {
     return f_[i].num_results != 0 && ir::is_uniform(f_.type(f_.result(i)));
@@ -209,6 +241,7 @@ private:
     const ir::BlockId b = blocks_[place];
     std::ranges::fill(live_, 0);
     unsigned vectors = 0, masks = 0;
+    Amount parts;
     const auto change = [&](ValueId v, bool now) {
       if (!is_tracked(v)) return;
       u64& word = live_[index_[v.index] / 64];
@@ -219,6 +252,12 @@ private:
       unsigned& count = t == Type::Mask ? masks : vectors;
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
+      if (t != Type::Mask) {
+        unsigned& part = part_of(parts, v);
+        part = now ? part + size : part - size;
+      }
+      for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2)
+        demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], parts.of(gangs, demand_.row));
       demand_.vectors = std::max(demand_.vectors, vectors);
       demand_.masks = std::max(demand_.masks, masks);
     };
@@ -299,12 +338,15 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
     return alive <= registers ? 0 : static_cast<double>(alive - registers) / alive;
   };
   const unsigned registers = registers_for_gangs(d, avx512);
-  const double spilled = avx512 ? std::max(excess(gangs * d.vectors, registers), excess(gangs * d.masks, 7))
-                                : excess(gangs * (d.vectors + d.masks), registers);
+  const unsigned vectors = gangs <= kMaxGangs ? d.vectors_of[gangs] : gangs * d.vectors;
+  const double spilled = avx512 ? std::max(excess(vectors, registers), excess(gangs * d.masks, 7))
+                                : excess(vectors + gangs * d.masks, registers);
   if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
   // Each gang needs about half of what is guarded; what none needs is skipped.
   const double needed = d.issued - d.guarded * std::pow(0.5, gangs);
-  const double issued = needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once) / gangs;
+  const double in_common = gangs * d.amount.of(1, 1) - d.amount.of(gangs, d.row);
+  const double issued =
+      needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once - in_common) / gangs;
   const double overlap = std::max<double>(gangs, kWindow / issued);
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
 }
@@ -312,7 +354,6 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
 constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
 constexpr double kWorthwhile = 0.9;
 
-constexpr unsigned kMaxGangs = 4;
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
 
@@ -329,7 +370,9 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f), use_counts_(f.use_counts()), limits_(f), single_lanes_(f) {}
+        tables_(f), use_counts_(f.use_counts()), limits_(f), single_lanes_(f),
+        common_(f, translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2),
+                kMaxGangs) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -339,7 +382,7 @@ public:
       if (!phase.per_lane) continue;
       if (demands_[p].empty() || is_mostly_outside_loops(p)) {
         const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
-        demands_[p].push_back(Region(f_, tables_, phase.blocks, false).measure());
+        demands_[p].push_back(Region(f_, tables_, phase.blocks, false, kNothing, &common_).measure());
         demands_[p].back().times = times;
       }
       phase.interleave = best(demands_[p]);
@@ -359,6 +402,7 @@ private:
   std::vector<u32> use_counts_;
   passes::ValueLimits limits_;
   passes::SingleLanes single_lanes_;
+  CommonValues common_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
 
   /// All gangs together save half of the instructions of bytes or half-words.
@@ -404,7 +448,7 @@ private:
       return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
     });
     demands_[phase].push_back(
-        Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded).measure());
+        Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
   }
   /// Behind a branch that only the gang of one lane takes.

@@ -92,8 +92,9 @@ void Selector::select_phase(u32 phase) {
 
   preamble_ = builder.add_block();
   head_ = builder.add_block();
-  steps_ = interleave_ == 1 ? nullptr
-                            : &steps_of_.try_emplace(interleave_, f_, lanes(), interleave_).first->second;
+  common_ = interleave_ == 1 ? nullptr
+                             : &common_of_.try_emplace(interleave_, f_, lanes(), interleave_).first->second;
+  if (common_) common_->find_loads(plan_.phases[phase].blocks);
   make_blocks();
   find_alike();
   find_needed_members();
@@ -176,7 +177,7 @@ void Selector::select_block(IrBlockId b) {
       select_inst(i);
       for_all_ = false;
     } else {
-      for_each_member([&] { select_inst(i); }, members_apart(i));
+      for_each_member([&] { select_inst(i); }, members_apart(i), last_members(i));
     }
     for (const InstId load : next_rows_.announced_by(i))
       for_each_member([&] { fetch_next_round(load, f_.result(i)); });

@@ -77,7 +77,7 @@ void Selector::find_fused(IrBlockId b) {
         fused_[def.index] = true;
         continue;
       }
-      const bool is_shared = is_same_in_group(operands[1]) && !is_same_in_group(operands[0]);
+      const bool is_shared = is_same_in_row(operands[1]) && !is_same_in_row(operands[0]);
       if (avx512() && def.valid() && !is_shared && f_[def].op == Op::ICmp && is_narrowable(def))
         fused_[def.index] = true;
     }
@@ -102,7 +102,7 @@ void Selector::find_fused(IrBlockId b) {
         fused_[def.index] = true;
     } else if (inst.op == Op::And && type(operands[0]) == Type::Mask) {
       // What is done once for several gangs anyway is the mask.
-      const unsigned last = is_same_in_group(operands[1]) && !is_same_in_group(operands[0]) ? 0 : 1;
+      const unsigned last = is_same_in_row(operands[1]) && !is_same_in_row(operands[0]) ? 0 : 1;
       for (const unsigned o : {last, 1 - last}) {
         const InstId def = near(operands[o], n);
         if (!def.valid() || !is_narrowable(def)) continue;

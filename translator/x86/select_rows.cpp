@@ -41,9 +41,9 @@ unsigned Selector::row_members(InstId i) const {
   switch (mem_attr.form) {
   case ir::AddressForm::Row:
     if (mem_attr.wave_row) return interleave_;
-    return steps_->of(x[0]) == step ? steps_->group() : 1;
+    return common_->row().of(x[0]) == step ? row_size() : 1;
   case ir::AddressForm::Wrapped:
-    return steps_->is_same(x[0]) && steps_->of(x[1]) == step ? steps_->group() : 1;
+    return common_->row().is_same(x[0]) && common_->row().of(x[1]) == step ? row_size() : 1;
   default: return 1;
   }
 }
@@ -86,9 +86,14 @@ void Selector::find_needed_members() {
 
 /// Which of the members do what makes lanes or a scalar per gang: each so-manieth.
 unsigned Selector::members_apart(InstId i) const {
-  if (f_[i].num_results != 1) return 1;
-  const ValueId v = f_.result(i);
-  return std::max<unsigned>(needed_by_each_[v.index], is_same_in_group(v) ? steps_->group() : 1);
+  if (f_[i].num_results == 0) return 1;
+  const ValueId v = f_.result(i); // Of several results, all are alike.
+  return std::max<unsigned>(needed_by_each_[v.index], is_same_in_row(v) ? row_size() : 1);
+}
+
+/// And behind which there is none that does: what is the same below is the first row's.
+unsigned Selector::last_members(InstId i) const {
+  return f_[i].num_results != 0 && is_same_in_column(f_.result(i)) ? row_size() : interleave_;
 }
 
 /// The register of `v` in the first of so many neighbours, which has just used it.

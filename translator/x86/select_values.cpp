@@ -11,7 +11,10 @@ void Selector::set(ValueId v, Regs r) {
 }
 
 unsigned Selector::owner(ValueId v) const {
-  return is_same_in_group(v) ? member_ - member_ % steps_->group() : member_;
+  unsigned member = member_;
+  if (is_same_in_row(v)) member -= member % row_size();
+  if (is_same_in_column(v)) member %= row_size();
+  return member;
 }
 
 const Selector::Location* Selector::location(ValueId v) const {

@@ -99,9 +99,8 @@ private:
   const Location* location(ValueId v) const; ///< null if the current member does not have `v` yet
   /// The member that has the current one's `v`: of what neighbours in a row have the same, the first.
   [[nodiscard]] unsigned owner(ValueId v) const;
-  [[nodiscard]] bool is_same_in_group(ValueId v) const {
-    return steps_ && steps_->group() > 1 && steps_->is_same(v);
-  }
+  [[nodiscard]] bool is_same_in_row(ValueId v) const { return common_ && common_->in_row(v); }
+  [[nodiscard]] bool is_same_in_column(ValueId v) const { return common_ && common_->in_column(v); }
   [[nodiscard]] bool is_decided_by_gang(InstId i) const;
   bool is_in_slot(ValueId v); ///< its slot holds it while this phase runs
   std::optional<Operand> argument(ValueId v);
@@ -138,8 +137,8 @@ private:
   VReg lane_ids();
   /// Runs `body` for each of the gangs that go side by side, or each `every`-th.
   template <class F>
-  void for_each_member(F body, unsigned every = 1) {
-    for (unsigned m = 0; m < interleave_; m += every) {
+  void for_each_member(F body, unsigned every = 1, unsigned end = kMaxMembers) {
+    for (unsigned m = 0; m < std::min(end, interleave_); m += every) {
       become(m);
       body();
     }
@@ -399,6 +398,9 @@ private:
   [[nodiscard]] unsigned row_members(InstId i) const;
   void find_needed_members();
   [[nodiscard]] unsigned members_apart(InstId i) const;
+  [[nodiscard]] unsigned last_members(InstId i) const;
+  /// How many of those side by side are known to lie in one row of work-items.
+  [[nodiscard]] unsigned row_size() const { return common_ ? common_->row().group() : 1; }
   VReg of_leader(ValueId v, unsigned members);
   [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
@@ -746,8 +748,8 @@ private:
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members
   unsigned interleave_ = 1, member_ = 0;
-  std::map<unsigned, GangSteps> steps_of_; ///< by how many gangs are side by side
-  const GangSteps* steps_ = nullptr;       ///< of this phase's, if they are
+  std::map<unsigned, CommonValues> common_of_; ///< by how many gangs are side by side
+  CommonValues* common_ = nullptr;             ///< of this phase's, if they are
   WorkgroupSteps along_x_;
   bool per_lane_ = true;
   bool body_accesses_ = false, body_stores_ = false; ///< what of the entry block stays in the body, so far

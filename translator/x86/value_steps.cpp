@@ -86,6 +86,40 @@ bool GangSteps::is_exact(ValueId v, i64 step, bool is_signed) const {
   return step > 0 && limits_.max(v) + static_cast<u64>(step) * (group_ - 1) < end;
 }
 
+std::optional<i64> ColumnSteps::of_input(const ir::Inst& inst) const {
+  return known_ && inst.op == Op::InitVgpr && inst.imm == 0 ? std::optional<i64>(0) : std::nullopt;
+}
+
+/// A load of what others may see gives all that is at its place, to whoever loads there.
+bool CommonValues::may_be_common(ir::InstId i) const {
+  const ir::Inst& inst = f_[i];
+  const ir::OpInfo& op = ir::info(inst.op);
+  if (inst.num_results == 0 || looks_at_lane_numbers(inst.op)) return false;
+  for (unsigned n = 0; n < inst.num_operands; ++n)
+    if (op.reads_whole(n)) return false;
+  if (op.is(ir::kPure)) return inst.num_operands != 0;
+  const bool shared = inst.mem.space == ir::Space::Global || inst.mem.space == ir::Space::Lds;
+  return inst.op == Op::Load && shared && !inst.mem.coherent && !inst.mem.spread && inst.mem.retry == 0;
+}
+
+void CommonValues::find_loads(std::span<const ir::BlockId> blocks) {
+  for (const ValueId v : found_) loaded_[v.index] = 0;
+  found_.clear();
+  if (row_.group() == 1 && !below_) return;
+  for (const ir::BlockId b : blocks)
+    for (const ir::InstId i : f_[b].insts) {
+      if (!may_be_common(i)) continue;
+      const auto x = f_.operands(i);
+      const bool row = std::ranges::all_of(x, [&](ValueId v) { return in_row(v); });
+      const bool column = std::ranges::all_of(x, [&](ValueId v) { return in_column(v); });
+      for (unsigned r = 0; (row || column) && r < f_[i].num_results; ++r) {
+        const ValueId v = f_.result(i, r);
+        loaded_[v.index] = static_cast<u8>((row ? kRow : 0) | (column ? kColumn : 0));
+        found_.push_back(v);
+      }
+    }
+}
+
 std::optional<i64> WorkgroupSteps::of_input(const ir::Inst& inst) const {
   if (inst.op == Op::InitExec) return std::nullopt;
   const i32 id = f_.launch.group_id_sgpr[0];

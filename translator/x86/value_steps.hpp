@@ -5,6 +5,7 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace lanewise::x86 {
@@ -57,6 +58,57 @@ private:
   [[nodiscard]] std::optional<i64> of_input(const ir::Inst& inst) const override;
   [[nodiscard]] bool is_known_same(ir::Type t) const override { return ir::is_uniform(t); }
   [[nodiscard]] bool is_exact(ir::ValueId v, i64 step, bool is_signed) const override;
+};
+
+/// The same of gangs in one place of neighbouring rows of work-items: ids along x are the same there.
+class ColumnSteps final : public ValueSteps {
+public:
+  /// `row`: how many gangs a row has.
+  ColumnSteps(const ir::Function& f, unsigned gang_lanes, unsigned row)
+      : ValueSteps(f), known_(f.launch.x_restarts(row * gang_lanes)) {}
+
+  /// Whether rows are known to lie below one another.
+  [[nodiscard]] bool known() const { return known_; }
+
+private:
+  bool known_;
+
+  [[nodiscard]] std::optional<i64> of_input(const ir::Inst& inst) const override;
+  [[nodiscard]] bool is_known_same(ir::Type t) const override { return ir::is_uniform(t); }
+  [[nodiscard]] bool is_exact(ir::ValueId, i64, bool) const override { return false; }
+};
+
+/// What gangs side by side have in common: neighbours in a row of work-items, and gangs below one another.
+/// One of them computes it, or loads it, for the others.
+class CommonValues {
+public:
+  /// `members` gangs are side by side.
+  CommonValues(const ir::Function& f, unsigned gang_lanes, unsigned members)
+      : f_(f), row_(f, gang_lanes, members), column_(f, gang_lanes, row_.group()),
+        below_(members > row_.group() && column_.known()), loaded_(f.num_values()) {}
+
+  [[nodiscard]] const GangSteps& row() const { return row_; }
+  /// Looks for loads that gangs have in common, and what is made of them, in these blocks, in reverse
+  /// postorder, of one phase: there each of its instructions is done by all at once.
+  void find_loads(std::span<const ir::BlockId> blocks);
+  /// Of neighbours in a row, which there are.
+  [[nodiscard]] bool in_row(ir::ValueId v) const { return row_.group() > 1 && is_same(v, row_, kRow); }
+  /// Of gangs below one another, which there are.
+  [[nodiscard]] bool in_column(ir::ValueId v) const { return below_ && is_same(v, column_, kColumn); }
+
+private:
+  enum : u8 { kRow = 1, kColumn = 2 };
+  const ir::Function& f_;
+  GangSteps row_;
+  ColumnSteps column_;
+  bool below_;
+  std::vector<u8> loaded_; ///< per value
+  std::vector<ir::ValueId> found_;
+
+  [[nodiscard]] bool is_same(ir::ValueId v, const ValueSteps& steps, u8 kind) const {
+    return (loaded_[v.index] & kind) != 0 || steps.is_same(v);
+  }
+  [[nodiscard]] bool may_be_common(ir::InstId i) const;
 };
 
 /// Workgroups that follow each other along x; what happens where 32 bits wrap is left aside.
