@@ -46,6 +46,14 @@ std::size_t size_of(Table t) {
   return seen.size();
 }
 
+TEST(Bdd, LiteralsAreVariablesAndTheirOpposites) {
+  Bdd bdd;
+  const Bdd::Node a = bdd.var(0), b = bdd.var(3);
+  for (const Bdd::Node n : {a, b, Bdd::not_(a), Bdd::not_(b)}) EXPECT_TRUE(bdd.is_literal(n));
+  for (const Bdd::Node n : {Bdd::kFalse, Bdd::kTrue, bdd.and_(a, b), bdd.or_(a, b), bdd.xor_(a, b)})
+    EXPECT_FALSE(bdd.is_literal(n));
+}
+
 TEST(Bdd, EqualFunctionsAreOneNode) {
   std::mt19937 random(1);
   Bdd bdd;

@@ -36,6 +36,12 @@ public:
   /// The variable a function tests first; of var(v), v.
   [[nodiscard]] u32 variable(Node f) const { return nodes_[f >> 1].var; }
 
+  /// f is a variable or the opposite of one.
+  [[nodiscard]] bool is_literal(Node f) const {
+    const Inner& inner = nodes_[f >> 1];
+    return inner.lo == kFalse && inner.hi == kTrue;
+  }
+
   /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
   /// functions is an assignment at which they are true together.
   [[nodiscard]] u64 samples(Node f) const { return nodes_[f >> 1].samples ^ (u64{0} - (f & 1)); }

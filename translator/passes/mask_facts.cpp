@@ -308,7 +308,7 @@ Bdd::Node MaskFacts::with_clause(Node n, u32 x, const Partner& p, BlockId at) co
   return bdd_.or_(where, whatever);
 }
 
-void MaskFacts::note_asker(const std::vector<u32>& vars) const {
+void MaskFacts::note_asker(std::span<const u32> vars) const {
   if (!asking_.valid()) return;
   for (const u32 x : vars)
     if (num_partners_[x] != 0 && (asked_by_[x].empty() || asked_by_[x].back() != asking_))
@@ -474,8 +474,8 @@ void MaskFacts::note_place(u32 x, u32 place) {
   place_.try_emplace(pair(x, y), place);
 }
 
-MaskFacts::Partner* MaskFacts::partner(u32 x, u32 y) {
-  auto& partners = clauses_[x];
+const MaskFacts::Partner* MaskFacts::partner(u32 x, u32 y) const {
+  const auto& partners = clauses_[x];
   if (partners.size() > kScanned) {
     const u32* place = place_.find(pair(x, y));
     return place != nullptr ? &partners[*place] : nullptr;
@@ -557,23 +557,43 @@ Bdd::Node MaskFacts::before(u32 v, const Successor& edge) const {
   return is_argument ? lanes(edge.args[f_[a].index]) : bdd_.var(v);
 }
 
+/// The clause that says that not both literals `a` and `b` are true, if there is one: most masks are handed
+/// on as they are, and with them what holds between them.
+const MaskFacts::Partner* MaskFacts::excludes(Node a, Node b) const {
+  if (!bdd_.is_literal(a) || !bdd_.is_literal(b)) return nullptr;
+  if (bdd_.variable(a) > bdd_.variable(b)) std::swap(a, b);
+  const u32 x = bdd_.variable(a);
+  const Partner* p = partner(x, bdd_.variable(b));
+  if (p == nullptr || (p->signs >> ((a & 1) | (b & 1) << 1) & 1) == 0) return nullptr;
+  note_asker({&x, 1});
+  return p;
+}
+
 /// A sample at which both literals are false is one that is possible: most clauses that do not hold are found
 /// so.
 bool MaskFacts::is_refuted_on(WayIn& way, const Clause& c) const {
   if (way.x != c.x || way.y != c.y) {
-    const Node x = before(c.x, *way.edge), y = before(c.y, *way.edge);
     way.x = c.x, way.y = c.y;
-    way.samples_x = bdd_.samples(x), way.samples_y = bdd_.samples(y);
-    way.possible = possible_samples(way, x, y);
+    way.before_x = before(c.x, *way.edge), way.before_y = before(c.y, *way.edge);
+    way.is_possible_known = false;
   }
-  const u64 false_x = (c.signs & 1) != 0 ? ~way.samples_x : way.samples_x;
-  const u64 false_y = (c.signs & 2) != 0 ? ~way.samples_y : way.samples_y;
-  return (way.possible & false_x & false_y) != 0;
+  const Node not_x = opposite_if((c.signs & 1) != 0, way.before_x);
+  const Node not_y = opposite_if((c.signs & 2) != 0, way.before_y);
+  const u64 refuting = bdd_.samples(not_x) & bdd_.samples(not_y) & bdd_.samples(way.condition);
+  if (refuting == 0 || excludes(not_x, not_y) != nullptr) return false;
+  if (!way.is_possible_known) {
+    way.possible = possible_samples(way, way.before_x, way.before_y);
+    way.is_possible_known = true;
+  }
+  return (way.possible & refuting) != 0;
 }
 
 bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
-  const Node x = before(c.x, *way.edge), y = before(c.y, *way.edge);
-  const Node both = bdd_.and_((c.signs & 1) != 0 ? bdd_.not_(x) : x, (c.signs & 2) != 0 ? bdd_.not_(y) : y);
+  const Node not_x = opposite_if((c.signs & 1) != 0, before(c.x, *way.edge));
+  const Node not_y = opposite_if((c.signs & 2) != 0, before(c.y, *way.edge));
+  const Partner* known = excludes(not_x, not_y);
+  if (known != nullptr && dom_.dominates(known->block, way.from)) return true;
+  const Node both = bdd_.and_(not_x, not_y);
   return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
 }
 

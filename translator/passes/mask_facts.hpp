@@ -7,6 +7,8 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/bdd.hpp"
 
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace lanewise::passes {
@@ -145,7 +147,7 @@ private:
   /// those of later blocks.
   [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
   [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
-  void note_asker(const std::vector<u32>& vars) const;
+  void note_asker(std::span<const u32> vars) const;
   /// What follows here is asked about these variables.
   void ask_about(const std::vector<u32>& vars) const;
   /// Calls f(x, partner of x) for the clauses that hold between these variables, as long as it returns true.
@@ -161,7 +163,12 @@ private:
   bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
   static u64 pair(u32 x, u32 y) { return u64{x} << 32 | y; }
-  [[nodiscard]] Partner* partner(u32 x, u32 y);
+  [[nodiscard]] const Partner* partner(u32 x, u32 y) const;
+  [[nodiscard]] Partner* partner(u32 x, u32 y) {
+    return const_cast<Partner*>(std::as_const(*this).partner(x, y));
+  }
+  [[nodiscard]] const Partner* excludes(Node a, Node b) const;
+  static Node opposite_if(bool inverts, Node n) { return inverts ? Bdd::not_(n) : n; }
   void keep_clauses(bool proved);
   void note_place(u32 x, u32 place);
   void add_clause(const Clause& c);
@@ -171,9 +178,10 @@ private:
     ir::BlockId from;
     const ir::Successor* edge;
     Node condition;
-    u32 x = ~0u, y = ~0u;             ///< the clauses looked at last,
-    u64 samples_x = 0, samples_y = 0; ///< what these are here,
-    u64 possible = 0;                 ///< and what is possible as far as they are concerned
+    u32 x = ~0u, y = ~0u;                                ///< the clauses looked at last,
+    Node before_x = Bdd::kFalse, before_y = Bdd::kFalse; ///< what these are here,
+    u64 possible = 0;               ///< and what is possible as far as they are concerned,
+    bool is_possible_known = false; ///< once that has been asked for
   };
   [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
   [[nodiscard]] Node before(u32 v, const ir::Successor& edge) const;

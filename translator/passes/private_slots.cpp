@@ -490,8 +490,9 @@ bool has_private_accesses(const Function& f) {
 }
 
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
-/// be so when EXEC behind an if, or a loop, is that before it. With `granted`, masks are seen through in any
-/// case: what accesses are found to be is looked at next.
+/// be so when EXEC behind an if, or a loop, is that before it. (Scalars that nobody looks at may stay, for
+/// which simplify_masks() would find out about all masks once more.) With `granted`, masks are seen through
+/// in any case: what accesses are found to be is looked at next.
 bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullptr) {
   if (!promote_in_rounds(f, private_bytes, granted) && granted == nullptr) return false;
   join_pairs(f);
@@ -499,7 +500,7 @@ bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullpt
   merge_common(f);
   std::shared_ptr<const MaskAnalysis> masks;
   restore_masks(f, &masks);
-  simplify_masks(f, std::move(masks));
+  simplify_decided_masks(f, std::move(masks));
   return promote_in_rounds(f, private_bytes, granted);
 }
 
