@@ -3,6 +3,7 @@
 
 #include "support/bits.hpp"
 
+#include <cassert>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ public:
     first_.pop_back();
   }
   [[nodiscard]] std::span<const T> operator[](std::size_t index) const {
+    assert(index < size());
     return {items_.data() + first_[index], first_[index + 1] - first_[index]};
   }
   [[nodiscard]] std::size_t size() const { return first_.empty() ? 0 : first_.size() - 1; }

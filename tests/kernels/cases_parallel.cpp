@@ -105,6 +105,27 @@ KernelCase histogram_global(uint32_t scale) {
       });
 }
 
+KernelCase lane_counters(uint32_t scale) {
+  Random random(27);
+  uint32_t items = 64, groups = 6 * scale, words = 60;
+  return Builder("lane_counters")
+      .grid({groups * items, 1, 1}, {items, 1, 1})
+      .value("words", words)
+      .buffer("in", random.fill(groups * items * words, [](Random& r) { return r.u32() & r.u32(); }))
+      .output<uint32_t>("counts", groups * items)
+      .output<uint32_t>("sums", groups * items)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[1].as<uint32_t>(), counts = args[2].as<uint32_t>(), sums = args[3].as<uint32_t>();
+        std::ranges::fill(counts, 0);
+        std::ranges::fill(sums, 0);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          const std::size_t group = i % (groups * items) / items * items;
+          for (uint32_t shift = 0; shift < 24; shift += 6) ++counts[group + (in[i] >> shift) % 64];
+          for (uint32_t n = in[i] >> 28; n < items; n += 16) sums[group + n] += in[i];
+        }
+      });
+}
+
 KernelCase barrier_loop(std::string_view name, uint32_t groups, uint32_t block) {
   Random random(25);
   uint32_t steps = 20;
@@ -139,6 +160,7 @@ constexpr CaseEntry kCases[] = {
     {"walsh_transform", walsh_transform},
     {"histogram_lds", histogram_lds},
     {"histogram_global", histogram_global},
+    {"lane_counters", lane_counters},
     {"barrier_loop", [](uint32_t s) { return barrier_loop("barrier_loop", 4 * s, 192); }},
     {"barrier_loop.block1024",
      [](uint32_t s) { return barrier_loop("barrier_loop.block1024", 2 * s, 1024); }},

@@ -226,7 +226,8 @@ ValueId behind_splat(const Function& f, ValueId v) {
 }
 
 HazardFacts::HazardFacts(const Function& function, unsigned lanes)
-    : f(function), gang_lanes(lanes), limits(function), ids(function, lanes), single_lanes_(function) {
+    : f(function), gang_lanes(lanes), limits(function), ids(function, lanes),
+      own_places(f, limits, ids, lanes), single_lanes_(function) {
   assume_shrinking_parameters(f, limits);
   if (single_lanes_.any()) find_guards();
   if (!f.launch.x_counts(lanes)) return;
@@ -301,7 +302,8 @@ bool conflict(const HazardFacts& facts, InstId first, InstId second,
          !are_apart(f, first, second, is_fixed) && !have_parts(facts, first, second) &&
          !one_lane_does_both(facts, first, second, is_fixed) &&
          !is_split_by_bound(facts, first, second, is_fixed) &&
-         !is_split_by_bound(facts, second, first, is_fixed) && !ids_keep_apart(facts, first, second);
+         !is_split_by_bound(facts, second, first, is_fixed) && !ids_keep_apart(facts, first, second) &&
+         !facts.own_places.keep_apart(first, second);
 }
 
 } // namespace lanewise::phases

@@ -4,6 +4,7 @@
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/single_lanes.hpp"
 #include "translator/passes/value_limits.hpp"
+#include "translator/phases/own_places.hpp"
 
 #include <functional>
 #include <unordered_map>
@@ -14,11 +15,14 @@ namespace lanewise::phases {
 /// lanes where launches have it so.
 struct HazardFacts {
   HazardFacts(const ir::Function& function, unsigned lanes);
+  HazardFacts(const HazardFacts&) = delete; // Members refer to each other.
+  HazardFacts& operator=(const HazardFacts&) = delete;
 
   const ir::Function& f;
   unsigned gang_lanes;
   passes::ValueLimits limits;
   passes::IdValues ids;
+  OwnPlaces own_places;
 
   /// A mask with at most one lane in the wave, which has all lanes that an access is done for: its own, or
   /// that of a branch in front of it which each gang decides, so that at most one gang gets there. Invalid if
@@ -43,8 +47,8 @@ private:
 /// one base, and index, that go on through the wave keep apart if an element and their offset fit into the
 /// stride, or if one ends before the other begins, where `is_fixed` says that these are the same values
 /// whenever the two run. So do places in the LDS whose addresses have limits that keep them apart, or follow
-/// from work-item ids such that no gang gets to where another one does. What one lane does alone nobody else
-/// can come between.
+/// from work-item ids such that no gang gets to where another one does, or of which each lane has its own
+/// (phases/own_places.hpp). What one lane does alone nobody else can come between.
 bool conflict(const HazardFacts& facts, ir::InstId first, ir::InstId second,
               const std::function<bool(ir::ValueId)>& is_fixed);
 

@@ -126,6 +126,7 @@ private:
   }
   /// An address that no load decides: by way of limits or quotients, ids may still make rows of it.
   [[nodiscard]] bool is_computed(ValueId address) const {
+    const Cfg cfg(f_); // Loops before may have been copied.
     std::vector<bool> seen(f_.num_values(), false);
     std::vector<ValueId> work = {address};
     const auto look_at = [&](ValueId v) {
@@ -141,7 +142,7 @@ private:
         continue;
       }
       const BlockId b = f_.def_block(v);
-      for (const BlockId from : cfg_.preds[b.index])
+      for (const BlockId from : cfg.preds[b.index])
         for (const Successor& way : f_[from].successors)
           if (way.block == b) look_at(way.args[f_[v].index]);
     }
