@@ -355,8 +355,7 @@ private:
     std::vector<ValueId> conditions;
     for (const Rows& r : rows_) conditions.insert(conditions.end(), r.holds.begin(), r.holds.end());
     std::ranges::sort(conditions, {}, &ValueId::index);
-    const auto twins = std::ranges::unique(conditions);
-    conditions.erase(twins.begin(), twins.end());
+    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
     for (const ValueId c : conditions) all = head_.make(Op::And, Type::U1, {all, c});
     return all;
   }
