@@ -48,7 +48,8 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   /// The version to run in place of `usual` for a launch that passes these values: one made for them, if
   /// there is one and it is faster.
   const Prepared* prepare_for_values(const Prepared* usual, const SteadyArguments::Values& values);
-  /// Tells how long a launch of what prepare_for_values() answered took.
+  /// Tells how long a launch of what prepare_for_values() answered took. Begins to make a version for the
+  /// values when it is time, unless the usual one was made ahead of time.
   void count_launch(const Prepared* usual, const Prepared* version, const SteadyArguments::Values& values,
                     double cpu_ms, u64 workgroups);
 

@@ -55,7 +55,7 @@ private:
     std::unique_ptr<Prepared> special;
     Record usual_record, special_record; ///< while Trying
   };
-  std::vector<Kind> kinds_; ///< the last one was launched last
+  std::vector<Kind> kinds_; ///< in the order in which they were launched first
 
   Kind* find(const Values& values);
   /// A new one, for which another that has taken little time is forgotten; null if there are enough.

@@ -60,6 +60,27 @@ protected:
   ScratchFolder folder_;
 };
 
+// However often it runs with the same arguments.
+TEST_F(SharedObject, IsNotTranslatedAnewForValues) {
+  auto device = Device::create({.threads = 1});
+  auto module = device->load_file(make("--simd avx2"));
+  ASSERT_TRUE(module.ok());
+  auto kernel = module->kernel("saxpy");
+  ASSERT_TRUE(kernel.ok());
+  constexpr std::uint32_t kItems = 1 << 20;
+  std::vector<float> x(kItems, 1.0f), y(kItems);
+  double cpu_ms = 0;
+  for (int launch = 0; launch < 1000 && cpu_ms < 50; ++launch) {
+    auto done = kernel->launch({{kItems, 1, 1}, {64, 1, 1}, {}},
+                               {Argument::value(kItems), Argument::value(1.7f), Argument::pointer(x.data()),
+                                Argument::pointer(y.data())});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    ASSERT_EQ(done->preparation->origin, CodeOrigin::AheadOfTime);
+    ASSERT_FALSE(done->preparation->for_values);
+    cpu_ms += done->cpu_ms;
+  }
+}
+
 TEST_F(SharedObject, RunsWithoutTranslating) {
   const Saxpy expected(testing::code_object("gfx906/saxpy.O3.co"), [] {
     DeviceOptions interp;
