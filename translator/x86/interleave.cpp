@@ -43,8 +43,8 @@ constexpr unsigned kMaxGangs = 4; ///< side by side, unless in lockstep
 
 /// What decides about a region of a phase.
 struct Demand {
-  unsigned vectors = 0, masks = 0;                  ///< alive at once, per gang
   std::array<unsigned, kMaxGangs + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2 or 4
+  unsigned masks = 0;                               ///< alive at once, per gang
   unsigned shared = 0;                              ///< splats and constants, which all gangs use in common
   unsigned issued = 0;                              ///< x86 instructions per gang, roughly
   Amount amount;                                    ///< which these are, of lanes
@@ -55,6 +55,13 @@ struct Demand {
   double times = 1;                                 ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
+
+  [[nodiscard]] unsigned vectors(unsigned gangs) const {
+    return gangs <= kMaxGangs ? vectors_of[gangs] : gangs * vectors_of[1];
+  }
+  void add_vectors_per_gang(unsigned more) {
+    for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2) vectors_of[gangs] += gangs * more;
+  }
 };
 
 struct Cost {
@@ -240,8 +247,8 @@ private:
   bool scan(u32 place) {
     const ir::BlockId b = blocks_[place];
     std::ranges::fill(live_, 0);
-    unsigned vectors = 0, masks = 0;
-    Amount parts;
+    unsigned masks = 0;
+    Amount vectors;
     const auto change = [&](ValueId v, bool now) {
       if (!is_tracked(v)) return;
       u64& word = live_[index_[v.index] / 64];
@@ -249,16 +256,11 @@ private:
       if (((word & bit) != 0) == now) return;
       word ^= bit;
       const Type t = f_.type(v);
-      unsigned& count = t == Type::Mask ? masks : vectors;
+      unsigned& count = t == Type::Mask ? masks : part_of(vectors, v);
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
-      if (t != Type::Mask) {
-        unsigned& part = part_of(parts, v);
-        part = now ? part + size : part - size;
-      }
       for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2)
-        demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], parts.of(gangs, demand_.row));
-      demand_.vectors = std::max(demand_.vectors, vectors);
+        demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
       demand_.masks = std::max(demand_.masks, masks);
     };
     for (const ir::Successor& s : f_[b].successors) {
@@ -338,7 +340,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
     return alive <= registers ? 0 : static_cast<double>(alive - registers) / alive;
   };
   const unsigned registers = registers_for_gangs(d, avx512);
-  const unsigned vectors = gangs <= kMaxGangs ? d.vectors_of[gangs] : gangs * d.vectors;
+  const unsigned vectors = d.vectors(gangs);
   const double spilled = avx512 ? std::max(excess(vectors, registers), excess(gangs * d.masks, 7))
                                 : excess(vectors + gangs * d.masks, registers);
   if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
@@ -513,7 +515,7 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
     if (!phase.per_lane || phase.first_gang) continue;
     const Demand d = Region(f, tables, phase.blocks, false).measure();
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
-    if (gangs * (d.vectors + masks) > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
+    if (d.vectors(gangs) + gangs * masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
   }
   return true;
@@ -555,7 +557,7 @@ double cycles(const ir::Function& f, const phases::Plan& plan, unsigned gangs, b
     if (!phase.per_lane) continue;
     Demand d = Region(f, tables, phase.blocks, false).measure();
     if (std::ranges::any_of(phase.blocks, [&](ir::BlockId b) { return has_own_addresses(f, b); }))
-      d.vectors += kVectorsForTests;
+      d.add_vectors_per_gang(kVectorsForTests);
     sum += gangs * cycles(d, together, avx512) + kBorder * gangs / together;
     issued += d.issued * together;
   }
