@@ -41,13 +41,16 @@ b0:
 }
 )";
 
-ir::Function values(u32 x, u32 y) {
-  auto f = ir::parse(kValues);
-  EXPECT_TRUE(f.ok()) << f.error().message;
+/// For whole workgroups of this size.
+ir::Function parsed(const char* text, u32 x, u32 y) {
+  auto f = ir::parse(text);
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
   f->launch.workgroup = {x, y, 1};
   f->launch.ragged = {false, false, false};
   return std::move(*f);
 }
+
+ir::Function values(u32 x, u32 y) { return parsed(kValues, x, y); }
 
 TEST(GangSteps, GroupsAreRowsOfWorkItems) {
   EXPECT_EQ(GangSteps(values(64, 2), 16, 4).group(), 4u);
@@ -147,13 +150,7 @@ struct Common {
   bool in_column(u32 v) const { return values.in_column(ir::ValueId{v}); }
 };
 
-ir::Function loads(u32 x, u32 y) {
-  auto f = ir::parse(kLoads);
-  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
-  f->launch.workgroup = {x, y, 1};
-  f->launch.ragged = {false, false, false};
-  return std::move(*f);
-}
+ir::Function loads(u32 x, u32 y) { return parsed(kLoads, x, y); }
 
 TEST(CommonValues, AreLoadedFromOnePlace) {
   const Common rows_of_two(loads(16, 16), 8);
