@@ -40,6 +40,7 @@ public:
   unsigned run() {
     find_writes();
     if (writes_.empty()) return 0;
+    find_wanted();
     find_webs();
     find_arrays();
     find_reads();
@@ -97,6 +98,7 @@ private:
   std::vector<Read> reads_;
   std::vector<u32> web_;          ///< per value: towards the web's name
   std::map<u32, Place> place_of_; ///< per web
+  std::vector<bool> wanted_;      ///< per value, of parameters: someone looks at it
   std::vector<u8> member_;        ///< per value
   std::vector<Array> arrays_;
   std::vector<std::map<u32, ValueId>> live_in_; ///< per block, by web: the value that is wanted
@@ -170,6 +172,24 @@ private:
   void for_each_edge(Visit visit) {
     for (const BlockId b : blocks_)
       for (Successor& s : f_[b].successors) visit(b, s);
+  }
+
+  /// What vectors handed on for lanes that went another way is of no use to a lane that is alone.
+  void find_wanted() {
+    wanted_.assign(f_.num_values(), false);
+    for (const BlockId b : blocks_)
+      for (const InstId i : f_[b].insts)
+        for (const ValueId v : f_.operands(i)) wanted_[v.index] = true;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for_each_edge([&](BlockId, const Successor& s) {
+        for (u32 n = 0; n < s.args.size(); ++n)
+          if (is_wanted(s, n) && !wanted_[s.args[n].index]) changed = wanted_[s.args[n].index] = true;
+      });
+    }
+  }
+  [[nodiscard]] bool is_wanted(const Successor& s, u32 n) const {
+    return !inside_at(s.block) || wanted_[f_[s.block].params[n].index];
   }
 
   void find_webs() {
@@ -297,7 +317,8 @@ private:
           if (f_.def_block(v) != s.block) use(v);
       for (u32 n = 0; n < s.args.size(); ++n) {
         const ValueId param = f_[s.block].params[n];
-        if (array_of(param) == nullptr || !inside_at(s.block) || is_live(param)) use(s.args[n]);
+        const bool is_element = array_of(param) != nullptr && inside_at(s.block);
+        if (is_element ? is_live(param) : is_wanted(s, n)) use(s.args[n]);
       }
     }
     for (auto i = f_[b].insts.rbegin(); i != f_[b].insts.rend(); ++i) {
