@@ -466,39 +466,51 @@ private:
     return get(at, a, number(at, a, r.index, from, to, other - a.first(), nullptr));
   }
 
-  /// Elements that are set to what is no value of theirs.
+  /// What an edge does with its n-th argument, if that, or the parameter, is an element.
+  enum class Pass : u8 { AsIs, Load, Nothing, Stays, Set };
+  Pass pass(const Successor& s, u32 n) {
+    const ValueId arg = s.args[n];
+    if (!inside_at(s.block) || !is_chosen(f_[s.block].params[n]))
+      return !is_chosen(arg) ? Pass::AsIs : is_wanted(s, n) ? Pass::Load : Pass::Nothing;
+    const ValueId param = f_[s.block].params[n];
+    return is_live(param) && !(is_member(arg) && web(arg) == web(param)) ? Pass::Set : Pass::Stays;
+  }
+  /// Elements that are set to what is no value of theirs, and values of theirs that others want: on the way
+  /// there, if there are several.
   void rewrite_edges(BlockId b) {
     const std::size_t ways = f_[b].successors.size();
     const InstId end = f_.terminator(b);
     f_[b].insts.pop_back();
-    Builder here(f_, b);
-    here.pc = f_[end].pc;
-    for (std::size_t n = 0; n < ways; ++n) {
-      Successor s = f_[b].successors[n];
+    for (std::size_t way = 0; way < ways; ++way) {
+      Successor s = f_[b].successors[way];
+      std::vector<Pass> passes;
+      for (u32 n = 0; n < s.args.size(); ++n) passes.push_back(pass(s, n));
+      const bool is_work =
+          std::ranges::any_of(passes, [](Pass p) { return p == Pass::Load || p == Pass::Set; });
+      BlockId on_way = b;
+      if (is_work && ways > 1) {
+        on_way = f_.add_block(f_[b].pc);
+        f_[on_way].take_lanes_of(f_[b]);
+      }
+      Builder at(f_, on_way);
+      at.pc = f_[end].pc;
       std::vector<ValueId> args;
       std::vector<std::tuple<const Array*, u32, ValueId>> sets;
-      for (u32 k = 0; k < s.args.size(); ++k) {
-        const ValueId param = f_[s.block].params[k], arg = s.args[k];
-        if (!inside_at(s.block) || !is_chosen(param)) {
-          args.push_back(now(here, arg));
-        } else if (is_live(param) && !(is_member(arg) && web(arg) == web(param))) {
-          const Place p = place_of_[web(param)];
-          sets.emplace_back(&arrays_[p.array], p.number - arrays_[p.array].first(), now(here, arg));
+      for (u32 n = 0; n < s.args.size(); ++n) {
+        if (passes[n] == Pass::Set) {
+          const Place p = place_of_[web(f_[s.block].params[n])];
+          sets.emplace_back(&arrays_[p.array], p.number - arrays_[p.array].first(), now(at, s.args[n]));
+        } else if (passes[n] != Pass::Stays) {
+          args.push_back(passes[n] == Pass::Nothing ? g32(0) : now(at, s.args[n]));
         }
-      }
-      Builder at = here;
-      if (!sets.empty() && ways > 1) {
-        const BlockId between = f_.add_block(f_[b].pc);
-        f_[between].take_lanes_of(f_[b]);
-        at.set_block(between);
       }
       for (const auto& [a, k, v] : sets) set(at, *a, g32(k), v);
       s.args = args;
-      if (at.block() == b) {
-        f_[b].successors[n] = s;
+      if (on_way == b) {
+        f_[b].successors[way] = s;
       } else {
         at.jump(s.block, s.args);
-        f_[b].successors[n] = {at.block(), {}};
+        f_[b].successors[way] = {on_way, {}};
       }
     }
     f_[b].insts.push_back(end);
