@@ -248,9 +248,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
            })
-      .run("replace_wide_divisions",
+      .run("replace_integer_divisions",
            [](ir::Function& g) {
-             if (!passes::replace_wide_divisions(g)) return;
+             const bool narrow = passes::replace_narrow_divisions(g);
+             if (!passes::replace_wide_divisions(g) && !narrow) return;
              tidy_up(g);
              passes::predicate(g); // what was left of them in registers nobody looks at any more
              tidy_up(g);

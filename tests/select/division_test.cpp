@@ -404,6 +404,97 @@ TEST(Division, Integers) {
   }
 }
 
+constexpr const char* kNarrow = R"(  v1:v32 = load v63, v50 {global 4}
+DIVISOR  v4:v32 = const #0x4f7ffffe
+  v5:v32 = const #0x1
+  v6:v32 = const #0x0
+  v10:v32 = ui_to_fp v2 #0x20 {f32}
+  v11:v32 = frcp v10 {f32}
+  v12:v32 = fmul v11, v4 {f32}
+  v13:v32 = fp_to_ui v12 #0x20 {f32}
+  v14:v32 = sub v6, v2
+  v15:v32 = mul v14, v13
+  v16:v32 = umulhi v13, v15
+  v17:v32 = add v13, v16
+  v18:v32 = umulhi v1, v17
+  v19:v32 = mul v18, v2
+  v20:v32 = sub v1, v19
+  v21:mask = icmp v20, v2 #0x5
+  v22:v32 = add v18, v5
+  v23:v32 = select v21, v22, v18
+  v24:v32 = sub v20, v2
+  v25:v32 = select v21, v24, v20
+  v26:mask = icmp v25, v2 #0x5
+  v27:v32 = add v23, v5
+  v28:v32 = select v26, v27, v23
+  v29:v32 = sub v25, v2
+  v30:v32 = select v26, v29, v25
+  store v64, v28, v30, v50 {global 8}
+  endpgm
+}
+)";
+
+/// The same of 32 bits, by lanes' own numbers, by one for all and by one that is known: the reciprocal and
+/// the constant's product are roundings of their own.
+TEST(Division, NarrowIntegers) {
+  std::mt19937_64 random(7);
+  const auto number = [&] {
+    u32 x = static_cast<u32>(random()) >> (random() & 31);
+    if ((random() & 3) == 0) x = (u32{1} << (random() & 31)) + static_cast<u32>(random() % 3) - 1;
+    return (random() & 15) == 0 ? ~static_cast<u32>(random() & 3) : x;
+  };
+  for (unsigned round = 0; round < 120; ++round) {
+    const u32 one = round < 4 ? round : number();
+    const std::array<std::string, 3> divisors{"  v2:v32 = load v63, v50 #0x200 {global 4}\n",
+                                              "  v3:u32, v7:u32 = sload v56, v8\n  v2:v32 = splat v3\n",
+                                              "  v2:v32 = const #" + std::to_string(one) + "\n"};
+    Operands x{};
+    for (unsigned l = 0; l < 64; ++l) {
+      const u32 d = x[64 + l] = number();
+      x[l] = (random() & 3) == 0 && d != 0 ? number() / d * d + static_cast<u32>(random() % 3) - 1 : number();
+      x[l] &= 0xffff'ffff;
+    }
+    for (std::size_t kind = 0; kind < divisors.size(); ++kind) {
+      std::string text = std::string(kBegin) + kNarrow;
+      const std::string offset = kind == 1 ? "  v8:u32 = const #0x200\n" : "";
+      text.replace(text.find("DIVISOR"), 7, offset + divisors[kind]);
+      if (kind != 0) std::fill(x.begin() + 64, x.end(), one);
+      const auto divisions = as_is_and_replaced(text, [&](ir::Function& f) {
+        EXPECT_TRUE(passes::replace_narrow_divisions(f) || kind == 2);
+        passes::fold(f);
+      });
+      for (const translator::Simd simd : widths()) {
+        const auto expected = quotients(divisions[0], simd, x), actual = quotients(divisions[1], simd, x);
+        for (unsigned l = 0; l < 64; ++l) {
+          ASSERT_EQ(expected[l], actual[l]) << std::hex << x[l] << " / " << x[64 + l];
+          ASSERT_TRUE(x[64 + l] == 0 || static_cast<u32>(expected[l]) == x[l] / x[64 + l]);
+        }
+      }
+    }
+  }
+}
+
+/// What replace_narrow_divisions() rests on: with z the reciprocal of d after Newton's step, z d <= 2^32 and
+/// 2^32 - z d <= 2 d. Before that step, e = 2^32 - z d is not negative; the step leaves e^2 / 2^32 and less
+/// than d. All d that are one number as f32 have one z before it, and so the first and the last tell.
+TEST(Division, ReciprocalsOfNarrowIntegers) {
+  constexpr u64 kTwo32 = u64{1} << 32;
+  const auto check = [](float d, u64 least, u64 most) {
+    const auto z = static_cast<u32>(1.0f / d * std::bit_cast<float>(0x4f7f'fffeu));
+    if (z == 0) return kTwo32 <= 2 * least;
+    if (z * most > kTwo32) return false;
+    const u64 e = kTwo32 - z * least;
+    return e < kTwo32 && e * e / least <= kTwo32;
+  };
+  for (u32 d = 1; d < 1u << 24; ++d) ASSERT_TRUE(check(static_cast<float>(d), d, d)) << d;
+  for (unsigned k = 1; k <= 8; ++k)
+    for (u64 m = u64{1} << 23; m < u64{1} << 24; ++m) {
+      const u64 d = m << k, half = u64{1} << (k - 1);
+      ASSERT_TRUE(check(static_cast<float>(d), d - half, d + half)) << d;
+    }
+  ASSERT_TRUE(check(0x1p32f, kTwo32 - 128, kTwo32 - 1));
+}
+
 TEST(Division, RootF32) {
   for (const char* mode : {"", " flush_in flush_out"})
     compare(with_mode(std::string(kScaled32) + kImproved32 + kEnd32, mode), 23, 8, 100);

@@ -119,6 +119,21 @@ TEST(SelectInteger, Division) {
   }
 }
 
+TEST(SelectInteger, NarrowDivision) {
+  const auto f = [](u64 a, u64 b) { return b != 0 ? a / b : std::max<u64>(a, 1) + 1; };
+  for (const Type t : {Type::V32, Type::U32}) {
+    OpCase c = binary(Op::UDiv, t, t, f);
+    for (unsigned n = 0; n < 32; ++n)
+      for (const u64 more : {~u64{0}, u64{0}, u64{1}}) c.pool.push_back((u64{1} << n) + more);
+    check(c);
+    for (const u64 d : {0u, 1u, 2u, 3u, 7u, 10u, 64u, 641u, 0x7fff'ffffu, 0x8000'0000u, 0x8000'0001u,
+                        0xffff'fffeu, 0xffff'ffffu}) {
+      c.constants = {{1, d}};
+      check(c);
+    }
+  }
+}
+
 TEST(SelectInteger, Halfwords) {
   using Half = i32 (*)(i32 a, i32 b);
   const auto limited = [](i32 v, i32 low, i32 high) { return static_cast<u32>(std::clamp(v, low, high)); };

@@ -91,7 +91,10 @@ std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std:
   case Op::SMulHi: return static_cast<u64>((sign_extend(x[0], 32) * sign_extend(x[1], 32)) >> 32) & ones;
   case Op::UMulWide: return x[0] * x[1];
   case Op::SMulWide: return static_cast<u64>(sign_extend(x[0], 32) * sign_extend(x[1], 32));
-  case Op::UDiv: return x[1] != 0 ? x[0] / x[1] : x[0] - (x[0] >> 32) + ((x[0] & 0xffff'ffffu) == 0 ? 2 : 1);
+  case Op::UDiv:
+    if (x[1] != 0) return x[0] / x[1];
+    if (width == 32) return (std::max<u64>(x[0], 1) + 1) & ones;
+    return x[0] - (x[0] >> 32) + ((x[0] & 0xffff'ffffu) == 0 ? 2 : 1);
   case Op::And: return x[0] & x[1];
   case Op::Or: return x[0] | x[1];
   case Op::Xor: return x[0] ^ x[1];

@@ -187,6 +187,7 @@ private:
     case Op::UMulHi:
     case Op::UMulWide:
     case Op::SMulWide: return fold_wide_mul(inst.op, t, x[0], x[1]);
+    case Op::UDiv: return fold_divide(t, x[0], x[1]);
     case Op::FMul: return fold_fmul(inst.fp, t, x[0], x[1]);
     case Op::FLdexp: return fold_ldexp(inst.fp, t, x[0], x[1]);
     case Op::And:
@@ -227,7 +228,7 @@ private:
     return value ? constant(t, *value) : ValueId{};
   }
 
-  static bool has_uniform_form(Op op) {
+  static bool has_uniform_form(Op op, Type t = Type::V32) {
     switch (op) {
     case Op::Join:
     case Op::Lo:
@@ -258,6 +259,7 @@ private:
     case Op::CountLz:
     case Op::CountTz:
     case Op::BitRev: return true;
+    case Op::UDiv: return !is_wide(t);
     default: return false;
     }
   }
@@ -281,7 +283,7 @@ private:
 
   /// op(splat a, splat b) -> splat(op(a, b)): the same in every lane, so done once per wave.
   ValueId sink_splats(const Inst& inst, Type t, std::span<const ValueId> x) {
-    if (x.empty() || !is_per_lane(t) || !has_uniform_form(inst.op) || !is_vector(type(x[0]))) return {};
+    if (x.empty() || !is_per_lane(t) || !has_uniform_form(inst.op, t) || !is_vector(type(x[0]))) return {};
     std::array<ValueId, 3> uniform;
     bool any_splat = false;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -766,6 +768,12 @@ private:
     if (op == Op::Add && is_zero(a)) return b;
     if (op == Op::Sub && a == b) return constant(t, 0);
     u64 c = 0, d = 0;
+    if (op == Op::Sub) // a - (a >> c << c), what a division leaves
+      if (const Match up = match(b, Op::Shl); up != nullptr && is_const(operand(up, 1), &c))
+        if (const Match down = match(operand(up, 0), Op::LShr); down != nullptr && operand(down, 0) == a &&
+                                                                is_const(operand(down, 1), &d) && c == d &&
+                                                                c < bit_width(t))
+          return emit(Op::And, t, {a, constant(t, (u64{1} << c) - 1)});
     if (op == Op::Sub && is_const(b, &c)) return emit(Op::Add, t, {a, constant(t, 0 - c)});
     if (op == Op::Add && is_const(a)) return emit(Op::Add, t, {b, a});
     if (op == Op::Add && is_const(b, &c)) // (x + d) + c -> x + (c + d)
@@ -959,6 +967,13 @@ private:
     const auto n = static_cast<u64>(std::countr_zero(c));
     if (op == Op::UMulHi) return n == 0 ? constant(t, 0) : emit(Op::LShr, t, {a, constant(amount, 32 - n)});
     return emit(Op::Shl, t, {emit(is_signed ? Op::SExt : Op::ZExt, t, {a}), constant(amount, n)});
+  }
+
+  ValueId fold_divide(Type t, ValueId a, ValueId b) {
+    u64 c = 0;
+    if (!is_const(b, &c) || !std::has_single_bit(c)) return {};
+    const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
+    return emit(Op::LShr, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
   }
 
   ValueId fold_logic(Op op, Type t, ValueId a, ValueId b) {

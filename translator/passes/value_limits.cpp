@@ -150,6 +150,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Mul:
   case Op::UMulWide: return product(in(0), in(1), all);
   case Op::SMulWide: return std::max(in(0).max, in(1).max) >> 31 == 0 ? product(in(0), in(1), all) : anything;
+  case Op::UDiv:
+    if (in(1).min == 0) return anything;
+    return {in(0).max / in(1).min, fill(in(0).max / in(1).min), in(0).min / in(1).max};
   case Op::And: return {std::min(in(0).max, in(1).max), in(0).ones & in(1).ones};
   case Op::Or: return {all, in(0).ones | in(1).ones, min_of_or(in(0), in(1))};
   case Op::Xor:

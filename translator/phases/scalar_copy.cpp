@@ -27,6 +27,7 @@ bool has_scalar_form(Op op) {
   case Op::Add:
   case Op::Sub:
   case Op::Mul:
+  case Op::UDiv:
   case Op::UMulHi:
   case Op::SMulHi:
   case Op::UMulWide:
@@ -348,7 +349,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     return;
   }
   std::vector<ValueId> operands;
-  if (has_scalar_form(inst.op)) {
+  if (has_scalar_form(inst.op) && !(inst.op == Op::UDiv && is_wide(t))) {
     for (const ValueId v : x) operands.push_back(scalar(v));
     if (t == Type::G1 && x.size() == 2 && inst.op != Op::ICmp)
       for (const unsigned n : {0u, 1u}) { // of conditions that are known

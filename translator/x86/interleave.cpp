@@ -107,7 +107,7 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
   case ir::Op::InitExec: return {0, 0};
   case ir::Op::FDiv: return {2, 16};
   case ir::Op::FSqrt: return {2, 20};
-  case ir::Op::UDiv: return {40, 80};
+  case ir::Op::UDiv: return ir::is_wide(f.type(f.result(i))) ? Cost{40, 80} : Cost{20, 30};
   case ir::Op::Mul:
   case ir::Op::UMulHi:
   case ir::Op::SMulHi:

@@ -1,3 +1,7 @@
+// Division of integers. Those of 32 bits go by way of f64, which is exact: a quotient that is not whole is
+// further from the next whole number than all roundings together, in whatever mode MXCSR is. Or by a product
+// with the constant's reciprocal.
+//
 // Division of 64-bit integers, by way of f64 in two steps: an estimate from above 50 bits of the quotient,
 // then one of what it leaves. Estimates are never above what they are of, because all is rounded down,
 // or made smaller by more than all roundings together. What is left after the second is less than twice the
@@ -102,28 +106,92 @@ VReg Selector::divide64_by_zero(VReg q, VReg n, VReg d) {
   return blend(compare(ir::IntPred::Eq, d, zero, true), b_->op(Inst::kIdVpaddq, cut, more), q, true);
 }
 
-/// What quotients by `d` are computed with, in the preamble if all gangs have the same.
-Regs Selector::reciprocals64(ValueId d) {
+/// What quotients by `d` are computed with, in the preamble, if all gangs have the same.
+const Regs* Selector::hoisted_reciprocal(ValueId d) {
   const ir::Inst* def = f_.def(d);
-  const auto both = [&] {
-    Regs out;
-    for (unsigned p = 0; p < 2; ++p) out.r[p] = reciprocal64(part(d, p));
-    return out;
-  };
-  if (def == nullptr || def->op != Op::Splat || !in_preamble(d) || emitting_preamble_) return both();
+  if (def == nullptr || def->op != Op::Splat || !in_preamble(d) || emitting_preamble_) return nullptr;
   const auto [at, is_new] = reciprocals_.try_emplace(d);
   if (is_new)
     at->second = hoisted([&] {
-      const VReg r = reciprocal64(part(d, 0));
+      const VReg r = ir::is_wide(type(d))
+                         ? reciprocal64(part(d, 0))
+                         : b_->op(Inst::kIdVdivpd, splat_float(true, 1.0), doubles_of(reg1(d), 0)[0]);
       return Regs{{r, r}};
     });
-  return at->second;
+  return &at->second;
+}
+
+Regs Selector::reciprocals64(ValueId d) {
+  if (const Regs* known = hoisted_reciprocal(d)) return *known;
+  Regs out;
+  for (unsigned p = 0; p < 2; ++p) out.r[p] = reciprocal64(part(d, p));
+  return out;
+}
+
+/// Of even and of odd lanes, with `less` taken away.
+std::array<VReg, 2> Selector::doubles_of(VReg x, double less) {
+  const VReg two52 = b_->splat64(kTwo52Bits), too_much = splat_float(true, 0x1p52 + less);
+  const VReg even = join_odd(x, two52), odd = vor(shr_imm(x, 32, true), two52);
+  return {b_->op(Inst::kIdVsubpd, even, too_much), b_->op(Inst::kIdVsubpd, odd, too_much)};
+}
+
+/// Even lanes of one, odd lanes of the other.
+VReg Selector::join_odd(VReg even, VReg odd) {
+  if (avx512()) return blend(b_->mask_const(0xaaaa), odd, even);
+  return b_->op(Inst::kIdVpblendd, even, odd, imm(0xaa));
+}
+
+/// With a reciprocal that has been rounded, n + 1/2 is divided: that is as far from where the quotient would
+/// be another one, on either side.
+VReg Selector::divide32(ValueId n, ValueId d) {
+  const VReg divisor = reg1(d);
+  const Regs* reciprocal = hoisted_reciprocal(d);
+  const auto dividends = doubles_of(reg1(n), reciprocal != nullptr ? -0.5 : 0);
+  std::array<VReg, 2> q;
+  if (reciprocal != nullptr) {
+    for (unsigned p = 0; p < 2; ++p) q[p] = b_->op(Inst::kIdVmulpd, dividends[p], reciprocal->r[0]);
+  } else {
+    const auto divisors = doubles_of(divisor, 0);
+    for (unsigned p = 0; p < 2; ++p) q[p] = b_->op(Inst::kIdVdivpd, dividends[p], divisors[p]);
+  }
+  const VReg two52 = b_->splat64(kTwo52Bits);
+  for (VReg& x : q) {
+    const VReg whole = b_->op(avx512() ? Inst::kIdVrndscalepd : Inst::kIdVroundpd, x, imm(11));
+    x = b_->op(Inst::kIdVaddpd, whole, two52);
+  }
+  const VReg quotient = join_odd(q[0], shl_imm(q[1], 32, true));
+  if (limits().of(d).min != 0) return quotient;
+  const VReg one = b_->splat32(1);
+  const VReg other = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpmaxud, reg1(n), one), one);
+  return blend(compare(ir::IntPred::Eq, divisor, b_->splat32(0), false), other, quotient);
+}
+
+/// By a constant of 2 or more. With l = floor(log2(d)), a multiplier m of 32 bits, or of 33 without the
+/// uppermost one, is 2^(32 + l) / d, or twice as much, rounded up by so little that no n can tell.
+VReg Selector::divide32_by_product(VReg n, u32 d) {
+  const auto log = static_cast<unsigned>(std::bit_width(d)) - 1;
+  if (std::has_single_bit(d)) return shr_imm(n, log, false);
+  const u64 one = u64{1} << (32 + log), m = (one + d - 1) / d;
+  const bool fits = m * d - one <= u64{1} << log;
+  const VReg multiplier = b_->splat64(fits ? m : (2 * one + d - 1) / d - (u64{1} << 32));
+  const VReg even = shr_imm(b_->op(Inst::kIdVpmuludq, n, multiplier), 32, true);
+  const VReg odd = b_->op(Inst::kIdVpmuludq, shr_imm(n, 32, true), multiplier);
+  const VReg high = join_odd(even, odd);
+  if (fits) return shr_imm(high, log, false);
+  const VReg half = shr_imm(b_->op(Inst::kIdVpsubd, n, high), 1, false);
+  return shr_imm(b_->op(Inst::kIdVpaddd, half, high), log, false);
 }
 
 bool Selector::divide_inst(InstId i) {
-  if (f_[i].op != Op::UDiv) return false;
+  if (f_[i].op != Op::UDiv || !ir::is_vector(type(f_.result(i)))) return false;
   const ValueId n = f_.operands(i)[0], d = f_.operands(i)[1];
   Regs out;
+  if (!ir::is_wide(type(d))) {
+    u64 bits = 0;
+    const bool by_product = f_.is_const(d, &bits) && bits > 1;
+    out.r[0] = by_product ? divide32_by_product(reg1(n), static_cast<u32>(bits)) : divide32(n, d);
+    return set(f_.result(i), out), true;
+  }
   if (u64 bits = 0; f_.is_const(d, &bits) && bits > 1) {
     const double reciprocal = 1.0 / static_cast<double>(bits) * (1.0 - 0x1p-51);
     for (unsigned p = 0; p < 2; ++p)
@@ -135,13 +203,12 @@ bool Selector::divide_inst(InstId i) {
   for (unsigned p = 0; p < 2; ++p)
     out.r[p] = avx512() ? divide64_directed(part(n, p), part(d, p), reciprocals.r[p])
                         : divide64_reduced(part(n, p), {part(d, p), has_high_half(d)}, reciprocals.r[p]);
-  if (!limits_) limits_.emplace(f_);
   const auto by_zero = [&] {
     for (unsigned p = 0; p < 2; ++p) out.r[p] = divide64_by_zero(out.r[p], part(n, p), part(d, p));
   };
-  if (limits_->of(d).min == 0 && emitting_preamble_) { // which is one block
+  if (limits().of(d).min == 0 && emitting_preamble_) { // which is one block
     by_zero();
-  } else if (limits_->of(d).min == 0) {
+  } else if (limits().of(d).min == 0) {
     std::array<VReg, 2> zeros;
     for (unsigned p = 0; p < 2; ++p) zeros[p] = compare(ir::IntPred::Eq, part(d, p), b_->splat64(0), true);
     if (avx512()) {

@@ -120,10 +120,7 @@ VReg Selector::double_to_int(Regs v, bool is_signed) {
 }
 
 /// Whether `v`, an unsigned integer of 32 bits, is the same as a signed one.
-bool Selector::is_nonnegative(ValueId v) {
-  if (!limits_) limits_.emplace(f_);
-  return limits_->max(v) <= 0x7fff'ffff;
-}
+bool Selector::is_nonnegative(ValueId v) { return limits().max(v) <= 0x7fff'ffff; }
 
 /// Whether `v`, an f32, has been limited to what is a signed integer of 32 bits, and if so asked no negative
 /// one; then it is no NaN either.

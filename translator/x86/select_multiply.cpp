@@ -57,8 +57,7 @@ VReg Selector::mul_high(ValueId a, ValueId b, bool is_signed) {
   const auto odd_lanes = [&](ValueId v) { return is_repeated(v) ? reg1(v) : shr_imm(reg1(v), 32, true); };
   const VReg even = shr_imm(b_->op(id, reg1(a), reg1(b)), 32, true);
   const VReg first = odd_lanes(a), odd = b_->op(id, first, odd_lanes(b));
-  if (avx512()) return blend(b_->mask_const(0xaaaa), odd, even);
-  return b_->op(Inst::kIdVpblendd, even, odd, imm(0xaa));
+  return join_odd(even, odd);
 }
 
 } // namespace lanewise::x86

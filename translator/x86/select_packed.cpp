@@ -44,7 +44,6 @@ u32 low_bits(unsigned bits) { return (u32{1} << bits) - 1; }
 void Selector::find_packed() {
   packed_.reset();
   if (interleave_ % 2 != 0 || !may_be_packed(f_, plan_.phases[phase_])) return;
-  if (!limits_) limits_.emplace(f_);
   packed_.emplace(PackedValues::Context{
       .f = f_,
       .plan = plan_,
@@ -52,7 +51,7 @@ void Selector::find_packed() {
       .members = interleave_,
       .avx512 = avx512(),
       .use_counts = use_counts_,
-      .limits = *limits_,
+      .limits = limits(),
       .is_row = [this](InstId i) { return row_members(i) == interleave_; },
   });
   packed_regs_.clear();

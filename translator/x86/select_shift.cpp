@@ -9,8 +9,7 @@ namespace lanewise::x86 {
 VReg Selector::shift_count(ValueId amount, unsigned p, bool wide) {
   const u64 limit = wide ? 63 : 31;
   VReg count = reg1(amount);
-  if (!limits_) limits_.emplace(f_);
-  if (limits_->max(amount) > limit) count = vand(count, b_->splat32(static_cast<u32>(limit)));
+  if (limits().max(amount) > limit) count = vand(count, b_->splat32(static_cast<u32>(limit)));
   return wide ? widen(count, p, false) : count;
 }
 

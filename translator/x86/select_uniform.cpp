@@ -73,6 +73,7 @@ bool Selector::uniform_inst(InstId i) {
   case Op::SMulHi:
   case Op::UMulWide:
   case Op::SMulWide: return set(result, uniform_multiply(i)), true;
+  case Op::UDiv: return set(result, uniform_divide(i)), true;
   case Op::Shl:
   case Op::LShr:
   case Op::AShr:
@@ -138,6 +139,25 @@ VReg Selector::uniform_multiply(InstId i) {
   const VReg product = b_->op_r64_tied(Inst::kIdImul, a, r64(b));
   if (inst.op == Op::UMulWide || inst.op == Op::SMulWide) return product;
   return b_->op_r64_tied(Inst::kIdShr, product, imm(32));
+}
+
+/// By 1 where the divisor is 0, and max(n, 1) + 1 instead of what comes of it.
+VReg Selector::uniform_divide(InstId i) {
+  const VReg n = reg1(f_.operands(i)[0]), d = reg1(f_.operands(i)[1]);
+  const auto at_least_1 = [&](VReg x) {
+    b_->emit(Inst::kIdCmp, {r32(x), imm(1)});
+    return b_->op_r32_tied(Inst::kIdAdc, x, imm(0));
+  };
+  const bool may_be_zero = limits().of(f_.operands(i)[1]).min == 0;
+  const VReg divisor = may_be_zero ? at_least_1(d) : d;
+  b_->emit(Inst::kIdMov, {r32(kRax), r32(n)});
+  b_->emit(Inst::kIdXor, {r32(kRdx), r32(kRdx)});
+  b_->emit(Inst::kIdDiv, {r32(kRdx), r32(kRax), r32(divisor)});
+  const VReg q = b_->op_r32(Inst::kIdMov, r32(kRax));
+  if (!may_be_zero) return q;
+  const VReg other = b_->op_r32_tied(Inst::kIdAdd, at_least_1(n), imm(1));
+  b_->emit(Inst::kIdTest, {r32(d), r32(d)});
+  return b_->op_r32_tied(Inst::kIdCmovz, q, r32(other));
 }
 
 VReg Selector::uniform_shift(InstId i) {

@@ -173,6 +173,7 @@ private:
 
   // ---- select_uniform.cpp
   bool uniform_inst(InstId i);
+  VReg uniform_divide(InstId i);
   VReg uniform_shift(InstId i);
   VReg uniform_multiply(InstId i);
   VReg uniform_min_max(InstId i);
@@ -219,6 +220,11 @@ private:
 
   // ---- select_divide.cpp
   bool divide_inst(InstId i);
+  VReg divide32(ValueId n, ValueId d);
+  std::array<VReg, 2> doubles_of(VReg x, double less);
+  VReg join_odd(VReg even, VReg odd);
+  const Regs* hoisted_reciprocal(ValueId d);
+  VReg divide32_by_product(VReg n, u32 d);
   VReg reciprocal64(VReg d);
   VReg double_of(VReg x);
   VReg divide64_directed(VReg n, VReg d, VReg reciprocal);
@@ -728,8 +734,9 @@ private:
   u32 phase_ = 0;
   Builder* b_ = nullptr;
   BlockId preamble_, head_;
-  std::vector<BlockId> blocks_;                              ///< per IR block
-  std::optional<passes::ValueLimits> limits_;                ///< once asked for
+  std::vector<BlockId> blocks_;               ///< per IR block
+  std::optional<passes::ValueLimits> limits_; ///< once asked for
+  const passes::ValueLimits& limits() { return limits_ ? *limits_ : limits_.emplace(f_); }
   std::optional<passes::IdValues> ids_;                      ///< likewise
   std::optional<PackedValues> packed_;                       ///< of the phase, if there may be any
   std::map<std::pair<ValueId, unsigned>, Regs> packed_regs_; ///< by value and bits
