@@ -1169,6 +1169,8 @@ private:
           up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)
         if (const ValueId x = operand(up, 0); (limits_.ones(x) & constant_bits(t)) >> (width - n) == 0)
           return x;
+    if (op == Op::AShr && width == 32 && limits_.max(a) >> 31 == 0) return emit(Op::LShr, t, {a, amount});
+    if (op == Op::LShr && limits_.max(a) >> n == 0) return constant(t, 0);
     if (op == Op::AShr) // the sign extension of what is extended already
       if (const Match up = match(a, Op::Shl);
           up != nullptr && is_const(operand(up, 1), &m) && (m & (width - 1)) == n)
