@@ -390,6 +390,59 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
   EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
 }
 
+/// Where lanes go along short rows of their own, the rows of the next gangs are fetched, a line of each lane
+/// once.
+TEST(AddressForms, RowsThatLanesGoAlongAreFetchedForTheNextGangs) {
+  const auto fetches = [](std::string_view accesses) {
+    const std::string text = fmt::format(R"(func "rows" gfx906 {{
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:g64 = splat v2
+  v4:mask = const #0xffffffffffffffff
+  v5:g64 = const #0x40
+  v6:u32 = const #0x1
+  v7:v32 = const #0x1
+  jump -> b1(v3, v6)
+b1(v20:g64, v21:u32):
+{}  v30:g64 = add v20, v5
+  v31:u32 = add v21, v6
+  v32:u1 = icmp v31, v0
+  branch v32 -> b2, b1(v30, v31)
+b2:
+  endpgm
+}}
+)",
+                                         accesses);
+    auto f = ir::parse(text);
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+    phases::Plan plan = trivial_plan(*f);
+    for (phases::Phase& phase : plan.phases) phase.interleave = 2;
+    auto code = compile(*f, plan, {.simd = translator::Simd::Avx2, .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    const std::string listing = code.ok() ? code->listing : "";
+    return std::array{count(listing, "prefetcht0 "), count(listing, "prefetchw ")};
+  };
+  const std::array none = {0u, 0u}, loads = {16u, 0u}, stores = {0u, 16u};
+  const std::string load = "  v22:v32, v23:v32, v24:v32, v25:v32 = load ";
+  const std::string store = "  store v20, v7, v7, v7, v7, v4 #0x10 ";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n"), loads);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + store + "{global 16 row 640 wave}\n"),
+            loads)
+      << "one line";
+  EXPECT_EQ(fetches(store + "{global 16 row 640 wave}\n"), stores);
+  const std::string further =
+      "  v26:v32, v27:v32, v28:v32, v29:v32 = load v20, v4 #0x30 {global 16 row 640 wave}\n"
+      "  v40:v32, v41:v32, v42:v32, v43:v32 = load v20, v4 #0x60 {global 16 row 640 wave}\n";
+  const std::array two_lines = {32u, 0u};
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + further), two_lines);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16 wave}\n"), none) << "one row";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640}\n"), none) << "the next gang is elsewhere";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 4096 wave}\n"), none) << "long enough for the hardware";
+  EXPECT_EQ(fetches(load + "v3, v4 {global 16 row 640 wave}\n"), none) << "in each round the same";
+}
+
 /// A row of `bytes` per lane, `stride` apart, `start` bytes into an LDS of 512 bytes.
 TEST(AddressForms, RowsInTheLdsEndWithIt) {
   std::vector<u8> lds(512);

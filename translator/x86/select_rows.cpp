@@ -10,6 +10,8 @@ namespace lanewise::x86 {
 namespace {
 
 constexpr u64 kMinBytesToFetchAhead = 16 << 20;
+/// Bytes; so that the rows of two gangs stay in the first-level cache.
+constexpr i16 kMaxOwnRow = 2048;
 
 } // namespace
 
@@ -131,6 +133,38 @@ void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
     b_->emit(Inst::kIdPrefetcht0, {mem(base, disp + static_cast<i32>(f_[i].imm) + kAhead + at, View::Xmm)});
 }
 
+/// An access in a loop in which each lane goes along a short row of its own. The hardware sees as many
+/// streams as a gang has lanes, and learns of none before its row has ended.
+bool Selector::goes_along_own_rows(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const ir::MemAttr& mem_attr = inst.mem;
+  if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.bytes != 16) return false;
+  if (!mem_attr.wave_row || mem_attr.stride <= mem_attr.bytes || mem_attr.stride > kMaxOwnRow) return false;
+  if (!structure_) structure_.emplace(f_);
+  const i32 loop = structure_->loops.innermost[inst.block.index];
+  return loop >= 0 && structure_->loops.contains(loop, f_.def_block(f_.operands(i)[0]));
+}
+
+/// What the next gang's lanes access where this one's do now. Of accesses to one line the first does it.
+void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
+  if (!goes_along_own_rows(i)) return;
+  const ir::Inst& inst = f_[i];
+  const auto is_of_row = [&](InstId other) {
+    const Op op = f_[other].op;
+    return (op == Op::Load || op == Op::Store) && f_[other].mem.form == inst.mem.form &&
+           f_.operands(other)[0] == f_.operands(i)[0];
+  };
+  const auto& insts = f_[inst.block].insts;
+  const u64 start = f_[*std::ranges::find_if(insts, is_of_row)].imm;
+  const auto line = [&](InstId other) { return static_cast<i64>(f_[other].imm - start) >> 6; };
+  const auto has_fetched = [&](InstId before) { return is_of_row(before) && line(before) == line(i); };
+  if (std::any_of(insts.begin(), std::ranges::find(insts, i), has_fetched)) return;
+  const u32 id = inst.op == Op::Load ? Inst::kIdPrefetcht0 : Inst::kIdPrefetchw;
+  const i64 stride = inst.mem.stride;
+  const i64 next = disp + static_cast<i32>(inst.imm) + i64{interleave_} * lanes() * stride;
+  for (unsigned lane = 0; lane < lanes(); ++lane) b_->emit(id, {mem(base, next + lane * stride, View::Xmm)});
+}
+
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const unsigned members = row_members(i);
@@ -147,6 +181,7 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
     const VReg first = of_leader(f_.operands(i)[0], members);
     const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
     fetch_ahead(i, first, disp, inst.mem.stride);
+    fetch_next_rows(i, first, disp);
     return row_access(i, first, disp, inst.mem.stride, out);
   }
   case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);

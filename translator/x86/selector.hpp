@@ -410,6 +410,8 @@ private:
   VReg of_leader(ValueId v, unsigned members);
   [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
+  [[nodiscard]] bool goes_along_own_rows(InstId i);
+  void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   CondCode compare_wrapped(InstId i, unsigned members, VReg index);
