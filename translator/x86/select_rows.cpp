@@ -10,8 +10,8 @@ namespace lanewise::x86 {
 namespace {
 
 constexpr u64 kMinBytesToFetchAhead = 16 << 20;
-/// Bytes; so that the rows of two gangs stay in the first-level cache.
-constexpr i16 kMaxOwnRow = 2048;
+/// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
+constexpr u32 kMaxOwnRows = 16 << 10;
 
 } // namespace
 
@@ -139,7 +139,9 @@ bool Selector::goes_along_own_rows(InstId i) {
   const ir::Inst& inst = f_[i];
   const ir::MemAttr& mem_attr = inst.mem;
   if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.bytes != 16) return false;
-  if (!mem_attr.wave_row || mem_attr.stride <= mem_attr.bytes || mem_attr.stride > kMaxOwnRow) return false;
+  const i32 stride = mem_attr.stride;
+  if (!mem_attr.wave_row || stride <= mem_attr.bytes || static_cast<u32>(stride) * lanes() > kMaxOwnRows)
+    return false;
   if (!structure_) structure_.emplace(f_);
   const i32 loop = structure_->loops.innermost[inst.block.index];
   return loop >= 0 && structure_->loops.contains(loop, f_.def_block(f_.operands(i)[0]));
