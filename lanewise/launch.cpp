@@ -47,8 +47,21 @@ std::string_view missing_service(const Device::State& device, u64 address) {
   return {};
 }
 
-Fault describe(const Module::State& module, const runtime::FaultReport& raw) {
+/// Recompiled code leaves where it meets bytes that are no instruction: as if it had jumped out of the code
+/// to them. The report becomes what the interpreter's is, which has tried to execute them.
+void name_undecodable(const Module::State& module, u64 entry, runtime::FaultReport& report) {
+  if (report.kind != runtime::FaultKind::BadJump || report.address % 4 != 0) return;
+  if (!module.image.text_at(report.address) || !instruction_text(module, report.address).empty()) return;
+  report.kind = runtime::FaultKind::Illegal;
+  report.pc = report.address;
+  report.offset = report.pc - entry;
+  report.address = 0;
+}
+
+/// What people are told of a fault in the kernel whose code begins at `entry`.
+Fault describe(const Module::State& module, u64 entry, const runtime::FaultReport& raw) {
   runtime::FaultReport report = raw;
+  name_undecodable(module, entry, report);
   report.instruction = instruction_text(module, report.pc);
   Fault fault;
   fault.message = report.line();
@@ -225,7 +238,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return LaunchTimes{times.wall_ms, times.cpu_ms, &version->how};
   }
   if (packed > 1) unpack(**outcome, packed);
-  Fault described = describe(state.module, **outcome);
+  Fault described = describe(state.module, request.entry, **outcome);
   if (fault) *fault = described;
   return Error{ErrorCode::Fault, described.message};
 }

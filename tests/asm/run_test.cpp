@@ -147,6 +147,35 @@ TEST(AssembledSync, WavesThatNobodyLetsGoAreAFault) {
   }
 }
 
+/// Bytes that are no instruction, met on the way or jumped to, are named alike by both engines.
+TEST(AssembledFaults, NameBytesThatAreNoInstruction) {
+  const std::string head = "        .amdgcn_target \"amdgcn-amd-amdhsa--gfx906\"\n"
+                           "        .globl  kernel\n        .p2align 8\n        .type   kernel,@function\n";
+  const std::string tail = testing::kernel_end_with(
+      {.name = "kernel", .kernarg_bytes = 8, .sgprs = 10, .vgprs = 1, .max_items = 64}, {"global_buffer"});
+  const auto fault_of = [&](Engine engine, const std::string& code) {
+    OneDevice device(engine);
+    Fault fault;
+    EXPECT_FALSE(device.launch(head + code + tail, "kernel", 64, 64, nullptr, &fault));
+    EXPECT_EQ(fault.address, 0u);
+    return std::pair(fault.message.substr(0, fault.message.find(" at pc ")), fault.offset);
+  };
+  const std::string on_the_way = "kernel: s_nop 0\n  .long 0xdd348800, 0\n  s_endpgm\n";
+  const std::string jumped_to = R"(
+kernel: s_getpc_b64 s[4:5]
+.Lpc:   s_add_u32 s4, s4, .Lbytes-.Lpc
+        s_addc_u32 s5, s5, 0
+        s_setpc_b64 s[4:5]
+.Lbytes: .long 0xdd348800, 0
+)";
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    EXPECT_EQ(fault_of(engine, on_the_way),
+              std::pair(std::string("instruction that cannot be executed in kernel"), u64{4}));
+    EXPECT_EQ(fault_of(engine, jumped_to),
+              std::pair(std::string("instruction that cannot be executed in kernel"), u64{20}));
+  }
+}
+
 TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   const abi::Assembly assembly = abi::assemble(testing::call_after_shared_calls());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
