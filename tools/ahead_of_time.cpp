@@ -4,6 +4,7 @@
 #include "lanewise/launch_facts.hpp"
 #include "lanewise/recompile.hpp"
 #include "lanewise/shared_object.hpp"
+#include "tools/translate_all.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -14,53 +15,26 @@
 namespace lanewise::tools {
 namespace {
 
-class Writer {
-public:
-  explicit Writer(const AheadOfTime& what) : what_(what) {}
-
-  /// Adds the versions of one kernel. What has to be interpreted is noted only.
-  Result<void> add(const abi::Kernel& kernel) {
-    const std::vector<Version> versions = versions_for(kernel, what_.object.target.isa, what_.launches);
-    for (const translator::Simd simd : what_.simds)
-      for (const auto& [suffix, facts] : versions) {
-        const bool best = simd == what_.simds.front();
-        auto added =
-            add(kernel, kernel.name + (best ? "" : ".avx2") + suffix, translator_options(simd, facts));
-        if (!added) return added;
-      }
-    return {};
-  }
-
-  Result<std::string> write(const std::string& path) && {
-    const std::vector<u8> file = write_shared_object(*what_.object.file, std::move(table_).finish(), names_);
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-    if (!out.flush())
-      return Error{ErrorCode::Usage, fmt::format("{}: cannot write: {}", path, std::strerror(errno))};
-    return fmt::format("{}: {} translations, {} bytes\n{}", path, names_.size(), file.size(), notes_);
-  }
-
-private:
-  const AheadOfTime& what_;
-  TableWriter table_;
-  std::vector<CodeName> names_;
-  std::string notes_;
-
-  Result<void> add(const abi::Kernel& kernel, const std::string& name, const translator::Options& options) {
-    translator::Stats stats;
-    auto translation =
-        translator::translate(kernel_source(what_.object, what_.image, kernel), options, &stats);
-    if (!translation && stats.untranslated_instructions == 0)
-      return std::move(translation).error().in(kernel.name);
-    if (!translation) {
-      notes_ += fmt::format("left to the interpreter: {}\n", translation.error().message);
-      return {};
-    }
-    const u64 at = table_.add(translation_key(what_.image, kernel, options), *translation);
-    names_.push_back({name, at, translation->machine.bytes.size()});
-    return {};
-  }
+/// One version of a kernel.
+struct Job {
+  const abi::Kernel* kernel;
+  std::string name;
+  translator::Options options;
 };
+
+std::vector<Job> jobs_for(const AheadOfTime& what) {
+  std::vector<Job> jobs;
+  for (const abi::Kernel* kernel : what.kernels) {
+    const std::vector<Version> versions = versions_for(*kernel, what.object.target.isa, what.launches);
+    for (const translator::Simd simd : what.simds)
+      for (const auto& [suffix, facts] : versions) {
+        const bool best = simd == what.simds.front();
+        jobs.push_back(
+            {kernel, kernel->name + (best ? "" : ".avx2") + suffix, translator_options(simd, facts)});
+      }
+  }
+  return jobs;
+}
 
 } // namespace
 
@@ -92,10 +66,38 @@ std::vector<Version> versions_for(const abi::Kernel& kernel, isa::Target target,
 Result<std::string> write_ahead_of_time(const AheadOfTime& what, const std::string& path) {
   if (!what.image.at_preferred_address())
     return Error{ErrorCode::Internal, path + ": the address that the translations would be for is taken"};
-  Writer writer(what);
-  for (const abi::Kernel* kernel : what.kernels)
-    if (auto added = writer.add(*kernel); !added) return std::move(added).error();
-  return std::move(writer).write(path);
+  const std::vector<Job> jobs = jobs_for(what);
+  TableWriter table;
+  std::vector<CodeName> names;
+  std::string notes; // what has to be interpreted
+  Result<void> result;
+  translate_all(
+      jobs.size(), "translations",
+      [&](std::size_t n) {
+        translator::Stats stats;
+        auto translation = translator::translate(kernel_source(what.object, what.image, *jobs[n].kernel),
+                                                 jobs[n].options, &stats);
+        return Translated{std::move(translation), stats};
+      },
+      [&](std::size_t n, Translated done) {
+        const Job& job = jobs[n];
+        if (done.translation) {
+          const u64 at = table.add(translation_key(what.image, *job.kernel, job.options), *done.translation);
+          names.push_back({job.name, at, done.translation->machine.bytes.size()});
+        } else if (done.stats.untranslated_instructions != 0) {
+          notes += fmt::format("left to the interpreter: {}\n", done.translation.error().message);
+        } else {
+          result = std::move(done.translation).error().in(job.kernel->name);
+        }
+        return static_cast<bool>(result);
+      });
+  if (!result) return std::move(result).error();
+  const std::vector<u8> file = write_shared_object(*what.object.file, std::move(table).finish(), names);
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  if (!out.flush())
+    return Error{ErrorCode::Usage, fmt::format("{}: cannot write: {}", path, std::strerror(errno))};
+  return fmt::format("{}: {} translations, {} bytes\n{}", path, names.size(), file.size(), notes);
 }
 
 } // namespace lanewise::tools

@@ -3,6 +3,7 @@
 #include "tools/arg_spec.hpp"
 #include "tools/code_object_options.hpp"
 #include "tools/run_options.hpp"
+#include "tools/translate_all.hpp"
 #include "tools/translate_stats.hpp"
 
 #include "lanewise/kernel_source.hpp"
@@ -167,12 +168,14 @@ struct Input {
   /// What launches pass by value, by kernel.
   std::map<const abi::Kernel*, std::vector<translator::KnownDword>> values;
 
-  [[nodiscard]] auto translate(const abi::Kernel& kernel, translator::Stats& stats) const {
+  [[nodiscard]] Translated translate(const abi::Kernel& kernel) const {
+    translator::Stats stats;
     translator::Options options = settings;
     options.launch = versions_for(kernel, object.target.isa, launches).front().facts;
     const auto& dwords = values.at(&kernel);
     options.launch.dwords.insert(options.launch.dwords.end(), dwords.begin(), dwords.end());
-    return translator::translate(kernel_source(object, image, kernel), options, &stats);
+    auto translation = translator::translate(kernel_source(object, image, kernel), options, &stats);
+    return {std::move(translation), stats};
   }
 };
 
@@ -240,25 +243,40 @@ Result<void> print_stages(const Options& options) {
     fmt::print("; ---- {}\n{}", stage, text);
   };
   const abi::Kernel& kernel = *input->kernels.front();
-  translator::Stats stats;
-  auto translation = input->translate(kernel, stats);
-  if (!translation) return std::move(translation).error().in(kernel.name);
-  fmt::print("{}", summary(stats));
+  Translated done = input->translate(kernel);
+  if (!done.translation) return std::move(done.translation).error().in(kernel.name);
+  fmt::print("{}", summary(done.stats));
   return {};
 }
 
 Result<void> print_stats(const Options& options) {
   auto inputs = load_all(options);
   if (!inputs) return std::move(inputs).error();
-  std::vector<TranslationRecord> records;
+  std::vector<std::pair<const Input*, const abi::Kernel*>> jobs;
+  std::size_t width = 0;
   for (const Input& input : *inputs)
     for (const abi::Kernel* kernel : input.kernels) {
-      TranslationRecord& record = records.emplace_back();
-      record.kernel = kernel->name;
-      auto translation = input.translate(*kernel, record.stats);
-      if (!translation) record.error = translation.error().message;
+      jobs.emplace_back(&input, kernel);
+      width = std::max(width, kernel->name.size());
     }
-  fmt::print("{}", options.json ? to_json(records) : to_text(records));
+  StatsTable table(width);
+  std::vector<TranslationRecord> records;
+  if (!options.json) fmt::print("{}", table.header());
+  translate_all(
+      jobs.size(), options.json ? "kernels" : "",
+      [&](std::size_t n) { return jobs[n].first->translate(*jobs[n].second); },
+      [&](std::size_t n, Translated done) {
+        TranslationRecord record{jobs[n].second->name, done.stats, {}};
+        if (!done.translation) record.error = done.translation.error().message;
+        if (options.json) {
+          records.push_back(std::move(record));
+        } else {
+          fmt::print("{}", table.line(record));
+          std::fflush(stdout);
+        }
+        return true;
+      });
+  fmt::print("{}", options.json ? to_json(records) : table.footer());
   return {};
 }
 

@@ -11,13 +11,7 @@ using translator::Stats;
 
 double total_ms(const Stats& s) { return s.lift_ms + s.passes_ms + s.emit_ms; }
 
-std::string header(std::size_t width) {
-  return fmt::format("{:<{}} {:>7} {:>7} {:>7} {:>15} {:>7} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "kernel", width,
-                     "guest", "IR", "phases", "selects", "spills", "bytes", "lift", "passes", "emit",
-                     "guest/s");
-}
-
-std::string line(const std::string& name, std::size_t width, const Stats& s) {
+std::string text_of(const std::string& name, std::size_t width, const Stats& s) {
   const std::string selects = fmt::format("{} -> {}", s.selects_before, s.selects_after);
   return fmt::format("{:<{}} {:>7} {:>7} {:>7} {:>15} {:>7} {:>9} {:>8.2f} {:>8.2f} {:>8.2f} {:>9.0f}\n",
                      name, width, s.guest_instructions, s.ir_instructions, s.phases, selects, s.spills,
@@ -40,25 +34,28 @@ void add(Stats& sum, const Stats& s) {
 
 } // namespace
 
-std::string to_text(const std::vector<TranslationRecord>& records) {
-  std::size_t width = 6;
-  for (const TranslationRecord& r : records) width = std::max(width, r.kernel.size());
-  std::string text = header(width);
-  Stats sum;
-  std::size_t left = 0;
-  for (const TranslationRecord& r : records) {
-    if (!r.error.empty()) {
-      ++left;
-      text += fmt::format("{:<{}} interpreted: {}\n", r.kernel, width, r.error);
-      continue;
-    }
-    add(sum, r.stats);
-    text += line(r.kernel, width, r.stats);
+StatsTable::StatsTable(std::size_t width) : width_(std::max<std::size_t>(width, 6)) {}
+
+std::string StatsTable::header() const {
+  return fmt::format("{:<{}} {:>7} {:>7} {:>7} {:>15} {:>7} {:>9} {:>8} {:>8} {:>8} {:>9}\n", "kernel",
+                     width_, "guest", "IR", "phases", "selects", "spills", "bytes", "lift", "passes", "emit",
+                     "guest/s");
+}
+
+std::string StatsTable::line(const TranslationRecord& record) {
+  ++kernels_;
+  if (!record.error.empty()) {
+    ++interpreted_;
+    return fmt::format("{:<{}} interpreted: {}\n", record.kernel, width_, record.error);
   }
-  if (records.size() == 1) return text;
-  text += line("sum", width, sum);
-  text += fmt::format("{} of {} kernels recompiled\n", records.size() - left, records.size());
-  return text;
+  add(sum_, record.stats);
+  return text_of(record.kernel, width_, record.stats);
+}
+
+std::string StatsTable::footer() const {
+  if (kernels_ == 1) return {};
+  return text_of("sum", width_, sum_) +
+         fmt::format("{} of {} kernels recompiled\n", kernels_ - interpreted_, kernels_);
 }
 
 std::string to_json(const std::vector<TranslationRecord>& records) {
