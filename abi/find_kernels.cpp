@@ -78,7 +78,11 @@ private:
     kernel.descriptor = *descriptor;
     kernel.descriptor_address = symbol.address;
     kernel.entry_address = symbol.address + static_cast<u64>(descriptor->kernel_code_entry_byte_offset);
-    if (kernel.entry_address % 4 != 0 || !object_.elf.is_loaded(kernel.entry_address, 4, elf::kFlagExecute))
+    const auto is_code = [&](u64 address) { return object_.elf.is_loaded(address, 4, elf::kFlagExecute); };
+    const u64 entry = kernel.entry_address;
+    // What cannot be reached has no code, and may lie where the code ends.
+    if (entry % 4 == 0 && !is_code(entry) && is_code(entry - 4)) return {};
+    if (entry % 4 != 0 || !is_code(entry))
       return bad(fmt::format("its entry point {:#x} is not in an executable segment", kernel.entry_address));
     kernel.code_size = code_size_at(kernel.entry_address);
     // In version 2 the symbol covers amd_kernel_code_t and the code behind it.

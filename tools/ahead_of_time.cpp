@@ -25,6 +25,7 @@ struct Job {
 std::vector<Job> jobs_for(const AheadOfTime& what) {
   std::vector<Job> jobs;
   for (const abi::Kernel* kernel : what.kernels) {
+    if (kernel->code_size == 0) continue;
     const std::vector<Version> versions = versions_for(*kernel, what.object.target.isa, what.launches);
     for (const translator::Simd simd : what.simds)
       for (const auto& [suffix, facts] : versions) {
@@ -69,7 +70,9 @@ Result<std::string> write_ahead_of_time(const AheadOfTime& what, const std::stri
   const std::vector<Job> jobs = jobs_for(what);
   TableWriter table;
   std::vector<CodeName> names;
-  std::string notes; // what has to be interpreted
+  std::string notes; // what is not there
+  for (const abi::Kernel* kernel : what.kernels)
+    if (kernel->code_size == 0) notes += fmt::format("left out: {}: has no code\n", kernel->name);
   Result<void> result;
   translate_all(
       jobs.size(), "translations",

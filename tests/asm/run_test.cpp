@@ -176,6 +176,28 @@ kernel: s_getpc_b64 s[4:5]
   }
 }
 
+/// What compilers leave of a kernel that cannot be reached is a symbol where the code ends. Its module is
+/// loaded, for others' sake.
+TEST(AssembledFaults, KernelsWithoutCodeCannotBeLaunched) {
+  const std::string text =
+      "        .amdgcn_target \"amdgcn-amd-amdhsa--gfx906\"\n        s_nop 0\n"
+      "        .globl  kernel\n        .p2align 8\n        .type   kernel,@function\n"
+      "kernel:\n" +
+      testing::kernel_end_with(
+          {.name = "kernel", .kernarg_bytes = 8, .sgprs = 10, .vgprs = 1, .max_items = 64},
+          {"global_buffer"});
+  const abi::Assembly assembly = abi::assemble(text);
+  ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+  for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+    auto kernel = load_kernel(assembly, "kernel", {.engine = engine});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto result =
+        kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(nullptr)});
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message.find("outside the code"), std::string::npos) << result.error().message;
+  }
+}
+
 TEST(AssembledCalls, AnAddressIsKeptAcrossCallsOfASharedFunction) {
   const abi::Assembly assembly = abi::assemble(testing::call_after_shared_calls());
   ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;

@@ -110,7 +110,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
   const u64 base = reinterpret_cast<u64>(source.code.data());
   if (source.entry < base || source.entry - base >= source.code.size() || (source.entry - base) % 4 != 0 ||
       source.code.size() > 0xffff'fff0u)
-    return Error{ErrorCode::BadInput, fmt::format("{}: the entry point is outside the code", source.name)};
+    return Error{ErrorCode::BadInput, "the entry point is outside the code"};
   Cfg::Plan plan;
   RegisterIndices indices;
   for (unsigned attempt = 0;;) {
