@@ -32,8 +32,9 @@ struct Kernel {
   KernelDescriptor descriptor;
   u64 descriptor_address = 0; ///< before loading
   u64 entry_address = 0;      ///< before loading; of the first instruction
-  /// Bytes from the entry to the function's end; up to the next function if the file does not say.
-  u64 code_size = 0;         ///< 0 if the code ends where it would begin, as of what cannot be reached
+  /// Bytes from the entry to the function's end; up to the next function if the file does not say. 0 if all
+  /// code ends where it would begin, as with what cannot be reached.
+  u64 code_size = 0;
   bool has_metadata = false; ///< without it, resources come from the descriptor and arguments are not known
   Resources resources;
   std::vector<Argument> arguments; ///< explicit ones in source order, then hidden ones

@@ -21,6 +21,7 @@ public:
   /// `width`: of the longest name.
   explicit StatsTable(std::size_t width);
   [[nodiscard]] std::string header() const;
+  /// Adds to the sum, too.
   [[nodiscard]] std::string line(const TranslationRecord& record);
   [[nodiscard]] std::string footer() const;
 
