@@ -45,9 +45,12 @@ public:
   std::optional<Division> find(InstId root) const {
     const auto second = correction(root);
     if (!second) return {};
+    const Number d = second->at_least.d;
     const auto rest = corrected(second->at_least.r); // after the first one
-    if (!rest || !is_difference(rest->more, rest->less, second->at_least.d)) return {};
-    const Number n = minuend(rest->less), d = second->at_least.d;
+    if (!rest || rest->at_least != AtLeast{scalar(rest->less), d} ||
+        !is_difference(rest->more, rest->less, d))
+      return {};
+    const Number n = minuend(rest->less);
     const auto is_estimate = [&](ValueId q) { return is_quotient(q, n, d) && is_rest(rest->less, n, q, d); };
     const bool remains = is_same(second->less, second->at_least.r);
     if (remains) {
