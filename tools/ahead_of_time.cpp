@@ -77,10 +77,7 @@ Result<std::string> write_ahead_of_time(const AheadOfTime& what, const std::stri
   translate_all(
       jobs.size(), "translations",
       [&](std::size_t n) {
-        translator::Stats stats;
-        auto translation = translator::translate(kernel_source(what.object, what.image, *jobs[n].kernel),
-                                                 jobs[n].options, &stats);
-        return Translated{std::move(translation), stats};
+        return translate(kernel_source(what.object, what.image, *jobs[n].kernel), jobs[n].options);
       },
       [&](std::size_t n, Translated done) {
         const Job& job = jobs[n];

@@ -169,13 +169,11 @@ struct Input {
   std::map<const abi::Kernel*, std::vector<translator::KnownDword>> values;
 
   [[nodiscard]] Translated translate(const abi::Kernel& kernel) const {
-    translator::Stats stats;
     translator::Options options = settings;
     options.launch = versions_for(kernel, object.target.isa, launches).front().facts;
     const auto& dwords = values.at(&kernel);
     options.launch.dwords.insert(options.launch.dwords.end(), dwords.begin(), dwords.end());
-    auto translation = translator::translate(kernel_source(object, image, kernel), options, &stats);
-    return {std::move(translation), stats};
+    return tools::translate(kernel_source(object, image, kernel), options);
   }
 };
 

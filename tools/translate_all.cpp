@@ -39,6 +39,12 @@ private:
 
 } // namespace
 
+Translated translate(const translator::KernelSource& source, const translator::Options& options) {
+  translator::Stats stats;
+  auto translation = translator::translate(source, options, &stats);
+  return {std::move(translation), stats};
+}
+
 void translate_all(std::size_t count, const std::string& what,
                    const std::function<Translated(std::size_t)>& make,
                    const std::function<bool(std::size_t, Translated)>& take) {

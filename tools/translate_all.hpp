@@ -15,6 +15,8 @@ struct Translated {
   translator::Stats stats;
 };
 
+Translated translate(const translator::KernelSource& source, const translator::Options& options);
+
 /// Calls `make` for 0 to count - 1, on all cores, and `take` with what it returns, in that order and as soon
 /// as possible, until `take` returns false. `what` names the things on standard error, which tells how many
 /// are done if it is a terminal; nothing is told where `what` is empty.

@@ -16,8 +16,8 @@ bool is_condition(Type t) { return bit_width(t) == 1; }
 
 Type vector_type(Type t) { return is_condition(t) ? Type::Mask : is_wide(t) ? Type::V64 : Type::V32; }
 
-/// There are instructions that do it with general-purpose registers.
-bool has_scalar_form(Op op) {
+/// There are instructions that do it with general-purpose registers, for results of this type.
+bool has_scalar_form(Op op, Type t) {
   switch (op) {
   case Op::Join:
   case Op::Lo:
@@ -27,7 +27,6 @@ bool has_scalar_form(Op op) {
   case Op::Add:
   case Op::Sub:
   case Op::Mul:
-  case Op::UDiv:
   case Op::UMulHi:
   case Op::SMulHi:
   case Op::UMulWide:
@@ -52,6 +51,7 @@ bool has_scalar_form(Op op) {
   case Op::BitSelect:
   case Op::ICmp:
   case Op::Select: return true;
+  case Op::UDiv: return !is_wide(t);
   default: return false;
   }
 }
@@ -349,7 +349,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     return;
   }
   std::vector<ValueId> operands;
-  if (has_scalar_form(inst.op) && !(inst.op == Op::UDiv && is_wide(t))) {
+  if (has_scalar_form(inst.op, t)) {
     for (const ValueId v : x) operands.push_back(scalar(v));
     if (t == Type::G1 && x.size() == 2 && inst.op != Op::ICmp)
       for (const unsigned n : {0u, 1u}) { // of conditions that are known
