@@ -82,7 +82,9 @@ struct Dispatcher::Pool {
   WaveSync sync;
   u64 serial = 0;  // of the dispatch
   std::mutex turn; // one dispatch at a time: the workers' arenas are its own
-  // Made at the first dispatch that is large enough: small ones must not pay for a thread pool.
+  // Starting threads takes about a millisecond: that much is done without them first, in one dispatch or in
+  // several.
+  u64 alone_ns = 1'000'000;
   std::optional<tbb::global_control> allowance;
   std::optional<tbb::task_arena> arena;
   std::optional<HelperClocks> helpers;
@@ -98,6 +100,7 @@ struct Dispatcher::Pool {
   template <class RunRange>
   void run_parallel(u64 begin, u64 end, u64 grain, const RunRange& run_range) {
     if (!arena) {
+      alone_ns = 0;
       if (threads > host_threads()) allowance.emplace(tbb::global_control::max_allowed_parallelism, threads);
       arena.emplace(static_cast<int>(threads));
       helpers.emplace(*arena);
@@ -170,18 +173,19 @@ u64 grain(const DispatchRequest& request) {
   return ns ? std::max<u64>(1, kTaskNs / ns) : 1;
 }
 
-/// Runs a dispatch here that is expected to be small, for as long as it is; returns where it stopped being.
-/// Without an expectation one of few workgroups is not tried, since each of them may be worth a thread.
+/// Runs a dispatch here that is expected to take `small_ns` or less, for as long as it does; returns where it
+/// stopped. Without an expectation one of few workgroups is not tried, since each of them may be worth a
+/// thread.
 template <class RunHere>
-u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, const Clock& clock,
+u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, u64 small_ns, const Clock& clock,
               const RunHere& run_here) {
   if (total == 0) return 0;
   if (total == 1 || threads == 1) return run_here(0, total), total;
   constexpr u64 kFewPerThread = 8;
   const u64 expected = expected_group_ns(request);
-  const bool small = expected ? total <= kSmallNs / expected : total >= kFewPerThread * threads;
+  const bool small = expected ? total <= small_ns / expected : total >= kFewPerThread * threads;
   u64 done = 0;
-  for (u64 step = 1; small && done < total && clock.ns() < kSmallNs; step *= 2) {
+  for (u64 step = 1; small && done < total && clock.ns() < small_ns; step *= 2) {
     const u64 end = std::min(total, done + step);
     run_here(done, end);
     done = end;
@@ -235,7 +239,10 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   const double cpu_before = times ? pool_->cpu_ms() : 0;
   const Clock clock;
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
-  const u64 done = run_small(request, total, pool_->threads, clock, run_here);
+  const u64 small_ns = kSmallNs + pool_->alone_ns;
+  const u64 done = run_small(request, total, pool_->threads, small_ns, clock, run_here);
+  const u64 here_ns = clock.ns();
+  pool_->alone_ns -= std::min(pool_->alone_ns, here_ns);
   if (done < total) pool_->run_parallel(done, total, grain(request), run_range);
   if (sync.used()) {
     pool_->run_parked(request, faults);
@@ -244,7 +251,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   if (times)
     *times = {.wall_ms = static_cast<double>(clock.ns()) * 1e-6, .cpu_ms = pool_->cpu_ms() - cpu_before};
   if (request.group_ns && total)
-    request.group_ns->store(std::max<u64>(1, clock.ns() * (done < total ? pool_->threads : 1) / total),
+    request.group_ns->store(std::max<u64>(1, (here_ns + (clock.ns() - here_ns) * pool_->threads) / total),
                             std::memory_order_relaxed);
   return std::move(faults).take(request);
 }

@@ -98,9 +98,10 @@ u64 splitmix64(u64 x) {
   return z ^ (z >> 31);
 }
 
-double uniform_element(const Init& init, u64 index) {
-  const double u = static_cast<double>(splitmix64(init.seed * 0x9E3779B97F4A7C15u + index) >> 11) * 0x1p-53;
-  return init.lo + (init.hi - init.lo) * u;
+// Values, no reference to a buffer's description: for all the compiler knows the buffer is written over it.
+double uniform_element(u64 seed, double lo, double hi, u64 index) {
+  const double u = static_cast<double>(splitmix64(seed * 0x9E3779B97F4A7C15u + index) >> 11) * 0x1p-53;
+  return lo + (hi - lo) * u;
 }
 
 Result<void> read_file(const ArgSpec& spec, u8* out) {
@@ -140,27 +141,46 @@ Result<ArgSpec> parse_arg_spec(std::string_view text) {
 }
 
 Result<void> fill_buffer(const ArgSpec& spec, u8* out) {
-  const u32 step = element_bytes(spec.type);
+  const ElementType type = spec.type;
+  const u64 count = spec.count;
+  const u32 step = element_bytes(type);
   switch (spec.init.kind) {
   case Init::Kind::Zero:
     std::fill_n(out, spec.bytes, u8{0});
     break; // null is allowed where nothing is filled
   case Init::Kind::Iota:
-    for (u64 i = 0; i < spec.count; ++i) store_element(spec.type, i, out + i * step);
+    for (u64 i = 0; i < count; ++i) store_element(type, i, out + i * step);
     break;
-  case Init::Kind::Uniform:
-    for (u64 i = 0; i < spec.count; ++i)
-      store_element(spec.type, uniform_element(spec.init, i), out + i * step);
+  case Init::Kind::Uniform: {
+    const u64 seed = spec.init.seed;
+    const double lo = spec.init.lo, hi = spec.init.hi;
+    for (u64 i = 0; i < count; ++i) store_element(type, uniform_element(seed, lo, hi, i), out + i * step);
     break;
+  }
   case Init::Kind::File: return read_file(spec, out);
   }
   return {};
 }
 
-u64 fnv1a(const u8* data, u64 bytes) {
-  u64 hash = 0xcbf29ce484222325u;
-  for (u64 i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
-  return hash;
+// A step waits for the one before it. Two buffers side by side take hardly longer than one.
+std::vector<u64> fnv1a(std::span<const std::span<const u8>> buffers) {
+  const auto step = [](u64 hash, u8 byte) { return (hash ^ byte) * 0x100000001b3u; };
+  std::vector<u64> hashes(buffers.size(), 0xcbf29ce484222325u);
+  for (std::size_t i = 0; i < buffers.size(); i += 2) {
+    const bool pair = i + 1 < buffers.size();
+    const std::span<const u8> a = buffers[i], b = pair ? buffers[i + 1] : std::span<const u8>();
+    u64 hash_a = hashes[i], hash_b = hash_a;
+    std::size_t n = 0;
+    for (; n < std::min(a.size(), b.size()); ++n) {
+      hash_a = step(hash_a, a[n]);
+      hash_b = step(hash_b, b[n]);
+    }
+    for (std::size_t rest = n; rest < a.size(); ++rest) hash_a = step(hash_a, a[rest]);
+    for (std::size_t rest = n; rest < b.size(); ++rest) hash_b = step(hash_b, b[rest]);
+    hashes[i] = hash_a;
+    if (pair) hashes[i + 1] = hash_b;
+  }
+  return hashes;
 }
 
 } // namespace lanewise::tools

@@ -4,6 +4,7 @@
 #include "support/result.hpp"
 #include "tools/elements.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ Result<ArgSpec> parse_arg_spec(std::string_view text);
 /// short.
 Result<void> fill_buffer(const ArgSpec& spec, u8* out);
 
-/// 64-bit FNV-1a.
-u64 fnv1a(const u8* data, u64 bytes);
+/// 64-bit FNV-1a of each of the buffers.
+std::vector<u64> fnv1a(std::span<const std::span<const u8>> buffers);
 
 } // namespace lanewise::tools

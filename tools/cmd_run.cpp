@@ -116,14 +116,17 @@ std::string printed_values(const ArgSpec& spec, const Buffer& buffer, const Prin
 
 std::vector<BufferReport> describe_buffers(const RunPlan& plan, const Memory& memory) {
   std::vector<BufferReport> reports;
+  std::vector<std::span<const u8>> contents;
   for (std::size_t i = 0; i < plan.args.size(); ++i) {
     const ArgSpec& spec = plan.args[i];
     if (spec.kind != ArgSpec::Kind::Buffer) continue;
-    BufferReport report = {i, spec.type, spec.count, fnv1a(bytes_of(memory.buffers[i]), spec.bytes), {}};
+    contents.emplace_back(bytes_of(memory.buffers[i]), spec.bytes);
+    BufferReport& report = reports.emplace_back(BufferReport{i, spec.type, spec.count, 0, {}});
     for (const PrintRequest& request : plan.prints)
       if (request.argument == i) report.values = printed_values(spec, memory.buffers[i], request);
-    reports.push_back(std::move(report));
   }
+  const std::vector<u64> hashes = fnv1a(contents);
+  for (std::size_t i = 0; i < reports.size(); ++i) reports[i].hash = hashes[i];
   return reports;
 }
 

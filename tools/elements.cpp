@@ -36,6 +36,7 @@ const TypeRow& row(ElementType type) { return kTypes[static_cast<std::size_t>(ty
 
 // trunc(x) modulo 2^64.
 u64 wrap_to_u64(double x) {
+  if (std::fabs(x) < 0x1p63) return static_cast<u64>(static_cast<i64>(x));
   if (!std::isfinite(x)) return 0;
   const double whole = std::trunc(x);
   const double rest = std::fmod(std::fabs(whole), 0x1p64); // exact

@@ -149,8 +149,13 @@ TEST(ArgSpec, FilesGiveTheirFirstElements) {
 }
 
 TEST(ArgSpec, Fnv1aOfKnownTexts) {
-  EXPECT_EQ(fnv1a(nullptr, 0), 0xcbf29ce484222325u);
-  EXPECT_EQ(fnv1a(reinterpret_cast<const u8*>("foobar"), 6), 0x85944171f73967e8u);
+  const auto bytes = [](std::string_view text) {
+    return std::span(reinterpret_cast<const u8*>(text.data()), text.size());
+  };
+  const std::span<const u8> buffers[] = {bytes(""), bytes("foobar"), bytes("foobar"), bytes("a"),
+                                         bytes("foobar")};
+  EXPECT_EQ(fnv1a(buffers), (std::vector<u64>{0xcbf29ce484222325u, 0x85944171f73967e8u, 0x85944171f73967e8u,
+                                              0xaf63dc4c8601ec8cu, 0x85944171f73967e8u}));
 }
 
 } // namespace
