@@ -27,9 +27,11 @@ struct DeferredAdds;
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
+inline constexpr u32 kBytesBehindLds = 64;
+
 /// Memory that the waves of one workgroup share.
 struct WorkgroupContext {
-  u8* lds = nullptr; ///< 64-byte aligned, lds_bytes long, followed by at least 64 accessible bytes
+  u8* lds = nullptr; ///< 64-byte aligned, lds_bytes long, followed by kBytesBehindLds that are accessible
   u32 lds_bytes = 0; ///< the group segment's allocation; accesses beyond it read zero and are dropped
   u32 gds_bytes = 0;
   u8* gds = nullptr; ///< the device's GDS, shared by all workgroups: accesses are atomic

@@ -307,7 +307,7 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
     return false; // there is not so much, and the sums below must not wrap
   const u32 count = whole_places(request) + 1;
   stride_ = frame_stride(*request.engine);
-  lds_stride_ = align_up<u64>(request.lds_bytes + 64, 64);
+  lds_stride_ = align_up<u64>(request.lds_bytes + kBytesBehindLds, 64);
   const u64 scratch_bytes = request.max_waves * request.scratch_wave_bytes;
   const bool defers = request.engine->deferred_add_bytes() != 0;
   if (defers) {

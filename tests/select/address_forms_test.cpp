@@ -62,18 +62,19 @@ b0:
 
 /// Runs the program with `start` in v6 and what `row` holds behind v5.
 void run_program(const std::string& body, translator::Simd simd, u64 exec, u64 base, u32 start, u32* row,
-                 std::vector<u8> lds = {}) {
+                 std::vector<u8>* lds = nullptr) {
   auto f = ir::parse(program(body));
   ASSERT_TRUE(f.ok()) << f.error().message;
   auto valid = ir::verify(*f);
   ASSERT_TRUE(valid.ok()) << valid.error().message;
   RunInput input;
   input.exec = exec;
-  input.lds = std::move(lds);
+  if (lds != nullptr) input.lds = *lds;
   const u64 to = reinterpret_cast<u64>(row);
   input.sgprs = {static_cast<u32>(base), static_cast<u32>(base >> 32), static_cast<u32>(to),
                  static_cast<u32>(to >> 32), start};
   run(*f, trivial_plan(*f), simd, input);
+  if (lds != nullptr) *lds = input.lds;
 }
 
 struct Form {
@@ -459,13 +460,40 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
                                   "  v19:g32 = add v13, v10\n  v20:v32 = load v19, v7 {{lds 4 row {}}}\n"
                                   "  store v18, v20, v7 {{global 4 row 4}}\n",
                                   stride, stride),
-                      simd, exec, 0, start, row, lds);
+                      simd, exec, 0, start, row, &lds);
           for (u32 l = 0; l < 64; ++l) {
             const u32 at = start + l * stride;
             const u32 value = at <= lds.size() - 4 ? load_le<u32>(lds.data() + at) : 0;
             EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 1u) << "lane " << l;
           }
         }
+}
+
+TEST(AddressForms, StoresOfRowsInTheLdsEndWithIt) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, kSomeLanes | u64{0xff} << 56})
+      for (const u32 bytes : {4u, 8u})
+        for (const u32 offset : {0u, 16u})
+          for (const u32 from_end : {0u, 1u, 4u, 12u, 28u, 60u, 64u, 260u, 0x8000'0000u, 0xffff'fff0u}) {
+            SCOPED_TRACE(fmt::format("{} bytes, offset {}, {:#x} from the end, lanes {:#x}, AVX-512 {}",
+                                     bytes, offset, from_end, exec, simd == translator::Simd::Avx512));
+            std::vector<u8> lds(500);
+            for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
+            std::vector<u8> expected = lds;
+            const u32 start = static_cast<u32>(lds.size()) - from_end;
+            alignas(64) u32 row[64] = {};
+            run_program(
+                fmt::format("  v11:u32 = const #{0:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
+                            "  v19:g32 = add v13, v10\n"
+                            "  store v19, {1}, v7 #{2:#x} {{lds {0} row {0}}}\n",
+                            bytes, bytes == 4 ? "v8" : "v8, v8", offset),
+                simd, exec, 0, start, row, &lds);
+            for (u32 l = 0; l < 64; ++l)
+              for (u32 at = start + l * bytes + offset, b = 0; b < bytes; ++b)
+                if ((exec >> l & 1) != 0 && at + u64{bytes} <= expected.size())
+                  expected[at + b] = b % 4 == 0 ? static_cast<u8>(l) : 0;
+            EXPECT_EQ(lds, expected);
+          }
 }
 
 /// A page of numbers with nothing around it.
@@ -974,7 +1002,7 @@ TEST(AddressForms, OneRowForAllGangs) {
                   "  v22:u32 = const #0x8\n  v23:v32 = load v22, v20 #0x4 {lds 4 row 4 in_range}\n"
                   "  v24:v32 = load v18, v20 {global 4 row 4}\n  v25:v32 = add v21, v23\n"
                   "  v26:v32 = add v24, v25\n  store v18, v26, v20 {global 4 row 4}\n",
-                  simd, ~u64{0}, reinterpret_cast<u64>(memory.data()), 0, row, lds);
+                  simd, ~u64{0}, reinterpret_cast<u64>(memory.data()), 0, row, &lds);
       const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8;
       for (u32 l = 0; l < 64; ++l)
         EXPECT_EQ(row[l], memory[l % lanes] + load_le<u32>(lds.data() + 12 + l % lanes * 4)) << "lane " << l;
@@ -995,7 +1023,7 @@ TEST(AddressForms, ElementsForAllGangs) {
     for (int interleave = 0; interleave < 3; ++interleave) { // run() takes the next number each time.
       alignas(64) u32 row[64] = {};
       for (u32 l = 0; l < 64; ++l) row[l] = l * 1000;
-      run_program(loads, simd, ~u64{0}, 0, 0, row, lds);
+      run_program(loads, simd, ~u64{0}, 0, 0, row, &lds);
       const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8;
       for (u32 l = 0; l < 64; ++l) {
         const u8* element = lds.data() + 24 + l % lanes * 16;

@@ -82,7 +82,7 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   const auto lds_bytes = static_cast<u32>(input.lds.size());
   std::vector<u64> gds(1024);
   input.scratch.resize(u64{input.scratch_per_lane} * 64);
-  input.lds.resize(lds_bytes + 64);
+  input.lds.resize(lds_bytes + runtime::kBytesBehindLds);
   group.lds = input.lds.data();
   group.lds_bytes = lds_bytes;
   group.gds = reinterpret_cast<u8*>(gds.data());

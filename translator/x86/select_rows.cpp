@@ -386,6 +386,13 @@ VReg Selector::lds_address(VReg offset) {
   return at->second;
 }
 
+/// A row that, where it begins within the LDS, ends in the accessible bytes behind it at the latest.
+bool Selector::ends_behind_lds(InstId i) const {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  return f_[i].op != Op::Atomic && (mem_attr.bytes == 4 || mem_attr.bytes == 8) &&
+         mem_attr.stride == mem_attr.bytes && mem_attr.bytes * lanes() <= runtime::kBytesBehindLds;
+}
+
 void Selector::lds_row(InstId i, std::span<VReg> out) {
   using runtime::WaveFrame;
   const ir::Inst& inst = f_[i];
@@ -397,12 +404,31 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
   if (inst.mem.in_range) return hot();
-  const i64 end = static_cast<i64>(inst.imm) + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
+  const i64 row = i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
+  const i64 end = static_cast<i64>(inst.imm) + row;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
   b_->emit(Inst::kIdCmp, {r64(last), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
+  const auto some_in_range = [&] {
+    return lds_lanes(i, b_->op(Inst::kIdVpaddd, splat(Type::V32, start).r[0], lane_offsets(inst.mem.stride)));
+  };
+  const auto by_lane = [&] { scattered(i, some_in_range(), out); };
   hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
-    const VReg lanes = b_->op(Inst::kIdVpaddd, splat(Type::V32, start).r[0], lane_offsets(inst.mem.stride));
-    scattered(i, lds_lanes(i, lanes), out);
+    if (!ends_behind_lds(i)) return by_lane();
+    // The last gang of a workgroup that is no multiple of one often goes beyond what such workgroups
+    // allocate, with lanes that take no part.
+    const VReg first = inst.imm == 0 ? start : b_->op_r64(Inst::kIdLea, mem(start, end - row, View::R64));
+    b_->emit(Inst::kIdCmp, {r64(first), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
+    hot_or_cold(
+        CondCode::kUnsignedGE, out,
+        [&] {
+          Access a = some_in_range();
+          a.index = {};
+          a.base = address;
+          a.disp = static_cast<i64>(inst.imm);
+          a.contiguous = true;
+          perform(i, a, out);
+        },
+        by_lane);
   });
 }
 

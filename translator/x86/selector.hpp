@@ -416,6 +416,7 @@ private:
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   CondCode compare_wrapped(InstId i, unsigned members, VReg index);
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
+  [[nodiscard]] bool ends_behind_lds(InstId i) const;
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   // select_table.cpp
