@@ -889,6 +889,38 @@ TEST(AddressForms, NearElementsAreLoadedByRows) {
     }
 }
 
+/// Bits of what was loaded say nothing about where the neighbour goes; whole indices may.
+TEST(AddressForms, LookUpsAreNotAskedWhetherTheyAreRows) {
+  const auto tests = [](const std::string& cut, translator::Simd simd) {
+    const std::string code = listing(
+        row_of(4) + "  v23:mask = const #0xffffffffffffffff\n  v24:v32 = load v22, v23 {global 4 row 4}\n" +
+            "  v25:v32 = const #0xff\n  v26:v32 = const #0x2\n  v30:v32 = const #0x18\n" + cut +
+            "  v28:v32 = shl v27, v26\n  v29:v32 = load v28, v23 {lds 4 in_range}\n"
+            "  store v18, v29, v23 {global 4 row 4}\n",
+        simd);
+    return count(code, "vptest") + count(code, "kortest");
+  };
+  for (const translator::Simd simd : widths()) {
+    EXPECT_EQ(tests("  v27:v32 = and v24, v25\n", simd), 0u);
+    EXPECT_EQ(tests("  v27:v32 = lshr v24, v30\n", simd), 0u);
+    EXPECT_GT(tests("  v27:v32 = add v24, v25\n", simd), 0u) << "an index that was loaded";
+  }
+}
+
+/// A scalar that is scaled for two addresses takes no instruction for that, nor do their sums.
+TEST(AddressForms, ScaledSumsGoIntoAccesses) {
+  for (const translator::Simd simd : widths()) {
+    const std::string code =
+        listing("  v11:g64 = splat v2\n  v12:g64 = splat v5\n  v13:u32 = const #0x3\n"
+                "  v23:mask = const #0xffffffffffffffff\n  v19:g64 = shl v14, v13\n"
+                "  v20:g64 = add v11, v19\n  v21:g64 = add v19, v12\n"
+                "  v22:v32 = load v20, v23 {global 4 row 4}\n  store v21, v22, v23 {global 4 row 4}\n",
+                simd);
+    EXPECT_EQ(count(code, "lea "), 1u) << code; // v9
+    EXPECT_EQ(count(code, "shl "), 0u) << code;
+  }
+}
+
 /// Rows that go down are loaded and stored at once; a fault is that of the first lane, which lies last.
 TEST(AddressForms, RowsBackwards) {
   for (const translator::Simd simd : widths())

@@ -110,19 +110,21 @@ private:
   /// Up to how many lanes are done sooner one after the other, by rough costs.
   [[nodiscard]] unsigned worthwhile_lanes() const {
     const unsigned gather = gang_lanes_ + 8;
-    unsigned gathered = 0, others = 0, most = gang_lanes_;
+    unsigned gathered = 0, loads = 0, others = 0, most = gang_lanes_;
     for (const BlockId b : *loop_->blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         if (inst.op == Op::Load && !is_row(f_.operands(i)[0])) {
-          gathered += inst.mem.bytes < 4 ? gather * 3 / 2 : gather * (inst.mem.bytes / 4u);
+          // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
+          gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
+          loads += (inst.mem.bytes + 3u) / 4;
           if (is_computed(f_.operands(i)[0])) most = gang_lanes_ - 1; // All may find a row there.
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
       }
     if (gathered == 0 || chases_pointers()) return 0;
-    const unsigned alone = 3 + others / 4;
-    return std::min((gathered + others) / alone, most);
+    const unsigned alone = 3 + (loads + others) / 4;
+    return std::min((gathered + alone) / alone, most);
   }
   /// An address that no load decides: by way of limits or quotients, ids may still make rows of it.
   [[nodiscard]] bool is_computed(ValueId address) const {

@@ -219,6 +219,8 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   if (has_half_rows(i)) return half_rows(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
+  if (!rows && bytes <= 4 && !in_ranks() && !may_be_few(f_.operands(i).back()) && look_ups_.contains(i))
+    return load_scattered(i, a, out);
   const BlockId scattered = b_->add_block(true), join = b_->add_block();
   std::array<VReg, 4> params{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);

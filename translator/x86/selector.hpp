@@ -24,6 +24,7 @@
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/x86/lane_moves.hpp"
+#include "translator/x86/lookups.hpp"
 #include "translator/x86/next_rows.hpp"
 #include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
@@ -713,6 +714,7 @@ private:
   std::vector<PartId> part_of_; ///< per phase
   std::vector<u32> use_counts_;
   NextRows next_rows_;
+  LookUps look_ups_;
   std::vector<Components> components_; ///< of the current block
   std::vector<bool> fused_;            ///< per instruction: its only user emits it
   std::vector<bool> alike_;            ///< per instruction: an access of elements whose components are alike
