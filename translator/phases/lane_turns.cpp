@@ -9,6 +9,7 @@
 //   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/load_loops.hpp"
 #include "translator/phases/outer_loops.hpp"
 #include "translator/phases/scalar_arrays.hpp"
 #include "translator/phases/scalar_copy.hpp"
@@ -26,7 +27,7 @@ constexpr std::size_t kMaxInstructions = 800;
 constexpr u32 kLargeArm = 8;   ///< vectors
 constexpr u32 kVectorCost = 2; ///< in scalars, of which more go side by side
 constexpr u32 kMemory = 8;     ///< times that lanes take turns before it is seen again whether that is better
-constexpr u32 kMinArms = 2, kMinVectors = 60; ///< of a loop
+constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 
 class LaneTurns : OuterLoopPass {
 public:
@@ -83,14 +84,22 @@ private:
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi;
   }
 
-  /// There is much that is done for some of the lanes.
+  /// There is much that is done for some of the lanes, in several places or by gathers.
   [[nodiscard]] bool is_worthwhile() const {
     u32 all = 0, large = 0;
     for (const auto& [b, arm] : arms_) {
       all += arm.vectors;
       large += b != header().index && arm.vectors >= kLargeArm ? 1 : 0;
     }
-    return large >= kMinArms && all >= kMinVectors;
+    return all >= kMinVectors && (large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers));
+  }
+  /// Loads that go where others have said.
+  [[nodiscard]] u32 num_gathers() const {
+    u32 sum = 0;
+    for (const BlockId b : blocks_)
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::Load) sum += is_computed(f_, cfg_, f_.operands(i)[0]) ? 0 : 1;
+    return sum;
   }
 
   void add_turns(ScalarCopy& copy) {

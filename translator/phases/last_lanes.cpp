@@ -118,37 +118,14 @@ private:
           // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
           gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
           loads += (inst.mem.bytes + 3u) / 4;
-          if (is_computed(f_.operands(i)[0])) most = gang_lanes_ - 1; // All may find a row there.
+          if (is_computed(f_, Cfg(f_), f_.operands(i)[0])) // Loops before may have been copied.
+            most = gang_lanes_ - 1;                        // All may find a row there.
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
       }
     if (gathered == 0 || chases_pointers()) return 0;
     const unsigned alone = 3 + (loads + others) / 4;
     return std::min((gathered + alone) / alone, most);
-  }
-  /// An address that no load decides: by way of limits or quotients, ids may still make rows of it.
-  [[nodiscard]] bool is_computed(ValueId address) const {
-    const Cfg cfg(f_); // Loops before may have been copied.
-    std::vector<bool> seen(f_.num_values(), false);
-    std::vector<ValueId> work = {address};
-    const auto look_at = [&](ValueId v) {
-      if (is_per_lane(f_.type(v)) && !seen[v.index]) work.push_back(v);
-      seen[v.index] = true;
-    };
-    while (!work.empty()) {
-      const ValueId v = work.back();
-      work.pop_back();
-      if (const InstId i = f_.def_id(v); i.valid()) {
-        if (!info(f_[i].op).is(kPure)) return false;
-        std::ranges::for_each(f_.operands(i), look_at);
-        continue;
-      }
-      const BlockId b = f_.def_block(v);
-      for (const BlockId from : cfg.preds[b.index])
-        for (const Successor& way : f_[from].successors)
-          if (way.block == b) look_at(way.args[f_[v].index]);
-    }
-    return true;
   }
   /// An address that is one row, or is if no index wraps: such loads are no gathers.
   [[nodiscard]] bool is_row(ValueId v, unsigned depth = 0) const {

@@ -54,6 +54,29 @@ std::optional<LoadLoop> find_load_loop(const Function& f, const Loops& loops, u3
   return loop;
 }
 
+bool is_computed(const Function& f, const Cfg& cfg, ValueId address) {
+  std::vector<bool> seen(f.num_values(), false);
+  std::vector<ValueId> work = {address};
+  const auto look_at = [&](ValueId v) {
+    if (is_per_lane(f.type(v)) && !seen[v.index]) work.push_back(v);
+    seen[v.index] = true;
+  };
+  while (!work.empty()) {
+    const ValueId v = work.back();
+    work.pop_back();
+    if (const InstId i = f.def_id(v); i.valid()) {
+      if (!info(f[i].op).is(kPure)) return false;
+      std::ranges::for_each(f.operands(i), look_at);
+      continue;
+    }
+    const BlockId b = f.def_block(v);
+    for (const BlockId from : cfg.preds[b.index])
+      for (const Successor& way : f[from].successors)
+        if (way.block == b) look_at(way.args[f[v].index]);
+  }
+  return true;
+}
+
 bool find_escaping_values(const Function& f, const Cfg& cfg, const Dominators& dom, LoadLoop& loop) {
   if (loop.exit.index >= cfg.rpo_index.size()) return false; // It leads into a loop that was copied.
   std::vector<bool> found(f.num_values(), false);

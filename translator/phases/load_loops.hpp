@@ -36,6 +36,9 @@ constexpr bool is_bound_to_lanes(ir::Op op) {
          op == Op::U64ToMask || op == Op::Clock;
 }
 
+/// An address that no load decides: by way of limits or quotients, ids may still make rows of it.
+bool is_computed(const ir::Function& f, const ir::Cfg& cfg, ir::ValueId address);
+
 /// What is needed so that the loop may be there twice: finds the values that escape from it, false if copies
 /// could not hand on theirs in the same way; and makes them parameters of the exit, or, if they are
 /// constants, puts those at the entry. `cfg` and `dom` are of the function as it was before its loops were
