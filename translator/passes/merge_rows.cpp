@@ -1,10 +1,13 @@
 // Neighbouring dwords of consecutive elements in the LDS, loaded one by one, become one load of whole
-// elements, for which full-width loads and shuffles do where each dword alone would be gathered. Likewise
-// neighbours that are stored one directly after the other become a store of 8 or 16 bytes.
+// elements, for which full-width loads and shuffles do where each dword alone would be gathered. Elements
+// further apart, or anywhere, of which lanes cannot share dwords, take a load per lane and element then
+// instead of one per dword. Likewise neighbours that are stored one directly after the other become a store
+// of 8 or 16 bytes.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -13,6 +16,32 @@ namespace lanewise::passes {
 using namespace ir;
 
 namespace {
+
+/// A power of two, up to 16, by multiples of which the lanes' addresses differ.
+u64 step_of(const Function& f, ValueId v, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 8;
+  constexpr u64 kMost = 16;
+  const InstId i = f.def_id(v);
+  if (!i.valid() || depth > kMaxDepth) return 1;
+  const auto x = f.operands(i);
+  const auto of = [&](ValueId y) { return step_of(f, y, depth + 1); };
+  u64 constant = 0;
+  switch (f[i].op) {
+  case Op::Const:
+  case Op::Splat: return kMost;
+  case Op::Add:
+  case Op::Sub: return std::min(of(x[0]), of(x[1]));
+  case Op::Select: return std::min(of(x[1]), of(x[2]));
+  case Op::Shl:
+    return f.is_const(x[1], &constant) ? std::min(kMost, of(x[0]) << std::min<u64>(constant, 4)) : 1;
+  case Op::Mul:
+    for (const unsigned n : {0u, 1u})
+      if (f.is_const(x[n], &constant) && constant != 0)
+        return std::min(kMost, of(x[1 - n]) << std::min(std::countr_zero(constant), 4));
+    return 1;
+  default: return 1;
+  }
+}
 
 class Merger {
 public:
@@ -36,10 +65,11 @@ public:
   }
 
 private:
-  /// Address, mask and stride.
+  /// Address, mask and stride; 0 for lanes that go anywhere.
   using Rows = std::tuple<u32, u32, i16>;
   struct Dword {
     std::size_t position; ///< of its load in the block
+    InstId load;
     ValueId value;
   };
   using Dwords = std::map<u64, Dword>; ///< by offset
@@ -51,27 +81,33 @@ private:
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
-    return f_[i].op == Op::Load && mem.space == Space::Lds && mem.form == AddressForm::Row && mem.in_range &&
-           mem.bytes % 4 == 0 && (mem.stride == 8 || mem.stride == 16) && mem.bytes < mem.stride;
+    if (f_[i].op != Op::Load || mem.space != Space::Lds || !mem.in_range || mem.bytes % 4 != 0) return false;
+    if (mem.form == AddressForm::Lanes) return mem.half_stride == 0 && mem.bytes < 16;
+    return mem.form == AddressForm::Row && mem.stride >= 8 && mem.stride % 4 == 0 &&
+           mem.bytes < std::min<i16>(mem.stride, 16);
   }
 
   void collect(InstId i, std::size_t position) {
     const auto x = f_.operands(i);
     Dwords& dwords = open_[{x[0].index, x[1].index, f_[i].mem.stride}];
     for (unsigned r = 0; r < f_[i].num_results; ++r)
-      dwords.try_emplace(f_[i].imm + 4 * r, Dword{position, f_.result(i, r)});
+      dwords.try_emplace(f_[i].imm + 4 * r, Dword{position, i, f_.result(i, r)});
   }
 
   void merge(BlockId b) {
     std::vector<std::pair<std::size_t, InstId>> loads;
     for (auto& [rows, dwords] : open_) {
       const auto [address, mask, stride] = rows;
+      const bool anywhere = stride == 0;
+      // Whether lanes go side by side, a dword each, is asked when they are there: not where they cannot.
+      const u64 room = !anywhere ? static_cast<u64>(stride) : step_of(f_, ValueId{address}) >= 8 ? 16u : 0u;
       while (!dwords.empty()) {
         const u64 start = dwords.begin()->first;
-        if (!whole_element(dwords, start, stride))
+        const u8 bytes = element(dwords, start, room, anywhere);
+        if (bytes == 0)
           dwords.erase(start);
         else
-          loads.push_back(load(b, {ValueId{address}, ValueId{mask}}, stride, start, dwords));
+          loads.push_back(load(b, {ValueId{address}, ValueId{mask}}, bytes, start, dwords));
       }
     }
     open_.clear();
@@ -80,20 +116,28 @@ private:
       f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(position), load);
   }
 
-  static bool whole_element(const Dwords& dwords, u64 start, i16 stride) {
-    for (i16 at = 0; at < stride; at = static_cast<i16>(at + 4))
-      if (!dwords.contains(start + static_cast<u64>(at))) return false;
-    return true;
+  /// Bytes of the largest element that is there from `start` on, in one piece or in several; 0 if there is
+  /// none. Rows without gaps are whole: others would need shuffles and gathers.
+  static u8 element(const Dwords& dwords, u64 start, u64 room, bool anywhere) {
+    u64 bytes = 0;
+    bool is_in_pieces = false;
+    for (; bytes < std::min<u64>(room, 16); bytes += 4) {
+      const auto at = dwords.find(start + bytes);
+      if (at == dwords.end()) break;
+      is_in_pieces |= at->second.load != dwords.at(start).load;
+    }
+    if (bytes < 8 || !is_in_pieces) return 0;
+    return anywhere || room > 16 || bytes == room ? static_cast<u8>(bytes) : u8{0};
   }
 
   /// And where it goes: to the first of the loads that it replaces.
-  std::pair<std::size_t, InstId> load(BlockId b, std::initializer_list<ValueId> operands, i16 stride,
-                                      u64 start, Dwords& dwords) {
+  std::pair<std::size_t, InstId> load(BlockId b, std::initializer_list<ValueId> operands, u8 bytes, u64 start,
+                                      Dwords& dwords) {
     std::size_t position = dwords[start].position;
     Inst proto = f_[f_.def_id(dwords[start].value)];
-    proto.mem.bytes = static_cast<u8>(stride);
+    proto.mem.bytes = bytes;
     proto.imm = start;
-    const std::vector<Type> types(static_cast<std::size_t>(stride / 4), Type::V32);
+    const std::vector<Type> types(bytes / 4, Type::V32);
     const InstId i = f_.make(proto, {operands.begin(), operands.size()}, types);
     f_[i].block = b;
     for (u32 r = 0; r < types.size(); ++r) {
@@ -144,8 +188,12 @@ private:
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
-    return f_[i].op == Op::Store && mem.space == Space::Lds && mem.form == AddressForm::Row && mem.in_range &&
-           (mem.bytes == 4 || mem.bytes == 8) && 2 * mem.bytes <= mem.stride;
+    if (f_[i].op != Op::Store || mem.space != Space::Lds || !mem.in_range ||
+        (mem.bytes != 4 && mem.bytes != 8))
+      return false;
+    if (mem.form == AddressForm::Lanes)
+      return mem.half_stride == 0 && 2u * mem.bytes <= step_of(f_, f_.operands(i)[0]);
+    return mem.form == AddressForm::Row && 2 * mem.bytes <= mem.stride;
   }
 
   bool can_join(InstId first, InstId second) const {
