@@ -13,7 +13,7 @@ class LookUps {
 public:
   explicit LookUps(const ir::Function& f) : f_(f) {}
 
-  /// If so many bits, or fewer, decide where in a table each lane of the load `i` goes.
+  /// If no more than kMaxBits bits of a number decide where in its table each lane of the load `i` goes.
   [[nodiscard]] bool contains(ir::InstId i);
 
 private:
