@@ -273,7 +273,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("run_lanes_in_turn",
            [&](ir::Function& g) {
-             if (last_lanes && phases::run_lanes_in_turn(g, gang_lanes(options.simd))) tidy_up(g);
+             if (!last_lanes || !phases::run_lanes_in_turn(g, gang_lanes(options.simd))) return;
+             tidy_up(g);
+             remove_dead_stores(g); // to rows that turn out not to be looked at
+             passes::eliminate_dead_code(g);
            })
       .run("close_ranks",
            [&](ir::Function& g) {

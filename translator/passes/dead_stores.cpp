@@ -125,6 +125,9 @@ private:
       a.count = row_count(inst);
       a.exact = a.count == 1;
       a.removable = !a.reads;
+    } else if (inst.op == Op::LaneOf || inst.op == Op::RowGet) {
+      a.first = position(rows_, row_first(inst));
+      a.count = position(rows_, row_first(inst) + row_count(inst)) - a.first;
     } else if (private_.is_private(i)) {
       const PrivateBytes bytes = private_.bytes(i);
       a.first = place_of(bytes.first / 4);

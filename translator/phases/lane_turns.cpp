@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kMaxInstructions = 800;
 constexpr u32 kLargeArm = 8;   ///< vectors
 constexpr u32 kVectorCost = 2; ///< in scalars, of which more go side by side
-constexpr u32 kMemory = 8;     ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kMemory = 32;    ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 
 class LaneTurns : OuterLoopPass {
@@ -137,7 +137,7 @@ private:
       out[wanted[n]] = now.back();
     }
     copy.make(one, lane, all, next.block(), wanted);
-    put_arrays_into_rows(f_, copy.copies(), one.turn.block(), one, gang_lanes_);
+    put_arrays_into_rows(f_, copy.copies(), one.turn.block(), one);
     for (const BlockId p : {entry_, latch_}) edge(p, header()).block = choice.block();
     const u64 row = row_range(one.take_rows(1), 1);
     const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
@@ -175,7 +175,7 @@ private:
     std::map<u32, std::pair<u32, u32>> sums; // and how many, by block
     for (std::size_t n = 0; n < copies.size(); ++n) {
       auto& [sum, count] = sums[copy.original(n).index];
-      ++count;
+      count += copy.is_further_test(n) ? 0 : 1;
       for (const InstId i : f_[copies[n]].insts) {
         const Inst& inst = f_[i];
         const bool is_used = inst.num_results == 0 || uses[f_.result(i).index] != 0;

@@ -27,10 +27,18 @@ public:
   ir::ValueId spread(ir::ValueId v);
   /// The same as a scalar.
   ir::ValueId scalar(ir::ValueId v);
+  /// Which one it is, in the gang.
+  [[nodiscard]] ir::ValueId number() const { return number_; }
   /// So many rows that nobody else has.
   unsigned take_rows(unsigned count) {
     next_row_ += count;
     return next_row_ - count;
+  }
+  /// Puts a vector into one of these, in `rows`.
+  void put_into_row(unsigned row, ir::ValueId dwords);
+  /// A vector, or a scalar's, in `rows`.
+  ir::ValueId in_all_lanes(ir::ValueId v) {
+    return ir::is_per_lane(f_.type(v)) ? v : rows.op(ir::Op::Splat, ir::Type::V32, {v});
   }
   /// Accesses to global memory in `b`, a block of which `all_lanes` is the mask, are that lane's alone, of
   /// which `lane` is the mask: a fault would be its. So are stores to the LDS and atomics there.

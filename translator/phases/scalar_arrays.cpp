@@ -1,6 +1,7 @@
 // What a kernel indexes, a compiler for GPUs keeps in registers where it is small: an element is chosen by
 // comparing the index with all numbers, and set likewise. For vectors there is nothing better. A scalar is
-// loaded and stored by its number.
+// loaded and stored by its number, in rows of memory that have an element each: there the gang puts what its
+// vectors hold, for all lanes at once.
 //
 //   read:   select(i == 2, a2, select(i == 1, a1, a0))       becomes   row_get i
 //   write:  a0' = select(i == 0, x, a0), a1' = ...           becomes   row_set i, x
@@ -12,6 +13,7 @@
 #include "translator/ir/cfg.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -28,8 +30,8 @@ constexpr u32 kNone = ~0u;
 
 class Arrays {
 public:
-  Arrays(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one, unsigned gang_lanes)
-      : f_(f), blocks_(blocks), entry_(entry), one_(one), gang_lanes_(gang_lanes), uses_(f.use_counts()),
+  Arrays(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one)
+      : f_(f), blocks_(blocks), entry_(entry), one_(one), uses_(f.use_counts()),
         inside_(f.num_blocks(), false), place_(f.num_insts(), 0), role_(f.num_insts()), web_(f.num_values()) {
     for (const BlockId b : blocks) inside_[b.index] = true;
     for (u32 v = 0; v < web_.size(); ++v) web_[v] = v;
@@ -49,7 +51,7 @@ public:
     for (Array& a : arrays_)
       if (a.good && a.reads && a.numbers.size() >= kMinElements) {
         a.chosen = true;
-        a.rows = one_.take_rows(a.numbers.size() < gang_lanes_ ? 1 : 2);
+        a.rows = one_.take_rows(a.count() + 1); // The last is for what is written beyond.
         ++found;
       }
     if (found != 0) rewrite();
@@ -76,6 +78,7 @@ private:
     unsigned rows = 0;
     [[nodiscard]] u32 first() const { return numbers.begin()->first; }
     [[nodiscard]] u32 last() const { return numbers.rbegin()->first; }
+    [[nodiscard]] u32 count() const { return static_cast<u32>(numbers.size()); }
   };
   struct Role {
     i32 write = -1, read = -1; ///< which one it belongs to
@@ -89,7 +92,6 @@ private:
   const std::vector<BlockId>& blocks_;
   const BlockId entry_;
   OneLane& one_;
-  const unsigned gang_lanes_;
   const std::vector<u32> uses_;
   std::vector<bool> inside_; ///< per block
   std::vector<u32> place_;   ///< per instruction
@@ -366,14 +368,39 @@ private:
   // --- rewriting
 
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
-  [[nodiscard]] static u64 rows_of(const Array& a, unsigned gang_lanes) {
-    return row_range(a.rows, a.numbers.size() < gang_lanes ? 1 : 2);
+  /// Where the element of that number is, counted in dwords from the gang's part of the first of `rows`.
+  ValueId place(Builder& at, const Array& a, ValueId number, u64& rows) {
+    u64 known = 0;
+    if (f_.is_const(number, &known)) {
+      rows = row_range(a.rows + static_cast<u32>(known), 1);
+      return one_.number();
+    }
+    rows = row_range(a.rows, a.count() + 1);
+    const ValueId row = f_.entry_constant(Type::U32, std::countr_zero(kWaveSize));
+    return at.add(at.op(Op::Shl, Type::G32, {number, row}), one_.number());
   }
   ValueId get(Builder& at, const Array& a, ValueId number) {
-    return at.op(Op::RowGet, Type::G32, {number}, rows_of(a, gang_lanes_));
+    u64 rows = 0;
+    const ValueId n = place(at, a, number, rows);
+    return at.op(Op::RowGet, Type::G32, {n}, rows);
   }
   void set(Builder& at, const Array& a, ValueId number, ValueId value) {
-    at.inst({.op = Op::RowSet, .imm = rows_of(a, gang_lanes_)}, {number, value}, {});
+    u64 rows = 0;
+    const ValueId n = place(at, a, number, rows);
+    at.inst({.op = Op::RowSet, .imm = rows}, {n, value}, {});
+  }
+  /// What an element has at first, for all lanes. False if that is not a vector's, nor the same for all.
+  bool set_in_all_lanes(const Array& a, u32 number, ValueId value) {
+    const InstId i = f_.def_id(value);
+    const Op op = i.valid() ? f_[i].op : Op::Const;
+    u64 bits = 0;
+    if (f_.is_const(value, &bits))
+      one_.put_into_row(a.rows + number, f_.entry_constant(Type::V32, bits));
+    else if (op == Op::Splat || (op == Op::LaneOf && f_.operands(i)[1] == one_.number()))
+      one_.put_into_row(a.rows + number, one_.in_all_lanes(f_.operands(i)[0]));
+    else
+      return false;
+    return true;
   }
   /// A value as it is there now: where one of an element is wanted, that is loaded.
   ValueId now(Builder& at, ValueId v) {
@@ -446,8 +473,7 @@ private:
     const Array& a = *array_of(f_.result(w.elements[0].select));
     const auto [least, most] = std::ranges::minmax(w.elements, {}, &Element::number);
     const ValueId value = now(at, w.value);
-    set(at, a, number(at, a, w.index, least.number, most.number, static_cast<u32>(a.numbers.size()), nullptr),
-        value);
+    set(at, a, number(at, a, w.index, least.number, most.number, a.count(), nullptr), value);
   }
   ValueId read(Builder& at, const Read& r) {
     const Array& a = arrays_[r.array];
@@ -504,7 +530,8 @@ private:
           args.push_back(passes[n] == Pass::Nothing ? g32(0) : now(at, s.args[n]));
         }
       }
-      for (const auto& [a, k, v] : sets) set(at, *a, g32(k), v);
+      for (const auto& [a, k, v] : sets)
+        if (b != entry_ || !set_in_all_lanes(*a, k, v)) set(at, *a, g32(k), v);
       s.args = args;
       if (on_way == b) {
         f_[b].successors[way] = s;
@@ -519,9 +546,8 @@ private:
 
 } // namespace
 
-unsigned put_arrays_into_rows(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one,
-                              unsigned gang_lanes) {
-  return Arrays(f, blocks, entry, one, gang_lanes).run();
+unsigned put_arrays_into_rows(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one) {
+  return Arrays(f, blocks, entry, one).run();
 }
 
 } // namespace lanewise::phases

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxStates = 4; ///< for a block, on average
 constexpr unsigned kMaxDepth = 8;     ///< of what is looked through
+constexpr unsigned kMaxTests = 3;     ///< of what a condition is made of
 
 bool is_condition(Type t) { return bit_width(t) == 1; }
 
@@ -105,6 +106,14 @@ bool ScalarCopy::plan() {
       if (!std::ranges::all_of(s.args, [&](ValueId v) { return is_same_for_all(v); })) return false;
   }
   find_live();
+  return find_states(kMaxTests) || find_states(1);
+}
+
+/// If they are not too many.
+bool ScalarCopy::find_states(unsigned max_tests) {
+  max_tests_ = max_tests;
+  states_.clear();
+  known_.clear();
   state(loop_.header(), {{mask_.index, true}});
   for (u32 n = 0; n < states_.size(); ++n) {
     if (states_.size() > kMaxStates * blocks_.size()) return false;
@@ -126,36 +135,72 @@ void ScalarCopy::follow(u32 n) {
     for (unsigned r = 0; r < f_[i].num_results; ++r)
       if (const ValueId v = f_.result(i, r); is_condition(f_.type(v)))
         if (const auto known = evaluate(v, facts)) facts[v.index] = *known;
-  std::vector<Edge> edges;
-  if (f_[b].successors.size() == 1) {
-    edges.push_back(edge(b, 0, facts));
-  } else {
-    const ValueId condition = f_.operands(f_.terminator(b))[0];
-    const auto known = evaluate(condition, facts);
-    for (const bool taken : {true, false}) {
-      if (known && *known != taken) continue;
-      Facts then = facts;
-      assume(condition, taken, then);
-      edges.push_back(edge(b, taken ? 0 : 1, then));
-    }
-  }
-  states_[n].edges = edges;
+  std::vector<End> ends;
+  find_ends(b, facts, max_tests_, ends);
+  states_[n].ends = std::move(ends);
 }
 
-ScalarCopy::Edge ScalarCopy::edge(BlockId from, unsigned way, const Facts& facts) {
-  const Successor& s = f_[from].successors[way];
-  if (!loop_.contains(s.block)) return {way, 0};
+/// Of what a condition is made of, one after the other is tested, until it is decided: a comparison and a
+/// jump take less than bits that are put together, and more is known where they lead to.
+void ScalarCopy::find_ends(BlockId b, const Facts& facts, unsigned tests, std::vector<End>& ends) {
+  End end{.facts = facts, .condition = {}};
+  if (f_[b].successors.size() == 2) {
+    const ValueId condition = f_.operands(f_.terminator(b))[0];
+    if (const auto known = evaluate(condition, facts)) {
+      end.way = *known ? 0 : 1;
+    } else {
+      end.condition = tests > 1 ? undecided(condition, b, facts) : condition;
+      for (const bool value : {true, false}) {
+        Facts then = facts;
+        assume(end.condition, value, then);
+        then[end.condition.index] = value; // from outside of the loop, too
+        find_ends(b, then, tests - 1, ends);
+        (value ? end.then : end.otherwise) = static_cast<u32>(ends.size() - 1);
+      }
+    }
+  }
+  if (!end.condition.valid()) find_state_behind(b, end);
+  ends.push_back(std::move(end));
+}
+
+/// What a condition that is not known hangs on first, of what there is in `b`.
+ValueId ScalarCopy::undecided(ValueId v, BlockId b, const Facts& facts, unsigned depth) const {
+  const InstId i = f_.def_id(v);
+  if (!i.valid() || !is_inside(v) || depth > kMaxDepth) return v;
+  const auto x = f_.operands(i);
+  const auto made_of = [&](unsigned n) {
+    return is_at_hand(x[n], b) ? undecided(x[n], b, facts, depth + 1) : v;
+  };
+  switch (f_[i].op) {
+  case Op::Splat:
+  case Op::AnyLane:
+  case Op::Not: return made_of(0);
+  case Op::And:
+  case Op::AndNot:
+  case Op::Or: return made_of(evaluate(x[0], facts) ? 1 : 0);
+  default: return v;
+  }
+}
+
+bool ScalarCopy::is_at_hand(ValueId v, BlockId b) const {
+  return !is_inside(v) || f_.def_block(v) == b ||
+         std::ranges::find(live_[b.index], v) != live_[b.index].end();
+}
+
+void ScalarCopy::find_state_behind(BlockId from, End& end) {
+  const Successor& s = f_[from].successors[end.way];
+  if (!loop_.contains(s.block)) return;
   Facts there;
   const auto note = [&](ValueId now, ValueId then) {
     if (!is_condition(f_.type(then))) return;
-    if (const auto known = evaluate(now, facts)) there[then.index] = *known;
+    if (const auto known = evaluate(now, end.facts)) there[then.index] = *known;
   };
   const auto& params = f_[s.block].params;
   for (std::size_t n = 0; n < params.size(); ++n)
     if (s.block != loop_.header() || params[n] == mask_) note(s.args[n], params[n]);
   if (s.block != loop_.header())
     for (const ValueId v : live_[s.block.index]) note(v, v);
-  return {way, state(s.block, std::move(there))};
+  end.to = state(s.block, std::move(there));
 }
 
 std::optional<bool> ScalarCopy::evaluate(ValueId v, const Facts& facts, unsigned depth) const {
@@ -229,7 +274,7 @@ void ScalarCopy::make(OneLane& one, ValueId lane, const std::vector<ValueId>& st
   one_ = &one;
   lane_ = lane;
   for (State& s : states_) add_params(s);
-  for (State& s : states_) copy_block(s, exit, wanted);
+  for (u32 n = 0; n < states_.size(); ++n) copy_block(n, exit, wanted);
   std::vector<ValueId> args;
   for (const ValueId p : states_[0].params) args.push_back(one.scalar(start[f_[p].index]));
   one.turn.jump(states_[0].copy, args);
@@ -239,6 +284,7 @@ void ScalarCopy::make(OneLane& one, ValueId lane, const std::vector<ValueId>& st
 std::vector<BlockId> ScalarCopy::copies() const {
   std::vector<BlockId> blocks;
   for (const State& s : states_) blocks.push_back(s.copy);
+  for (const auto& [b, state] : further_tests_) blocks.push_back(b);
   return blocks;
 }
 
@@ -291,11 +337,12 @@ ValueId ScalarCopy::vector(ValueId v) {
   return form.vector;
 }
 
-void ScalarCopy::copy_block(State& s, BlockId exit, const std::vector<u32>& wanted) {
+void ScalarCopy::copy_block(u32 n, BlockId exit, const std::vector<u32>& wanted) {
+  const State& s = states_[n];
   inside_.clear();
   at_.emplace(f_, s.copy);
   for (const auto& [v, known] : s.facts) inside_[v].scalar = f_.entry_constant(Type::G1, known ? 1 : 0);
-  for (std::size_t n = 0; n < s.params.size(); ++n) inside_[s.params[n].index].scalar = f_[s.copy].params[n];
+  for (std::size_t p = 0; p < s.params.size(); ++p) inside_[s.params[p].index].scalar = f_[s.copy].params[p];
   Facts facts = s.facts;
   const std::vector<InstId> insts = f_[s.block].insts;
   for (const InstId i : insts) {
@@ -309,31 +356,70 @@ void ScalarCopy::copy_block(State& s, BlockId exit, const std::vector<u32>& want
           inside_[v.index].scalar = f_.entry_constant(Type::G1, *known ? 1 : 0);
         }
   }
-  std::vector<Successor> ways;
-  for (const Edge& e : s.edges) {
-    const Successor from = f_[s.block].successors[e.way];
-    const bool leaves = !loop_.contains(from.block);
-    Successor& way = ways.emplace_back(Successor{leaves ? exit : states_[e.to].copy, {}});
-    if (!leaves) {
-      way.args = arguments(from, states_[e.to]);
-      continue;
-    }
-    for (const u32 n : wanted) way.args.push_back(scalar(from.args[n]));
-  }
-  if (ways.size() == 1) return at_->jump(ways[0].block, ways[0].args);
-  const ValueId condition = scalar(f_.operands(f_[s.block].insts.back())[0]);
-  const ValueId any = at_->any(at_->op(Op::Splat, Type::Mask, {condition}));
-  at_->branch(any, ways[0].block, ways[1].block, ways[0].args, ways[1].args);
-  f_[f_.terminator(s.copy)].imm = gang_decided(exit);
+  end_block(n, static_cast<u32>(s.ends.size() - 1), exit, wanted);
 }
 
-std::vector<ValueId> ScalarCopy::arguments(const Successor& way, const State& to) {
-  std::vector<ValueId> args;
-  for (const ValueId v : to.params) {
-    const bool is_param = !f_.def_id(v).valid() && f_.def_block(v) == to.block;
-    args.push_back(scalar(is_param ? way.args[f_[v].index] : v));
+void ScalarCopy::end_block(u32 n, u32 end, BlockId exit, const std::vector<u32>& wanted) {
+  const State& s = states_[n];
+  const End& e = s.ends[end];
+  if (!e.condition.valid()) {
+    const Successor way = way_out(s, e, exit, wanted);
+    return at_->jump(way.block, way.args);
   }
-  return args;
+  const u32 pc = at_->pc;
+  const ValueId any = at_->any(at_->op(Op::Splat, Type::Mask, {scalar(e.condition)}));
+  std::vector<Successor> ways;
+  std::vector<std::pair<BlockId, u32>> further;
+  for (const u32 next : {e.then, e.otherwise}) {
+    if (!s.ends[next].condition.valid()) {
+      ways.push_back(way_out(s, s.ends[next], exit, wanted));
+      continue;
+    }
+    ways.push_back({f_.add_block(f_[s.block].pc), {}});
+    further.emplace_back(ways.back().block, next);
+    further_tests_.emplace_back(ways.back().block, n);
+  }
+  at_->branch(any, ways[0].block, ways[1].block, ways[0].args, ways[1].args);
+  f_[f_.terminator(at_->block())].imm = gang_decided(exit);
+  const auto forms = inside_;
+  for (const auto& [block, next] : further) {
+    at_.emplace(f_, block);
+    at_->pc = pc;
+    inside_ = forms; // What is made behind one way is not there behind the other.
+    end_block(n, next, exit, wanted);
+  }
+}
+
+/// As the loop's exit, or another copy, gets it.
+Successor ScalarCopy::way_out(const State& s, const End& end, BlockId exit, const std::vector<u32>& wanted) {
+  const Successor& from = f_[s.block].successors[end.way];
+  const auto value = [&](ValueId v) {
+    const auto known = is_condition(f_.type(v)) ? evaluate(v, end.facts) : std::nullopt;
+    return known ? f_.entry_constant(Type::G1, *known ? 1 : 0) : scalar(chosen(v, s.block, end.facts));
+  };
+  std::vector<ValueId> values;
+  if (!loop_.contains(from.block)) {
+    for (const u32 n : wanted) values.push_back(from.args[n]);
+  } else {
+    for (const ValueId v : states_[end.to].params) {
+      const bool is_param = !f_.def_id(v).valid() && f_.def_block(v) == from.block;
+      values.push_back(is_param ? from.args[f_[v].index] : v);
+    }
+  }
+  Successor way{loop_.contains(from.block) ? states_[end.to].copy : exit, {}};
+  for (const ValueId v : values) way.args.push_back(value(v));
+  return way;
+}
+
+/// Of a value that hangs on conditions that are known, the one that it is.
+ValueId ScalarCopy::chosen(ValueId v, BlockId b, const Facts& facts) const {
+  for (;;) {
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || !is_inside(v) || f_[i].op != Op::Select) return v;
+    const auto known = evaluate(f_.operands(i)[0], facts);
+    if (!known || !is_at_hand(f_.operands(i)[*known ? 1 : 2], b)) return v;
+    v = f_.operands(i)[*known ? 1 : 2];
+  }
 }
 
 void ScalarCopy::copy(InstId i, const Facts& facts) {
@@ -406,8 +492,8 @@ void ScalarCopy::drop_params() {
   for (bool changed = true; changed;) {
     changed = false;
     std::unordered_map<u32, std::vector<const std::vector<ValueId>*>> in;
-    for (const State& s : states_)
-      for (const Successor& way : f_[s.copy].successors) in[way.block.index].push_back(&way.args);
+    for (const BlockId b : copies())
+      for (const Successor& way : f_[b].successors) in[way.block.index].push_back(&way.args);
     in[states_[0].copy.index].push_back(&f_[one_->turn.block()].successors[0].args);
     std::vector<ValueId> map(f_.num_values());
     std::vector<u8> stays(f_.num_values(), 1);
@@ -429,17 +515,15 @@ void ScalarCopy::drop_params() {
       }
     }
     if (!changed) return;
-    for (const State& s : states_) {
-      const auto drop = [&](Successor& way) {
-        const auto& params = f_[way.block].params;
-        std::vector<ValueId> args;
-        for (std::size_t n = 0; n < params.size(); ++n)
-          if (stays[params[n].index] != 0) args.push_back(way.args[n]);
-        way.args = args;
-      };
-      std::ranges::for_each(f_[s.copy].successors, drop);
-      if (&s == &states_[0]) drop(f_[one_->turn.block()].successors[0]);
-    }
+    const auto drop = [&](Successor& way) {
+      const auto& params = f_[way.block].params;
+      std::vector<ValueId> args;
+      for (std::size_t n = 0; n < params.size(); ++n)
+        if (stays[params[n].index] != 0) args.push_back(way.args[n]);
+      way.args = args;
+    };
+    for (const BlockId b : copies()) std::ranges::for_each(f_[b].successors, drop);
+    drop(f_[one_->turn.block()].successors[0]);
     for (const State& s : states_) f_.keep_params(s.copy, stays);
     f_.replace_values(map);
   }

@@ -28,21 +28,26 @@ public:
 
   /// Once it is made: its blocks, the first one first.
   [[nodiscard]] std::vector<ir::BlockId> copies() const;
-  /// And the block that the n-th of them is a copy of.
-  [[nodiscard]] ir::BlockId original(std::size_t n) const { return states_[n].block; }
+  /// And the block that the n-th of them is a copy of, or a further test at the end of such a copy.
+  [[nodiscard]] ir::BlockId original(std::size_t n) const { return states_[state_of(n)].block; }
+  [[nodiscard]] bool is_further_test(std::size_t n) const { return n >= states_.size(); }
 
 private:
   /// What is known of conditions, by value.
   using Facts = std::map<u32, bool>;
-  struct Edge {
-    unsigned way = 0; ///< of the block's successors
-    u32 to = 0;       ///< the state there; not of ways out
+  /// What a copy ends with: one of its conditions is tested, and then perhaps another, or a way is taken.
+  struct End {
+    Facts facts;                 ///< that hold here
+    ir::ValueId condition;       ///< if there is a test
+    u32 then = 0, otherwise = 0; ///< of the state's ends
+    unsigned way = 0;            ///< if there is none: of the block's successors
+    u32 to = 0;                  ///< the state there; not of ways out
   };
   /// A block, and what is known of the conditions it starts with.
   struct State {
     ir::BlockId block;
     Facts facts;
-    std::vector<Edge> edges; ///< those that may be taken: first, second
+    std::vector<End> ends; ///< the last one comes first
     ir::BlockId copy;
     std::vector<ir::ValueId> params; ///< that the copy has, as values of the loop
   };
@@ -56,6 +61,8 @@ private:
   const std::vector<ir::BlockId>& blocks_;
   const ir::ValueId mask_;
   std::vector<State> states_;
+  unsigned max_tests_ = 0; ///< of what a condition is made of, one after the other
+  std::vector<std::pair<ir::BlockId, u32>> further_tests_; ///< blocks, and of which state
   std::map<std::pair<u32, Facts>, u32> known_;
   std::vector<std::vector<ir::ValueId>> live_; ///< per block: values of the loop that are there at its start
   // While it is made.
@@ -64,13 +71,22 @@ private:
   std::optional<ir::Builder> at_;
   std::unordered_map<u32, Form> outside_, inside_;
 
+  [[nodiscard]] u32 state_of(std::size_t n) const {
+    return is_further_test(n) ? further_tests_[n - states_.size()].second : static_cast<u32>(n);
+  }
   [[nodiscard]] bool is_inside(ir::ValueId v) const { return loop_.contains(f_.def_block(v)); }
   [[nodiscard]] bool is_allowed(ir::InstId i) const;
   [[nodiscard]] bool is_same_for_all(ir::ValueId v) const;
   void find_live();
+  [[nodiscard]] bool is_at_hand(ir::ValueId v, ir::BlockId b) const;
+  bool find_states(unsigned max_tests);
   u32 state(ir::BlockId b, Facts facts);
   void follow(u32 n);
-  Edge edge(ir::BlockId from, unsigned way, const Facts& facts);
+  void find_ends(ir::BlockId b, const Facts& facts, unsigned tests, std::vector<End>& ends);
+  void find_state_behind(ir::BlockId b, End& end);
+  [[nodiscard]] ir::ValueId undecided(ir::ValueId v, ir::BlockId b, const Facts& facts,
+                                      unsigned depth = 0) const;
+  [[nodiscard]] ir::ValueId chosen(ir::ValueId v, ir::BlockId b, const Facts& facts) const;
   [[nodiscard]] std::optional<bool> evaluate(ir::ValueId v, const Facts& facts, unsigned depth = 0) const;
   void assume(ir::ValueId v, bool value, Facts& facts, unsigned depth = 0) const;
 
@@ -78,10 +94,11 @@ private:
   ir::ValueId vector(ir::ValueId v);
   ir::ValueId operand(ir::ValueId v);
   void add_params(State& s);
-  void copy_block(State& s, ir::BlockId exit, const std::vector<u32>& wanted);
+  void copy_block(u32 n, ir::BlockId exit, const std::vector<u32>& wanted);
+  void end_block(u32 n, u32 end, ir::BlockId exit, const std::vector<u32>& wanted);
   void copy(ir::InstId i, const Facts& facts);
   void copy_load(ir::InstId i);
-  std::vector<ir::ValueId> arguments(const ir::Successor& way, const State& to);
+  ir::Successor way_out(const State& s, const End& end, ir::BlockId exit, const std::vector<u32>& wanted);
   void drop_params();
 };
 
