@@ -126,6 +126,39 @@ const std::vector<std::string> kMeetings = {"v_mbcnt_lo_u32_b32 v8, -1, 0",
                                             "s_mov_b64 s[16:17], 0",
                                             "s_mov_b64 vcc, 0",
                                             "s_waitcnt vmcnt(0)"};
+/// Likewise nine times, in as many lanes as `lanes` says, anywhere in the wave.
+std::vector<std::string> meetings_behind_branch(const std::string& lanes) {
+  return {"v_mbcnt_lo_u32_b32 v8, -1, 0",
+          "v_mbcnt_hi_u32_b32 v8, -1, v8",
+          "s_mov_b32 s20, 37",
+          "v_mul_lo_u32 v7, v8, s20",
+          "v_and_b32 v7, 63, v7",
+          "v_cmp_gt_u32 vcc, " + lanes + ", v7",
+          "s_and_saveexec_b64 s[18:19], vcc",
+          "s_cbranch_execz L1",
+          "s_mov_b32 s20, 9",
+          "L0:",
+          "v_mul_lo_u32 v22, v8, v6",
+          "v_and_b32 v22, 31, v22",
+          "v_lshlrev_b32 v22, 2, v22",
+          "global_load_dword v4, v22, s[2:3]",
+          "v_add_u32 v6, 1, v6",
+          "s_waitcnt vmcnt(0)",
+          "v_add_u32 v5, v5, v4",
+          "v_add_u32 v4, v4, v21",
+          "v_mul_lo_u32 v22, v8, v6",
+          "v_and_b32 v22, 31, v22",
+          "v_lshlrev_b32 v22, 2, v22",
+          "global_store_dword v22, v4, s[2:3]",
+          "s_sub_u32 s20, s20, 1",
+          "s_cmp_lg_u32 s20, 0",
+          "s_cbranch_scc1 L0",
+          "L1:",
+          "s_mov_b64 exec, s[18:19]",
+          "s_mov_b64 vcc, 0",
+          "s_mov_b32 s20, 0",
+          "s_waitcnt vmcnt(0)"};
+}
 std::vector<std::string> meetings(std::vector<std::string> lines) {
   lines.insert(lines.end(), kMeetings.begin(), kMeetings.end());
   return lines;
@@ -441,6 +474,27 @@ const Rule kRules[] = {
        [](u32 lane) {
          return sum_of_meetings(
              lane, [](u32 l) { return l >= 48; }, [](u32) { return 9u; });
+       }}}},
+    {"FewLanesBehindABranch", // no more than a gang has
+     meetings_behind_branch("7"),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32 l) { return l * 37 % 64 < 7; }, [](u32) { return 8u; });
+       }}}},
+    {"LanesOfTwoGangsBehindABranch", // or no more than two gangs have
+     meetings_behind_branch("15"),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32 l) { return l * 37 % 64 < 15; }, [](u32) { return 8u; });
+       }}}},
+    {"ManyLanesBehindABranch",
+     meetings_behind_branch("40"),
+     {{5,
+       [](u32 lane) {
+         return sum_of_meetings(
+             lane, [](u32 l) { return l * 37 % 64 < 40; }, [](u32) { return 8u; });
        }}}},
     {"LanesThatAreLeftCountForThemselves", left_lanes(), {{2, rounds_of_lane}}},
     {"FirstLaneOfNone", // EXEC = 0 reads lane 0

@@ -167,6 +167,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
       {"close_ranks_in_loops", [](ir::Function& g) { phases::close_ranks_in_loops(g, 16); }},
       {"close_ranks_behind_branches", [](ir::Function& g) { phases::close_ranks_behind_branches(g, 16); }},
+      {"close_ranks_of_8_behind_branches",
+       [](ir::Function& g) { phases::close_ranks_behind_branches(g, 8); }},
       {"run_lanes_in_turn",
        [](ir::Function& g) {
          if (phases::run_lanes_in_turn(g, 16)) passes::eliminate_dead_code(g);

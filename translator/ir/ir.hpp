@@ -94,19 +94,19 @@ struct Block {
   std::vector<InstId> insts;         ///< the last one ends the block
   std::vector<Successor> successors; ///< of the last instruction: Branch has (taken, not taken)
   u32 pc = 0;
-  /// Of what it does and defines, lanes beyond the first gang's do not count: in its masks they are not set,
-  /// and nobody looks at them elsewhere (phases/close_ranks.cpp).
-  bool first_gang = false;
+  /// If not 0: of what it does and defines, lanes beyond so many gangs do not count: in its masks they are
+  /// not set, and nobody looks at them elsewhere (phases/close_ranks.cpp).
+  u8 first_gangs = 0;
   /// Lanes of all gangs stand for those in a list, as Op::NthLane has made it (phases/close_loops.cpp). So do
-  /// those of the first gang.
+  /// those of the first gangs.
   bool in_ranks = false;
 
   /// What is in one of them may be in the other.
   [[nodiscard]] bool has_lanes_of(const Block& other) const {
-    return first_gang == other.first_gang && in_ranks == other.in_ranks;
+    return first_gangs == other.first_gangs && in_ranks == other.in_ranks;
   }
   void take_lanes_of(const Block& other) {
-    first_gang = other.first_gang;
+    first_gangs = other.first_gangs;
     in_ranks = other.in_ranks;
   }
 };

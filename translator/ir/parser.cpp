@@ -142,7 +142,13 @@ private:
       } while (accept(","));
       if (!require(")")) return false;
     }
-    f_[current_].first_gang = accept("first_gang");
+    u32 gangs = 0;
+    if (accept("first_gangs")) {
+      if (!number(gangs) || gangs != 2) return expected("2 gangs");
+    } else if (accept("first_gang")) {
+      gangs = 1;
+    }
+    f_[current_].first_gangs = static_cast<u8>(gangs);
     f_[current_].in_ranks = accept("in_ranks");
     return require(":");
   }

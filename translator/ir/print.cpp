@@ -98,6 +98,10 @@ void print_inst(Out out, const Function& f, InstId id) {
   if (inst.pc != 0) fmt::format_to(out, " @{:#x}", inst.pc);
 }
 
+std::string first_gangs(unsigned n) {
+  return n == 0 ? "" : n == 1 ? " first_gang" : fmt::format(" first_gangs {}", n);
+}
+
 } // namespace
 
 std::string print(const Function& f, InstId i) {
@@ -119,7 +123,7 @@ std::string print(const Function& f) {
       fmt::format_to(out, "{}v{}:{}", separator, v.index, name(f.type(v)));
       separator = ", ";
     }
-    fmt::format_to(out, "{}{}{}:\n", block.params.empty() ? "" : ")", block.first_gang ? " first_gang" : "",
+    fmt::format_to(out, "{}{}{}:\n", block.params.empty() ? "" : ")", first_gangs(block.first_gangs),
                    block.in_ranks ? " in_ranks" : "");
     for (const InstId i : block.insts) {
       text += "  ";

@@ -465,7 +465,7 @@ bool load_expected_once(Function& f) {
         std::ranges::any_of(f.blocks[n].insts, [&](InstId i) { return is_swap(f, i); }))
       compute_addresses_before(f, BlockId{n});
   for (u32 n = 0; n < f.num_blocks(); ++n)
-    if (!f.blocks[n].first_gang && goes_back_to_itself(f, BlockId{n}))
+    if (f.blocks[n].first_gangs == 0 && goes_back_to_itself(f, BlockId{n}))
       if (const InstId load = load_before_swap(f, BlockId{n}); load.valid())
         candidates.emplace_back(BlockId{n}, load);
   if (candidates.empty()) return false;
@@ -491,7 +491,7 @@ bool load_expected_once(Function& f) {
 std::vector<RetryLoop> find_retry_loops(Function& f) {
   std::vector<std::pair<BlockId, InstId>> candidates;
   for (u32 n = 0; n < f.num_blocks(); ++n) {
-    if (f.blocks[n].first_gang) continue; // Few lanes, which hardly ever meet.
+    if (f.blocks[n].first_gangs != 0) continue; // Few lanes, which hardly ever meet.
     if (goes_back_to_itself(f, BlockId{n}))
       if (const InstId swap = only_swap(f, BlockId{n}); swap.valid())
         candidates.emplace_back(BlockId{n}, swap);

@@ -1,9 +1,12 @@
 // What a kernel does under a condition on data - pixels on an edge, every eighth work-item, a node of the
 // frontier - is often done by a few of a wave's lanes, anywhere in it. Where its accesses might meet, gangs
 // wait for each other at each of them, and most have nothing to do. So if there are no more such lanes in a
-// wave than a gang has, they close ranks (close_ranks.cpp) and do it in a copy, for the first gang alone.
+// wave than a gang has, they close ranks (close_ranks.cpp) and do it in a copy, for the first gang alone. If
+// there are no more than two gangs have, the first two do it in another copy, side by side, each instruction
+// in both before the next: that is the wave's own order, too.
 //
 //   branch:  1 to a gang's number of lanes? then close and enter, the copy, and back to where the lanes were
+//   more:    no more than two gangs'? likewise
 //   others:  the branch as it was
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/close_ranks.hpp"
@@ -26,6 +29,7 @@ constexpr unsigned kMaxDepth = 6; ///< of what is looked through
 /// for each other anyway, and where they do not.
 constexpr unsigned kMinGain = 100, kMinGainApart = 2000;
 constexpr unsigned kRounds = 8; ///< of a loop, as a guess
+constexpr u8 kMaxGangs = 2;     ///< that close ranks
 
 class CloseBranches {
 public:
@@ -38,7 +42,7 @@ public:
     unsigned changed = 0;
     for (const BlockId b : cfg_.rpo) {
       if (changed == kMaxBranches) break;
-      if (!find_region(b) || !goes_by_mask() || !is_worthwhile() || !is_by_data(mask_)) continue;
+      if (!find_region(b) || !goes_by_mask() || !find_worthwhile() || !is_by_data(mask_)) continue;
       for (const BlockId r : region_) done_[r.index] = true;
       close();
       ++changed;
@@ -63,6 +67,7 @@ private:
   std::vector<BlockId> region_; ///< what is done if the mask has lanes, up to the other way
   std::vector<bool> inside_;    ///< per block
   Successor around_;            ///< what the other way comes to, and brings
+  u8 gangs_ = 0;                ///< as many or fewer are to have copies
 
   [[nodiscard]] BlockId join() const { return around_.block; }
   [[nodiscard]] bool is_inside(BlockId b) const { return b.index < inside_.size() && inside_[b.index]; }
@@ -71,7 +76,7 @@ private:
   /// what the way around it says. Not in a loop, which might run gang by gang as a whole.
   bool find_region(BlockId b) {
     if (!f_.tested_mask(b).valid() || !is_gang_decided(f_, b) || loops_.innermost[b.index] >= 0 ||
-        f_[b].first_gang || done_[b.index])
+        f_[b].first_gangs != 0 || done_[b.index])
       return false;
     branch_ = b;
     mask_ = f_.tested_mask(b);
@@ -127,8 +132,9 @@ private:
     if (is_splat(x[0]) && f_[i].op == Op::And) masks_.push_back(x[1]);
   }
 
-  /// By rough costs: of all gangs, and of one whose lanes are elsewhere, so that rows are none any more.
-  bool is_worthwhile() {
+  /// By rough costs: of all gangs, and of one, or two, whose lanes are elsewhere, so that rows are none any
+  /// more.
+  bool find_worthwhile() {
     if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
     const u64 gangs = kWaveSize / gang_lanes_;
     u64 apart = 0, closed = find_inputs().size() * gang_lanes_;
@@ -155,7 +161,12 @@ private:
       }
     }
     const bool may_meet = stores != 0 && accesses > 1;
-    return apart * gangs >= 2 * closed + (may_meet ? kMinGain : kMinGainApart);
+    const u32 lanes = f_.launch.one_wave() ? f_.launch.items() : f_.launch.wave_lanes;
+    gangs_ = 0;
+    while (gangs_ < kMaxGangs && (gangs_ + 1) * gang_lanes_ < lanes &&
+           apart * gangs >= 2 * (gangs_ + 1) * closed + (may_meet ? kMinGain : kMinGainApart))
+      ++gangs_;
+    return gangs_ != 0;
   }
 
   /// A comparison that `mask` is made of asks for something else than which work-item this is: limits to ids
@@ -189,8 +200,6 @@ private:
     const BlockId leaving = find_last_block(around.block);
     const Successor out = *std::ranges::find(f_[leaving].successors, around.block, &Successor::block);
 
-    Ranks ranks(f_, gang_lanes_, pc);
-    const BlockId others = f_.add_block(pc);
     f_[f_.terminator(branch_)].block = {};
     f_[branch_].insts.pop_back();
     f_[branch_].successors.clear();
@@ -198,25 +207,32 @@ private:
     at.pc = pc;
     const ValueId bits = at.mask_to_u64(mask_), count = at.op(Op::PopCount, Type::U64, {bits});
     const ValueId less = at.sub(count, at.constant(Type::U64, 1));
-    at.branch(at.icmp(IntPred::ULt, less, at.constant(Type::U64, gang_lanes_)), ranks.close.block(), others);
-    at.set_block(others);
+    const std::vector<ValueId> inputs = find_inputs();
+    for (u8 gangs = 1; gangs <= gangs_; ++gangs) {
+      Ranks ranks(f_, gang_lanes_, pc, gangs);
+      const BlockId more = f_.add_block(pc);
+      const ValueId lanes = at.constant(Type::U64, u64{gangs} * gang_lanes_);
+      at.branch(at.icmp(IntPred::ULt, less, lanes), ranks.close.block(), more);
+      at.set_block(more);
+
+      ranks.start(masks_, bits, count);
+      std::vector<ValueId> start;
+      for (const ValueId v : taken.args) start.push_back(ranks.of(v));
+      std::unordered_map<u32, ValueId> instead;
+      for (const ValueId v : inputs) instead[v.index] = ranks.of(v);
+      const CopiedBlocks copy = copy_blocks(f_, region_, instead);
+      for (const BlockId b : region_) {
+        ranks.add(copy.of(b));
+        f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is these gangs: none decides alone.
+      }
+      ranks.spread(copy.of(leaving), {around.block, out.args, around.args},
+                   [&](ValueId v) { return !is_inside(f_.def_block(v)); });
+      ranks.enter.jump(copy.of(taken.block), start);
+      ranks.close.jump(ranks.enter.block());
+    }
+    const BlockId others = at.block();
     at.branch(at.any(mask_), taken.block, others_way.block, taken.args, others_way.args);
     f_[f_.terminator(others)].imm = decided;
-
-    ranks.start(masks_, bits, count);
-    std::vector<ValueId> start;
-    for (const ValueId v : taken.args) start.push_back(ranks.of(v));
-    std::unordered_map<u32, ValueId> instead;
-    for (const ValueId v : find_inputs()) instead[v.index] = ranks.of(v);
-    const CopiedBlocks copy = copy_blocks(f_, region_, instead);
-    for (const BlockId b : region_) {
-      f_[copy.of(b)].first_gang = true;
-      f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
-    }
-    ranks.spread(copy.of(leaving), {around.block, out.args, around.args},
-                 [&](ValueId v) { return !is_inside(f_.def_block(v)); });
-    ranks.enter.jump(copy.of(taken.block), start);
-    ranks.close.jump(ranks.enter.block());
   }
 
   /// The block of the region that all its ways to `join` go through.

@@ -182,7 +182,7 @@ private:
     }
     for (const ValueId v : behind_) before.push_back(is_inside(v) ? state[f_[v].index] : v);
     const ValueId bits = behind.mask_to_u64(state[mask_]), none = f_.entry_constant(Type::U64, 0);
-    Ranks ranks(f_, gang_lanes_, pc, Ranks::Gangs::All);
+    Ranks ranks(f_, gang_lanes_, pc, Ranks::kAllGangs);
     behind.branch(behind.icmp(IntPred::Ne, bits, none), ranks.close.block(), loop_->exit, {}, before);
 
     // The loop in ranks: gangs without any go around it.

@@ -202,7 +202,7 @@ private:
     CopiedBlocks copy = copy_blocks(f_, *loop_->blocks, instead);
     std::ranges::find(f_[copy.of(latch_)].successors, again, &Successor::block)->block = copy.of(header());
     for (const BlockId b : *loop_->blocks) {
-      f_[copy.of(b)].first_gang = true;
+      f_[copy.of(b)].first_gangs = 1;
       f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
     }
     return copy;
@@ -228,7 +228,7 @@ private:
     const u32 pc = f_[first].pc;
     const auto add_block = [&] {
       const BlockId b = f_.add_block(pc);
-      f_[b].first_gang = true;
+      f_[b].first_gangs = 1;
       return Builder(f_, b);
     };
     Builder choice = add_block(), out = add_block();

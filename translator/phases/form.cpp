@@ -87,7 +87,7 @@ private:
   /// What runs together is the whole wave: all gangs, or the only one. It keeps the wave's order whatever the
   /// phases.
   bool is_whole() const { return lockstep_ || lanes_ == gang_lanes_; }
-  bool is_whole(BlockId b) const { return is_whole() || f_[b].first_gang; }
+  bool is_whole(BlockId b) const { return is_whole() || f_[b].first_gangs != 0; }
   bool reads_whole(InstId i, unsigned n) const {
     const bool of_mask = f_[i].op == Op::AnyLane || f_[i].op == Op::MaskToU64;
     if (of_mask && is_whole(f_[i].block)) return false; // Its slice is the mask.
@@ -102,7 +102,7 @@ private:
   }
 
   u32 new_phase(BlockId entry, i32 loop) {
-    plan_.phases.push_back({entry, {}, true, 1, f_[entry].first_gang, f_[entry].in_ranks});
+    plan_.phases.push_back({entry, {}, true, 1, f_[entry].first_gangs, f_[entry].in_ranks});
     accesses_.emplace_back();
     phase_loop_.push_back(loop);
     return static_cast<u32>(plan_.phases.size() - 1);
@@ -460,10 +460,11 @@ std::string print(const Plan& plan, const Function& f) {
   for (u32 p = 0; p < plan.phases.size(); ++p) {
     const Phase& phase = plan.phases[p];
     text += fmt::format("phase {}{}: b{} @{:#x}, {} blocks:", p,
-                        phase.first_gang ? " (first gang)"
-                        : phase.in_ranks ? " (in ranks)"
-                        : phase.per_lane ? ""
-                                         : " (once per wave)",
+                        phase.first_gangs > 1    ? fmt::format(" (first {} gangs)", phase.first_gangs)
+                        : phase.first_gangs == 1 ? " (first gang)"
+                        : phase.in_ranks         ? " (in ranks)"
+                        : phase.per_lane         ? ""
+                                                 : " (once per wave)",
                         phase.entry.index, f[phase.entry].pc, phase.blocks.size());
     for (const BlockId b : phase.blocks)
       text += fmt::format(" b{}{}", b.index, plan.gang_decided[b.index] ? "*" : "");

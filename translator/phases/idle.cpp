@@ -61,6 +61,7 @@ private:
     case Op::InitExec: return true;
     case Op::ICmp: // As many as are left, from the first lane on.
       return f_[f_[i].block].in_ranks && f_.def(x[0]) != nullptr && f_.def(x[0])->op == Op::LaneId;
+    case Op::U64ToMask: return are_no_more_lanes(x[0]);
     case Op::Const: return (f_[i].imm & ~(f_.launch.exec().value_or(0) | first_gang())) == 0;
     case Op::And: return is_within(x[0]) || is_within(x[1]);
     case Op::AndNot:
@@ -71,6 +72,24 @@ private:
     case Op::Select: return is_within(x[2]) && (is_within(x[0]) || is_within(x[1]));
     default: return false;
     }
+  }
+
+  /// The bits of the first lanes, 2^n - 1, where a mask of such ones has n.
+  bool are_no_more_lanes(ValueId bits) const {
+    const auto operand_of = [&](Op op, ValueId v, unsigned n) {
+      return f_.def(v) != nullptr && f_.def(v)->op == op ? f_.operands(f_.def_id(v))[n] : ValueId{};
+    };
+    const auto follow = [&](ValueId v, std::initializer_list<std::pair<Op, unsigned>> steps) {
+      for (const auto& [op, n] : steps)
+        if (v.valid()) v = operand_of(op, v, n);
+      return v;
+    };
+    u64 one = 0, less = 0;
+    const ValueId power = operand_of(Op::Add, bits, 0);
+    if (!power.valid() || !f_.is_const(operand_of(Op::Add, bits, 1), &less) || ~less != 0) return false;
+    const ValueId shifted = operand_of(Op::Shl, power, 0);
+    const ValueId mask = follow(power, {{Op::Shl, 1}, {Op::Lo, 0}, {Op::PopCount, 0}, {Op::MaskToU64, 0}});
+    return mask.valid() && f_.is_const(shifted, &one) && one == 1 && is_within(mask);
   }
 
   /// Cannot fault in any lane (passes/unmask_accesses.cpp).
@@ -88,7 +107,7 @@ private:
       u64 lane = 0;
       return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
     }
-    if (inst.op == Op::BPermute && (f_[inst.block].first_gang || f_[inst.block].in_ranks))
+    if (inst.op == Op::BPermute && (f_[inst.block].first_gangs != 0 || f_[inst.block].in_ranks))
       return true; // Of lanes that are left.
     if (inst.op == Op::ReadFirst || inst.op == Op::BPermute || inst.op == Op::Permute)
       return is_within(x.back());

@@ -320,7 +320,7 @@ bool lanes_may_run_alone(const Function& f, const Plan& plan, unsigned gang_lane
     for (const BlockId b : phase.blocks)
       if (f.tested_mask(b).valid() && !plan.gang_decided[b.index])
         for (const Successor& s : f[b].successors)
-          if (!phase.first_gang && picks_a_lane(f, s.block)) return false;
+          if (phase.first_gangs != 1 && picks_a_lane(f, s.block)) return false;
   return true;
 }
 

@@ -9,7 +9,7 @@ using namespace ir;
 
 /// One that only loads, and none around it, which would wait for the wave in each round.
 bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions) {
-  if (l.parent >= 0 || f_[l.header].first_gang) return false;
+  if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
   loop_.emplace();
   blocks_ = l.blocks;
   loop_->blocks = &blocks_;

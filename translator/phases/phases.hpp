@@ -21,9 +21,9 @@ struct Phase {
   ir::BlockId entry;
   std::vector<ir::BlockId> blocks; ///< in reverse postorder, entry first
   bool per_lane = true;
-  unsigned interleave = 1; ///< gangs side by side
-  bool first_gang = false; ///< no other gang runs (ir::Block::first_gang)
-  bool in_ranks = false;   ///< lanes stand for those in a list (ir::Block::in_ranks)
+  unsigned interleave = 1;  ///< gangs side by side
+  unsigned first_gangs = 0; ///< if not 0: no other gangs run, and these side by side (ir::Block::first_gangs)
+  bool in_ranks = false;    ///< lanes stand for those in a list (ir::Block::in_ranks)
 };
 
 /// Why two neighbouring blocks are not in one phase, or why a branch stays at wave level; for `--dump

@@ -102,13 +102,16 @@ bool MasksAmong::follows_from_operands(InstId i) const {
   }
 }
 
-Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc, Gangs gangs)
+Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc, u8 gangs)
     : close(f, f.add_block(pc)), enter(f, f.add_block(pc)), f_(f), gang_lanes_(gang_lanes), gangs_(gangs) {
   close.pc = enter.pc = pc;
   add(enter.block());
 }
 
-void Ranks::add(BlockId b) { (gangs_ == Gangs::First ? f_[b].first_gang : f_[b].in_ranks) = true; }
+void Ranks::add(BlockId b) {
+  f_[b].first_gangs = gangs_;
+  f_[b].in_ranks = gangs_ == kAllGangs;
+}
 
 void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
   mask_ = masks.front();
@@ -122,11 +125,11 @@ void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
 
 /// The mask of as many lanes.
 ValueId Ranks::ranks(Builder& at) {
-  if (gangs_ == Gangs::All)
+  if (gangs_ == kAllGangs)
     return at.icmp(IntPred::ULt, at.op(Op::LaneId, Type::V32, {}), at.splat(at.lo(count_)));
   const ValueId one = at.constant(Type::U64, 1);
   const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(count_)}), one);
-  return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gang_lanes_) - 1));
+  return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gangs_ * gang_lanes_) - 1));
 }
 
 ValueId Ranks::of(ValueId v, unsigned depth) {
@@ -179,7 +182,7 @@ BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool
   Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
   leave.pc = spread.pc = pc;
   add(leave.block());
-  const ValueId ranks = gangs_ == Gangs::First ? this->ranks(close) : ranks_;
+  const ValueId ranks = gangs_ == kAllGangs ? ranks_ : this->ranks(close);
   std::vector<ValueId> taken, out;
   const auto take = [&](ValueId v) {
     taken.push_back(v);

@@ -1,6 +1,6 @@
 // Lanes of a wave that close ranks: in a copy of some blocks, lane n is the n-th of them, with what that one
-// has. Lanes keep their order. They are no more than the first gang has, and no other gang runs; or they are
-// in as many gangs as they need.
+// has. Lanes keep their order. They are no more than the first gangs have, a given number of them, which run
+// side by side, and no other gang runs; or they are in as many gangs as they need.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -40,12 +40,12 @@ private:
   [[nodiscard]] bool follows_from_operands(ir::InstId i) const;
 };
 
-/// Takes lanes to the first gang, or to the first ones, and back.
+/// Takes lanes to the first gangs, and back.
 class Ranks {
 public:
-  enum class Gangs : u8 { First, All };
-  /// Makes a block that `close` begins at, and one for those gangs, where `enter` does.
-  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc, Gangs gangs = Gangs::First);
+  static constexpr u8 kAllGangs = 0; ///< as many as are needed, one after the other
+  /// Makes a block that `close` begins at, and one for the first `gangs`, where `enter` does.
+  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc, u8 gangs = 1);
 
   ir::Builder close; ///< the wave's last block before, in which it makes ready
   ir::Builder enter; ///< where gangs take what they need
@@ -79,7 +79,7 @@ public:
 private:
   ir::Function& f_;
   const unsigned gang_lanes_;
-  const Gangs gangs_;
+  const u8 gangs_;
   ir::ValueId mask_, count_, ranks_;
   ir::ValueId list_, bytes_, full_; ///< of the lanes; four times that; all lanes
   std::unordered_map<u32, ir::ValueId> closed_;

@@ -512,7 +512,7 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   RegionTables tables(f);
   for (const phases::Phase& phase : plan.phases) {
-    if (!phase.per_lane || phase.first_gang) continue;
+    if (!phase.per_lane || phase.first_gangs != 0) continue;
     const Demand d = Region(f, tables, phase.blocks, false).measure();
     const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
     if (d.vectors(gangs) + gangs * masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
@@ -536,7 +536,7 @@ bool has_gang_loops(const ir::Function& f, const phases::Plan& plan) {
   const ir::Loops loops(f, cfg, dom);
   for (const auto& loop : loops.loops) {
     const phases::Phase& phase = plan.phases[plan.phase_of[loop.header.index].index];
-    if (phase.entry == loop.header || phase.first_gang) continue;
+    if (phase.entry == loop.header || phase.first_gangs != 0) continue;
     for (const ir::BlockId b : loop.blocks)
       if (f.tested_mask(b).valid()) return true;
   }
@@ -687,7 +687,8 @@ void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Si
   }
   phases::run_gangs_alone_with_last_lanes(f, plan);
   for (phases::Phase& phase : plan.phases)
-    if (phase.first_gang || phase.in_ranks) phase.interleave = 1; // Most gangs are without lanes.
+    if (phase.first_gangs != 0 || phase.in_ranks) // Most gangs are without lanes.
+      phase.interleave = std::max(1U, phase.first_gangs);
 }
 
 } // namespace lanewise::x86

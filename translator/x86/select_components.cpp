@@ -30,7 +30,8 @@ bool Selector::can_be_component(InstId i) const {
   if (attr.space == ir::Space::Global ? !row && attr.form != ir::AddressForm::Wrapped : !lds_row)
     return false;
   // In lockstep gangs may meet, and would store in another order.
-  if (plan_.lockstep && !attr.wave_row) return false;
+  const bool in_lockstep = plan_.lockstep || plan_.phases[phase_].first_gangs > 1;
+  if (in_lockstep && !attr.wave_row) return false;
   const i64 stride = distance(attr);
   return attr.bytes < stride && (stride <= 4 || stride == 6 || stride == 8);
 }

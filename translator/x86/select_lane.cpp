@@ -158,7 +158,7 @@ void Selector::permute(InstId i) {
 void Selector::nth_lane(InstId i) {
   if (!in_ranks()) return unsupported(i, "not in ranks");
   VReg rest = reg1(f_.operands(i)[0]);
-  if (!plan_.phases[phase_].first_gang) { // Those of the gangs before are not its.
+  if (plan_.phases[phase_].first_gangs != 1) { // Those of the gangs before are not its.
     const VReg from = b_->op_r64(Inst::kIdShlx, r64(b_->const64(~u64{0})), r64(first_lane()));
     rest = b_->op_r64(Inst::kIdPdep, r64(from), r64(rest));
   }

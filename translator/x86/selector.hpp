@@ -618,7 +618,7 @@ private:
   void take_none(const Access& a, BlockId join, std::span<const VReg> out);
   /// Lanes of the wave have closed ranks (phases/close_ranks.cpp).
   [[nodiscard]] bool in_ranks() const {
-    return plan_.phases[phase_].first_gang || plan_.phases[phase_].in_ranks;
+    return plan_.phases[phase_].first_gangs != 0 || plan_.phases[phase_].in_ranks;
   }
   template <class F>
   void by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform);
