@@ -84,6 +84,10 @@ struct Reasons {
   std::string not_packed;               ///< why they are waves of their own
 };
 
+/// Of a kernel in which lifting has made values of private memory: in larger ones, that is not done again,
+/// which takes long and rarely finds more.
+constexpr u32 kMaxPromotedTwice = 10'000;
+
 /// What a step of the pipeline needs that makes one function of another.
 void tidy_up(ir::Function& f) {
   passes::fold(f);
@@ -92,9 +96,10 @@ void tidy_up(ir::Function& f) {
   passes::merge_blocks(f);
 }
 
-/// `last_lanes`: loops may have a copy for lanes that are left alone.
+/// `last_lanes`: loops may have a copy for lanes that are left alone. `is_promoted`: lifting has made values
+/// of private memory.
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, bool last_lanes,
-                      Reasons& reasons, Stats& stats) {
+                      bool is_promoted, Reasons& reasons, Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
@@ -114,9 +119,14 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("compact", compact_if_sparse)         // what lifting has left is a small part at -O0
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("choose_private_elements",
-           [&](ir::Function& g) { passes::choose_private_elements(g, source.private_bytes_per_lane); })
+           [&](ir::Function& g) {
+             is_promoted &= !passes::choose_private_elements(g, source.private_bytes_per_lane);
+           })
       .run("promote_private_memory",
-           [&](ir::Function& g) { passes::promote_private_memory(g, source.private_bytes_per_lane); })
+           [&](ir::Function& g) {
+             if (is_promoted && count_instructions(g) > kMaxPromotedTwice) return;
+             passes::promote_private_memory(g, source.private_bytes_per_lane);
+           })
       .run("remove_dead_stores", remove_dead_stores)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact_if_sparse)
@@ -373,7 +383,7 @@ Result<std::optional<Translation>> attempt(const KernelSource& source, const Opt
   }
   ir::Function& f = lifted->function;
   Reasons reasons;
-  if (auto done = optimize(f, options, source, last_lanes, reasons, stats); !done)
+  if (auto done = optimize(f, options, source, last_lanes, lifted->is_promoted, reasons, stats); !done)
     return std::move(done).error();
   const std::string optimized = options.dump.ir ? ir::print(f) : "";
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);

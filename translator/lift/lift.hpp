@@ -17,6 +17,7 @@ struct Lifted {
   u32 guest_instructions = 0; ///< lifted, counting an inlined function once per call
   /// Empty, or the function must not be run: the interpreter takes the kernel.
   std::vector<Untranslated> untranslated;
+  bool is_promoted = false; ///< passes::promote_private_memory() has been run, to prove where calls return to
 };
 
 /// Lifts the kernel at `source.entry` with every function it calls. Code that runs off the segment or into

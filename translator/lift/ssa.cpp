@@ -68,29 +68,24 @@ ValueId Ssa::entry_constant(Type type, u64 bits) {
   return it->second;
 }
 
-/// What `v` is a copy of as far as is known; constants of equal bits are copies of one in the entry block.
-ValueId Ssa::class_of(ValueId v) {
-  if (v.index < is_phi_.size() && is_phi_[v.index]) return class_[v.index];
-  u64 bits = 0;
-  return f_->is_const(v, &bits) ? entry_constant(f_->type(v), bits) : v;
-}
-
 /// Finds parameters that are copies of one value, optimistically: every parameter is a copy of whatever
 /// reaches it until two different values do. This sees through loops and through functions that are called
 /// from several places.
 void Ssa::merge_copies() {
+  constexpr u32 kNone = ~0u;
   const u32 count = f_->num_values();
-  is_phi_.assign(count, false);
+  std::vector<u32> phi_of(count, kNone); // by parameter's value
+  for (u32 i = 0; i < phis_.size(); ++i) phi_of[phis_[i].value.index] = i;
   class_.assign(count, ValueId{});
-  std::vector<u32> phi_of(count, 0);
-  for (u32 i = 0; i < phis_.size(); ++i) {
-    is_phi_[phis_[i].value.index] = true;
-    phi_of[phis_[i].value.index] = i;
-  }
   std::vector<std::pair<u32, u32>> uses;
   for (u32 i = 0; i < phis_.size(); ++i)
-    for (const ValueId v : operands(phis_[i]))
-      if (is_phi_[v.index]) uses.emplace_back(phi_of[v.index], i);
+    for (const ValueId v : operands(phis_[i])) {
+      u64 bits = 0;
+      if (phi_of[v.index] != kNone)
+        uses.emplace_back(phi_of[v.index], i);
+      else if (!class_[v.index]) // constants of equal bits are copies of one in the entry block
+        class_[v.index] = f_->is_const(v, &bits) ? entry_constant(f_->type(v), bits) : v;
+    }
   const Lists<u32> users(phis_.size(), uses);
 
   std::vector<u32> work(phis_.size());
@@ -104,7 +99,7 @@ void Ssa::merge_copies() {
     if (class_[phi.value.index] == phi.value) continue; // two values have met here: that is final
     ValueId met;
     for (const ValueId operand : operands(phi)) {
-      const ValueId v = class_of(operand);
+      const ValueId v = class_[operand.index];
       if (!v || v == met) continue;
       met = met ? phi.value : v;
       if (met == phi.value) break;
@@ -116,6 +111,8 @@ void Ssa::merge_copies() {
       queued[user] = 1;
     }
   }
+  for (u32 v = 0; v < count; ++v)
+    if (phi_of[v] == kNone) class_[v] = ValueId{}; // It stays where it is.
   // What no value reaches is never read at run time.
   for (const Phi& phi : phis_)
     if (!class_[phi.value.index]) class_[phi.value.index] = entry_constant(f_->type(phi.value), 0);

@@ -82,7 +82,6 @@ private:
     return {operands_.data() + phi.first_operand, predecessors_[phi.block.index].size()};
   }
   void merge_copies();
-  ValueId class_of(ValueId v);
   ValueId entry_constant(Type type, u64 bits);
   void pass_arguments();
 
@@ -94,7 +93,6 @@ private:
   Lists<Edge> predecessors_;
   std::vector<ValueId>
       class_; ///< by parameter's value: the value it is a copy of, or invalid as long as nothing is known
-  std::vector<bool> is_phi_;                          ///< by value
   std::map<std::pair<Type, u64>, ValueId> constants_; ///< in the entry block
   BlockId current_;
 };

@@ -31,14 +31,17 @@ public:
     const Cfg cfg(f_);
     preds_ = &cfg.preds;
     map_.assign(f_.num_values(), ValueId{});
+    taken_.assign(f_.num_values(), false);
+    pairs_.clear();
+    find_pairs(cfg);
+    if (what == What::WholeVectors)
+      std::erase_if(pairs_, [&](const Pair& pair) {
+        std::vector<Pair> seen;
+        return !is_vector(f_.type(pair.lo)) || !is_whole(pair.lo, pair.hi, seen);
+      });
+    find_handed_on();
     bool changed = false;
-    const std::vector<Pair> pairs = find_pairs(cfg);
-    for (const Pair& pair : pairs) {
-      std::vector<Pair> seen;
-      const bool wanted =
-          what == What::All || (is_vector(f_.type(pair.lo)) && is_whole(pair.lo, pair.hi, seen));
-      if (wanted) changed |= join_parameters(pair);
-    }
+    for (const Pair& pair : pairs_) changed |= join_parameters(pair);
     if (what == What::All) changed |= join_masks(cfg);
     if (changed) f_.replace_values(map_);
     return changed;
@@ -68,6 +71,8 @@ private:
   Function& f_;
   const Lists<BlockId>* preds_ = nullptr;
   std::vector<ValueId> map_;
+  std::vector<Pair> pairs_;
+  std::vector<bool> taken_; ///< per value: it is in one of the pairs
 
   bool is_param(ValueId v) const { return !f_.def_id(v).valid(); }
 
@@ -75,16 +80,16 @@ private:
     return lo != hi && is_param(lo) && is_param(hi) && f_.def_block(lo) == f_.def_block(hi);
   }
 
+  /// Each parameter takes part once a round.
+  void take(ValueId lo, ValueId hi) {
+    if (taken_[lo.index] || taken_[hi.index]) return;
+    taken_[lo.index] = taken_[hi.index] = true;
+    pairs_.push_back({f_.def_block(lo), lo, hi});
+  }
+
   /// Parameters of one block that are joined, or that are stored side by side and halves of one value on
-  /// every way in; each parameter takes part once a round.
-  std::vector<Pair> find_pairs(const Cfg& cfg) const {
-    std::vector<Pair> pairs;
-    std::vector<bool> taken(f_.num_values(), false);
-    const auto take = [&](ValueId lo, ValueId hi) {
-      if (taken[lo.index] || taken[hi.index]) return;
-      taken[lo.index] = taken[hi.index] = true;
-      pairs.push_back({f_.def_block(lo), lo, hi});
-    };
+  /// every way in.
+  void find_pairs(const Cfg& cfg) {
     for (const BlockId b : cfg.rpo)
       for (const InstId i : f_[b].insts) {
         const auto x = f_.operands(i);
@@ -95,7 +100,20 @@ private:
               are_params_of_one_block(x[n], x[n + 1]) && is_whole(x[n], x[n + 1], seen))
             take(x[n], x[n + 1]);
       }
-    return pairs;
+  }
+
+  /// Parameters that become pairs because they are handed on to such, and so on: of outer loops for inner
+  /// ones.
+  void find_handed_on() {
+    for (std::size_t n = 0; n < pairs_.size(); ++n) {
+      const auto [block, lo, hi] = pairs_[n];
+      for (const BlockId p : (*preds_)[block.index])
+        for (const Successor& s : f_[p].successors) {
+          if (s.block != block) continue;
+          const ValueId from_lo = s.args[f_[lo].index], from_hi = s.args[f_[hi].index];
+          if (are_params_of_one_block(from_lo, from_hi)) take(from_lo, from_hi);
+        }
+    }
   }
 
   /// The values are halves of one, constants, selected alike from such, or parameters that are so on every
@@ -300,7 +318,7 @@ void split_pairs(Function& f) { PairJoiner(f).split(); }
 namespace {
 
 void join(Function& f, What what) {
-  // A joined parameter of an inner loop asks for the outer loop's next; the nesting depth bounds the rounds.
+  // What is joined may show more that is.
   for (int round = 0; round < 16 && PairJoiner(f).run(what); ++round) {
     fold(f);
     eliminate_dead_code(f);

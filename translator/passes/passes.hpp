@@ -73,7 +73,8 @@ bool unroll_array_loops(ir::Function& f);
 bool scalarize_lanes(ir::Function& f);
 
 /// Loads from few elements of an array in private memory become a choice among these, at constant addresses.
-void choose_private_elements(ir::Function& f, u32 private_bytes);
+/// Returns whether there were any.
+bool choose_private_elements(ir::Function& f, u32 private_bytes);
 
 /// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
 /// `private_bytes` is the size of each lane's private memory.

@@ -21,7 +21,9 @@ class Chooser {
 public:
   Chooser(Function& f, u32 private_bytes) : f_(f), private_bytes_(private_bytes), limits_(f), r_(f) {}
 
-  void run() {
+  /// Whether there was any.
+  bool run() {
+    bool any = false;
     std::vector<ValueId> map;
     for (const BlockId b : Cfg(f_).rpo) {
       const std::vector<InstId> old = f_[b].insts;
@@ -39,11 +41,13 @@ public:
         map.resize(f_.num_values());
         map[v.index] = chosen;
         f_[i].block = BlockId{};
+        any = true;
       }
       f_[b].insts = std::move(out);
     }
     map.resize(f_.num_values());
     f_.replace_values(map);
+    return any;
   }
 
 private:
@@ -109,9 +113,9 @@ private:
 
 } // namespace
 
-void choose_private_elements(Function& f, u32 private_bytes) {
-  if (has_any(f, [](const Inst& inst) { return inst.op == Op::Load && inst.mem.space == Space::Scratch; }))
-    Chooser(f, private_bytes).run();
+bool choose_private_elements(Function& f, u32 private_bytes) {
+  const auto may_be_one = [](const Inst& i) { return i.op == Op::Load && i.mem.space == Space::Scratch; };
+  return has_any(f, may_be_one) && Chooser(f, private_bytes).run();
 }
 
 } // namespace lanewise::passes

@@ -18,6 +18,7 @@
 #include "translator/passes/stack_pointers.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -272,8 +273,10 @@ private:
       std::copy_n(at_end_.begin() + static_cast<std::ptrdiff_t>(dominator * dwords_.size()), dwords_.size(),
                   now_.begin());
     }
-    for (u32 s = 0; s < dwords_.size(); ++s)
-      if (!available_in_.has(b.index, s)) now_[s] = ValueId{};
+    const std::span<const u64> available = available_in_[b.index]; // also where there is no slot
+    for (std::size_t w = 0; w < available.size(); ++w)
+      for (u64 gone = ~available[w]; gone != 0; gone &= gone - 1)
+        now_[64 * w + static_cast<unsigned>(std::countr_zero(gone))] = ValueId{};
     for (const u32 s : parameters_[b.index]) now_[s] = f_[b].params[first_parameter++];
   }
 
