@@ -273,7 +273,7 @@ private:
       std::copy_n(at_end_.begin() + static_cast<std::ptrdiff_t>(dominator * dwords_.size()), dwords_.size(),
                   now_.begin());
     }
-    const std::span<const u64> available = available_in_[b.index]; // also where there is no slot
+    const std::span<const u64> available = available_in_[b.index]; // set where there is no slot
     for (std::size_t w = 0; w < available.size(); ++w)
       for (u64 gone = ~available[w]; gone != 0; gone &= gone - 1)
         now_[64 * w + static_cast<unsigned>(std::countr_zero(gone))] = ValueId{};
