@@ -85,6 +85,7 @@ struct Dispatcher::Pool {
   // Starting threads takes about a millisecond: that much is done without them first, in one dispatch or in
   // several.
   u64 alone_ns = 1'000'000;
+  // Made when that has not been enough.
   std::optional<tbb::global_control> allowance;
   std::optional<tbb::task_arena> arena;
   std::optional<HelperClocks> helpers;

@@ -27,6 +27,7 @@ struct DeferredAdds;
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
+/// That may be touched behind a workgroup's LDS: an access of full width may end there.
 inline constexpr u32 kBytesBehindLds = 64;
 
 /// Memory that the waves of one workgroup share.

@@ -97,71 +97,37 @@ u32 rounds_of_lane(u32 lane) {
   return rounds - 1;
 }
 
-/// Each lane in which v7 is 1 adds up what it finds at places of its own choice in v5, as often as v1 says,
-/// and stores as often where others look: lanes of all gangs meet in all rounds.
-const std::vector<std::string> kMeetings = {"v_mbcnt_lo_u32_b32 v8, -1, 0",
-                                            "v_mbcnt_hi_u32_b32 v8, -1, v8",
-                                            "v_cmp_eq_u32 vcc, 1, v7",
-                                            "s_mov_b64 s[18:19], exec",
-                                            "s_mov_b64 s[16:17], 0",
-                                            "s_and_b64 exec, exec, vcc",
-                                            "L0:",
-                                            "v_mul_lo_u32 v22, v8, v6",
-                                            "v_and_b32 v22, 31, v22",
-                                            "v_lshlrev_b32 v22, 2, v22",
-                                            "global_load_dword v4, v22, s[2:3]",
-                                            "v_add_u32 v6, 1, v6",
-                                            "s_waitcnt vmcnt(0)",
-                                            "v_add_u32 v5, v5, v4",
-                                            "v_add_u32 v4, v4, v21",
-                                            "v_mul_lo_u32 v22, v8, v6",
-                                            "v_and_b32 v22, 31, v22",
-                                            "v_lshlrev_b32 v22, 2, v22",
-                                            "global_store_dword v22, v4, s[2:3]",
-                                            "v_cmp_gt_u32 vcc, v6, v1",
-                                            "s_or_b64 s[16:17], vcc, s[16:17]",
-                                            "s_andn2_b64 exec, exec, s[16:17]",
-                                            "s_cbranch_execnz L0",
-                                            "s_mov_b64 exec, s[18:19]",
-                                            "s_mov_b64 s[16:17], 0",
-                                            "s_mov_b64 vcc, 0",
-                                            "s_waitcnt vmcnt(0)"};
+std::vector<std::string> joined(std::initializer_list<std::vector<std::string>> parts) {
+  std::vector<std::string> lines;
+  for (const auto& part : parts) lines.insert(lines.end(), part.begin(), part.end());
+  return lines;
+}
+/// Adds to v5 what each lane finds at a place of its own choice, and stores where others look.
+const std::vector<std::string> kMeeting = {"v_mul_lo_u32 v22, v8, v6",  "v_and_b32 v22, 31, v22",
+                                           "v_lshlrev_b32 v22, 2, v22", "global_load_dword v4, v22, s[2:3]",
+                                           "v_add_u32 v6, 1, v6",       "s_waitcnt vmcnt(0)",
+                                           "v_add_u32 v5, v5, v4",      "v_add_u32 v4, v4, v21",
+                                           "v_mul_lo_u32 v22, v8, v6",  "v_and_b32 v22, 31, v22",
+                                           "v_lshlrev_b32 v22, 2, v22", "global_store_dword v22, v4, s[2:3]"};
+/// Each lane in which v7 is 1 does so as often as v1 says: lanes of all gangs meet in all rounds.
+const std::vector<std::string> kMeetings =
+    joined({{"v_mbcnt_lo_u32_b32 v8, -1, 0", "v_mbcnt_hi_u32_b32 v8, -1, v8", "v_cmp_eq_u32 vcc, 1, v7",
+             "s_mov_b64 s[18:19], exec", "s_mov_b64 s[16:17], 0", "s_and_b64 exec, exec, vcc", "L0:"},
+            kMeeting,
+            {"v_cmp_gt_u32 vcc, v6, v1", "s_or_b64 s[16:17], vcc, s[16:17]",
+             "s_andn2_b64 exec, exec, s[16:17]", "s_cbranch_execnz L0", "s_mov_b64 exec, s[18:19]",
+             "s_mov_b64 s[16:17], 0", "s_mov_b64 vcc, 0", "s_waitcnt vmcnt(0)"}});
 /// Likewise nine times, in as many lanes as `lanes` says, anywhere in the wave.
 std::vector<std::string> meetings_behind_branch(const std::string& lanes) {
-  return {"v_mbcnt_lo_u32_b32 v8, -1, 0",
-          "v_mbcnt_hi_u32_b32 v8, -1, v8",
-          "s_mov_b32 s20, 37",
-          "v_mul_lo_u32 v7, v8, s20",
-          "v_and_b32 v7, 63, v7",
-          "v_cmp_gt_u32 vcc, " + lanes + ", v7",
-          "s_and_saveexec_b64 s[18:19], vcc",
-          "s_cbranch_execz L1",
-          "s_mov_b32 s20, 9",
-          "L0:",
-          "v_mul_lo_u32 v22, v8, v6",
-          "v_and_b32 v22, 31, v22",
-          "v_lshlrev_b32 v22, 2, v22",
-          "global_load_dword v4, v22, s[2:3]",
-          "v_add_u32 v6, 1, v6",
-          "s_waitcnt vmcnt(0)",
-          "v_add_u32 v5, v5, v4",
-          "v_add_u32 v4, v4, v21",
-          "v_mul_lo_u32 v22, v8, v6",
-          "v_and_b32 v22, 31, v22",
-          "v_lshlrev_b32 v22, 2, v22",
-          "global_store_dword v22, v4, s[2:3]",
-          "s_sub_u32 s20, s20, 1",
-          "s_cmp_lg_u32 s20, 0",
-          "s_cbranch_scc1 L0",
-          "L1:",
-          "s_mov_b64 exec, s[18:19]",
-          "s_mov_b64 vcc, 0",
-          "s_mov_b32 s20, 0",
-          "s_waitcnt vmcnt(0)"};
+  return joined({{"v_mbcnt_lo_u32_b32 v8, -1, 0", "v_mbcnt_hi_u32_b32 v8, -1, v8", "s_mov_b32 s20, 37",
+                  "v_mul_lo_u32 v7, v8, s20", "v_and_b32 v7, 63, v7", "v_cmp_gt_u32 vcc, " + lanes + ", v7",
+                  "s_and_saveexec_b64 s[18:19], vcc", "s_cbranch_execz L1", "s_mov_b32 s20, 9", "L0:"},
+                 kMeeting,
+                 {"s_sub_u32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 L0", "L1:",
+                  "s_mov_b64 exec, s[18:19]", "s_mov_b64 vcc, 0", "s_mov_b32 s20, 0", "s_waitcnt vmcnt(0)"}});
 }
-std::vector<std::string> meetings(std::vector<std::string> lines) {
-  lines.insert(lines.end(), kMeetings.begin(), kMeetings.end());
-  return lines;
+std::vector<std::string> meetings(const std::vector<std::string>& lines) {
+  return joined({lines, kMeetings});
 }
 /// What v5 is then, where a lane goes round if it `takes_part`, as often as `rounds` says, once at least.
 u32 sum_of_meetings(u32 of, bool (*takes_part)(u32 lane), u32 (*rounds)(u32 lane)) {

@@ -10,7 +10,6 @@ using namespace ir;
 bool LookUps::contains(InstId i) {
   const Inst& inst = f_[i];
   if (inst.op != Op::Load) return false;
-  if (loaded_.empty()) find_loaded();
   const auto x = f_.operands(i);
   return is_cut_out(x[inst.mem.form == AddressForm::Indexed ? 1 : 0]);
 }
@@ -39,8 +38,13 @@ void LookUps::find_loaded() {
   } while (changed);
 }
 
+bool LookUps::is_loaded(ValueId v) {
+  if (loaded_.empty()) find_loaded();
+  return loaded_[v.index];
+}
+
 /// Behind the multiplication by the element's size and the sum with the table's start.
-bool LookUps::is_cut_out(ValueId v, unsigned depth) const {
+bool LookUps::is_cut_out(ValueId v, unsigned depth) {
   constexpr unsigned kMaxDepth = 6;
   const InstId i = f_.def_id(v);
   if (!i.valid() || depth > kMaxDepth) return false;
@@ -50,9 +54,9 @@ bool LookUps::is_cut_out(ValueId v, unsigned depth) const {
   case Op::And:
     for (const unsigned n : {0u, 1u})
       if (f_.is_const(x[n], &constant) && std::bit_width(constant & 0xffff'ffff) <= kMaxBits)
-        return loaded_[x[1 - n].index];
+        return is_loaded(x[1 - n]);
     return false;
-  case Op::LShr: return f_.is_const(x[1], &constant) && 32 - constant <= kMaxBits && loaded_[x[0].index];
+  case Op::LShr: return f_.is_const(x[1], &constant) && 32 - constant <= kMaxBits && is_loaded(x[0]);
   case Op::Add:
   case Op::Or: return is_cut_out(x[0], depth + 1) || is_cut_out(x[1], depth + 1);
   case Op::Shl: return f_.is_const(x[1]) && is_cut_out(x[0], depth + 1);

@@ -22,7 +22,8 @@ private:
   std::vector<bool> loaded_; ///< per value: depends on what a load gave to lanes; found when first asked
 
   void find_loaded();
-  [[nodiscard]] bool is_cut_out(ir::ValueId v, unsigned depth = 0) const;
+  [[nodiscard]] bool is_loaded(ir::ValueId v);
+  [[nodiscard]] bool is_cut_out(ir::ValueId v, unsigned depth = 0);
 };
 
 } // namespace lanewise::x86

@@ -40,17 +40,13 @@ bool Selector::is_narrowable(InstId i) const {
 /// Marks what is emitted together with its user, in the same block and not far behind.
 void Selector::find_fused(IrBlockId b) {
   const auto& insts = f_[b].insts;
-  const auto near = [&](ValueId v, u32 at) -> InstId {
+  const auto near_shared = [&](ValueId v, u32 at) -> InstId { // It may have other users.
     const InstId def = f_.def_id(v);
-    if (!def.valid() || use_counts_[v.index] != 1 || is_packed(def)) return {};
+    if (!def.valid() || is_packed(def)) return {};
     return f_[def].block != b || at - position_[def.index] > kMaxDistance ? InstId{} : def;
   };
-  const auto near_shift = [&](ValueId v, u32 at) {
-    const InstId def = f_.def_id(v);
-    return def.valid() && is_scale(def) && !is_hoistable(def) && f_[def].block == b &&
-                   at - position_[def.index] <= kMaxDistance
-               ? def
-               : InstId{};
+  const auto near = [&](ValueId v, u32 at) {
+    return use_counts_[v.index] == 1 ? near_shared(v, at) : InstId{};
   };
   std::map<ValueId, u32> half_uses, scale_uses;
   for (u32 n = 0; n < insts.size(); ++n) {
@@ -67,8 +63,8 @@ void Selector::find_fused(IrBlockId b) {
       }
     if (inst.op == Op::Add && ir::is_scalar(type(operands[0]))) {
       for (const unsigned o : {1u, 0u}) {
-        const InstId shift = near_shift(operands[o], n);
-        if (!shift.valid() || is_fused(operands[1 - o])) continue;
+        const InstId shift = near_shared(operands[o], n);
+        if (!shift.valid() || !is_scale(shift) || is_hoistable(shift) || is_fused(operands[1 - o])) continue;
         fused_[shift.index] = ++scale_uses[operands[o]] == use_counts_[operands[o].index];
         if (!fused_[shift.index]) break;
         const InstId extension = near(f_.operands(shift)[0], n);
@@ -167,14 +163,13 @@ VReg Selector::uniform_add(InstId i) {
     return lea(mem_index(constant ? VReg{} : reg1(x[0]), index, amount, constant ? value : 0, View::R64));
   }
   // 64-bit sums are mostly addresses, and go into the accesses (fold_addresses).
-  const bool used_again = wide || use_counts_[x[0].index] > 1;
+  const auto stays = [&](ValueId v) { return wide || use_counts_[v.index] > 1; };
   if (immediate(x[1], value)) {
-    if (used_again) return lea(mem(reg1(x[0]), value, View::R64));
+    if (stays(x[0])) return lea(mem(reg1(x[0]), value, View::R64));
     return b_->def_tied(Inst::kIdAdd, view, reg1(x[0]), {imm(value)});
   }
-  if (used_again && (wide || use_counts_[x[1].index] > 1))
-    return lea(mem_index(reg1(x[0]), reg1(x[1]), 0, 0, View::R64));
-  if (used_again) std::swap(x[0], x[1]);
+  if (stays(x[0]) && stays(x[1])) return lea(mem_index(reg1(x[0]), reg1(x[1]), 0, 0, View::R64));
+  if (stays(x[0])) std::swap(x[0], x[1]);
   return b_->def_tied(Inst::kIdAdd, view, reg1(x[0]), {r32(reg1(x[1]))});
 }
 

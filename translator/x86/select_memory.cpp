@@ -219,8 +219,8 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   if (has_half_rows(i)) return half_rows(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
-  if (!rows && bytes <= 4 && !in_ranks() && !may_be_few(f_.operands(i).back()) && look_ups_.contains(i))
-    return load_scattered(i, a, out);
+  const bool few = may_be_few(f_.operands(i).back());
+  if (!rows && bytes <= 4 && !in_ranks() && !few && look_ups_.contains(i)) return load_scattered(i, a, out);
   const BlockId scattered = b_->add_block(true), join = b_->add_block();
   std::array<VReg, 4> params{};
   for (unsigned d = 0; d < out.size(); ++d) params[d] = b_->add_param(join, RegClass::Vec);
@@ -233,7 +233,6 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   };
   const bool whole_steps = bytes >> a.scale_log2 << a.scale_log2 == bytes;
   const bool may_be_row = (rows || bytes != 12) && whole_steps;
-  const bool few = !rows && may_be_few(f_.operands(i).back());
   VReg step;
   if (!rows) {
     if (few) take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
@@ -244,7 +243,7 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
       return;
     }
     step = branch_if_spread(a, may_be_row ? bytes : 0, scattered);
-  } else if (may_be_few(f_.operands(i).back())) {
+  } else if (few) {
     take_none(a, join, out);
   }
   if (may_be_row) {

@@ -404,8 +404,8 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
   if (inst.mem.in_range) return hot();
-  const i64 row = i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
-  const i64 end = static_cast<i64>(inst.imm) + row;
+  const auto offset = static_cast<i64>(inst.imm);
+  const i64 end = offset + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
   b_->emit(Inst::kIdCmp, {r64(last), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
   const auto some_in_range = [&] {
@@ -416,7 +416,7 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     if (!ends_behind_lds(i)) return by_lane();
     // The last gang of a workgroup that is no multiple of one often goes beyond what such workgroups
     // allocate, with lanes that take no part.
-    const VReg first = inst.imm == 0 ? start : b_->op_r64(Inst::kIdLea, mem(start, end - row, View::R64));
+    const VReg first = offset == 0 ? start : b_->op_r64(Inst::kIdLea, mem(start, offset, View::R64));
     b_->emit(Inst::kIdCmp, {r64(first), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
     hot_or_cold(
         CondCode::kUnsignedGE, out,
@@ -424,7 +424,7 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
           Access a = some_in_range();
           a.index = {};
           a.base = address;
-          a.disp = static_cast<i64>(inst.imm);
+          a.disp = offset;
           a.contiguous = true;
           perform(i, a, out);
         },
