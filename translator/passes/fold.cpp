@@ -1013,6 +1013,10 @@ private:
       }
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
+    // Conditions that are the same in every lane: branches on them are the wave's.
+    if (const Match sa = match(a, Op::Splat), sb = match(b, Op::Splat);
+        t == Type::Mask && sa != nullptr && sb != nullptr)
+      return emit(Op::Splat, t, {emit(op, Type::U1, {operand(sa, 0), operand(sb, 0)})});
     // Logic on scalars that are masks is logic on masks.
     const Match ma = match(a, Op::MaskToU64), mb = match(b, Op::MaskToU64);
     if (t == Type::U64 && (ma != nullptr || mb != nullptr) && is_mask_like(a) && is_mask_like(b)) {
