@@ -277,6 +277,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
+      .run("name_permutes",
+           [&](ir::Function& g) {
+             if (passes::name_permutes(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
