@@ -330,6 +330,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("schedule", passes::schedule)
       .run("sink", passes::sink)
+      .run("group_looks", [&](ir::Function& g) { phases::group_looks(g, gang_lanes(options.simd)); })
       .run("defer_adds", passes::defer_adds);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);
