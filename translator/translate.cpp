@@ -277,6 +277,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact)
+      .run("name_permutes",
+           [&](ir::Function& g) {
+             if (passes::name_permutes(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
@@ -326,6 +330,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("schedule", passes::schedule)
       .run("sink", passes::sink)
+      .run("group_looks", [&](ir::Function& g) { phases::group_looks(g, gang_lanes(options.simd)); })
       .run("defer_adds", passes::defer_adds);
   stats.selects_after = count(f, ir::Op::Select);
   stats.ir_instructions = count_instructions(f);

@@ -119,6 +119,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          (void)passes::resolve_flat_accesses(g);
        }},
       {"sink", passes::sink},
+      {"name_permutes", [](ir::Function& g) { (void)passes::name_permutes(g, 8); }},
+      {"group_looks", [](ir::Function& g) { phases::group_looks(g, 8); }},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"load_expected_once", [](ir::Function& g) { (void)passes::load_expected_once(g); }},
       {"shorten_waves", // 16 work-items

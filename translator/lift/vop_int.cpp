@@ -272,8 +272,17 @@ ValueId lanes_below(Emit& b, unsigned first) {
   return first == 0 ? b.select(b.icmp(IntPred::UGe, lane, 32), b.v32c(~0u), below)
                     : b.select(b.icmp(IntPred::UGe, lane, 32), below, b.v32c(0));
 }
+/// Of all ones, which is how kernels ask for their lane's number, the lower half counts min(lane, 32) and the
+/// upper one what is above: fold makes the lane of both.
 void mbcnt(Lifter& l, unsigned first) {
   const ValueId m = l.v32(0);
+  u64 bits = 0;
+  if (l.b.is_const(m, &bits) && static_cast<u32>(bits) == ~0u) {
+    const ValueId lane = l.b.op(Op::LaneId, Type::V32, {}), half = l.b.v32c(32);
+    const ValueId count = first == 0 ? l.b.op(Op::UMin, Type::V32, {lane, half})
+                                     : l.b.sub(l.b.op(Op::UMax, Type::V32, {lane, half}), half);
+    return l.set_v(l.b.add(count, l.v32(1)));
+  }
   l.set_v(l.b.add(l.b.unary(Op::PopCount, l.b.and_(m, lanes_below(l.b, first))), l.v32(1)));
 }
 

@@ -209,6 +209,7 @@ private:
     case Op::BitSelect: return fold_bitselect(t, x[0], x[1], x[2]);
     case Op::ReadLane: return fold_readlane(x[0], x[1]);
     case Op::ReadFirst: return fold_readfirst(x[0], x[1]);
+    case Op::BPermute: return fold_bpermute(x[0], x[1], x[2]);
     default: return {};
     }
   }
@@ -275,6 +276,7 @@ private:
     case Op::FLdexp:
     case Op::Select:
     case Op::BitSelect:
+    case Op::BPermute:
     case Op::ReadLane:
     case Op::ReadFirst: return true;
     default: return has_uniform_form(op);
@@ -781,6 +783,8 @@ private:
         const ValueId x = operand(s, 0);
         return emit(Op::Add, t, {x, constant(t, c + d)});
       }
+    if (op == Op::Add)
+      if (const ValueId v = sum_of_extremes(a, b); v.valid()) return v;
     if (op == Op::Add && t == Type::V32)
       if (const ValueId v = high_half_of_product(a, b); v.valid()) return v;
     if (op != Op::Add || !is_wide(t)) return {};
@@ -790,6 +794,22 @@ private:
     if (const ValueId v = add_crossed(t, a, b); v.valid()) return v;
     if (const ValueId v = add_splat_to_high(t, a, b); v.valid()) return v;
     return add_splat_to_high(t, b, a);
+  }
+  /// umin(x, c) + (umax(x, c) - c) -> x: the lane's number, which kernels count in halves of 32.
+  ValueId sum_of_extremes(ValueId a, ValueId b) const {
+    for (const auto& [low, high] : {std::pair(a, b), std::pair(b, a)}) {
+      u64 c = 0, d = 0, less = 0;
+      const Match least = match(low, Op::UMin), above = match(high, Op::Add);
+      if (least == nullptr || above == nullptr) continue;
+      const Match most = match(operand(above, 0), Op::UMax);
+      if (most == nullptr || !is_const(operand(least, 1), &c) || !is_const(operand(most, 1), &d) ||
+          !is_const(operand(above, 1), &less))
+        continue;
+      const ValueId x = operand(least, 0), y = operand(most, 0);
+      const bool is_same = x == y || (match(x, Op::LaneId) != nullptr && match(y, Op::LaneId) != nullptr);
+      if (is_same && c == d && ((less + c) & constant_bits(type(x))) == 0) return x;
+    }
+    return {};
   }
   /// join(x, high) + c -> zext(x) + (c + (high << 32)): an offset from a pointer that is known, as of a table
   /// in the code object; carry chains give the pointer's upper half to whatever is added to its lower one.
@@ -987,11 +1007,16 @@ private:
       if (a == b) return op == Op::Xor ? constant(t, 0) : a;
       if (is_zero(b)) return op == Op::And ? b : a;
       if (u64 kept = 0; op == Op::And && is_const(b, &kept) && bit_width(t) > 1) {
+        if ((limits_.ones(a) & kept) == 0) return constant(t, 0); // as of lanes' numbers in groups of 64
         if ((limits_.ones(a) & ~kept) == 0) return a; // as after the upper half of a shifted index
         if (const ValueId v = field_of_part(t, a, b, kept); v.valid()) return v;
       }
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
+    // Conditions that are the same in every lane: branches on them are the wave's.
+    if (const Match sa = match(a, Op::Splat), sb = match(b, Op::Splat);
+        t == Type::Mask && sa != nullptr && sb != nullptr)
+      return emit(Op::Splat, t, {emit(op, Type::U1, {operand(sa, 0), operand(sb, 0)})});
     // Logic on scalars that are masks is logic on masks.
     const Match ma = match(a, Op::MaskToU64), mb = match(b, Op::MaskToU64);
     if (t == Type::U64 && (ma != nullptr || mb != nullptr) && is_mask_like(a) && is_mask_like(b)) {
@@ -1406,6 +1431,15 @@ private:
     if (s == nullptr || operand(s, 0) != m) return {};
     const ValueId x = as_uniform(operand(s, 1)), y = x.valid() ? as_uniform(operand(s, 2)) : ValueId{};
     return y.valid() ? emit(Op::Select, type(x), {emit(Op::AnyLane, Type::U1, {m}), x, y}) : ValueId{};
+  }
+
+  /// Where all lanes pull from one: what that lane has, once for all.
+  ValueId fold_bpermute(ValueId address, ValueId v, ValueId m) {
+    const ValueId u = as_uniform(address);
+    if (!u.valid() || is_gang(type(u))) return {};
+    const ValueId lane = emit(Op::LShr, Type::U32, {u, constant(Type::U32, 2)});
+    const ValueId there = emit(Op::Select, Type::V32, {m, v, constant(Type::V32, 0)});
+    return emit(Op::Splat, Type::V32, {emit(Op::ReadLane, Type::U32, {there, lane})});
   }
 
   // --- control

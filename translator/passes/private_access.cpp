@@ -32,7 +32,8 @@ PrivateBytes PrivateAccesses::bytes(InstId i) const {
     const bool aligned = first % std::min<u32>(inst.mem.bytes, 4) == 0;
     return {first, end, aligned && inst.op != Op::Atomic};
   }
-  if (inst.imm >> 32 != 0) return anywhere;
+  // The sum wraps: compilers for gfx9 index arrays downwards, `16 - 8 * i` with an offset behind the array.
+  if (inst.imm >> 32 != 0 || limits_.max(address) + inst.imm > 0xffff'ffffu) return anywhere;
   u64 first = 0;
   if (const Inst* sum = f_.def(address); sum != nullptr && sum->op == Op::Add) {
     const auto x = f_.operands(f_.def_id(address));

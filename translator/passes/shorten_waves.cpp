@@ -19,7 +19,11 @@ using namespace ir;
 
 namespace {
 
-bool looks_at_lanes_by_number(Op op) {
+/// At others than those of the first gang.
+bool looks_at_lanes_by_number(const Function& f, InstId i, unsigned gang_lanes) {
+  const Op op = f[i].op;
+  u64 lane = 0;
+  if (op == Op::ReadLane) return !f.is_const(f.operands(i)[1], &lane) || lane % kWaveSize >= gang_lanes;
   return op == Op::MaskToU64 || op == Op::U64ToMask || op == Op::BPermute || op == Op::Permute;
 }
 
@@ -33,7 +37,7 @@ bool shorten_waves(Function& f, unsigned gang_lanes) {
   if (lanes >= kWaveSize || !std::has_single_bit(lanes / gang_lanes)) return false;
   const Cfg cfg(f);
   for (const BlockId b : cfg.rpo)
-    if (std::ranges::any_of(f[b].insts, [&](InstId i) { return looks_at_lanes_by_number(f[i].op); }))
+    if (std::ranges::any_of(f[b].insts, [&](InstId i) { return looks_at_lanes_by_number(f, i, gang_lanes); }))
       return false;
   if (!phases::idle_gangs_are_unseen(f, gang_lanes)) return false;
   f.launch.wave_lanes = lanes;

@@ -1,7 +1,7 @@
 // Idle gangs. A gang behind the last work-item of its wave starts without lanes. It need not run at all if
 //  - every access to memory goes by a mask without lanes beyond those of the start, and
 //  - so does what is looked at whole: masks that are tested or counted, the lanes that permutations take part
-//    with. Single lanes are read from the first gang, which always runs.
+//    with. Single lanes are read from the first gang, which always runs, or of what is 0 without such a mask.
 // Lanes of the first gang do as well.
 // The frame's slots are zero before the wave starts and gangs that do not run never write theirs, so in all
 // slots the part of such a gang is that of a mask without lanes. What else it holds nobody sees.
@@ -97,6 +97,14 @@ private:
     return inst.op == Op::Load && inst.mem.form == AddressForm::Row && inst.mem.in_range;
   }
 
+  /// 0 in idle lanes, as are the slots that their gangs do not write.
+  bool is_zero_beyond(ValueId v) const {
+    const Inst* select = f_.def(v);
+    u64 other = 1;
+    return select != nullptr && select->op == Op::Select && is_within(f_.operands(f_.def_id(v))[0]) &&
+           f_.is_const(f_.operands(f_.def_id(v))[2], &other) && other == 0;
+  }
+
   /// Nothing that can be noticed comes from the idle lanes of the operands.
   bool is_blind(InstId i) const {
     const Inst& inst = f_[i];
@@ -105,7 +113,7 @@ private:
       return inst.mem.space == Space::Registers || is_within(x.back()) || is_harmless_load(inst);
     if (inst.op == Op::ReadLane) {
       u64 lane = 0;
-      return f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_;
+      return (f_.is_const(x[1], &lane) && lane % kWaveSize < gang_lanes_) || is_zero_beyond(x[0]);
     }
     if (inst.op == Op::BPermute && (f_[inst.block].first_gangs != 0 || f_[inst.block].in_ranks))
       return true; // Of lanes that are left.

@@ -54,6 +54,10 @@ struct Plan {
 /// known.
 Plan form_phases(ir::Function& f, unsigned gang_lanes, bool lockstep = false);
 
+/// Orders what is in blocks so that operations that look across gangs and do not wait for each other end one
+/// phase together instead of one each.
+void group_looks(ir::Function& f, unsigned gang_lanes);
+
 /// Whether operand `n` is read whole (ir::OpInfo::reads_whole) in lanes beyond the `gang_lanes` aligned lanes
 /// of the reading one.
 bool looks_across_gangs(const ir::Inst& inst, unsigned n, unsigned gang_lanes);
