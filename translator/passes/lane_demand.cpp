@@ -64,19 +64,12 @@ void LaneDemand::weigh_masks() {
     }
 }
 
-void LaneDemand::need(ValueId v, Node lanes) {
-  need_half(v, 0, lanes);
-  if (f_.type(v) == Type::V64) need_half(v, 1, lanes);
-}
-
-void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
-  if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+void LaneDemand::extend(ValueId v, unsigned half, Node lanes) {
   if (v == asked_.of) {
     asked_.of_halves[half] = bdd_.or_(asked_.of_halves[half], lanes);
     return;
   }
   Node& mine = demand_[v.index][half];
-  if (mine == Bdd::kTrue || mine == lanes) return;
   Node now = bdd_.or_(mine, lanes);
   if (now == mine) return;
   // A chain of demands each a little wider would take long.
