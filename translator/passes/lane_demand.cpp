@@ -203,8 +203,8 @@ void LaneDemand::visit(InstId i) {
   const OpInfo& op = info(inst.op);
   // Work on a value nobody looks at asks for nothing; what must happen anyway asks for all.
   const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
-  for (unsigned n = 0; n < x.size(); ++n)
-    need(x[n], op.reads_whole(n) || !elementwise || is_scalar_result(inst) ? Bdd::kTrue : demand);
+  const Node of_all = elementwise && !is_scalar_result(inst) ? demand : Bdd::kTrue;
+  for (unsigned n = 0; n < x.size(); ++n) need(x[n], op.reads_whole(n) ? Bdd::kTrue : of_all);
 }
 
 bool LaneDemand::visit_halves(const Inst& inst, std::span<const ValueId> x) {
