@@ -382,7 +382,7 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
     EXPECT_TRUE(code.ok());
     return code.ok() ? count(code->listing, "prefetch") : 0;
   };
-  constexpr u64 kLarge = 1 << 22, kSmall = 1 << 20;
+  constexpr u64 kLarge = 1 << 21, kSmall = 1 << 19;
   EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), 4u);
   EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), 4u);
   EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 2u) << "a line is two gangs";
@@ -589,11 +589,13 @@ std::string stores_of(std::span<const Component> components, const std::string& 
     const auto [at, bytes] = components[n];
     data += fmt::format("  v{}:u32 = const #{:#x}\n  v{}:v32 = splat v{}\n  v{}:v32 = mul v23, v{}\n",
                         30 + 3 * n, n + 1, 31 + 3 * n, 30 + 3 * n, 32 + 3 * n, 31 + 3 * n);
-    stores += fmt::format("  store {}, v{}, {} #{:#x} {{global {} {}}}\n", place, 32 + 3 * n, mask, at + 2,
-                          bytes, form);
+    std::string more; // dwords, which are the numbers themselves
+    for (u32 b = 4; b < bytes; b += 4) more += ", v23";
+    stores += fmt::format("  store {}, v{}{}, {} #{:#x} {{global {} {}}}\n", place, 32 + 3 * n, more, mask,
+                          at + 2, bytes, form);
     for (u32 l = 0; l < 64; ++l)
       for (u32 b = 0; b < bytes && (exec >> l & 1) != 0; ++b)
-        memory[start + l * stride + at + b] = static_cast<u8>(row[l] * (n + 1) >> (8 * b));
+        memory[start + l * stride + at + b] = static_cast<u8>(row[l] * (b < 4 ? n + 1 : 1) >> (8 * (b % 4)));
   }
   return data + stores;
 }
@@ -620,7 +622,16 @@ TEST(AddressForms, StoresOfComponentsInRows) {
       {8, {{0, 4}, {4, 4}}},
       {8, {{7, 1}, {6, 1}, {1, 1}, {2, 2}, {4, 2}, {0, 1}}},
       {8, {{0, 2}, {10, 2}}}, // of two elements
+      {8, {{4, 4}, {0, 4}}},
       {12, {{0, 4}, {4, 4}, {8, 4}}},
+      {12, {{8, 4}, {0, 4}, {4, 4}}},
+      {12, {{4, 8}, {0, 4}}},
+      {12, {{0, 8}, {4, 4}}}, // overlap
+      {12, {{0, 4}, {8, 4}}}, // leave a dword out
+      {16, {{0, 4}, {4, 4}, {12, 4}, {8, 4}}},
+      {16, {{8, 8}, {0, 8}}},
+      {16, {{0, 12}, {12, 4}}},
+      {16, {{0, 4}, {4, 2}, {6, 2}, {8, 8}}},
   };
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
@@ -851,27 +862,33 @@ TEST(AddressForms, WideRowsTakeNoShuffles) {
 /// Three components are stored at once, and a fault is that of the first of them, in their order, that has a
 /// lane there.
 TEST(AddressForms, ComponentsAreStoredAtOnce) {
-  for (const translator::Simd simd : widths()) {
-    auto f = ir::parse(program(row_of(6) + "  v23:mask = const #0xffffffffffffffff\n"
-                                           "  store v22, v8, v23 #0x4 {global 1 row 6} @0x10\n"
-                                           "  store v22, v8, v23 #0x5 {global 1 row 6} @0x18\n"
-                                           "  store v22, v8, v23 {global 4 row 6} @0x20\n"));
-    ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
-    auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
-    ASSERT_TRUE(code.ok()) << code.error().message;
-    const std::vector<FaultEntry>& accesses = code->translation.machine.faults.accesses;
-    ASSERT_EQ(accesses.size(), 2u * 3u) << "two stores, each for three";
-    constexpr u32 kAt[] = {4, 5, 0}, kBytes[] = {1, 1, 4};
-    for (u32 n = 0; n < 6; ++n) {
-      const FaultSite& site = accesses[n].site;
-      EXPECT_EQ(accesses[n].code_offset, accesses[n / 3 * 3].code_offset);
-      EXPECT_EQ(site.pc, 0x10 + n % 3 * 8);
-      EXPECT_EQ(accesses[n].disp - site.early, static_cast<i32>(kAt[n % 3]));
-      EXPECT_EQ(site.bytes, kBytes[n % 3]);
-      EXPECT_EQ(site.distance, 6);
-      EXPECT_TRUE(site.is_write);
+  struct Element {
+    u32 stride, stores;
+    std::array<Component, 3> parts;
+  };
+  for (const translator::Simd simd : widths())
+    for (const Element& e :
+         {Element{6, 2, {{{4, 1}, {5, 1}, {0, 4}}}}, {12, 3, {{{4, 4}, {8, 4}, {0, 4}}}}}) {
+      std::string stores = "  v23:mask = const #0xffffffffffffffff\n";
+      for (u32 n = 0; n < 3; ++n)
+        stores += fmt::format("  store v22, v8, v23 #{:#x} {{global {} row {}}} @{:#x}\n", e.parts[n].at,
+                              e.parts[n].bytes, e.stride, 0x10 + n * 8);
+      auto f = ir::parse(program(row_of(e.stride) + stores));
+      ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+      auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
+      ASSERT_TRUE(code.ok()) << code.error().message;
+      const std::vector<FaultEntry>& accesses = code->translation.machine.faults.accesses;
+      ASSERT_EQ(accesses.size(), e.stores * 3) << "so many stores, each for three";
+      for (u32 n = 0; n < accesses.size(); ++n) {
+        const FaultSite& site = accesses[n].site;
+        EXPECT_EQ(accesses[n].code_offset, accesses[n / 3 * 3].code_offset);
+        EXPECT_EQ(site.pc, 0x10 + n % 3 * 8);
+        EXPECT_EQ(accesses[n].disp - site.early, static_cast<i32>(e.parts[n % 3].at));
+        EXPECT_EQ(site.bytes, e.parts[n % 3].bytes);
+        EXPECT_EQ(site.distance, e.stride);
+        EXPECT_TRUE(site.is_write);
+      }
     }
-  }
 }
 
 /// Elements at small distances are neither gathered nor loaded lane by lane.
@@ -925,7 +942,7 @@ TEST(AddressForms, ScaledSumsGoIntoAccesses) {
 TEST(AddressForms, RowsBackwards) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
-      for (const u32 bytes : {4u, 8u}) {
+      for (const u32 bytes : {1u, 2u, 4u, 8u}) {
         std::vector<u8> from(64 * bytes), to(64 * bytes), expected(64 * bytes);
         for (u32 n = 0; n < from.size(); ++n) from[n] = static_cast<u8>(n * 37 + n / 256);
         for (u32 l = 0; l < 64; ++l)
@@ -935,7 +952,7 @@ TEST(AddressForms, RowsBackwards) {
                         "  v23:g64 = sub v22, v21\n  v24:g64 = splat v2\n  v25:g64 = add v23, v24\n"
                         "  v26:g64 = add v23, v17\n",
                         bytes, 63 * bytes);
-        const char* type = bytes == 4 ? "v32" : "v64";
+        const char* type = bytes <= 4 ? "v32" : "v64";
         const std::string body = down + fmt::format("  v30:{} = load v25, v7 {{global {} row -{}}}\n"
                                                     "  store v26, v30, v7 {{global {} row -{}}}\n",
                                                     type, bytes, bytes, bytes, bytes);
@@ -949,7 +966,7 @@ TEST(AddressForms, RowsBackwards) {
         ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
         auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
         ASSERT_TRUE(code.ok()) << code.error().message;
-        const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8, parts = bytes / 4;
+        const u32 lanes = simd == translator::Simd::Avx512 ? 16 : 8, parts = std::max(1u, bytes / 4);
         const std::vector<FaultEntry>& accesses = code->translation.machine.faults.accesses;
         ASSERT_EQ(accesses.size(), 2 * parts);
         for (u32 n = 0; n < accesses.size(); ++n) {

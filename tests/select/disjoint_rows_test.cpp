@@ -69,56 +69,99 @@ TEST(DisjointRows, OverlappingOnes) {
   }
 }
 
-/// Stores bytes 2, 0 and 1 of three, in turns with loads of bytes 0, 1 and 2 of elements `stride` apart.
-std::string turns(int stride) {
-  const std::string rows = program(stride, 3);
-  return rows.substr(0, rows.find("  v14:v32")) + fmt::format(R"(  v17:g64 = const #0x3
+/// Stores parts 2, 0 and 1 of three, of so many bytes each, in turns with loads of parts 0, 1 and 2 of
+/// elements `stride` parts apart.
+std::string turns(int stride, int bytes) {
+  const std::string rows = program(stride * bytes, 3 * bytes);
+  return rows.substr(0, rows.find("  v14:v32")) + fmt::format(R"(  v17:g64 = const #{2:#x}
   v18:g64 = mul v9, v17
   v19:g64 = splat v5
   v20:g64 = add v18, v19
-  v14:v32 = load v13, v6 {{global 1 row {0} wave}}
-  store v20, v14, v6 #0x2 {{global 1 row 3 wave}}
-  v21:v32 = load v13, v6 #0x1 {{global 1 row {0} wave}}
-  store v20, v21, v6 {{global 1 row 3 wave}}
-  v22:v32 = load v13, v6 #0x2 {{global 1 row {0} wave}}
-  store v20, v22, v6 #0x1 {{global 1 row 3 wave}}
+  v14:v32 = load v13, v6 {{global {1} row {0} wave}}
+  store v20, v14, v6 #{3:#x} {{global {1} row {2} wave}}
+  v21:v32 = load v13, v6 #{1:#x} {{global {1} row {0} wave}}
+  store v20, v21, v6 {{global {1} row {2} wave}}
+  v22:v32 = load v13, v6 #{3:#x} {{global {1} row {0} wave}}
+  store v20, v22, v6 #{1:#x} {{global {1} row {2} wave}}
   endpgm
 }}
 )",
-                                                              stride);
+                                                              stride * bytes, bytes, 3 * bytes, 2 * bytes);
 }
 
 /// The stores come together where the rows are apart. Where lanes meet themselves, a load sees what has been
 /// stored before.
 TEST(DisjointRows, ComponentsWithLoadsBetween) {
-  constexpr int kMiddle = 512;
-  for (const int stride : {3, 4}) {
-    auto f = ir::parse(turns(stride));
-    ASSERT_TRUE(f.ok()) << f.error().message;
-    const phases::RowSplit made = phases::split_by_disjoint_rows(*f, 16);
-    ASSERT_TRUE(made.made && made.gathers);
-    const std::string text = ir::print(*f);
-    const std::size_t first = text.find("store");
-    EXPECT_EQ(text.substr(first, text.find("endpgm", first) - first).find("load"), std::string::npos) << text;
-    for (const translator::Simd simd : widths())
-      for (int shift = -270; shift <= 270; shift += 5) {
-        ir::Function g = *f;
-        const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
-        std::vector<u8> memory(2 * kMiddle), expected;
-        for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 7 + n / 256);
-        expected = memory;
-        for (const auto& [from, to] : {std::pair{0, 2}, {1, 0}, {2, 1}}) {
-          const std::vector<u8> before = expected;
-          for (int l = 0; l < 64; ++l)
-            expected[static_cast<unsigned>(kMiddle + shift + 3 * l + to)] =
-                before[static_cast<unsigned>(kMiddle + stride * l + from)];
+  for (const int bytes : {1, 4})
+    for (const int stride : {3, 4}) {
+      const int middle = 512 * bytes;
+      auto f = ir::parse(turns(stride, bytes));
+      ASSERT_TRUE(f.ok()) << f.error().message;
+      const phases::RowSplit made = phases::split_by_disjoint_rows(*f, 16);
+      ASSERT_TRUE(made.made && made.gathers);
+      const std::string text = ir::print(*f);
+      const std::size_t first = text.find("store");
+      EXPECT_EQ(text.substr(first, text.find("endpgm", first) - first).find("load"), std::string::npos)
+          << text;
+      for (const translator::Simd simd : widths())
+        for (int shift = -270 * bytes; shift <= 270 * bytes; shift += 5 * bytes) {
+          ir::Function g = *f;
+          const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+          std::vector<u8> memory(static_cast<unsigned>(2 * middle)), expected;
+          for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 7 + n / 256);
+          expected = memory;
+          for (const auto& [from, to] : {std::pair{0, 2}, {1, 0}, {2, 1}}) {
+            const std::vector<u8> before = expected;
+            for (int l = 0; l < 64; ++l)
+              std::copy_n(before.begin() + middle + (stride * l + from) * bytes, bytes,
+                          expected.begin() + middle + shift + (3 * l + to) * bytes);
+          }
+          RunInput input;
+          input.pass(memory.data() + middle);
+          input.pass(memory.data() + middle + shift);
+          run(g, plan, simd, input);
+          EXPECT_EQ(memory, expected) << "from " << stride << " apart, shifted by " << shift;
         }
-        RunInput input;
-        input.pass(memory.data() + kMiddle);
-        input.pass(memory.data() + kMiddle + shift);
-        run(g, plan, simd, input);
-        EXPECT_EQ(memory, expected) << "from " << stride << " apart, shifted by " << shift;
-      }
+    }
+}
+
+/// Loads bytes backwards from an index on that is one of 32 bits, and may wrap on the way.
+TEST(DisjointRows, Backwards) {
+  constexpr u32 kBytes = 1024;
+  const std::string rows = program(1, 1);
+  for (const bool is_signed : {false, true}) {
+    auto f = ir::parse(rows.substr(0, rows.find("  v10:g64")) + fmt::format(R"(  v30:u32 = init_sgpr #0x4
+  v31:g32 = splat v30
+  v32:g32 = sub v31, v8
+  v14:v32 = load v2, v32, v6 {{global 1 wrapped -1 0 {}wave}}
+  v19:g64 = splat v5
+  v20:g64 = add v9, v19
+  store v20, v14, v6 {{global 1 row 1 wave}}
+  endpgm
+}}
+)",
+                                                                            is_signed ? "sindex " : ""));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    ASSERT_TRUE(phases::split_by_disjoint_rows(*f, 16).made);
+    for (const translator::Simd simd : widths())
+      for (u32 start = 63; start < kBytes; start += 100)
+        for (u32 to = 0; to + 64 <= kBytes; to += 31) {
+          ir::Function g = *f;
+          const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+          std::vector<u8> memory(kBytes), expected;
+          for (u32 n = 0; n < kBytes; ++n) memory[n] = static_cast<u8>(n * 7 + n / 256);
+          expected = memory;
+          for (u32 l = 0; l < 64; ++l) expected[to + l] = memory[start - l];
+          RunInput input;
+          // The same byte by two indices: the first is as far from where they wrap as the row allows.
+          const u32 lowest = is_signed ? 0x8000'0000 : 0;
+          const u64 wide = is_signed ? ~u64{0x7fff'ffff} : 0;
+          input.pass(reinterpret_cast<u64>(memory.data()) - wide);
+          input.pass(memory.data() + to);
+          input.sgprs.push_back(lowest + start);
+          run(g, plan, simd, input);
+          EXPECT_EQ(memory, expected) << "from " << start << " to " << to;
+        }
   }
 }
 

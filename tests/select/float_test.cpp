@@ -1,7 +1,9 @@
 #include "runtime/math/gcn_math.hpp"
 #include "tests/select/float_reference.hpp"
 #include "tests/select/op_case.hpp"
+#include "translator/ir/parser.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/x86/float_kinds.hpp"
 
 #include <cfenv>
 #include <cmath>
@@ -395,6 +397,70 @@ TEST(SelectFloat, MinMaxOfQuietOperands) {
       c.pool = interesting(kind);
       check(c);
     }
+}
+
+/// What starts as a number and takes in quiet operands stays one, whatever these are.
+TEST(SelectFloat, MinMaxOfANumber) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const bool ieee : {false, true})
+      for (const bool flush : {false, true})
+        for (const bool max : {false, true})
+          for (const bool swapped : {false, true})
+            for (const translator::Simd simd : widths()) {
+              const FpAttr fp{.kind = kind, .flush_in = flush, .flush_out = flush, .ieee = ieee};
+              const Type t = type_of(kind);
+              constexpr float kEach[] = {0.0F, -0.0F, 0x1p-149F, 1.5F, -1.5F, -INFINITY, INFINITY, NAN};
+              const auto bits = [&](float v) -> u64 {
+                return kind == FloatKind::F64 ? std::bit_cast<u64>(double{v}) : std::bit_cast<u32>(v);
+              };
+              const u64 least = bits(-INFINITY), denormal = flush ? 0 : 1;
+              std::array<std::array<u64, 64>, 3> tables{};
+              for (std::size_t l = 0; l < 64; ++l)
+                for (const std::size_t n : {0u, 1u}) {
+                  const float v = kEach[n == 0 ? l / 8 : l % 8];
+                  tables[n][l] = v == 0x1p-149F ? denormal : bits(v);
+                }
+              LaneProgram p;
+              const auto quiet = [&](unsigned n) {
+                return append(p, Op::FCanonical, fp, t, {p.operand(n, t)});
+              };
+              const ir::ValueId number = append(p, Op::FMax, fp, t, {quiet(0), p.b.constant(t, least)});
+              const ir::ValueId other = quiet(1);
+              p.store(append(p, max ? Op::FMax : Op::FMin, fp, t,
+                             {swapped ? other : number, swapped ? number : other}),
+                      2);
+              p.b.end_program();
+              RunInput input;
+              for (const auto& table : tables) input.pass(table.data());
+              run(p.f, trivial_plan(p.f), simd, input);
+              for (std::size_t l = 0; l < 64; ++l) {
+                const u64 x = extreme(true, fp, tables[0][l], least), y = tables[1][l];
+                EXPECT_EQ(tables[2][l], extreme(max, fp, x, y)) << std::hex << x << " and " << y;
+              }
+            }
+}
+
+/// Through a loop as well, and only from what is one at first.
+TEST(SelectFloat, KindsOfNumbersInLoops) {
+  const auto largest = [](const char* first) {
+    auto f = ir::parse(fmt::format("func \"k\" gfx906 {{\n"
+                                   "b0:\n  v0:v32 = init_vgpr\n  v1:v32 = const {}\n  jump -> b1(v1)\n"
+                                   "b1(v2:v32):\n  v3:v32 = fcanonical v0 {{f32 ieee}}\n"
+                                   "  v4:v32 = fmax v2, v3 {{f32 ieee}}\n"
+                                   "  v5:mask = fcmp v4, v0 #0x4 {{f32 ieee}}\n"
+                                   "  v6:v32 = select v5, v4, v2\n  v7:u1 = any v5\n"
+                                   "  branch v7 -> b1(v6), b2\n"
+                                   "b2:\n  endpgm\n}}\n",
+                                   first));
+    EXPECT_TRUE(f.ok()) << f.error().message;
+    for (const ir::InstId i : f->blocks[1].insts)
+      if ((*f)[i].op == Op::FMax) return FloatKinds(*f).of(f->result(i));
+    return FloatKinds::Kind::Any;
+  };
+  EXPECT_EQ(largest("#0xff800000"), FloatKinds::Kind::Number);
+  EXPECT_EQ(largest("#0x7fc00000"), FloatKinds::Kind::Quiet);
+  EXPECT_EQ(largest("#0x7f800001"), FloatKinds::Kind::Quiet)
+      << "a signalling NaN, of which the maximum is quiet";
 }
 
 constexpr float kLimits[] = {-INFINITY, -2147483648.0F, -1.0F,  -0.0F,         0.0F,          0x1p-149F,

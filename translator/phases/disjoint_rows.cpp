@@ -1,5 +1,6 @@
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/boxes.hpp"
@@ -114,7 +115,7 @@ private:
         if (it == rows_.end()) {
           it = rows_.emplace(it);
           it->address.assign(operands.begin(), operands.end());
-          it->stride = i64{mem.stride} << mem.scale;
+          it->stride = row_stride(mem);
           it->box = !mem.wave_row;
         } else if (!have_one_shape(mem, f_[it->accesses[0]].mem)) {
           continue;
@@ -169,16 +170,19 @@ private:
   /// Likewise where the index is known at the start, too. It must not wrap in the wave.
   bool find_start_of_index(Rows& r) {
     const MemAttr mem = f_[r.accesses[0]].mem;
-    const ValueId index = mem.stride > 0 ? head_.first_lane(r.address[1]) : ValueId{};
+    const ValueId index = mem.stride != 0 ? head_.first_lane(r.address[1]) : ValueId{};
     const ValueId base = index.valid() ? head_.first_lane(r.address[0]) : ValueId{};
     if (!base.valid()) return false;
     const ValueId wide = head_.make(mem.index_sign ? Op::SExt : Op::ZExt, Type::U64, {index});
     const ValueId offset = head_.make(Op::Shl, Type::U64, {wide, head_.constant(Type::U32, mem.scale)});
     r.start = head_.make(Op::Add, Type::U64, {base, offset});
     r.apart = kApart;
-    const u32 last = (mem.index_sign ? 0x7fff'ffff : ~0u) - (kWaveSize - 1) * static_cast<u32>(mem.stride);
-    r.holds = {
-        head_.compare(mem.index_sign ? IntPred::SLe : IntPred::ULe, index, head_.constant(Type::U32, last))};
+    const bool up = mem.stride > 0, is_signed = mem.index_sign;
+    const u32 end = up ? (is_signed ? 0x7fff'ffff : ~0u) : (is_signed ? 0x8000'0000 : 0);
+    const ValueId last = head_.constant(Type::U32, end - (kWaveSize - 1) * static_cast<u32>(mem.stride));
+    const IntPred p =
+        up ? (is_signed ? IntPred::SLe : IntPred::ULe) : (is_signed ? IntPred::SGe : IntPred::UGe);
+    r.holds = {head_.compare(p, index, last)};
     return true;
   }
   /// The sum of the terms of a base that are known at the start; nothing if there are none.
@@ -202,12 +206,11 @@ private:
     return nullptr;
   }
 
-  /// Components of the same elements, which are small.
+  /// Components of the same elements.
   [[nodiscard]] bool go_together(InstId store, InstId next) const {
-    constexpr i64 kMaxStride = 8; // of what the selector puts together
     const i64 shift = i64{static_cast<i32>(f_[next].imm)} - static_cast<i32>(f_[store].imm);
-    return f_[next].op == Op::Store && f_[next].mem.bytes < f_[next].mem.stride &&
-           f_[next].mem.stride <= kMaxStride && std::abs(shift) < f_[next].mem.stride &&
+    return f_[next].op == Op::Store && may_be_component(f_[store].mem) && may_be_component(f_[next].mem) &&
+           std::abs(shift) < row_stride(f_[next].mem) &&
            f_.operands(store).back() == f_.operands(next).back();
   }
 

@@ -80,6 +80,14 @@ private:
     if (f_[i].num_results == 0 || !is_per_lane(f_.type(f_.result(i)))) return 0;
     return is_for_free(f_[i].op) ? 0 : is_wide(f_.type(f_.result(i))) ? 2 : 1;
   }
+  /// Of floats there are only vectors, into which scalars are brought.
+  [[nodiscard]] u32 scalar_cost(InstId i) const {
+    const Inst& inst = f_[i];
+    const Type t = inst.num_results == 0 ? Type::None : f_.type(f_.result(i));
+    if (inst.op == Op::Splat && t != Type::Mask) return kVectorCost;
+    if (is_for_free(inst.op)) return 0;
+    return is_vector(t) ? kVectorCost * (is_wide(t) ? 2 : 1) : 1;
+  }
   static bool is_for_free(Op op) {
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi;
   }
@@ -179,7 +187,7 @@ private:
       for (const InstId i : f_[copies[n]].insts) {
         const Inst& inst = f_[i];
         const bool is_used = inst.num_results == 0 || uses[f_.result(i).index] != 0;
-        sum += is_used && !is_for_free(inst.op) && inst.op != Op::ICmp && inst.op != Op::Jump ? 1 : 0;
+        if (is_used && inst.op != Op::ICmp && inst.op != Op::Jump) sum += scalar_cost(i);
       }
     }
     for (const auto& [b, s] : sums) arm_of(BlockId{b}).scalars += (s.first + s.second - 1) / s.second;

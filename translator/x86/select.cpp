@@ -37,7 +37,7 @@ Result<void> select(const ir::Function& f, const phases::Plan& plan, const Frame
 Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameLayout& frame,
                    const SelectOptions& options, Module& module)
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
-      next_rows_(f), look_ups_(f), fused_(f.num_insts(), false), alike_(f.num_insts(), false),
+      next_rows_(f), look_ups_(f), kinds_(f), fused_(f.num_insts(), false), alike_(f.num_insts(), false),
       position_(f.num_insts(), 0), needed_by_each_(f.num_values(), 1), shared_(f.num_values()),
       blocks_(f.num_blocks()), rare_(f.num_blocks(), false), along_x_(f) {}
 

@@ -1,6 +1,7 @@
 // Components of pixels and the like: stores that directly follow one another, of neighbouring elements at the
 // same small distance, are one store of all their bytes, which are brought together in registers. The last of
 // them does it for all: nothing in between can tell. Where not all lanes take part, each is done for itself.
+#include "translator/ir/rows.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -8,11 +9,6 @@
 namespace lanewise::x86 {
 
 namespace {
-
-/// What their addresses go on by from lane to lane, in bytes.
-i64 distance(const ir::MemAttr& attr) {
-  return attr.form == ir::AddressForm::Row ? i64{attr.stride} : i64{attr.stride} << attr.scale;
-}
 
 i64 offset(const ir::Inst& inst) { return static_cast<i32>(inst.imm); }
 
@@ -24,16 +20,14 @@ u32 lanes_in_16_bytes(i64 stride) { return stride <= 4 ? 4 : 2; }
 bool Selector::can_be_component(InstId i) const {
   const ir::Inst& inst = f_[i];
   const ir::MemAttr& attr = inst.mem;
-  if (inst.op != Op::Store || attr.bytes > 4 || attr.retry != 0) return false;
+  if (inst.op != Op::Store || attr.retry != 0 || !ir::may_be_component(attr)) return false;
   const bool row = attr.form == ir::AddressForm::Row;
   const bool lds_row = attr.space == ir::Space::Lds && row && attr.in_range;
   if (attr.space == ir::Space::Global ? !row && attr.form != ir::AddressForm::Wrapped : !lds_row)
     return false;
   // In lockstep gangs may meet, and would store in another order.
   const bool in_lockstep = plan_.lockstep || plan_.phases[phase_].first_gangs > 1;
-  if (in_lockstep && !attr.wave_row) return false;
-  const i64 stride = distance(attr);
-  return attr.bytes < stride && (stride <= 4 || stride == 6 || stride == 8);
+  return attr.wave_row || !in_lockstep;
 }
 
 /// Whether they go to the same place but for the offset.
@@ -65,7 +59,7 @@ void Selector::find_components(IrBlockId b) {
 
 /// If they are neighbours that do not overlap: with AVX-512 a mask can leave bytes out.
 void Selector::join_components(const std::vector<InstId>& stores) {
-  const i64 stride = distance(f_[stores.front()].mem);
+  const i64 stride = ir::row_stride(f_[stores.front()].mem);
   Components all{.stores = stores, .first = offset(f_[stores.front()])};
   for (const InstId i : stores) all.first = std::min(all.first, offset(f_[i]));
   for (const InstId i : stores) {
@@ -113,7 +107,8 @@ Operand Selector::part_of_row(const Components& all, const Access& a, i64 stride
 
 /// The row's bytes, one register after the other: those of so many lanes in each 16 bytes, and these put
 /// together.
-std::array<VReg, 2> Selector::row_of_components(const Components& all, i64 stride) {
+std::array<VReg, 4> Selector::row_of_components(const Components& all, i64 stride) {
+  if (stride >= 12) return row_of_dwords(all, stride);
   const u32 together = lanes_in_16_bytes(stride), parts = 4 / together;
   const auto step = static_cast<u32>(stride);
   std::array<VReg, 2> sixteens{}; // Of lanes 0 and 1 of each four, and 2 and 3.
@@ -129,8 +124,8 @@ std::array<VReg, 2> Selector::row_of_components(const Components& all, i64 strid
       const VReg own = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
       sixteens[p] = sixteens[p].valid() ? vor(sixteens[p], own) : own;
     }
-  if (stride == 4) return sixteens;
-  std::array<VReg, 2> row{};
+  if (stride == 4) return {sixteens[0]};
+  std::array<VReg, 4> row{};
   const u32 dwords = together * step / 4; // of 16 bytes
   for (u32 r = 0; r < parts; ++r) {
     std::array<u32, 16> from{}; // What comes from the second register is beyond the first.
@@ -142,6 +137,28 @@ std::array<VReg, 2> Selector::row_of_components(const Components& all, i64 strid
                         : pick_dwords(sixteens[0], sixteens[1], from);
   }
   return row;
+}
+
+/// Likewise of elements of three or four dwords.
+std::array<VReg, 4> Selector::row_of_dwords(const Components& all, i64 stride) {
+  std::array<VReg, 4> dwords{};
+  for (const InstId i : all.stores) {
+    VReg* own = &dwords[static_cast<u64>(offset(f_[i]) - all.first) / 4];
+    const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
+    for (const ValueId v : values.first(values.size() - 1)) {
+      if (parts(type(v)) == 1) {
+        *own++ = reg1(v);
+        continue;
+      }
+      for (const bool high : {false, true}) *own++ = narrow(regs(v), high);
+    }
+  }
+  if (stride == 16) {
+    join_quads(dwords);
+    return dwords;
+  }
+  const std::array<VReg, 3> rows = join_triples({dwords.data(), 3});
+  return {rows[0], rows[1], rows[2]};
 }
 
 /// Dwords of two registers, numbered through both.
@@ -166,7 +183,7 @@ VReg Selector::components_mask(const Components& all, const Access& a, i64 strid
 
 /// All lanes take part, unless one register with a mask does it.
 void Selector::store_components(const Components& all, const Access& a, i64 stride) {
-  const std::array<VReg, 2> row = row_of_components(all, stride);
+  const std::array<VReg, 4> row = row_of_components(all, stride);
   if (!all.whole || !a.full) {
     const VReg mask = components_mask(all, a, stride);
     const Operand to = part_of_row(all, a, stride, 0, View::Full);

@@ -106,23 +106,24 @@ VReg Selector::divide64_by_zero(VReg q, VReg n, VReg d) {
   return blend(compare(ir::IntPred::Eq, d, zero, true), b_->op(Inst::kIdVpaddq, cut, more), q, true);
 }
 
-/// What quotients by `d` are computed with, in the preamble, if all gangs have the same.
-const Regs* Selector::hoisted_reciprocal(ValueId d) {
+/// What quotients by `d` are computed with, if all lanes have the same: in the preamble, if all gangs do.
+std::optional<VReg> Selector::shared_reciprocal(ValueId d) {
   const ir::Inst* def = f_.def(d);
-  if (def == nullptr || def->op != Op::Splat || !in_preamble(d) || emitting_preamble_) return nullptr;
+  if (def == nullptr || def->op != Op::Splat) return std::nullopt;
+  const auto reciprocal = [&] {
+    if (ir::is_wide(type(d))) return reciprocal64(part(d, 0));
+    const VReg divisor = doubles_of(reg1(d), 0)[0]; // Of one lane, that takes half of what it does of all.
+    const VReg one = b_->def(Inst::kIdVdivpd, View::Xmm, {xmm(splat_float(true, 1.0)), xmm(divisor)});
+    return b_->op(Inst::kIdVpbroadcastq, xmm(one));
+  };
+  if (!in_preamble(d) || emitting_preamble_) return reciprocal();
   const auto [at, is_new] = reciprocals_.try_emplace(d);
-  if (is_new)
-    at->second = hoisted([&] {
-      const VReg r = ir::is_wide(type(d))
-                         ? reciprocal64(part(d, 0))
-                         : b_->op(Inst::kIdVdivpd, splat_float(true, 1.0), doubles_of(reg1(d), 0)[0]);
-      return Regs{{r, r}};
-    });
-  return &at->second;
+  if (is_new) at->second = hoisted(reciprocal);
+  return at->second;
 }
 
 Regs Selector::reciprocals64(ValueId d) {
-  if (const Regs* known = hoisted_reciprocal(d)) return *known;
+  if (const auto shared = shared_reciprocal(d)) return {{*shared, *shared}};
   Regs out;
   for (unsigned p = 0; p < 2; ++p) out.r[p] = reciprocal64(part(d, p));
   return out;
@@ -145,11 +146,11 @@ VReg Selector::join_odd(VReg even, VReg odd) {
 /// be another one, on either side.
 VReg Selector::divide32(ValueId n, ValueId d) {
   const VReg divisor = reg1(d);
-  const Regs* reciprocal = hoisted_reciprocal(d);
-  const auto dividends = doubles_of(reg1(n), reciprocal != nullptr ? -0.5 : 0);
+  const auto reciprocal = shared_reciprocal(d);
+  const auto dividends = doubles_of(reg1(n), reciprocal ? -0.5 : 0);
   std::array<VReg, 2> q;
-  if (reciprocal != nullptr) {
-    for (unsigned p = 0; p < 2; ++p) q[p] = b_->op(Inst::kIdVmulpd, dividends[p], reciprocal->r[0]);
+  if (reciprocal) {
+    for (unsigned p = 0; p < 2; ++p) q[p] = b_->op(Inst::kIdVmulpd, dividends[p], *reciprocal);
   } else {
     const auto divisors = doubles_of(divisor, 0);
     for (unsigned p = 0; p < 2; ++p) q[p] = b_->op(Inst::kIdVdivpd, dividends[p], divisors[p]);

@@ -6,6 +6,8 @@
 // operands are placed as fma() does.
 #include "translator/x86/select_float.hpp"
 
+#include <cmath>
+
 namespace lanewise::x86 {
 
 using ir::FloatKind;
@@ -116,16 +118,16 @@ bool Selector::float_inst(InstId i) {
     case Op::FLdexp: out.r[p] = ldexp(inst.fp, part(operands[0], p), reg1(operands[1]), p); continue;
     case Op::FMin:
     case Op::FMax:
-      out.r[p] = is_limit(operands[1], inst)   ? limited(inst, in[0], in[1], is_quiet(operands[0]))
-                 : is_limit(operands[0], inst) ? limited(inst, in[1], in[0], is_quiet(operands[1]))
+      out.r[p] = is_limit(operands[1], inst)   ? limited(inst, in[0], in[1], kinds_.is_quiet(operands[0]))
+                 : is_limit(operands[0], inst) ? limited(inst, in[1], in[0], kinds_.is_quiet(operands[1]))
                                                : min_max(inst.fp, inst.op == Op::FMax, in[0], in[1],
-                                                         is_quiet(operands[0]), is_quiet(operands[1]));
+                                                         kinds_.of(operands[0]), kinds_.of(operands[1]));
       continue;
     default: break;
     }
     // A constant can come from memory if it is second. It is no NaN that would have to win.
     if (const bool commutes = inst.op == Op::FAdd || inst.op == Op::FMul || inst.op == Op::FFma;
-        commutes && is_number(operands[0]))
+        commutes && f_.is_const(operands[0]) && kinds_.is_number(operands[0]))
       std::swap(in[0], in[1]);
     out.r[p] = float_part(inst, {in, operands.size()});
     if (!out.r[p].valid()) return false;
@@ -181,36 +183,11 @@ VReg Selector::quieted(VReg x, bool wide) {
   return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
 }
 
-/// Whether `v` is a constant other than NaN.
-bool Selector::is_number(ValueId v) const {
-  u64 bits = 0;
-  return f_.is_const(v, &bits) && is_quiet(v);
-}
-
-/// Whether `v` is never a signalling NaN: arithmetic quiets.
-bool Selector::is_quiet(ValueId v, unsigned depth) const {
-  const ir::Inst* def = f_.def(v);
-  if (def == nullptr) return false;
-  if (def->op == Op::Const) {
-    const u64 magnitude =
-        type(v) == Type::V64 ? def->imm << 1 : static_cast<u64>(static_cast<u32>(def->imm)) << 33;
-    const u64 infinity = type(v) == Type::V64 ? u64{0x7ff} << 53 : u64{0xff} << 56;
-    return magnitude <= infinity;
-  }
-  const bool same_format = def->op != Op::FpToFp && def->fp.kind != FloatKind::F16;
-  if ((def->op == Op::FMin || def->op == Op::FMax) && !def->fp.ieee) {
-    const auto x = f_.operands(f_.def_id(v));
-    return same_format && depth != 0 && is_quiet(x[0], depth - 1) && is_quiet(x[1], depth - 1);
-  }
-  const bool as_is = !ir::info(def->op).is(ir::kFloat);
-  return same_format && !as_is && def->op != Op::FpToSI && def->op != Op::FpToUI;
-}
-
 /// Whether `v` is a constant that x86's minimum or maximum gives, as its second operand, where it should: for
 /// NaN, and for two zeros.
-bool Selector::is_limit(ValueId v, const ir::Inst& inst) const {
+bool Selector::is_limit(ValueId v, const ir::Inst& inst) {
   u64 bits = 0;
-  if (!f_.is_const(v, &bits) || !is_quiet(v)) return false;
+  if (!f_.is_const(v, &bits) || !kinds_.is_number(v)) return false;
   const bool wide = inst.fp.kind == FloatKind::F64;
   const u64 sign = wide ? u64{1} << 63 : u64{1} << 31, normal = wide ? u64{1} << 52 : u64{1} << 23;
   const u64 magnitude = bits & (sign - 1);
@@ -242,14 +219,16 @@ VReg Selector::quieted_or(VReg x, VReg nan, VReg r, bool wide) {
 
 /// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
 /// operand as is. -0 < +0.
-VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool a_quiet, bool b_quiet) {
+VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind,
+                       FloatKinds::Kind b_kind) {
+  using Kind = FloatKinds::Kind;
   const bool wide = fp.kind == FloatKind::F64;
   if (a == b && fp.ieee && fp.flush_in == fp.flush_out) { // as compilers quiet: what times one does, too
     set_mxcsr(fp, kMxcsrDenormals);
     return b_->op(wide ? Inst::kIdVmulpd : Inst::kIdVmulps, a, or_mem(splat_float(wide, 1.0)));
   }
   set_mxcsr(fp, kMxcsrDaz);
-  const bool quiet = a_quiet && b_quiet;
+  const bool a_quiet = a_kind != Kind::Any, b_quiet = b_kind != Kind::Any, quiet = a_quiet && b_quiet;
   VReg r;
   if (avx512() && (fp.ieee || quiet)) {
     // vrange takes the other operand for a quiet NaN, the first for two, and quiets signalling ones. Of two
@@ -262,8 +241,15 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, bool a_quiet,
   } else { // Either order gives the second of two zeros: combine their signs.
     const u32 id =
         max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
+    const bool a_number = a_kind == Kind::Number, b_number = b_kind == Kind::Number;
+    if (quiet && (a_number || b_number)) { // A NaN counts as what any other number wins against.
+      const VReg least = splat_float(wide, max ? -HUGE_VAL : HUGE_VAL);
+      if (!a_number) a = b_->op(id, a, or_mem(least));
+      if (!b_number) b = b_->op(id, b, or_mem(least));
+    }
     const VReg ab = b_->op(id, a, b), ba = b_->op(id, b, a);
     r = max ? vand(ab, ba) : vor(ab, ba);
+    if (quiet && (a_number || b_number)) return r;
   }
   if (a == b) {
     const VReg nan = fcompare(a, a, kUnordered, wide);

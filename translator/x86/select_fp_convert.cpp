@@ -124,7 +124,7 @@ bool Selector::is_nonnegative(ValueId v) { return limits().max(v) <= 0x7fff'ffff
 
 /// Whether `v`, an f32, has been limited to what is a signed integer of 32 bits, and if so asked no negative
 /// one; then it is no NaN either.
-bool Selector::is_int32(ValueId v, bool is_signed) const {
+bool Selector::is_int32(ValueId v, bool is_signed) {
   const ir::Inst* inst = f_.def(v);
   while (inst != nullptr && inst->fp.kind == FloatKind::F32 &&
          (inst->op == Op::FRndne || inst->op == Op::FTrunc || inst->op == Op::FFloor)) {
@@ -139,7 +139,7 @@ bool Selector::is_int32(ValueId v, bool is_signed) const {
     const auto x = f_.operands(f_.def_id(v));
     u64 bits = 0;
     const unsigned second = f_.is_const(x[1], &bits) ? 1 : 0;
-    if ((second == 0 && !f_.is_const(x[0], &bits)) || !is_quiet(x[second])) return false;
+    if ((second == 0 && !f_.is_const(x[0], &bits)) || !kinds_.is_number(x[second])) return false;
     std::optional<float>& limit = limits[op == Op::FMax ? 0 : 1];
     if (limit) return false;
     limit = std::bit_cast<float>(static_cast<u32>(bits));

@@ -209,8 +209,7 @@ void Selector::load_half_quads(InstId i, const Access& a, Regs start, std::span<
 VReg Selector::load_half_narrow(InstId i, const Access& a, Regs start, bool same) {
   const ir::MemAttr& attr = f_[i].mem;
   const bool byte = attr.bytes == 1;
-  const u32 extend = byte ? (attr.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
-                          : (attr.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
+  const u32 extend = extending_move(attr);
   Regs rows;
   for (unsigned p = 0; p < 2; ++p) {
     const VReg mask = wide_mask(a.mask, p);

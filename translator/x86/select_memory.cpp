@@ -488,13 +488,9 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     return;
   }
   if (inst.mem.bytes < 4) {
-    const bool byte = inst.mem.bytes == 1;
-    const u32 id = byte ? (inst.mem.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
-                        : (inst.mem.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
     b_->faults(site(inst.mem.bytes, 0));
     if (avx512()) b_->zero_masked(a.mask); // AVX2 comes here with all lanes.
-    const View narrow_view = !byte ? View::Half : avx512() ? View::Xmm : View::R64;
-    out[0] = b_->op(id, mem(address, a.disp, narrow_view));
+    out[0] = b_->op(extending_move(inst.mem), mem(address, a.disp, narrow_row_view(inst.mem)));
     return;
   }
   if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(i, address, a.disp, out);
@@ -781,12 +777,8 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
                        .bytes = static_cast<u8>(std::min<u32>(4, inst.mem.bytes)),
                        .is_write = true};
   if (inst.mem.bytes < 4) {
-    const bool byte = inst.mem.bytes == 1;
-    if (!avx512()) return store_narrow_row(inst.mem, mem(address, a.disp, View::Xmm), data[0]);
-    b_->faults(site).with_mask(a.mask).emit(
-        byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw,
-        {mem(address, a.disp, byte ? View::Xmm : View::Half), vec(data[0])});
-    return;
+    const Operand row = mem(address, a.disp, narrow_row_view(inst.mem));
+    return store_narrow_row(site, a.mask, row, data[0]);
   }
   if (inst.mem.bytes == 8 && a.dword_stride == 4)
     return store_qwords(

@@ -34,17 +34,25 @@ FaultSite Selector::span_site(u32 bytes, i64 stride, bool is_write) {
           .is_write = is_write};
 }
 
+/// What makes a dword of each byte, or of each two.
+u32 Selector::extending_move(const ir::MemAttr& attr) {
+  if (attr.bytes == 1) return attr.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd;
+  return attr.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd;
+}
+
+/// Where the consecutive elements of all lanes lie.
+View Selector::narrow_row_view(const ir::MemAttr& attr) const {
+  return attr.bytes == 2 ? View::Half : avx512() ? View::Xmm : View::R64;
+}
+
 /// Consecutive elements, of which some lanes, or none, want theirs, and which all lie in one page: who may
 /// load one of them may load all.
 void Selector::load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out) {
   const ir::MemAttr& attr = f_[i].mem;
-  const bool byte = attr.bytes == 1;
-  const u32 id = byte ? (attr.sign_extend ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd)
-                      : (attr.sign_extend ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd);
   read_if_any(a, out, [&] {
     b_->faults({.kind = FaultSite::Kind::Table, .bytes = attr.bytes}); // for the first lane of the mask
-    const VReg all = b_->def(id, View::Full,
-                             {mem(a.base, a.disp, byte ? View::R64 : View::Half),
+    const VReg all = b_->def(extending_move(attr), View::Full,
+                             {mem(a.base, a.disp, narrow_row_view(attr)),
                               hidden(lane_offsets(attr.bytes), View::Full), hidden(a.mask, View::Full)});
     out[0] = zero_outside(a.mask, all);
   });
@@ -193,20 +201,21 @@ VReg Selector::pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 ste
   return all;
 }
 
-/// Consecutive elements.
-void Selector::store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data) {
-  const bool byte = attr.bytes == 1;
+/// The low byte or two of each dword, one after the other. AVX2 stores those of all lanes.
+void Selector::store_narrow_row(const FaultSite& site, VReg mask, const Operand& at, VReg data) {
+  const bool byte = site.bytes == 1;
+  if (avx512()) {
+    b_->faults(site).with_mask(mask).emit(byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw, {at, vec(data)});
+    return;
+  }
   std::array<u8, 16> bytes{};
   bytes.fill(0x80);
-  for (u32 n = 0; n < 4u * attr.bytes; ++n) bytes[n] = static_cast<u8>(n / attr.bytes * 4 + n % attr.bytes);
+  for (u32 n = 0; n < 4u * site.bytes; ++n) bytes[n] = static_cast<u8>(n / site.bytes * 4 + n % site.bytes);
   const VReg packed = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
-  const FaultSite site{.kind = FaultSite::Kind::Contiguous, .bytes = attr.bytes, .is_write = true};
   if (byte) {
     const VReg high = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(packed), imm(1)});
     const VReg both = b_->def(Inst::kIdVpunpckldq, View::Xmm, {xmm(packed), xmm(high)});
-    Operand to = at;
-    to.view = View::R64;
-    b_->faults(site).emit(Inst::kIdVmovq, {to, xmm(both)});
+    b_->faults(site).emit(Inst::kIdVmovq, {at, xmm(both)});
   } else {
     const VReg both = b_->op(Inst::kIdVpermq, packed, imm(0x08));
     b_->faults(site).emit(Inst::kIdVmovdqu, {at, xmm(both)});

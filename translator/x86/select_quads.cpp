@@ -186,8 +186,8 @@ void Selector::load_triples(VReg address, i64 disp, std::span<VReg> out) {
   }
 }
 
-/// Likewise.
-void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data) {
+/// Three registers of consecutive elements, of one register per dword.
+std::array<VReg, 3> Selector::join_triples(std::span<const VReg> data) {
   if (!avx512()) {
     const VReg xy02 = pick_two_each(data[0], data[1], {0, 2, 0, 2}),
                yz13 = pick_two_each(data[1], data[2], {1, 3, 1, 3}),
@@ -196,15 +196,11 @@ void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data)
                                    pick_two_each(yz13, xy02, {0, 2, 1, 3}),
                                    pick_two_each(zx, yz13, {1, 3, 1, 3})};
     constexpr int kLowLow = 0x20, kLowHigh = 0x30, kHighHigh = 0x31;
-    const std::array<VReg, 3> in_order{b_->op(Inst::kIdVperm2i128, rows[0], rows[1], imm(kLowLow)),
-                                       b_->op(Inst::kIdVperm2i128, rows[2], rows[0], imm(kLowHigh)),
-                                       b_->op(Inst::kIdVperm2i128, rows[1], rows[2], imm(kHighHigh))};
-    for (unsigned r = 0; r < 3; ++r) {
-      b_->faults(triple_site(8 * r, true));
-      store_row(mem(address, disp + 32 * i64{r}), in_order[r]);
-    }
-    return;
+    return {b_->op(Inst::kIdVperm2i128, rows[0], rows[1], imm(kLowLow)),
+            b_->op(Inst::kIdVperm2i128, rows[2], rows[0], imm(kLowHigh)),
+            b_->op(Inst::kIdVperm2i128, rows[1], rows[2], imm(kHighHigh))};
   }
+  std::array<VReg, 3> rows{};
   for (u32 r = 0; r < 3; ++r) {
     std::array<u32, 16> first{}, second{};
     for (u32 n = 0; n < 16; ++n) {
@@ -213,9 +209,17 @@ void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data)
       second[n] = d < 2 ? n : 16 + l;
     }
     const VReg two = b_->op_tied(Inst::kIdVpermt2d, data[0], table(first.data()), data[1]);
-    const VReg row = b_->op_tied(Inst::kIdVpermt2d, two, table(second.data()), data[2]);
-    b_->faults(triple_site(16 * r, true));
-    store_row(mem(address, disp + 64 * i64{r}), row);
+    rows[r] = b_->op_tied(Inst::kIdVpermt2d, two, table(second.data()), data[2]);
+  }
+  return rows;
+}
+
+/// All lanes take part.
+void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data) {
+  const std::array<VReg, 3> rows = join_triples(data);
+  for (unsigned r = 0; r < 3; ++r) {
+    b_->faults(triple_site(lanes() * r, true));
+    store_row(mem(address, disp + r * module_.vec_bytes()), rows[r]);
   }
 }
 

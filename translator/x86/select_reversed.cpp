@@ -6,7 +6,7 @@ namespace lanewise::x86 {
 
 bool Selector::is_reversed_row(const ir::Inst& inst, i64 stride) const {
   return inst.op != Op::Atomic && inst.mem.space == ir::Space::Global && stride == -i64{inst.mem.bytes} &&
-         (inst.mem.bytes == 4 || inst.mem.bytes == 8);
+         inst.mem.bytes <= 8;
 }
 
 /// The same elements in the opposite order.
@@ -24,19 +24,25 @@ VReg Selector::reversed(VReg v, bool wide) {
 
 /// All lanes take part. Lanes that come first are accessed first: they lie last.
 void Selector::reversed_row(InstId i, const Access& a, std::span<VReg> out) {
-  const ir::Inst& inst = f_[i];
-  const bool is_store = inst.op == Op::Store, wide = inst.mem.bytes == 8;
+  const ir::MemAttr& attr = f_[i].mem;
+  const bool is_store = f_[i].op == Op::Store, wide = attr.bytes == 8, narrow = attr.bytes < 4;
   const unsigned count = wide ? 2 : 1, each = lanes() / count;
-  const auto part = [&](unsigned p) {
-    b_->faults({.kind = FaultSite::Kind::Descending,
-                .bytes = inst.mem.bytes,
-                .lane_offset = static_cast<u8>(p * each),
-                .is_write = is_store});
-    return mem(a.base, a.disp - i64{inst.mem.bytes} * ((p + 1) * each - 1));
+  const auto site = [&](unsigned p) {
+    return FaultSite{.kind = FaultSite::Kind::Descending,
+                     .bytes = attr.bytes,
+                     .lane_offset = static_cast<u8>(p * each),
+                     .is_write = is_store};
+  };
+  const auto at = [&](unsigned p) {
+    return mem(a.base, a.disp - i64{attr.bytes} * ((p + 1) * each - 1),
+               narrow ? narrow_row_view(attr) : View::Full);
   };
   Regs row;
   if (!is_store) {
-    for (unsigned p = 0; p < count; ++p) row.r[p] = reversed(b_->load_vec(part(p)), wide);
+    for (unsigned p = 0; p < count; ++p) {
+      b_->faults(site(p));
+      row.r[p] = reversed(narrow ? b_->op(extending_move(attr), at(p)) : b_->load_vec(at(p)), wide);
+    }
     if (wide) return set_qwords(i, row, out);
     out[0] = row.r[0];
     return;
@@ -46,7 +52,10 @@ void Selector::reversed_row(InstId i, const Access& a, std::span<VReg> out) {
   row = !wide || is_wide(i) ? Regs{{values[0], values[1]}} : join_parts(data[0], data[1]);
   for (unsigned p = 0; p < count; ++p) {
     const VReg turned = reversed(row.r[p], wide);
-    b_->store_vec(part(p), turned);
+    if (narrow)
+      store_narrow_row(site(p), a.mask, at(p), turned);
+    else
+      b_->faults(site(p)).store_vec(at(p), turned);
   }
 }
 

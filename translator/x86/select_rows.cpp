@@ -9,7 +9,7 @@ namespace lanewise::x86 {
 
 namespace {
 
-constexpr u64 kMinBytesToFetchAhead = 16 << 20;
+constexpr u64 kMinBytesToFetchAhead = 4 << 20;
 /// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
 constexpr u32 kMaxOwnRows = 16 << 10;
 

@@ -23,6 +23,7 @@
 #include "translator/ir/wide_access.hpp"
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
+#include "translator/x86/float_kinds.hpp"
 #include "translator/x86/lane_moves.hpp"
 #include "translator/x86/lookups.hpp"
 #include "translator/x86/next_rows.hpp"
@@ -224,7 +225,7 @@ private:
   VReg divide32(ValueId n, ValueId d);
   std::array<VReg, 2> doubles_of(VReg x, double less);
   VReg join_odd(VReg even, VReg odd);
-  const Regs* hoisted_reciprocal(ValueId d);
+  std::optional<VReg> shared_reciprocal(ValueId d);
   VReg divide32_by_product(VReg n, u32 d);
   VReg reciprocal64(VReg d);
   VReg double_of(VReg x);
@@ -337,14 +338,13 @@ private:
   VReg splat_float(bool wide, double value);
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
-  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, bool a_quiet = false, bool b_quiet = false);
-  [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst) const;
+  VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind = {},
+               FloatKinds::Kind b_kind = {});
+  [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
   VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet);
   VReg quieted_or(VReg x, VReg nan, VReg r, bool wide);
-  [[nodiscard]] bool is_int32(ValueId v, bool is_signed) const;
+  [[nodiscard]] bool is_int32(ValueId v, bool is_signed);
   bool is_nonnegative(ValueId v);
-  [[nodiscard]] bool is_quiet(ValueId v, unsigned depth = 4) const;
-  [[nodiscard]] bool is_number(ValueId v) const;
   void float_compare(InstId i);
   VReg ldexp(const ir::FpAttr& fp, VReg x, VReg amount, unsigned p);
   VReg flush_half(VReg v);                      ///< denormals to zeros, on the bits
@@ -498,6 +498,7 @@ private:
   static FaultSite triple_site(unsigned dword, bool is_write);
   VReg pick_two_each(VReg a, VReg b, std::array<int, 4> from);
   void load_triples(VReg address, i64 disp, std::span<VReg> out);
+  std::array<VReg, 3> join_triples(std::span<const VReg> data);
   void store_triples(VReg address, i64 disp, std::span<const VReg> data);
   void split_quads_to_qwords(std::array<VReg, 4>& r);
   void join_quads_of_qwords(std::array<VReg, 4>& d);
@@ -520,7 +521,9 @@ private:
   VReg load_picked(InstId i, const Access& a, i64 stride);
   VReg pick_from_rows(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   VReg pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
-  void store_narrow_row(const ir::MemAttr& attr, const Operand& at, VReg data);
+  static u32 extending_move(const ir::MemAttr& attr);
+  [[nodiscard]] View narrow_row_view(const ir::MemAttr& attr) const;
+  void store_narrow_row(const FaultSite& site, VReg mask, const Operand& at, VReg data);
   void load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
@@ -539,7 +542,8 @@ private:
   [[nodiscard]] const Components* components_of(InstId i) const;
   void store_apart(const Components& all, const Access& a);
   Operand part_of_row(const Components& all, const Access& a, i64 stride, u32 at, View view);
-  std::array<VReg, 2> row_of_components(const Components& all, i64 stride);
+  std::array<VReg, 4> row_of_components(const Components& all, i64 stride);
+  std::array<VReg, 4> row_of_dwords(const Components& all, i64 stride);
   VReg pick_dwords(VReg a, VReg b, const std::array<u32, 16>& from);
   VReg components_mask(const Components& all, const Access& a, i64 stride);
   void store_components(const Components& all, const Access& a, i64 stride);
@@ -715,6 +719,7 @@ private:
   std::vector<u32> use_counts_;
   NextRows next_rows_;
   LookUps look_ups_;
+  FloatKinds kinds_;
   std::vector<Components> components_; ///< of the current block
   std::vector<bool> fused_;            ///< per instruction: its only user emits it
   std::vector<bool> alike_;            ///< per instruction: an access of elements whose components are alike
@@ -770,7 +775,7 @@ private:
   bool streaming_ = false;                        ///< one is being emitted
   std::array<VReg, 2> lds_bases_{};               ///< LDS, GDS
   VReg deferred_adds_;                            ///< WaveFrame::deferred_adds
-  std::map<ValueId, Regs> reciprocals_;           ///< of what all gangs divide by
+  std::map<ValueId, VReg> reciprocals_;           ///< of what all gangs divide by
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;
   std::unordered_map<u32, VReg> lds_addresses_; ///< of the current block, by offset

@@ -1,0 +1,22 @@
+// Accesses in rows: of elements at the same distance from lane to lane.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+namespace lanewise::ir {
+
+/// Bytes from one lane's element to the next one's.
+constexpr i64 row_stride(const MemAttr& mem) {
+  return i64{mem.stride} << (mem.form == AddressForm::Row ? 0 : mem.scale);
+}
+
+/// Whether stores of such rows are put together with those of the other parts of the same elements: it takes
+/// few shuffles for small elements, and for the dwords of such of three or four.
+constexpr bool may_be_component(const MemAttr& mem) {
+  const i64 stride = row_stride(mem);
+  if (mem.bytes >= stride) return false;
+  if (stride == 12 || stride == 16) return mem.bytes % 4 == 0;
+  return mem.bytes <= 4 && (stride <= 4 || stride == 6 || stride == 8);
+}
+
+} // namespace lanewise::ir
