@@ -105,6 +105,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
   const auto compact_if_sparse = [](ir::Function& g) {
     if (count_instructions(g) < g.num_insts() / 2) g.compact();
   };
+  bool is_folded = false;                            // as far as it goes
   bool restored = false;                             // masks behind loops
   std::shared_ptr<const passes::MaskAnalysis> masks; // of the function as it is from one pass to the next
   const auto remove_dead_stores = [&](ir::Function& g) {
@@ -130,9 +131,15 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("remove_dead_stores", remove_dead_stores)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact_if_sparse)
-      .run("join_pairs", passes::join_pairs)
-      .run("scalarize_lanes", passes::scalarize_lanes)
-      .run("fold", passes::fold)
+      .run("join_pairs", [&](ir::Function& g) { is_folded = passes::join_pairs(g); })
+      .run("scalarize_lanes",
+           [&](ir::Function& g) {
+             if (passes::scalarize_lanes(g)) is_folded = false;
+           })
+      .run("fold",
+           [&](ir::Function& g) {
+             if (!is_folded) passes::fold(g);
+           })
       .run("merge_common", passes::merge_common)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_pairs", passes::join_pairs)             // scalars that were lanes may be halves of pairs
@@ -141,11 +148,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("fold", passes::fold)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("compact", compact_if_sparse)
-      .run("restore_masks",
-           [&](ir::Function& g) {
-             restored = passes::restore_masks(g, &masks);
-             if (restored) masks = passes::simplify_masks(g); // then more of them are equal
-           })
+      .run("restore_masks", [&](ir::Function& g) { restored = passes::restore_masks(g, &masks); })
       .run("simplify_masks", [&](ir::Function& g) { masks = passes::simplify_masks(g, std::move(masks)); })
       .run("eliminate_dead_code",
            [&](ir::Function& g) {

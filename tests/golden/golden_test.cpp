@@ -64,7 +64,7 @@ translator::LaunchFacts launch_facts() {
 bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
   static const std::map<std::string, void (*)(ir::Function&)> kPasses = {
       {"fold", passes::fold},
-      {"join_pairs", passes::join_pairs},
+      {"join_pairs", [](ir::Function& g) { passes::join_pairs(g); }},
       {"join_vector_pairs", passes::join_vector_pairs},
       {"merge_common", passes::merge_common},
       {"eliminate_dead_code", [](ir::Function& g) { passes::eliminate_dead_code(g); }},

@@ -132,22 +132,16 @@ Bdd::Shape Bdd::measure(Node f) const {
   return shape;
 }
 
-const Bdd::Shape& Bdd::shape(Node f) const {
+const Bdd::Shape& Bdd::find_shape(Node f) const {
   shapes_.resize(nodes_.size());
-  Shape& shape = shapes_[f >> 1];
-  if (shape.num_nodes == 0 && f > kTrue) shape = measure(f);
-  return shape;
-}
-
-bool Bdd::is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
-  const Shape& s = shape(f);
-  return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
+  return shapes_[f >> 1] = measure(f);
 }
 
 bool Bdd::support(Node f, std::vector<u32>& vars, std::size_t max_vars) const {
   vars.clear();
   if (!is_simple(f, kMaxSize, max_vars)) return false;
-  const Shape& s = shapes_[f >> 1];
+  if (f <= kTrue) return true;
+  const Shape& s = shape(f);
   vars.assign(support_.begin() + s.first_var, support_.begin() + s.first_var + s.num_vars);
   return true;
 }

@@ -57,7 +57,11 @@ public:
   static constexpr std::size_t kMaxSize = 256, kMaxSupport = 24;
   /// f has at most `max_nodes` nodes, counted without any sharing between opposites, and depends on at most
   /// `max_vars` variables.
-  [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const;
+  [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
+    if (f <= kTrue) return true;
+    const Shape& s = shape(f);
+    return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
+  }
   /// The variables `f` depends on, ascending, if there are no more than `max_vars` and `f` is not too large;
   /// else false, and none.
   bool support(Node f, std::vector<u32>& vars, std::size_t max_vars = kMaxSupport) const;
@@ -126,7 +130,12 @@ private:
     return result;
   }
   Node conjunction(Node a, Node b);
-  const Shape& shape(Node f) const;
+  /// Of a function that is not constant.
+  const Shape& shape(Node f) const {
+    const u32 n = f >> 1;
+    return n < shapes_.size() && shapes_[n].num_nodes != 0 ? shapes_[n] : find_shape(f);
+  }
+  const Shape& find_shape(Node f) const;
   Shape measure(Node f) const;
   Node make(u32 var, Node lo, Node hi);
   void grow();

@@ -185,8 +185,10 @@ private:
   }
 
   bool join_masks(const Cfg& cfg) {
-    std::vector<ValueId> masks = find_masks(cfg);
-    for (const ValueId v : find_used_as_masks(cfg))
+    const std::vector<ValueId> params = wide_scalars(cfg);
+    if (params.empty()) return false;
+    std::vector<ValueId> masks = find_masks(params);
+    for (const ValueId v : find_used_as_masks(cfg, params))
       if (std::find(masks.begin(), masks.end(), v) == masks.end()) masks.push_back(v);
     for (const ValueId v : masks) mask_parameter(v);
     return !masks.empty();
@@ -245,10 +247,9 @@ private:
   }
 
   /// u64 parameters all of whose arguments are masks, constants or such parameters; at least one is a mask.
-  std::vector<ValueId> find_masks(const Cfg& cfg) const {
+  std::vector<ValueId> find_masks(std::span<const ValueId> params) const {
     enum : u8 { kNo, kMaybe, kMask };
     std::vector<u8> state(f_.num_values(), kNo);
-    const std::vector<ValueId> params = wide_scalars(cfg);
     for (const ValueId v : params) state[v.index] = kMaybe;
     for (bool changed = true; changed;) {
       changed = false;
@@ -268,11 +269,14 @@ private:
   }
   /// u64 parameters that are only ever looked at as masks, whatever they receive (the first time round a loop
   /// often garbage).
-  std::vector<ValueId> find_used_as_masks(const Cfg& cfg) const {
-    std::vector<bool> used(f_.num_values(), false), other(f_.num_values(), false);
+  std::vector<ValueId> find_used_as_masks(const Cfg& cfg, std::span<const ValueId> params) const {
+    enum : u8 { kAsMask = 1, kOtherwise = 2 };
+    std::vector<u8> used(f_.num_values(), 0);
     for (const BlockId b : cfg.rpo)
-      for (const InstId i : f_[b].insts)
-        for (const ValueId v : f_.operands(i)) (f_[i].op == Op::U64ToMask ? used : other)[v.index] = true;
+      for (const InstId i : f_[b].insts) {
+        const u8 how = f_[i].op == Op::U64ToMask ? kAsMask : kOtherwise;
+        for (const ValueId v : f_.operands(i)) used[v.index] |= how;
+      }
     std::vector<std::pair<ValueId, ValueId>> passed; // arguments and parameters
     for (const BlockId b : cfg.rpo)
       for (const Successor& s : f_[b].successors)
@@ -281,15 +285,15 @@ private:
             passed.emplace_back(s.args[a], param);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& [arg, param] : passed) // an argument is used as its parameter is
-        for (std::vector<bool>* known : {&used, &other}) {
-          if (!(*known)[param.index] || (*known)[arg.index]) continue;
-          (*known)[arg.index] = changed = true;
-        }
+      for (const auto& [arg, param] : passed) { // an argument is used as its parameter is
+        const u8 now = used[arg.index] | used[param.index];
+        changed |= now != used[arg.index];
+        used[arg.index] = now;
+      }
     }
     std::vector<ValueId> masks;
-    for (const ValueId v : wide_scalars(cfg))
-      if (used[v.index] && !other[v.index]) masks.push_back(v);
+    std::ranges::copy_if(params, std::back_inserter(masks),
+                         [&](ValueId v) { return used[v.index] == kAsMask; });
     return masks;
   }
 
@@ -317,17 +321,20 @@ void split_pairs(Function& f) { PairJoiner(f).split(); }
 
 namespace {
 
-void join(Function& f, What what) {
+/// Whether there were any.
+bool join(Function& f, What what) {
   // What is joined may show more that is.
-  for (int round = 0; round < 16 && PairJoiner(f).run(what); ++round) {
+  int round = 0;
+  for (; round < 16 && PairJoiner(f).run(what); ++round) {
     fold(f);
     eliminate_dead_code(f);
   }
+  return round != 0;
 }
 
 } // namespace
 
-void join_pairs(Function& f) { join(f, What::All); }
+bool join_pairs(Function& f) { return join(f, What::All); }
 void join_vector_pairs(Function& f) { join(f, What::WholeVectors); }
 
 } // namespace lanewise::passes

@@ -64,19 +64,12 @@ void LaneDemand::weigh_masks() {
     }
 }
 
-void LaneDemand::need(ValueId v, Node lanes) {
-  need_half(v, 0, lanes);
-  if (f_.type(v) == Type::V64) need_half(v, 1, lanes);
-}
-
-void LaneDemand::need_half(ValueId v, unsigned half, Node lanes) {
-  if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+void LaneDemand::extend(ValueId v, unsigned half, Node lanes) {
   if (v == asked_.of) {
     asked_.of_halves[half] = bdd_.or_(asked_.of_halves[half], lanes);
     return;
   }
   Node& mine = demand_[v.index][half];
-  if (mine == Bdd::kTrue || mine == lanes) return;
   Node now = bdd_.or_(mine, lanes);
   if (now == mine) return;
   // A chain of demands each a little wider would take long.
@@ -210,8 +203,8 @@ void LaneDemand::visit(InstId i) {
   const OpInfo& op = info(inst.op);
   // Work on a value nobody looks at asks for nothing; what must happen anyway asks for all.
   const bool elementwise = op.is(kPure) && inst.op != Op::ReadLane && inst.op != Op::ReadFirst;
-  for (unsigned n = 0; n < x.size(); ++n)
-    need(x[n], op.reads_whole(n) || !elementwise || is_scalar_result(inst) ? Bdd::kTrue : demand);
+  const Node of_all = elementwise && !is_scalar_result(inst) ? demand : Bdd::kTrue;
+  for (unsigned n = 0; n < x.size(); ++n) need(x[n], op.reads_whole(n) ? Bdd::kTrue : of_all);
 }
 
 bool LaneDemand::visit_halves(const Inst& inst, std::span<const ValueId> x) {

@@ -102,8 +102,17 @@ private:
   [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;
   void weigh_masks();
   [[nodiscard]] Logic find_logic(ir::InstId i) const;
-  void need(ir::ValueId v, Node lanes);
-  void need_half(ir::ValueId v, unsigned half, Node lanes);
+  void need(ir::ValueId v, Node lanes) {
+    need_half(v, 0, lanes);
+    if (f_.type(v) == ir::Type::V64) need_half(v, 1, lanes);
+  }
+  void need_half(ir::ValueId v, unsigned half, Node lanes) {
+    if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+    const Node mine = demand_[v.index][half];
+    if (v == asked_.of || (mine != Bdd::kTrue && mine != lanes)) extend(v, half, lanes);
+  }
+  /// The demand for something per lane by `lanes` that it may not have yet.
+  void extend(ir::ValueId v, unsigned half, Node lanes);
   /// What is asked of the halves of a pure V64 operation, or of a half, asks for halves: false if not
   /// handled.
   bool visit_halves(const ir::Inst& inst, std::span<const ir::ValueId> x);

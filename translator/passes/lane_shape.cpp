@@ -41,11 +41,14 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
     const auto update = [&](ValueId v, LaneShape shape) {
       if (lower(v, shape) && handed_back[v.index] != 0) again = true;
     };
+    const auto may_be_lowered = [&](ValueId v) {
+      return is_per_lane(f.type(v)) && shapes_[v.index].kind != LaneShape::Kind::Varying;
+    };
     for (const BlockId b : cfg.rpo) {
       for (u32 p = 0; p < f[b].params.size(); ++p)
-        if (is_per_lane(f.type(f[b].params[p]))) update(f[b].params[p], merge(b, p, cfg));
+        if (may_be_lowered(f[b].params[p])) update(f[b].params[p], merge(b, p, cfg));
       for (const InstId i : f[b].insts) {
-        if (f[i].num_results == 0 || !is_per_lane(f.type(f.result(i)))) continue;
+        if (f[i].num_results == 0 || !may_be_lowered(f.result(i))) continue;
         const LaneShape shape = evaluate(i);
         for (unsigned r = 0; r < f[i].num_results; ++r) update(f.result(i, r), shape);
       }

@@ -27,8 +27,8 @@ void use_launch_facts(ir::Function& f);
 void load_constants(ir::Function& f, const translator::KernelSource& source);
 
 /// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
-/// block parameters.
-void join_pairs(ir::Function& f);
+/// block parameters. Returns whether there were any; then the function is folded afterwards.
+bool join_pairs(ir::Function& f);
 /// The same for values per lane that are halves of one on every way in, when branches have been decided on
 /// masks as they are.
 void join_vector_pairs(ir::Function& f);

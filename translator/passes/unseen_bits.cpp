@@ -55,25 +55,29 @@ private:
 
   static bool is_tracked(Type t) { return t == Type::V32 || t == Type::V64; }
 
-  /// One walk from the ends to the start. Returns whether parameters are looked at more than was known.
+  /// One walk from the ends to the start. Returns whether what is handed on to the next round of a loop is
+  /// looked at more than was known: the others who hand something on come later in the walk.
   bool find_seen(const Cfg& cfg) {
     bool more = false;
     for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
       for (const Successor& s : f_[*b].successors)
         for (std::size_t n = 0; n < s.args.size(); ++n)
-          more |= look_at(s.args[n], seen_[f_[s.block].params[n].index]);
+          look_at(s.args[n], seen_[f_[s.block].params[n].index]);
       const auto& insts = f_[*b].insts;
       for (auto i = insts.rbegin(); i != insts.rend(); ++i)
-        for (unsigned n = 0; n < f_[*i].num_operands; ++n)
-          more |= look_at(f_.operands(*i)[n], seen_in(*i, n));
+        for (unsigned n = 0; n < f_[*i].num_operands; ++n) look_at(f_.operands(*i)[n], seen_in(*i, n));
+      for (const BlockId p : cfg.preds[b->index])
+        if (cfg.rpo_index[p.index] >= cfg.rpo_index[b->index]) more |= are_unseen_behind(p, *b);
     }
     return more;
   }
-  /// Returns whether `v` is a parameter, and bits are new.
-  bool look_at(ValueId v, u64 bits) {
-    const u64 before = seen_[v.index];
-    seen_[v.index] |= bits;
-    return seen_[v.index] != before && !f_.def_id(v).valid();
+  void look_at(ValueId v, u64 bits) { seen_[v.index] |= bits; }
+  /// Of what `from` hands on to `to`, bits are not yet known to be looked at that are there.
+  [[nodiscard]] bool are_unseen_behind(BlockId from, BlockId to) const {
+    for (const Successor& s : f_[from].successors)
+      for (std::size_t n = 0; s.block == to && n < s.args.size(); ++n)
+        if ((seen_[f_[to].params[n].index] & ~seen_[s.args[n].index]) != 0) return true;
+    return false;
   }
 
   /// The bits of its operand `n` that make a difference to those of i's result that are looked at.

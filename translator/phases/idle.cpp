@@ -36,19 +36,20 @@ private:
   /// Optimistic: everything is, until a definition says otherwise.
   void find_masks() {
     for (u32 v = 0; v < f_.num_values(); ++v) within_start_[v] = f_.type(ValueId{v}) == Type::Mask;
-    for (bool changed = true; changed;) {
-      changed = false;
-      const auto deny = [&](ValueId v) {
-        changed |= within_start_[v.index];
-        within_start_[v.index] = false;
-      };
+    for (bool again = true; again;) {
+      again = false;
       for (const BlockId b : cfg_.rpo) {
         for (const InstId i : f_[b].insts)
           for (unsigned r = 0; r < f_[i].num_results; ++r)
-            if (within_start_[f_.result(i, r).index] && !is_within_start(i)) deny(f_.result(i, r));
+            if (is_within(f_.result(i, r)) && !is_within_start(i))
+              within_start_[f_.result(i, r).index] = false;
         for (const Successor& s : f_[b].successors)
-          for (std::size_t a = 0; a < s.args.size(); ++a)
-            if (!is_within(s.args[a])) deny(f_[s.block].params[a]);
+          for (std::size_t a = 0; a < s.args.size(); ++a) {
+            const ValueId param = f_[s.block].params[a];
+            if (!is_within(param) || is_within(s.args[a])) continue;
+            within_start_[param.index] = false;
+            again |= cfg_.rpo_index[s.block.index] <= cfg_.rpo_index[b.index]; // others are still to come
+          }
       }
     }
   }

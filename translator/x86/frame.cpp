@@ -192,6 +192,7 @@ private:
     std::vector<std::pair<u32, u32>> uses;           // (value, phase other than the defining one)
     std::vector<u32> last_use(f_.num_values(), ~0u); // the last of these, per value
     const auto use = [&](u32 p, ValueId operand) {
+      if (phase_of(f_.def_block(operand)) == p && !is_recomputed(f_, operand)) return;
       const ValueId v = stored_source(operand);
       if (!v.valid() || phase_of(f_.def_block(v)) == p) return;
       if (std::exchange(last_use[v.index], p) != p) uses.emplace_back(v.index, p);

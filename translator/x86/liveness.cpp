@@ -180,6 +180,16 @@ u32 Liveness::use_in(VReg v, u32 b) const {
   return here != all.end() && here->rank == rank[b] ? static_cast<u32>(&*here - uses_.data()) : kNever;
 }
 
+/// Of a value from before the loop: all uses in it are in other blocks than the definition.
+bool Liveness::is_used_in_loop(VReg v, u32 header) const {
+  const auto all = uses(v);
+  auto use = std::lower_bound(all.begin(), all.end(), rank[header],
+                              [](const UsingBlock& u, u32 r) { return u.rank < r; });
+  for (; use != all.end() && use->rank <= loop_last[header]; ++use)
+    if (in_loop(order[use->rank], header)) return true;
+  return false;
+}
+
 u32 Liveness::distance(VReg v, u32 b) const {
   if (const u32 here = use_in(v, b); here != kNever) return uses_[here].position;
   return behind(v, b);

@@ -8,6 +8,7 @@
 #include "translator/x86/block_order.hpp"
 
 #include <array>
+#include <bit>
 
 namespace lanewise::x86 {
 
@@ -47,8 +48,7 @@ public:
   }
   /// How many values of a class are alive at the start of `b`, without its parameters.
   [[nodiscard]] u32 count_live_in(u32 b, RegClass c) const { return count(row(b), c); }
-  /// Calls f(v) for each value that is alive at the start of `header` and has a use in its loop; sometimes
-  /// more than once.
+  /// Calls f(v) for each value that is alive at the start of `header` and has a use in its loop.
   template <class F>
   void for_each_used_in_loop(u32 header, F f) const;
   /// Calls f(v) for each value alive at the end of `b`, once for all calls with the same `seen`, which starts
@@ -72,6 +72,7 @@ private:
   [[nodiscard]] std::span<const UsingBlock> uses(VReg v) const {
     return {uses_.data() + first_use_[v.index], first_use_[v.index + 1] - first_use_[v.index]};
   }
+  [[nodiscard]] bool is_used_in_loop(VReg v, u32 header) const;
   /// The place in uses_ of the use of `v` in `b`, or kNever.
   [[nodiscard]] u32 use_in(VReg v, u32 b) const;
   [[nodiscard]] Row row(u32 b) const { return bits_.data() + std::size_t{b} * words_; }
@@ -98,20 +99,12 @@ private:
 
 template <class F>
 void Liveness::for_each_used_in_loop(u32 header, F f) const {
-  for (u32 r = rank[header]; r <= loop_last[header]; ++r) {
-    const u32 b = order[r];
-    if (!in_loop(b, header)) continue;
-    const auto visit = [&](VReg v) {
-      if (v.is_virtual() && is_live_in(v, header)) f(v);
-    };
-    for (const LInst& inst : part_.blocks[b].insts)
-      for (const Operand& o : part_.ops(inst)) {
-        if (!o.is_def()) visit(o.reg);
-        visit(o.tied);
-      }
-    for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n)
-      for (const VReg a : part_.edge_args(part_.blocks[b].term, n)) visit(a);
-  }
+  const Row live = row(header);
+  for (u32 w = 0; w < words_; ++w)
+    for (u64 left = live[w]; left != 0; left &= left - 1) {
+      const VReg v = values_[64 * w + static_cast<u32>(std::countr_zero(left))];
+      if (is_used_in_loop(v, header)) f(v);
+    }
 }
 
 template <class F>
