@@ -35,13 +35,39 @@ void MaskFacts::find_ways_in() {
   for (const BlockId b : cfg_.rpo) { // what dominates a block comes before it
     u32& nearest = nearest_way_[b.index];
     if (dom_.idom[b.index].valid()) nearest = nearest_way_[dom_.idom[b.index].index];
-    if (cfg_.preds[b.index].size() != 1) continue;
-    const BlockId p = cfg_.preds[b.index][0];
-    const Node condition = edge_condition(p, f_[p].successors[0].block == b ? 0 : 1);
+    const auto& preds = cfg_.preds[b.index];
+    if (preds.empty()) continue;
+    const Node condition = preds.size() == 1
+                               ? edge_condition(preds[0], f_[preds[0]].successors[0].block == b ? 0 : 1)
+                               : left_from_before(b);
     if (condition == Bdd::kTrue || !bdd_.support(condition, vars_, kMaxVariables)) continue;
     ways_in_.push_back({condition, vars_, var_set(vars_), nearest});
     nearest = static_cast<u32>(ways_in_.size()) - 1;
   }
+}
+
+/// What a loop's header says of masks that only lose lanes in the loop: their lanes are some of those with
+/// which it began.
+MaskFacts::Node MaskFacts::left_from_before(BlockId header) const {
+  Node all = Bdd::kTrue;
+  const auto& params = f_[header].params;
+  for (std::size_t n = 0; n < params.size(); ++n) {
+    if (f_.type(params[n]) != Type::Mask) continue;
+    const Node now = lanes(params[n]);
+    Node first = Bdd::kDropped;
+    bool only_loses = true;
+    for (const BlockId p : cfg_.preds[header.index])
+      for (const Successor& s : f_[p].successors) {
+        if (s.block != header) continue;
+        const Node arg = lanes(s.args[n]);
+        if (dom_.dominates(header, p))
+          only_loses &= bdd_.andnot(arg, now) == Bdd::kFalse;
+        else
+          only_loses &= std::exchange(first, arg) == Bdd::kDropped;
+      }
+    if (only_loses && first != Bdd::kDropped) all = bdd_.and_(all, bdd_.or_(Bdd::not_(now), first));
+  }
+  return all;
 }
 
 /// A bit per variable, which may share it: sets that have no bit in common have no variable in common.

@@ -89,7 +89,7 @@ private:
   std::vector<std::vector<u64>> partner_set_; ///< per variable x with a longer one: a bit for each y in it
   mutable std::vector<u32> places_;           ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
-  /// What the only way into a block says.
+  /// What the only way into a block says, or a loop's header.
   struct Way {
     Node condition;
     std::vector<u32> vars; ///< what it depends on
@@ -127,6 +127,7 @@ private:
   [[nodiscard]] bool find_subset(Node a, Node b, ir::BlockId at) const;
   void number_variables();
   void find_ways_in();
+  [[nodiscard]] Node left_from_before(ir::BlockId header) const;
   static u64 var_set(const std::vector<u32>& vars);
   [[nodiscard]] Node same_on_all_ways(ir::ValueId p, ir::BlockId b) const;
   Node compute(ir::InstId i);
