@@ -108,14 +108,17 @@ TEST(SelectInteger, Division) {
   const auto f = [](u64 a, u64 b) {
     return b != 0 ? a / b : a - (a >> 32) + (static_cast<u32>(a) == 0 ? 2 : 1);
   };
-  OpCase c = binary(Op::UDiv, Type::V64, Type::V64, f);
-  for (unsigned n = 0; n < 64; ++n)
-    for (const u64 more : {~u64{0}, u64{0}, u64{1}}) c.pool.push_back((u64{1} << n) + more);
-  check(c);
-  for (const u64 d : {u64{1}, u64{2}, u64{3}, u64{10}, u64{1'000'000'007}, (u64{1} << 32) - 1, u64{1} << 32,
-                      (u64{1} << 32) + 1, u64{0x1234'5678'9abc'def1}, u64{1} << 63, ~u64{0} - 1, ~u64{0}}) {
-    c.constants = {{1, d}};
+  for (const Type t : {Type::V64, Type::U64}) {
+    OpCase c = binary(Op::UDiv, t, t, f);
+    for (unsigned n = 0; n < 64; ++n)
+      for (const u64 more : {~u64{0}, u64{0}, u64{1}}) c.pool.push_back((u64{1} << n) + more);
     check(c);
+    for (const u64 d :
+         {u64{0}, u64{1}, u64{2}, u64{3}, u64{10}, u64{1'000'000'007}, (u64{1} << 32) - 1, u64{1} << 32,
+          (u64{1} << 32) + 1, u64{0x1234'5678'9abc'def1}, u64{1} << 63, ~u64{0} - 1, ~u64{0}}) {
+      c.constants = {{1, d}};
+      check(c);
+    }
   }
 }
 

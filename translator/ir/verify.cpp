@@ -130,7 +130,6 @@ private:
                                     (is_gang(type(0)) && result == Type::G1))
                  ? nullptr
                  : "compare of these types";
-    case Op::UDiv: return is_wide(result) && is_scalar(result) ? "quotient of this type" : nullptr;
     case Op::FCmp: return type(0) == type(1) && is_vector(type(0)) ? nullptr : "compare of these types";
     case Op::Shl:
     case Op::LShr:

@@ -85,6 +85,7 @@ private:
     const Inst& inst = f_[i];
     const Type t = inst.num_results == 0 ? Type::None : f_.type(f_.result(i));
     if (inst.op == Op::Splat && t != Type::Mask) return kVectorCost;
+    if (inst.op == Op::UDiv && is_gang(t)) return is_wide(t) ? 45 : 30;
     if (is_for_free(inst.op)) return 0;
     return is_vector(t) ? kVectorCost * (is_wide(t) ? 2 : 1) : 1;
   }
@@ -157,6 +158,7 @@ private:
     f_[f_.terminator(next.block())].imm = gang_decided(loop_->exit);
 
     count_scalars(copy);
+    count_divisions();
     weigh(row, enough);
     take_parameters_of(choice.block(), header());
   }
@@ -191,6 +193,19 @@ private:
       }
     }
     for (const auto& [b, s] : sums) arm_of(BlockId{b}).scalars += (s.first + s.second - 1) / s.second;
+  }
+
+  /// Which take many vectors each, fewer by what all lanes have (x86/select_divide.cpp). That decides where
+  /// lanes go, not whether there are turns: loops of divisions alone do without.
+  void count_divisions() {
+    for (const BlockId b : blocks_)
+      for (const InstId i : f_[b].insts) {
+        if (f_[i].op != Op::UDiv || !is_vector(f_.type(f_.result(i)))) continue;
+        const ValueId d = f_.operands(i)[1];
+        const Inst* def = f_.def(d);
+        const bool is_shared = def != nullptr && (def->op == Op::Splat || def->op == Op::Const);
+        arm_of(b).vectors += is_wide(f_.type(d)) ? (is_shared ? 25 : 60) : (is_shared ? 10 : 20);
+      }
   }
 
   /// In each arm of any size: the vectors that it takes are more, or less, than the scalars of its lanes.

@@ -17,8 +17,8 @@ bool is_condition(Type t) { return bit_width(t) == 1; }
 
 Type vector_type(Type t) { return is_condition(t) ? Type::Mask : is_wide(t) ? Type::V64 : Type::V32; }
 
-/// There are instructions that do it with general-purpose registers, for results of this type.
-bool has_scalar_form(Op op, Type t) {
+/// There are instructions that do it with general-purpose registers.
+bool has_scalar_form(Op op) {
   switch (op) {
   case Op::Join:
   case Op::Lo:
@@ -50,9 +50,9 @@ bool has_scalar_form(Op op, Type t) {
   case Op::CountLz:
   case Op::CountTz:
   case Op::BitSelect:
+  case Op::UDiv:
   case Op::ICmp:
   case Op::Select: return true;
-  case Op::UDiv: return !is_wide(t);
   default: return false;
   }
 }
@@ -435,7 +435,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     return;
   }
   std::vector<ValueId> operands;
-  if (has_scalar_form(inst.op, t)) {
+  if (has_scalar_form(inst.op)) {
     for (const ValueId v : x) operands.push_back(scalar(v));
     if (t == Type::G1 && x.size() == 2 && inst.op != Op::ICmp)
       for (const unsigned n : {0u, 1u}) { // of conditions that are known

@@ -141,23 +141,31 @@ VReg Selector::uniform_multiply(InstId i) {
   return b_->op_r64_tied(Inst::kIdShr, product, imm(32));
 }
 
-/// By 1 where the divisor is 0, and max(n, 1) + 1 instead of what comes of it.
+/// By 1 where the divisor is 0, and what Op::UDiv says of that instead of what comes of it.
 VReg Selector::uniform_divide(InstId i) {
+  const bool wide = ir::is_wide(type(f_.result(i)));
+  const View view = wide ? View::R64 : View::R32;
   const VReg n = reg1(f_.operands(i)[0]), d = reg1(f_.operands(i)[1]);
-  const auto at_least_1 = [&](VReg x) {
-    b_->emit(Inst::kIdCmp, {r32(x), imm(1)});
-    return b_->op_r32_tied(Inst::kIdAdc, x, imm(0));
+  const auto plus_1_if_0 = [&](VReg x, VReg zero, View of_zero, int more) {
+    b_->emit(Inst::kIdCmp, {reg(zero, of_zero), imm(1)});
+    return b_->def_tied(Inst::kIdAdc, view, x, {imm(more)});
   };
   const bool may_be_zero = limits().of(f_.operands(i)[1]).min == 0;
-  const VReg divisor = may_be_zero ? at_least_1(d) : d;
-  b_->emit(Inst::kIdMov, {r32(kRax), r32(n)});
+  const VReg divisor = may_be_zero ? plus_1_if_0(d, d, view, 0) : d;
+  b_->emit(Inst::kIdMov, {reg(kRax, view), reg(n, view)});
   b_->emit(Inst::kIdXor, {r32(kRdx), r32(kRdx)});
-  b_->emit(Inst::kIdDiv, {r32(kRdx), r32(kRax), r32(divisor)});
-  const VReg q = b_->op_r32(Inst::kIdMov, r32(kRax));
+  b_->emit(Inst::kIdDiv, {reg(kRdx, view), reg(kRax, view), reg(divisor, view)});
+  const VReg q = b_->def(Inst::kIdMov, view, {reg(kRax, view)});
   if (!may_be_zero) return q;
-  const VReg other = b_->op_r32_tied(Inst::kIdAdd, at_least_1(n), imm(1));
-  b_->emit(Inst::kIdTest, {r32(d), r32(d)});
-  return b_->op_r32_tied(Inst::kIdCmovz, q, r32(other));
+  VReg other;
+  if (wide) {
+    const VReg upper = b_->def_tied(Inst::kIdShr, view, n, {imm(32)});
+    other = plus_1_if_0(b_->def_tied(Inst::kIdSub, view, n, {r64(upper)}), n, View::R32, 1);
+  } else {
+    other = b_->op_r32_tied(Inst::kIdAdd, plus_1_if_0(n, n, view, 0), imm(1));
+  }
+  b_->emit(Inst::kIdTest, {reg(d, view), reg(d, view)});
+  return b_->def_tied(Inst::kIdCmovz, view, q, {reg(other, view)});
 }
 
 VReg Selector::uniform_shift(InstId i) {
