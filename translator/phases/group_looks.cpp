@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 namespace lanewise::phases {
 
@@ -72,13 +71,8 @@ private:
       std::vector<u32> level = levels(stretch);
       if (*std::max_element(level.begin(), level.end()) < before) {
         put_off(stretch, level);
-        std::vector<std::pair<u32, InstId>> order;
-        for (u32 n = 0; n < stretch.size(); ++n) order.emplace_back(level[n], stretch[n]);
-        std::stable_sort(order.begin(), order.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
-        for (u32 n = 0; n < stretch.size(); ++n) stretch[n] = order[n].second;
-        for (const InstId i : stretch) place_[i.index] = kElsewhere;
-        return;
+        std::stable_sort(stretch.begin(), stretch.end(),
+                         [&](InstId a, InstId b) { return level[place_[a.index]] < level[place_[b.index]]; });
       }
     }
     for (const InstId i : stretch) place_[i.index] = kElsewhere;

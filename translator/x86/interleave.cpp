@@ -10,6 +10,7 @@
 
 #include "support/bits.hpp"
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
 #include "translator/passes/single_lanes.hpp"
 #include "translator/x86/frame.hpp"
 #include "translator/x86/packed_values.hpp"
@@ -74,7 +75,7 @@ unsigned access_cost(const ir::MemAttr& mem) {
   if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
   if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;
   constexpr i64 kFarApart = 16; // From there on each lane has an access of its own.
-  const i64 stride = i64{mem.stride} << (mem.form == ir::AddressForm::Wrapped ? mem.scale : 0);
+  const i64 stride = ir::row_stride(mem);
   if (std::abs(stride) > std::max<i64>(mem.bytes, kFarApart)) return 8 + 4 * dwords;
   const unsigned test =
       mem.form == ir::AddressForm::Wrapped || (mem.space == ir::Space::Lds && !mem.in_range) ? 3 : 0;

@@ -1,4 +1,5 @@
 #include "translator/x86/packed_values.hpp"
+#include "translator/ir/rows.hpp"
 
 #include <algorithm>
 #include <map>
@@ -23,9 +24,8 @@ bool is_narrow_row(const ir::Inst& inst) {
   const ir::MemAttr& mem = inst.mem;
   if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != ir::Space::Global || mem.bytes > 2)
     return false;
-  const bool wrapped = mem.form == ir::AddressForm::Wrapped;
-  return (wrapped || mem.form == ir::AddressForm::Row) &&
-         i64{mem.stride} << (wrapped ? mem.scale : 0) == mem.bytes;
+  return (mem.form == ir::AddressForm::Wrapped || mem.form == ir::AddressForm::Row) &&
+         ir::row_stride(mem) == mem.bytes;
 }
 
 /// The operands that are packed, of a load or store the lanes' data.

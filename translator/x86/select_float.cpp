@@ -242,14 +242,15 @@ VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::K
     const u32 id =
         max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
     const bool a_number = a_kind == Kind::Number, b_number = b_kind == Kind::Number;
-    if (quiet && (a_number || b_number)) { // A NaN counts as what any other number wins against.
+    const bool one_is_number = quiet && (a_number || b_number);
+    if (one_is_number) { // A NaN counts as what any other number wins against.
       const VReg least = splat_float(wide, max ? -HUGE_VAL : HUGE_VAL);
       if (!a_number) a = b_->op(id, a, or_mem(least));
       if (!b_number) b = b_->op(id, b, or_mem(least));
     }
     const VReg ab = b_->op(id, a, b), ba = b_->op(id, b, a);
     r = max ? vand(ab, ba) : vor(ab, ba);
-    if (quiet && (a_number || b_number)) return r;
+    if (one_is_number) return r;
   }
   if (a == b) {
     const VReg nan = fcompare(a, a, kUnordered, wide);

@@ -1,5 +1,6 @@
 // Accesses whose addresses are scalar: no test where the row is known, one of a scalar where it might wrap or
 // leave the allocation, with gathers and scatters behind it.
+#include "translator/ir/rows.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -118,10 +119,9 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
   const i64 step = i64{mem_attr.stride} * launch.workgroup[0];
-  if (mem_attr.form == ir::AddressForm::Row)
-    return mem_attr.stride == mem_attr.bytes && along_x_.of(x[0]) == step;
-  return mem_attr.stride << mem_attr.scale == mem_attr.bytes && along_x_.is_same(x[0]) &&
-         along_x_.of(x[1]) == step;
+  if (ir::row_stride(mem_attr) != mem_attr.bytes) return false;
+  if (mem_attr.form == ir::AddressForm::Row) return along_x_.of(x[0]) == step;
+  return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
 
 /// What the workgroups that come next along x load instead of this row of one gang.
@@ -327,7 +327,7 @@ void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
   const CondCode wraps = compare_wrapped(i, members, index);
   const auto hot = [&] {
     const VReg first = start_of_wrapped(i, base, index);
-    const i64 stride = i64{mem_attr.stride} << mem_attr.scale;
+    const i64 stride = ir::row_stride(mem_attr);
     each([&](unsigned lane, std::span<VReg> own) {
       fetch_ahead(i, first, lane * stride, stride);
       row_access(i, first, lane * stride, stride, own);
