@@ -338,6 +338,7 @@ private:
   VReg splat_float(bool wide, double value);
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
+  [[nodiscard]] bool is_as_quieted(ir::Op op, const ir::FpAttr& fp, std::span<const ValueId> x);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind = {},
                FloatKinds::Kind b_kind = {});
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
