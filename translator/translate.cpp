@@ -284,6 +284,15 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (passes::name_permutes(g, gang_lanes(options.simd))) tidy_up(g);
            })
+      .run("split_rounds_by_full_masks",
+           [&](ir::Function& g) {
+             // AVX-512 takes masks for nothing.
+             if (options.simd != Simd::Avx2 || !phases::split_rounds_by_full_masks(g)) return;
+             passes::fold(g);
+             passes::eliminate_dead_code(
+                 g); // or what is asked only once a lane has left would be found there
+             tidy_up(g);
+           })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);

@@ -160,6 +160,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          phases::split_loops_by_full_masks(g);
        }},
+      {"split_rounds_by_full_masks",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         (void)phases::split_rounds_by_full_masks(g);
+       }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"load_walks_in_short_rows",
        [](ir::Function& g) {
