@@ -257,6 +257,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              if (passes::remove_lds_accesses(g)) tidy_up(g);
            })
       .run("merge_selects", passes::merge_selects)
+      .run("change_elements",
+           [](ir::Function& g) {
+             if (passes::change_elements(g)) passes::eliminate_dead_code(g);
+           })
       .run("load_walks_together",
            [&](ir::Function& g) {
              if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);

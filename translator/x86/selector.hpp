@@ -269,6 +269,8 @@ private:
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
+  /// 1 or -1 if `i` adds that to `old`: with AVX2 the mask of a select between the two is what is added.
+  [[nodiscard]] std::optional<i32> counted(InstId i, ValueId old) const;
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
   void find_tested_scalars();
