@@ -34,7 +34,7 @@ Result<GuardedBuffer> GuardedBuffer::allocate(u64 bytes) {
   buffer.mapping_ = mapping;
   u8* first = static_cast<u8*>(mapping) + kGuardBytes;
   if (usable && mprotect(first, usable, PROT_READ | PROT_WRITE) != 0) return no_memory;
-  if (usable >= 2 * kHugePage) madvise(first, usable, MADV_HUGEPAGE); // gathers live or die by TLB reach
+  if (usable >= kHugePage) madvise(first, usable, MADV_HUGEPAGE); // gathers live or die by TLB reach
   buffer.data_ = first + (usable - slot);
   buffer.size_ = bytes;
   return buffer;

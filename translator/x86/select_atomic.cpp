@@ -512,10 +512,19 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
     b_->faults(site).emit(Inst::kIdXchg, {at, as_tied(sized(old, wide), data), lane_of_fault});
     return old;
   }
-  if (inst.mem.atomic == AtomicOp::Cmpswap) {
+  if (inst.mem.atomic == AtomicOp::Cmpswap) { // Only an exchange needs the lock, and most often there is none.
+    b_->faults(site);
+    const VReg before = b_->def(Inst::kIdMov, view, {at, lane_of_fault});
+    const BlockId equal = b_->add_block(), done = b_->add_block();
+    const VReg seen = b_->add_param(done, RegClass::Gpr);
+    b_->emit(Inst::kIdCmp, {sized(before, wide), sized(second, wide)});
+    b_->branch(CondCode::kNotEqual, done, {&before, 1}, equal, {});
+    b_->at(equal);
     b_->emit(Inst::kIdMov, {sized(kRax, wide), sized(second, wide)});
     b_->faults(site).lock().emit(Inst::kIdCmpxchg, {at, sized(data, wide), sized(kRax, wide), lane_of_fault});
-    return b_->def(Inst::kIdMov, view, {sized(kRax, wide)});
+    b_->jump(done, {b_->def(Inst::kIdMov, view, {sized(kRax, wide)})});
+    b_->at(done);
+    return seen;
   }
   // Compare and exchange until nobody came between.
   b_->faults(site);
