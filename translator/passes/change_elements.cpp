@@ -45,10 +45,10 @@ private:
     case Op::Sub:
     case Op::And:
     case Op::Or:
-    case Op::Xor:
+    case Op::Xor: return f_.type(f_.result(i)) == Type::V32;
     case Op::FAdd:
     case Op::FSub:
-    case Op::FMul: return f_.type(f_.result(i)) == Type::V32;
+    case Op::FMul: return f_[i].fp.kind == FloatKind::F32;
     default: return false;
     }
   }
