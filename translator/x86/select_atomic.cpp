@@ -512,7 +512,8 @@ VReg Selector::atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, V
     b_->faults(site).emit(Inst::kIdXchg, {at, as_tied(sized(old, wide), data), lane_of_fault});
     return old;
   }
-  if (inst.mem.atomic == AtomicOp::Cmpswap) { // Only an exchange needs the lock, and most often there is none.
+  if (inst.mem.atomic ==
+      AtomicOp::Cmpswap) { // Only an exchange needs the lock, and most often there is none.
     b_->faults(site);
     const VReg before = b_->def(Inst::kIdMov, view, {at, lane_of_fault});
     const BlockId equal = b_->add_block(), done = b_->add_block();
