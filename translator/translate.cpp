@@ -96,10 +96,10 @@ void tidy_up(ir::Function& f) {
   passes::merge_blocks(f);
 }
 
-/// `last_lanes`: loops may have a copy for lanes that are left alone. `is_promoted`: lifting has made values
-/// of private memory.
+/// `last_lanes`: loops may have a copy for lanes that are left alone. `promotion`: what lifting has done
+/// already.
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, bool last_lanes,
-                      bool is_promoted, Reasons& reasons, Stats& stats) {
+                      lift::Promotion promotion, Reasons& reasons, Stats& stats) {
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
@@ -121,12 +121,15 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("merge_blocks", passes::merge_blocks) // branches on what is known, barriers of a single wave
       .run("choose_private_elements",
            [&](ir::Function& g) {
-             is_promoted &= !passes::choose_private_elements(g, source.private_bytes_per_lane);
+             if (passes::choose_private_elements(g, source.private_bytes_per_lane))
+               promotion = lift::Promotion::None;
            })
       .run("promote_private_memory",
            [&](ir::Function& g) {
-             if (is_promoted && count_instructions(g) > kMaxPromotedTwice) return;
-             passes::promote_private_memory(g, source.private_bytes_per_lane);
+             const bool again = promotion != lift::Promotion::None;
+             if (again && count_instructions(g) > kMaxPromotedTwice) return;
+             passes::promote_private_memory(g, source.private_bytes_per_lane,
+                                            promotion != lift::Promotion::Finished);
            })
       .run("remove_dead_stores", remove_dead_stores)
       .run("eliminate_dead_code", passes::eliminate_dead_code)
@@ -404,7 +407,7 @@ Result<std::optional<Translation>> attempt(const KernelSource& source, const Opt
   }
   ir::Function& f = lifted->function;
   Reasons reasons;
-  if (auto done = optimize(f, options, source, last_lanes, lifted->is_promoted, reasons, stats); !done)
+  if (auto done = optimize(f, options, source, last_lanes, lifted->promotion, reasons, stats); !done)
     return std::move(done).error();
   const std::string optimized = options.dump.ir ? ir::print(f) : "";
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);

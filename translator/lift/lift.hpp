@@ -12,12 +12,19 @@ struct Untranslated {
   std::string text; ///< mnemonic, and why
 };
 
+/// Whether passes::promote_private_memory() has been run, to prove where calls return to.
+enum class Promotion : u8 {
+  None,
+  Begun,    ///< it has given up some
+  Finished, ///< it would find no more if it were run again
+};
+
 struct Lifted {
   ir::Function function;
   u32 guest_instructions = 0; ///< lifted, counting an inlined function once per call
   /// Empty, or the function must not be run: the interpreter takes the kernel.
   std::vector<Untranslated> untranslated;
-  bool is_promoted = false; ///< passes::promote_private_memory() has been run, to prove where calls return to
+  Promotion promotion = Promotion::None;
 };
 
 /// Lifts the kernel at `source.entry` with every function it calls. Code that runs off the segment or into

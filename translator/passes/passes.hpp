@@ -80,8 +80,10 @@ bool scalarize_lanes(ir::Function& f);
 bool choose_private_elements(ir::Function& f, u32 private_bytes);
 
 /// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
-/// `private_bytes` is the size of each lane's private memory.
-void promote_private_memory(ir::Function& f, u32 private_bytes);
+/// `private_bytes` is the size of each lane's private memory. With `follow_pointers`, it is found out where
+/// accesses by pointers go that lie in private memory themselves; false if that would take too long, so that
+/// it is worth another try when the function has become smaller.
+bool promote_private_memory(ir::Function& f, u32 private_bytes, bool follow_pointers = true);
 
 /// Parameters of a block that are given the same on every way in become one, also where that only is so if
 /// others are equal, and these if they are.

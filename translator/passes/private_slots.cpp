@@ -509,13 +509,20 @@ bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullpt
 
 } // namespace
 
-void promote_private_memory(Function& f, u32 private_bytes) {
-  if (!has_private_accesses(f)) return;
+bool promote_private_memory(Function& f, u32 private_bytes, bool follow_pointers) {
+  // Once some are known, more rarely are, and of many it takes long to find out.
+  constexpr std::size_t kMaxFollowedAgain = 48;
+  if (!has_private_accesses(f)) return true;
   const auto promote = [&](Function& g, const Extents& granted) { promote_all(g, private_bytes, &granted); };
-  do {
-    if (!promote_all(f, private_bytes)) return;
-  } while (resolve_stack_pointers(f, private_bytes, promote));
+  Resolution pointers = follow_pointers ? Resolution::Some : Resolution::None;
+  for (std::size_t max = ~std::size_t{0};; max = kMaxFollowedAgain) {
+    if (!promote_all(f, private_bytes)) return true;
+    if (pointers != Resolution::Some) break;
+    pointers = resolve_stack_pointers(f, private_bytes, promote, max);
+    if (pointers != Resolution::Some) break;
+  }
   BoundedArrays(private_bytes).promote(f);
+  return pointers != Resolution::GivenUp;
 }
 
 } // namespace lanewise::passes

@@ -49,32 +49,33 @@ public:
     losses_.resize(accesses_.size());
   }
 
-  bool resolve() {
-    if (accesses_.empty()) return false;
+  Resolution resolve(std::size_t max_accesses) {
+    if (accesses_.empty() || accesses_.size() > max_accesses) return Resolution::None;
     std::size_t instructions = 0;
     for (const Block& b : f_.blocks) instructions += b.insts.size();
     const std::size_t attempts = std::min(kMaxAttempts, kMaxInstructions / instructions);
+    bool has_given_up = false; // some accesses: what that costs others is not found again
     for (std::size_t n = 0; attempts >= kLeastAttempts && n < attempts; ++n) {
       const std::vector<Target> found = attempt();
+      std::size_t given_up = 0;
       if (std::ranges::equal(found, granted_, is_granted)) {
-        const auto unseen =
-            static_cast<std::size_t>(std::ranges::count(granted_, Target::Unseen, &Target::kind));
-        if (unseen == 0) return apply();
-        if (4 * unseen > 3 * granted_.size())
-          return false; // What these may overwrite is most of what was found.
-        for (Target& t : granted_)
-          if (t.kind == Target::Unseen) t.kind = Target::Anywhere;
-        continue;
+        given_up = give_up([&](std::size_t a) { return granted_[a].kind == Target::Unseen; });
+        if (given_up == 0) return apply();
+        has_given_up = true;
+      } else {
+        const auto is_lost = [&](std::size_t a) {
+          return found[a].kind == Target::Unseen && granted_[a].kind != Target::Unseen &&
+                 granted_[a].kind != Target::Anywhere;
+        };
+        given_up = give_up(
+            [&](std::size_t a) { return is_lost(a) && (has_given_up || ++losses_[a] >= kMaxLosses); });
+        for (std::size_t a = 0; a < found.size(); ++a)
+          if (granted_[a].kind != Target::Anywhere) granted_[a] = either(granted_[a], found[a]);
       }
-      for (std::size_t a = 0; a < found.size(); ++a) {
-        const bool is_lost = found[a].kind == Target::Unseen && granted_[a].kind != Target::Unseen;
-        if (is_lost && ++losses_[a] >= kMaxLosses)
-          granted_[a] = {Target::Anywhere};
-        else
-          granted_[a] = either(granted_[a], found[a]);
-      }
+      if (4 * given_up > 3 * granted_.size())
+        return Resolution::None; // What these may overwrite is most of what was found.
     }
-    return false;
+    return Resolution::GivenUp;
   }
 
 private:
@@ -88,6 +89,18 @@ private:
   std::vector<InstId> accesses_;
   std::vector<Target> granted_; ///< of each access
   std::vector<u8> losses_;      ///< of each: how often what had been found was not found again
+
+  /// Lets the accesses for which `is_hopeless(index)` is true go anywhere; how many.
+  template <class F>
+  std::size_t give_up(F is_hopeless) {
+    std::size_t count = 0;
+    for (std::size_t a = 0; a < granted_.size(); ++a)
+      if (is_hopeless(a)) {
+        granted_[a] = {Target::Anywhere};
+        ++count;
+      }
+    return count;
+  }
 
   static bool is_granted(const Target& found, const Target& granted) {
     if (found.kind != Target::Array || granted.kind != Target::Array) return found == granted;
@@ -206,21 +219,22 @@ private:
     return {Target::Array, first + g[probe].imm, end};
   }
 
-  bool apply() {
-    bool any = false;
+  Resolution apply() {
+    Resolution made = Resolution::None;
     for (std::size_t n = 0; n < accesses_.size(); ++n) {
       if (granted_[n].kind == Target::Anywhere) continue;
       go(f_, accesses_[n], granted_[n]);
-      any = true;
+      made = Resolution::Some;
     }
-    return any;
+    return made;
   }
 };
 
 } // namespace
 
-bool resolve_stack_pointers(Function& f, u32 private_bytes, const Promoter& promote) {
-  return StackPointers(f, private_bytes, promote).resolve();
+Resolution resolve_stack_pointers(Function& f, u32 private_bytes, const Promoter& promote,
+                                  std::size_t max_accesses) {
+  return StackPointers(f, private_bytes, promote).resolve(max_accesses);
 }
 
 } // namespace lanewise::passes
