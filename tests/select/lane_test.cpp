@@ -1,4 +1,5 @@
 #include "tests/select/op_case.hpp"
+#include "translator/ir/lane_moves.hpp"
 
 #include <random>
 
@@ -101,6 +102,20 @@ TEST(SelectLane, Swizzle) {
     for (int n = 0; n < 5; ++n) r |= (l >> n & 1) << (4 - n);
     return (l & 0x20) | r;
   });
+}
+
+TEST(SelectLane, SwizzleAcrossHalves) {
+  check_move(Op::DsSwizzle, 0x1001f, [](int l) { return l ^ 32; });
+  check_move(Op::DsSwizzle, 0x1041f, [](int l) { return l ^ 33; });
+}
+
+TEST(SelectLane, Shift) {
+  for (const int width : {8, 16, 32, 64})
+    for (const int by : {1, -1, 3, -5, 8, -16, 31, -32, 40}) {
+      const ir::LaneShift shift{by, static_cast<u32>(width)};
+      check_move(Op::ShiftLanes, shift.imm(),
+                 [&](int l) { return (l + by) >= 0 && (l + by) / width == l / width ? l + by : l; });
+    }
 }
 
 TEST(SelectLane, Permutes) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <random>
+#include <regex>
 #include <sys/mman.h>
 
 namespace lanewise::x86::test {
@@ -565,6 +566,16 @@ TEST(SelectMemory, DeferredAddsThatThreadsKnowTakeNoLock) {
   EXPECT_EQ(count(code, "\nlock "), 12u) << code; // Three for each gang: the last if all go to memory.
   attr.form = ir::AddressForm::Row;
   EXPECT_EQ(count(code_of_atomic(attr, false, true), "\nlock "), 2u);
+}
+
+/// The locked exchange is behind a comparison that leaves it out.
+TEST(SelectMemory, CompareAndSwapTakesNoLockWhereItFindsAnotherValue) {
+  MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Cmpswap};
+  attr.returns = true;
+  const std::string code = code_of_atomic(attr, false, false);
+  const std::regex behind("jne L\\d+\nL\\d+:\n; block \\d+\nmov eax, \\w+\nlock cmpxchg ");
+  const auto first = std::sregex_iterator(code.begin(), code.end(), behind);
+  EXPECT_EQ(static_cast<std::size_t>(std::distance(first, {})), count(code, "\nlock ")) << code;
 }
 
 /// Data that is the same in all lanes stays in a register, and so do results; where they would be in memory:

@@ -9,8 +9,11 @@
 #include "translator/ir/verify.hpp"
 
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/lane_moves.hpp"
 #include "translator/ir/wide_access.hpp"
 
+#include <bit>
+#include <cstdlib>
 #include <fmt/format.h>
 
 namespace lanewise::ir {
@@ -125,6 +128,12 @@ private:
                                                                                  : "join of these types";
     case Op::Lo:
     case Op::Hi: return is_wide(type(0)) && result == half_of(type(0)) ? nullptr : "half of these types";
+    case Op::ShiftLanes: {
+      const LaneShift shift = LaneShift::of(inst.imm);
+      const bool is_group = std::has_single_bit(shift.width) && shift.width <= kWaveSize;
+      if (type(0) != result || (result != Type::V32 && result != Type::Mask)) return "a shift of these types";
+      return is_group && std::abs(shift.by) < static_cast<int>(kWaveSize) ? nullptr : "no shift of lanes";
+    }
     case Op::ICmp:
       return type(0) == type(1) && (result == (is_uniform(type(0)) ? Type::U1 : Type::Mask) ||
                                     (is_gang(type(0)) && result == Type::G1))

@@ -243,6 +243,7 @@ private:
     case Op::Atomic: return check_access(b, i);
     case Op::DppMove:
     case Op::DsSwizzle:
+    case Op::ShiftLanes:
     case Op::BPermute:
     case Op::Permute: return refuse(i, "looks at other lanes");
     case Op::ICmp:

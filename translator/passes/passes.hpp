@@ -61,8 +61,8 @@ bool shorten_waves(ir::Function& f, unsigned gang_lanes);
 /// Sums of work-item ids that are the number of the lane, or that times a constant, become such. Returns
 /// whether there were any.
 bool use_lane_ids(ir::Function& f);
-/// Permutations within gangs, by addresses that follow from ids, become swizzles. Returns whether there were
-/// any.
+/// Permutations by addresses that follow from ids become swizzles and shifts, and moves between lanes of
+/// which nobody sees what comes from other gangs shifts within gangs. Returns whether there were any.
 bool name_permutes(ir::Function& f, unsigned gang_lanes);
 
 /// Unrolls loops that all lanes run equally often, if it is known how often.

@@ -14,6 +14,7 @@
 // Last, a gang-decided branch whose paths did not all end up in its phase is put back to wave level, and
 // formation starts over.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/lane_moves.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/phases/phases.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 constexpr u32 kNoPhase = ~0u;
 
-/// DPP controls and swizzles whose sources lie within `gang_lanes` aligned lanes of their destination.
+/// Moves between lanes whose sources lie within `gang_lanes` aligned lanes of their destination.
 bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
   if (inst.op == Op::DppMove) {
     if (inst.imm < 0x100) return true; // quad_perm
@@ -45,6 +46,7 @@ bool stays_in_gang(const Inst& inst, unsigned gang_lanes) {
                       ((inst.imm >> 10) & 0x1f); // lane bits that may change
     return reach < gang_lanes;
   }
+  if (inst.op == Op::ShiftLanes) return LaneShift::of(inst.imm).width <= gang_lanes;
   return false;
 }
 
@@ -379,9 +381,7 @@ private:
 
   /// An operation that each gang does by looking at all of its operand (the others run once per wave, before
   /// the gangs).
-  bool is_gang_gather(Op op) const {
-    return op == Op::BPermute || op == Op::Permute || op == Op::DppMove || op == Op::DsSwizzle;
-  }
+  bool is_gang_gather(Op op) const { return op == Op::BPermute || op == Op::Permute || is_lane_move(op); }
 
   /// Moves the exit edges of such operations' phases that pass a new value for a parameter read whole there
   /// into phases of their own: otherwise the first gang would overwrite what the next still reads.

@@ -121,7 +121,7 @@ private:
     if (inst.op == Op::ReadFirst || inst.op == Op::BPermute || inst.op == Op::Permute)
       return is_within(x.back());
     for (unsigned n = 0; n < x.size(); ++n)
-      if (looks_across_gangs(inst, n, gang_lanes_) && !is_within(x[n])) return false;
+      if (looks_across_gangs(inst, n, gang_lanes_) && !is_within(x[n]) && !is_zero_beyond(x[n])) return false;
     return true;
   }
 };

@@ -1,20 +1,21 @@
 // Moves between lanes. What stays within a gang is a permutation of a register; the rest reads the operand's
 // slot, which an earlier phase has filled for all gangs.
+#include "translator/ir/lane_moves.hpp"
 #include "translator/x86/lane_loop.hpp"
-#include "translator/x86/lane_moves.hpp"
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
+
+using ir::kNoLane;
+using ir::LaneSources;
 
 bool Selector::lane_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
   switch (inst.op) {
-  case Op::DppMove: return move_lanes(i, dpp_sources(static_cast<u32>(inst.imm))), true;
+  case Op::DppMove:
   case Op::DsSwizzle:
-    return move_lanes(i,
-                      swizzle_sources(static_cast<u32>(inst.imm) & 0xffff, f_.target >= isa::Target::gfx900)),
-           true;
+  case Op::ShiftLanes: return move_lanes(i, lane_sources(inst, f_.target)), true;
   case Op::WriteLane: return write_lane(i), true;
   case Op::BPermute: {
     if (!stored_whole(i, operands[1]) || !stored_whole(i, operands[2])) return true;
@@ -76,13 +77,51 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
     return set(result, v);
   }
   if (!stored_whole(i, operand)) return;
-  // The gang's sources from a table of bytes, widened; kNoLane becomes negative.
-  const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(source, View::R64)); });
-  const VReg lane = b_->op(Inst::kIdVpmovsxbd, mem_index(first, gang_index(), 3, 8 * index_in_team(),
-                                                         avx512() ? View::Xmm : View::R64));
+  if (!is_mask && move_rows(result, frame_.slot[operand.index], source)) return;
+  const VReg lane = lane_table(source);
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
   set(result, mask_and(mask_at(operand, vand(lane, b_->splat32(63))), valid));
+}
+
+/// The gang's part of a table of bytes, one for each lane of the wave, sign-extended.
+VReg Selector::lane_table(const std::array<u8, kWaveSize>& bytes) {
+  const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(bytes, View::R64)); });
+  return b_->op(Inst::kIdVpmovsxbd,
+                mem_index(first, gang_index(), 3, 8 * index_in_team(), avx512() ? View::Xmm : View::R64));
+}
+
+/// Where what each gang wants lies within as many lanes as a gang has: one load and a permutation. Returns
+/// whether that is so.
+bool Selector::move_rows(ValueId result, u32 slot, const LaneSources& source) {
+  LaneSources within{};                // relative to the first lane of what is loaded
+  std::array<u8, kWaveSize / 8> row{}; // that lane, for every eight lanes
+  bool in_order = true, all_present = true;
+  for (unsigned g = 0; g < kWaveSize; g += lanes()) {
+    const auto wanted = std::span(source).subspan(g, lanes());
+    unsigned first = kWaveSize - lanes(), last = 0;
+    for (const u8 l : wanted)
+      if (l != kNoLane) first = std::min<unsigned>(first, l), last = std::max<unsigned>(last, l);
+    if (last >= first + lanes()) return false;
+    std::fill_n(row.begin() + g / 8, lanes() / 8, static_cast<u8>(first));
+    for (unsigned l = 0; l < lanes(); ++l) {
+      const bool present = wanted[l] != kNoLane;
+      within[g + l] = present ? static_cast<u8>(wanted[l] - first) : kNoLane;
+      in_order &= !present || within[g + l] == l;
+      all_present &= present;
+    }
+  }
+  const VReg rows = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(row, View::R64)); });
+  const VReg first = b_->op_r32(Inst::kIdMovzx, mem_index(rows, gang_index(), 0, index_in_team(), View::R8));
+  VReg v = b_->load_vec(mem_index(kFrame, first, 2, slot, View::Full));
+  if (in_order && all_present) return set(result, v), true;
+  const VReg lane = lane_table(within);
+  if (!in_order) v = b_->op(Inst::kIdVpermd, lane, v);
+  if (!all_present) {
+    const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
+    v = blend(valid, v, b_->splat32(0));
+  }
+  return set(result, v), true;
 }
 
 /// One register's dwords; `source` is the same in all gangs, modulo their first lanes.

@@ -20,11 +20,11 @@
 #pragma once
 
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/lane_moves.hpp"
 #include "translator/ir/wide_access.hpp"
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/x86/float_kinds.hpp"
-#include "translator/x86/lane_moves.hpp"
 #include "translator/x86/lookups.hpp"
 #include "translator/x86/next_rows.hpp"
 #include "translator/x86/packed_values.hpp"
@@ -305,8 +305,10 @@ private:
 
   // ---- select_lane.cpp
   bool lane_inst(InstId i);
-  void move_lanes(InstId i, const LaneSources& source);
-  VReg permute_register(VReg v, const LaneSources& source);
+  void move_lanes(InstId i, const ir::LaneSources& source);
+  bool move_rows(ValueId result, u32 slot, const ir::LaneSources& source);
+  VReg lane_table(const std::array<u8, kWaveSize>& bytes);
+  VReg permute_register(VReg v, const ir::LaneSources& source);
   VReg gather_slot(u32 slot, VReg lane, VReg mask);
   VReg mask_at(ValueId mask, VReg lane);
   bool stored_whole(InstId i, ValueId v);

@@ -1,8 +1,8 @@
-#include "translator/x86/lane_moves.hpp"
+#include "translator/ir/lane_moves.hpp"
 
 #include <bit>
 
-namespace lanewise::x86 {
+namespace lanewise::ir {
 
 LaneSources dpp_sources(u32 control) {
   LaneSources source;
@@ -51,6 +51,8 @@ u32 fft_source(u32 lane, u32 mask) {
 
 LaneSources swizzle_sources(u32 pattern, bool has_modes) {
   LaneSources source;
+  const u32 half = (pattern & kOtherHalf) != 0 ? kWaveSize / 2 : 0;
+  pattern &= 0xffff;
   const u32 mask = pattern & 0x1f, field = pattern >> 5 & 0x1f;
   for (u32 l = 0; l < kWaveSize; ++l) {
     u32 from = 0;
@@ -64,9 +66,18 @@ LaneSources swizzle_sources(u32 pattern, bool has_modes) {
     } else {
       from = (((l & 0x1f) & mask) | field) ^ (pattern >> 10 & 0x1f);
     }
-    source[l] = static_cast<u8>((from & 0x1f) | (l & 0x20));
+    source[l] = static_cast<u8>((from & 0x1f) | ((l & 0x20) ^ half));
   }
   return source;
 }
 
-} // namespace lanewise::x86
+LaneSources lane_sources(const Inst& inst, isa::Target target) {
+  const auto imm = static_cast<u32>(inst.imm);
+  if (inst.op == Op::DppMove) return dpp_sources(imm);
+  if (inst.op == Op::DsSwizzle) return swizzle_sources(imm, target >= isa::Target::gfx900);
+  LaneSources source;
+  for (u32 l = 0; l < kWaveSize; ++l) source[l] = static_cast<u8>(LaneShift::of(imm).source(l));
+  return source;
+}
+
+} // namespace lanewise::ir
