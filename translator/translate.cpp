@@ -260,6 +260,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              if (passes::remove_lds_accesses(g)) tidy_up(g);
            })
       .run("merge_selects", passes::merge_selects)
+      .run("change_elements",
+           [](ir::Function& g) {
+             if (passes::change_elements(g)) passes::eliminate_dead_code(g);
+           })
       .run("load_walks_together",
            [&](ir::Function& g) {
              if (phases::load_walks_together(g, gang_lanes(options.simd))) tidy_up(g);
@@ -286,6 +290,15 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("name_permutes",
            [&](ir::Function& g) {
              if (passes::name_permutes(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("split_rounds_by_full_masks",
+           [&](ir::Function& g) {
+             // AVX-512 takes masks for nothing.
+             if (options.simd != Simd::Avx2 || !phases::split_rounds_by_full_masks(g)) return;
+             passes::fold(g);
+             passes::eliminate_dead_code(
+                 g); // or what is asked only once a lane has left would be found there
+             tidy_up(g);
            })
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {

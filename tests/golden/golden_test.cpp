@@ -74,6 +74,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"predicate", [](ir::Function& g) { passes::predicate(g); }},
       {"fill_masks", [](ir::Function& g) { (void)passes::fill_masks(g); }},
       {"merge_selects", passes::merge_selects},
+      {"change_elements", [](ir::Function& g) { (void)passes::change_elements(g); }},
       {"simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},
       {"scalarize_counters", [](ir::Function& g) { (void)passes::scalarize_counters(g); }},
@@ -159,6 +160,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        [](ir::Function& g) {
          g.launch = launch_facts();
          phases::split_loops_by_full_masks(g);
+       }},
+      {"split_rounds_by_full_masks",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         (void)phases::split_rounds_by_full_masks(g);
        }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"load_walks_in_short_rows",

@@ -382,6 +382,36 @@ TEST(SelectFloat, MinMaxOfItself) {
         }
 }
 
+/// What is quiet already takes no instruction, but is flushed.
+TEST(SelectFloat, MinMaxOfItselfThatIsQuiet) {
+  for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
+    for (const Op op : {Op::FMin, Op::FMax, Op::FCanonical})
+      for (const bool flush : {false, true})
+        for (const translator::Simd simd : widths()) {
+          const FpAttr keeps{.kind = kind, .ieee = true};
+          const FpAttr fp{.kind = kind, .flush_in = flush, .flush_out = flush, .ieee = true};
+          const std::vector<u64> pool = interesting(kind);
+          std::array<std::array<u64, 64>, 2> tables{};
+          for (std::size_t l = 0; l < 64; ++l) tables[0][l] = low_bits(kind, pool[l % pool.size()]);
+          LaneProgram p;
+          const Type t = type_of(kind);
+          const ir::ValueId x = append(p, Op::FMax, keeps, t, {p.operand(0, t), p.b.constant(t, 0)});
+          p.store(op == Op::FCanonical ? append(p, op, fp, t, {x}) : append(p, op, fp, t, {x, x}), 1);
+          p.b.end_program();
+          RunInput input;
+          for (const auto& table : tables) input.pass(table.data());
+          run(p.f, trivial_plan(p.f), simd, input);
+          for (std::size_t l = 0; l < 64; ++l) {
+            const u64 quiet = extreme(true, keeps, tables[0][l], 0);
+            EXPECT_EQ(tables[1][l], extreme(true, fp, quiet, quiet)) << std::hex << tables[0][l];
+          }
+          if (flush || simd != translator::Simd::Avx2) continue;
+          auto code = compile(p.f, trivial_plan(p.f), {.simd = simd, .verify = true, .listing = true});
+          ASSERT_TRUE(code.ok()) << code.error().message;
+          EXPECT_EQ(code->listing.find("vmulp"), std::string::npos) << code->listing;
+        }
+}
+
 TEST(SelectFloat, MinMaxOfQuietOperands) {
   for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
     for (const bool max : {false, true}) {

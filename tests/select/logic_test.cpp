@@ -111,6 +111,33 @@ TEST(SelectLogic, UnderAMaskItStartsFromWhatStays) {
   EXPECT_EQ(code->listing.find("vpblendm"), std::string::npos) << code->listing;
 }
 
+/// With AVX2 the mask is what is added.
+TEST(SelectLogic, CountedUnderAMask) {
+  for (const translator::Simd simd : widths())
+    for (const u32 step : {1u, ~0u})
+      for (const bool step_first : {false, true}) {
+        LaneProgram p;
+        Row in{}, out{};
+        for (unsigned l = 0; l < 64; ++l) in[l] = l % 5 == 0 ? ~0u - l / 32 : l * 0x0123'4567;
+        const ValueId x = p.operand(0, Type::V32), by = p.b.v32c(step);
+        const ValueId mask = p.b.icmp(ir::IntPred::SGt, x, p.b.v32c(7));
+        p.store(p.b.select(mask, step_first ? p.b.add(by, x) : p.b.add(x, by), x), 1);
+        p.b.end_program();
+        RunInput input;
+        input.pass(in.data());
+        input.pass(out.data());
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (unsigned l = 0; l < 64; ++l) {
+          const auto old = static_cast<u32>(in[l]);
+          ASSERT_EQ(out[l], static_cast<i32>(old) > 7 ? old + step : old) << step << ", lane " << l;
+        }
+        if (simd != translator::Simd::Avx2 || step != 1) continue;
+        auto code = compile(p.f, trivial_plan(p.f), {.simd = simd, .verify = true, .listing = true});
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        EXPECT_NE(code->listing.find("vpsubd"), std::string::npos) << code->listing;
+      }
+}
+
 /// Unsigned comparisons of sums, whose constant AVX2 puts together with the bias of its signed comparisons.
 TEST(SelectLogic, SumsAreCompared) {
   std::mt19937_64 random{7};

@@ -40,6 +40,8 @@ public:
 
 private:
   static constexpr std::size_t kMaxOperands = 8; ///< of an op that is looked at
+  static constexpr unsigned kMaxPairDepth = 6;   ///< of logic and sums of halves,
+  static constexpr unsigned kMaxPairSteps = 48;  ///< and how many pairs are looked at for one
   static constexpr unsigned kMaxHalfDepth = 3;   ///< of sums whose low halves are looked for
   Function& f_;
   std::vector<ValueId> map_;  ///< per value, also of those made since
@@ -48,6 +50,7 @@ private:
   std::vector<u8> sign_bits_; ///< per value that has been asked for, else 0
   std::unordered_map<u64, ValueId> joined_;                ///< in this block, by pair_key()
   std::unordered_map<u32, std::array<ValueId, 2>> halves_; ///< what joined_ has, by the whole
+  mutable unsigned pair_steps_ = 0;                        ///< left for the current question, is_pair()
   std::vector<InstId> out_;
   BlockId block_;
   u32 pc_ = 0;
@@ -355,19 +358,37 @@ private:
     }
     return {};
   }
+  /// Logic of one half with a constant, where 64-bit logic leaves the other half as it is.
+  struct HalfLogic {
+    Op op{};
+    ValueId lo, hi; ///< what is left of the pair without it
+    u64 bits = 0;   ///< the constant of 64 bits
+  };
+  HalfLogic logic_of_half(ValueId lo, ValueId hi, Op op, bool high) const {
+    const Match logic = match(high ? hi : lo, op);
+    u64 bits = 0;
+    if (logic == nullptr || !is_const(operand(logic, 1), &bits)) return {};
+    const u64 rest = op == Op::And ? 0xffff'ffffu : 0;
+    const ValueId half = operand(logic, 0);
+    return high ? HalfLogic{op, lo, half, bits << 32 | rest} : HalfLogic{op, half, hi, bits | rest << 32};
+  }
+  /// Calls found(logic) for such, until that says true; whether it has.
+  template <class F>
+  bool any_logic_of_half(ValueId lo, ValueId hi, F found) const {
+    for (const Op op : {Op::Or, Op::And, Op::Xor})
+      for (const bool high : {false, true})
+        if (const HalfLogic l = logic_of_half(lo, hi, op, high); l.lo.valid() && found(l)) return true;
+    return false;
+  }
   /// join(lo(x) | bits, hi(x)) -> x | bits, and the same of & and ^ and of the other half
   ValueId join_logic(Type t, ValueId lo, ValueId hi) {
-    for (const Op op : {Op::Or, Op::And, Op::Xor})
-      for (const bool high : {false, true}) {
-        const Match logic = match(high ? hi : lo, op);
-        u64 bits = 0;
-        if (logic == nullptr || !is_const(operand(logic, 1), &bits)) continue;
-        const ValueId half = operand(logic, 0), x = high ? whole_of(f_, lo, half) : whole_of(f_, half, hi);
-        if (!x.valid()) continue;
-        const u64 rest = op == Op::And ? 0xffff'ffffu : 0;
-        return emit(op, t, {x, constant(t, high ? bits << 32 | rest : bits | rest << 32)});
-      }
-    return {};
+    HalfLogic found;
+    const bool any = any_logic_of_half(lo, hi, [&](const HalfLogic& l) {
+      found = l;
+      return whole_of(f_, l.lo, l.hi).valid() || (t == Type::V64 && is_pair(l.lo, l.hi));
+    });
+    if (!any) return {};
+    return emit(found.op, t, {emit(Op::Join, t, {found.lo, found.hi}), constant(t, found.bits)});
   }
 
   static bool is_bitwise(Op op) {
@@ -379,11 +400,16 @@ private:
   /// To join the values takes no shuffles: they are joined already in this block, or halves of one value,
   /// constants, dwords of one load, or come by the same logic from such.
   bool is_pair(ValueId lo, ValueId hi, unsigned depth = 0) const {
+    if (depth == 0) pair_steps_ = kMaxPairSteps;
+    if (pair_steps_ == 0) return false;
+    --pair_steps_;
     if (joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid() || is_loaded_pair(f_, lo, hi) ||
         (is_const(lo) && is_const(hi)) || (is_repeated(lo) && is_repeated(hi)))
       return true;
-    if (depth == kMaxHalfDepth) return false;
+    if (depth == kMaxPairDepth) return false;
     if (logic_of_pairs(lo, hi, depth).has_value()) return true;
+    if (any_logic_of_half(lo, hi, [&](const HalfLogic& l) { return is_pair(l.lo, l.hi, depth + 1); }))
+      return true;
     if (turned_halves(lo, hi).of.valid() || rotated_halves(lo, hi, depth + 1).low.valid()) return true;
     if (raised_pair(lo, hi).whole.valid() || is_sum_of_pairs(lo, hi, depth + 1)) return true;
     const Shifted s = shifted_half(lo, hi);

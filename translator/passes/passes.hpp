@@ -155,6 +155,10 @@ bool rotate_loops(ir::Function& f);
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);
 
+/// Changes elements of arrays in registers where they are put back, instead of one that is chosen by its
+/// index first. Returns whether there were any.
+bool change_elements(ir::Function& f);
+
 /// Replaces the instruction sequences that compilers expand divisions and square roots of f64 to; `medians`
 /// of f32, too, which pays without AVX-512.
 void replace_divisions(ir::Function& f, bool medians = false);

@@ -16,7 +16,12 @@ namespace {
 class Sinker {
 public:
   explicit Sinker(Function& f)
-      : f_(f), place_(f.num_insts()), uses_(f.num_values()), use_counts_(f.use_counts()) {}
+      : f_(f), place_(f.num_insts()), uses_(f.num_values()), use_counts_(f.use_counts()),
+        compared_(f.num_values(), 0) {
+    for (const Block& b : f_.blocks)
+      for (const InstId i : b.insts)
+        for (const ValueId v : f_.operands(i)) compared_[v.index] += f_[i].op == Op::ICmp && !f_.is_const(v);
+  }
 
   void run() {
     for (u32 b = 0; b < f_.num_blocks(); ++b) sink(BlockId{b});
@@ -29,10 +34,12 @@ private:
     u32 first = 0, last = 0, count = 0;
   };
   static constexpr u32 kNone = ~0u;
+  static constexpr u32 kSeveral = 3;
   Function& f_;
   std::vector<u32> place_; ///< per instruction: the one of its block before which it goes, or its own
   std::vector<Uses> uses_;
   const std::vector<u32> use_counts_;
+  std::vector<u32> compared_; ///< per value: the comparisons of it
 
   [[nodiscard]] Uses uses_in(BlockId b, ValueId v) const {
     const Uses& uses = uses_[v.index];
@@ -51,7 +58,8 @@ private:
                          [&](ValueId v) { return use_counts_[v.index] == 1 && !f_.is_const(v); }) <= 1;
   }
 
-  /// A comparison or logic of masks, of whose operands all but one mask are used at `place` or behind it.
+  /// A comparison or logic of masks, of whose operands all but one mask, or a value that others are compared
+  /// with too, are used at `place` or behind it.
   bool can_move_mask(InstId i, u32 place) const {
     const Inst& inst = f_[i];
     if (!info(inst.op).is(kPure) || inst.num_results != 1 || f_.type(f_.result(i)) != Type::Mask)
@@ -64,6 +72,8 @@ private:
       const Uses uses = uses_in(f_[i].block, v);
       return !f_.is_const(v) && (uses.count == 0 || uses.last < place);
     });
+    if (ends_before == 1 && inst.op == Op::ICmp) // One value is kept instead of several masks.
+      return std::ranges::any_of(x, [&](ValueId v) { return compared_[v.index] >= kSeveral; });
     return ends_before == 0 || (ends_before == 1 && is_logic);
   }
 

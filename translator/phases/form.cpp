@@ -180,6 +180,8 @@ private:
   /// Per loop: the outermost enclosing loop that can lie inside a phase, or -1.
   std::vector<i32> find_unit_loops(const Loops& loops) {
     std::vector<i32> unit(loops.loops.size(), -1);
+    if (loops.irreducible)
+      reasons_.push_back({BlockId{0}, "all loops at wave level: one has several entries"});
     for (u32 l = 0; l < loops.loops.size(); ++l) {
       const auto& loop = loops.loops[l];
       if (loop.parent >= 0 && unit[static_cast<unsigned>(loop.parent)] >= 0)

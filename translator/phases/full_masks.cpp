@@ -2,6 +2,14 @@
 // which is full but for the last workgroups. A masked load takes more than one that is not, and gangs with
 // masks of their own cannot share one. So inner loops that only load exist twice: for gangs whose mask is
 // full, and for the others.
+//
+// Where lanes leave a loop one by one, its mask is full as long as none has, as along rows that are about
+// equally long. Such a loop begins with a copy of itself for these rounds, in which nothing is chosen by the
+// mask either:
+//
+//   choice:  are all lanes there? else the loop
+//   copy:    a round for all lanes; the next one, if none has left
+//   rest:    the loop, or what is behind it if all have left
 #include "translator/phases/full_masks.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/phases/copy_blocks.hpp"
@@ -17,7 +25,17 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxLoops = 8; ///< of a function
+constexpr unsigned kMaxLoops = 8;     ///< of a function
+constexpr std::size_t kMaxRound = 60; ///< instructions that are there twice
+
+ValueId append(Function& f, BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {
+  Inst proto;
+  proto.op = op;
+  proto.imm = imm;
+  proto.pc = f[b].pc;
+  const InstId i = f.append(b, proto, {x.begin(), x.size()}, {&type, type == Type::None ? 0u : 1u});
+  return type == Type::None ? ValueId{} : f.result(i);
+}
 
 class LoopSplitter : LoadLoopPass {
 public:
@@ -52,9 +70,9 @@ private:
     const BlockId choice = add_entry();
     const std::vector<ValueId> params = take_params(choice);
     const BlockId copy = copy_loop(mask);
-    const ValueId missing = append(choice, Op::Not, Type::Mask, {mask}, 0);
-    const ValueId some_missing = append(choice, Op::AnyLane, Type::U1, {missing}, 0);
-    append(choice, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
+    const ValueId missing = append(f_, choice, Op::Not, Type::Mask, {mask}, 0);
+    const ValueId some_missing = append(f_, choice, Op::AnyLane, Type::U1, {missing}, 0);
+    append(f_, choice, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
     f_[choice].successors = {{header(), params}, {copy, params}};
   }
 
@@ -63,14 +81,83 @@ private:
     return copy_blocks(f_, *loop_->blocks, {{mask.index, f_.entry_constant(Type::Mask, ~u64{0})}})
         .of(header());
   }
+};
 
-  ValueId append(BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {
-    Inst proto;
-    proto.op = op;
-    proto.imm = imm;
-    proto.pc = f_[b].pc;
-    const InstId i = f_.append(b, proto, {x.begin(), x.size()}, {&type, type == Type::None ? 0u : 1u});
-    return type == Type::None ? ValueId{} : f_.result(i);
+class RoundSplitter : LoadLoopPass {
+public:
+  explicit RoundSplitter(Function& f) : LoadLoopPass(f) {}
+
+  /// Whether it has changed something.
+  bool run() {
+    return for_each_loop(kMaxLoops, [&] {
+      if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxRound) return false;
+      if (!find_entry_and_latch() || !find_mask() || !is_loaded_by_mask() || !find_escaping()) return false;
+      make_scalar_counters(entry_, latch_, loop_->escaping, true);
+      (void)find_mask(); // of fewer parameters
+      split();
+      return true;
+    });
+  }
+
+private:
+  u32 mask_ = 0; ///< which of the header's parameters has the lanes that are left
+
+  [[nodiscard]] const Successor& back_edge() const { return f_[header()].successors[0]; }
+
+  /// The loop goes on if a lane of a parameter's next value is set.
+  bool find_mask() {
+    const ValueId tested = f_.tested_mask(header());
+    if (!tested.valid() || back_edge().block != header()) return false;
+    const auto arg = std::ranges::find(back_edge().args, tested);
+    mask_ = static_cast<u32>(arg - back_edge().args.begin());
+    return arg != back_edge().args.end();
+  }
+  /// There are loads by the mask, and none of more than 8 bytes: those are done lane by lane in any case,
+  /// which takes so long that to leave one loop for another costs more than the mask.
+  [[nodiscard]] bool is_loaded_by_mask() const {
+    bool any = false;
+    for (const InstId i : f_[header()].insts) {
+      if (f_[i].op != Op::Load || f_.operands(i).back() != params()[mask_]) continue;
+      if (f_[i].mem.bytes > 8) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  void split() {
+    pass_escaping();
+    const BlockId choice = add_entry();
+    const std::vector<ValueId> first = take_params(choice);
+    const BlockId rest = f_.add_block(f_[header()].pc), loop = f_.add_block(f_[header()].pc);
+    for (const BlockId b : {rest, loop}) f_[b].take_lanes_of(f_[header()]);
+    const std::vector<ValueId> left = take_params(loop);
+    append_jump(loop, {header(), left});
+    const ValueId mask = params()[mask_];
+    const BlockId copy =
+        copy_blocks(f_, *loop_->blocks, {{mask.index, f_.entry_constant(Type::Mask, ~u64{0})}}).of(header());
+    // `rest` ends as the round does, and that with another question.
+    f_[rest].successors = f_[copy].successors;
+    Successor& on = f_[rest].successors[0];
+    on.block = loop;
+    const u64 imm = f_[f_.terminator(copy)].imm;
+    f_[copy].insts.pop_back();
+    const ValueId missing = branch_if_missing(copy, on.args[mask_], {{rest, {}}, f_[copy].successors[0]});
+    on.args[mask_] = append(f_, rest, Op::Not, Type::Mask, {missing}, 0); // so that the copy need not have it
+    const ValueId some_left = append(f_, rest, Op::AnyLane, Type::U1, {on.args[mask_]}, 0);
+    append(f_, rest, Op::Branch, Type::None, {some_left}, imm);
+    branch_if_missing(choice, first[mask_], {{loop, first}, {copy, first}});
+  }
+
+  ValueId branch_if_missing(BlockId b, ValueId mask, std::vector<Successor> ways) {
+    const ValueId missing = append(f_, b, Op::Not, Type::Mask, {mask}, 0);
+    const ValueId some_missing = append(f_, b, Op::AnyLane, Type::U1, {missing}, 0);
+    append(f_, b, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
+    f_[b].successors = std::move(ways);
+    return missing;
+  }
+  void append_jump(BlockId b, Successor to) {
+    append(f_, b, Op::Jump, Type::None, {}, 0);
+    f_[b].successors = {std::move(to)};
   }
 };
 
@@ -79,5 +166,7 @@ private:
 void split_loops_by_full_masks(Function& f) {
   if (f.launch.exec() == ~u64{0}) LoopSplitter(f).run();
 }
+
+bool split_rounds_by_full_masks(Function& f) { return f.launch.exec() == ~u64{0} && RoundSplitter(f).run(); }
 
 } // namespace lanewise::phases

@@ -10,4 +10,8 @@ namespace lanewise::phases {
 /// idle ones from staying out. Branches must have been decided.
 void split_loops_by_full_masks(ir::Function& f);
 
+/// Small innermost loops that only load, by a mask that lanes leave one by one, begin with a copy for the
+/// rounds in which none has left. Likewise. Returns whether there were any.
+bool split_rounds_by_full_masks(ir::Function& f);
+
 } // namespace lanewise::phases

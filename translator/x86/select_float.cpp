@@ -109,6 +109,7 @@ bool Selector::float_inst(InstId i) {
   const bool wide = inst.fp.kind == FloatKind::F64;
   const ValueId result = f_.result(i);
   const auto operands = f_.operands(i);
+  if (is_as_quieted(inst.op, inst.fp, operands)) return set(result, regs(operands[0])), true;
   Regs out;
   for (unsigned p = 0; p < parts(type(result)); ++p) {
     VReg in[3];
@@ -134,6 +135,13 @@ bool Selector::float_inst(InstId i) {
   }
   (void)wide;
   return set(result, out), true;
+}
+
+/// Quiets what is known to be quiet, as compilers do before they compare.
+bool Selector::is_as_quieted(Op op, const FpAttr& fp, std::span<const ValueId> x) {
+  if (fp.flush_in || fp.flush_out || fp.kind == FloatKind::F16) return false;
+  const bool quiets = op == Op::FCanonical || ((op == Op::FMin || op == Op::FMax) && x[0] == x[1]);
+  return quiets && kinds_.is_quiet(x[0]);
 }
 
 /// One register of f32 or f64; an invalid register if there is no rule.

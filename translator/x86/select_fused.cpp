@@ -31,6 +31,17 @@ bool Selector::is_maskable(InstId i, ValueId old) const {
   return inst.op == Op::FAdd || inst.op == Op::FSub || inst.op == Op::FMul;
 }
 
+std::optional<i32> Selector::counted(InstId i, ValueId old) const {
+  const auto x = f_.operands(i);
+  if (f_[i].op != Op::Add || type(f_.result(i)) != Type::V32) return {};
+  for (const unsigned n : {0u, 1u}) {
+    u64 bits = 0;
+    if (x[1 - n] != old || !f_.is_const(x[n], &bits)) continue;
+    if (const auto step = static_cast<i32>(bits); step == 1 || step == -1) return step;
+  }
+  return {};
+}
+
 bool Selector::is_narrowable(InstId i) const {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::ICmp && inst.op != Op::FCmp) return false;
@@ -97,7 +108,12 @@ void Selector::find_fused(IrBlockId b) {
         if (!def.valid() || f_[def].op != Op::Add) continue;
         fused_[def.index] = std::ranges::any_of(f_.operands(def), [&](ValueId x) { return f_.is_const(x); });
       }
-    if (!avx512()) continue;
+    if (!avx512()) {
+      if (inst.op != Op::Select || type(operands[0]) != Type::Mask) continue;
+      if (const InstId def = near(operands[1], n); def.valid() && counted(def, operands[2]))
+        fused_[def.index] = true;
+      continue;
+    }
     if (is_logic(insts[n])) {
       for (const ValueId v : operands)
         if (const InstId def = near(v, n); def.valid()) fuse_logic(insts[n], def);
@@ -183,6 +199,8 @@ VReg Selector::masked_operation(InstId i, VReg mask, ValueId otherwise) {
   const auto operands = f_.operands(i);
   if (has_fused_logic(i)) return ternary_logic(i, mask, otherwise);
   const VReg old = reg1(otherwise);
+  if (!avx512()) // A lane of the mask is -1.
+    return b_->op(counted(i, otherwise) == 1 ? Inst::kIdVpsubd : Inst::kIdVpaddd, old, mask);
   const VReg a = reg1(operands[0]), b = reg1(operands[1]);
   if (const u32 id = integer_instruction(inst.op, false, true); id != 0)
     return b_->masked(mask, old).op(id, a, or_mem(b));

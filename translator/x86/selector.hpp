@@ -269,6 +269,8 @@ private:
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
+  /// 1 or -1 if `i` adds that to `old`: with AVX2 the mask of a select between the two is what is added.
+  [[nodiscard]] std::optional<i32> counted(InstId i, ValueId old) const;
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
   void find_tested_scalars();
@@ -340,6 +342,7 @@ private:
   VReg splat_float(bool wide, double value);
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
+  [[nodiscard]] bool is_as_quieted(ir::Op op, const ir::FpAttr& fp, std::span<const ValueId> x);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind = {},
                FloatKinds::Kind b_kind = {});
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
