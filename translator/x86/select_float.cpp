@@ -106,7 +106,6 @@ bool Selector::float_inst(InstId i) {
   if (inst.op == Op::FCmp) return float_compare(i), true;
   if (inst.fp.kind == FloatKind::F16) return half_inst(i);
   if (root_or_reciprocal(i)) return true;
-  const bool wide = inst.fp.kind == FloatKind::F64;
   const ValueId result = f_.result(i);
   const auto operands = f_.operands(i);
   if (is_as_quieted(inst.op, inst.fp, operands)) return set(result, regs(operands[0])), true;
@@ -133,7 +132,6 @@ bool Selector::float_inst(InstId i) {
     out.r[p] = float_part(inst, {in, operands.size()});
     if (!out.r[p].valid()) return false;
   }
-  (void)wide;
   return set(result, out), true;
 }
 
