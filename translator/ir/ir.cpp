@@ -91,6 +91,16 @@ InstId Function::insert_first(BlockId block, const Inst& proto, std::span<const 
   return id;
 }
 
+InstId Function::insert_before(InstId next, const Inst& proto, std::span<const ValueId> operands,
+                               std::span<const Type> results) {
+  const InstId id = make(proto, operands, results);
+  const BlockId block = insts_[next.index].block;
+  insts_[id.index].block = block;
+  auto& insts = blocks[block.index].insts;
+  insts.insert(std::ranges::find(insts, next), id);
+  return id;
+}
+
 ValueId Function::entry_constant(Type type, u64 bits) {
   Inst proto;
   proto.op = Op::Const;

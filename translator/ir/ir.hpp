@@ -183,6 +183,9 @@ public:
                            std::span<const Type> results);
   InstId insert_first(BlockId block, const Inst& proto, std::span<const ValueId> operands,
                       std::span<const Type> results);
+  /// make() and put before instruction `next`.
+  InstId insert_before(InstId next, const Inst& proto, std::span<const ValueId> operands,
+                       std::span<const Type> results);
   /// A Const at the start of the entry.
   ValueId entry_constant(Type type, u64 bits);
   /// Replaces the operands (any number) of an instruction.

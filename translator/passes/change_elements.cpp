@@ -83,13 +83,10 @@ private:
     }
     const Inst proto = f_[change];
     std::vector<ValueId> x(f_.operands(change).begin(), f_.operands(change).end());
-    auto& insts = f_[proto.block].insts;
     for (std::size_t n = 0; n < selects.size(); ++n) {
       x[operand] = chosen[n];
       const Type t = Type::V32;
-      const InstId changed = f_.make(proto, x, {&t, 1});
-      f_[changed].block = proto.block;
-      insts.insert(std::ranges::find(insts, selects[n]), changed);
+      const InstId changed = f_.insert_before(selects[n], proto, x, {&t, 1});
       f_.operands(selects[n])[1] = f_.result(changed);
     }
     return true;

@@ -305,10 +305,7 @@ void make_access_by_low_half(Function& f, InstId i, ValueId address, Space space
   proto.op = Op::Lo;
   proto.pc = f[i].pc;
   const Type type = Type::V32;
-  const InstId low = f.make(proto, {&address, 1}, {&type, 1});
-  f[low].block = f[i].block;
-  std::vector<InstId>& insts = f[f[i].block].insts;
-  insts.insert(std::ranges::find(insts, i), low);
+  const InstId low = f.insert_before(i, proto, {&address, 1}, {&type, 1});
   f.operands(i)[0] = f.result(low);
   f[i].mem.space = space;
 }

@@ -40,10 +40,7 @@ public:
       product.op = Op::Mul;
       product.pc = f_[i].pc;
       const ValueId x[] = {id, factor};
-      const InstId made = f_.make(product, x, {&t, 1});
-      f_[made].block = f_[i].block;
-      auto& insts = f_[f_[i].block].insts;
-      insts.insert(std::ranges::find(insts, i), made);
+      const InstId made = f_.insert_before(i, product, x, {&t, 1});
       const ValueId terms[] = {f_.result(made), offset};
       f_.set_operands(i, terms);
       f_[i].op = Op::Add;

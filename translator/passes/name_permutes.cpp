@@ -62,23 +62,19 @@ private:
   std::optional<Name> name_of(InstId i) {
     const bool is_pull = f_[i].op == Op::BPermute;
     if (!is_pull && !is_lane_move(f_[i].op)) return std::nullopt;
+    if (!is_pull && stays_in_gangs(f_[i])) return std::nullopt;
     const auto source = is_pull ? pulled_from(f_, ids_, i) : lane_sources(f_[i], f_.target);
     if (!source) return std::nullopt;
-    const bool stays = stays_in_gangs(*source);
-    if (!is_pull && stays) return std::nullopt;
     const auto pattern = is_pull ? swizzle(*source) : std::nullopt;
-    if (pattern && stays) return Name{Op::DsSwizzle, *pattern};
+    if (pattern && stays_in_gangs({.op = Op::DsSwizzle, .imm = *pattern}))
+      return Name{Op::DsSwizzle, *pattern};
     if (const auto s = seen_shift(*source, i)) return Name{Op::ShiftLanes, s->imm()};
     if (pattern) return Name{Op::DsSwizzle, *pattern};
     if (const auto s = is_pull ? shift(*source) : std::nullopt) return Name{Op::ShiftLanes, s->imm()};
     return std::nullopt;
   }
 
-  bool stays_in_gangs(const LaneSources& source) const {
-    for (u32 n = 0; n < kWaveSize; ++n)
-      if (source[n] != kNoLane && source[n] / gang_lanes_ != n / gang_lanes_) return false;
-    return true;
-  }
+  bool stays_in_gangs(const Inst& move) const { return !phases::looks_across_gangs(move, 0, gang_lanes_); }
 
   /// The pattern (in ds_swizzle's mode of masks: and, or, xor) by which lanes pull from there.
   static std::optional<u32> swizzle(const LaneSources& source) {
@@ -126,11 +122,7 @@ private:
     select.op = Op::Select;
     select.pc = f_[i].pc;
     const Type t = Type::V32;
-    const InstId made = f_.make(select, x, {&t, 1});
-    f_[made].block = f_[i].block;
-    auto& insts = f_[f_[i].block].insts;
-    insts.insert(std::ranges::find(insts, i), made);
-    return f_.result(made);
+    return f_.result(f_.insert_before(i, select, x, {&t, 1}));
   }
 };
 

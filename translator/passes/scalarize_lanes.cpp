@@ -133,14 +133,9 @@ private:
   }
   /// A u32 constant equal to vector constant `v`, placed beside it.
   ValueId constant(ValueId v) {
-    Inst proto = *f_.def(v);
-    const InstId at = f_.def_id(v);
+    const Inst proto = *f_.def(v);
     const Type t = Type::U32;
-    const InstId i = f_.make(proto, {}, {&t, 1});
-    f_[i].block = f_[at].block;
-    auto& insts = f_[f_[at].block].insts;
-    insts.insert(std::find(insts.begin(), insts.end(), at), i);
-    return f_.result(i);
+    return f_.result(f_.insert_before(f_.def_id(v), proto, {}, {&t, 1}));
   }
 };
 

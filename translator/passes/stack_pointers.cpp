@@ -166,10 +166,7 @@ private:
     proto.pc = g[i].pc;
     proto.imm = g[i].imm;
     const ValueId operands[] = {g.operands(i)[0], g.entry_constant(Type::V32, 0), g.operands(i).back()};
-    const InstId probe = g.make(proto, operands, {});
-    g[probe].block = g[i].block;
-    std::vector<InstId>& insts = g[g[i].block].insts;
-    insts.insert(std::ranges::find(insts, i), probe);
+    const InstId probe = g.insert_before(i, proto, operands, {});
     go(g, i, granted_[n]);
     return probe;
   }
