@@ -28,13 +28,19 @@ namespace {
 constexpr unsigned kMaxLoops = 8;     ///< of a function
 constexpr std::size_t kMaxRound = 60; ///< instructions that are there twice
 
-ValueId append(Function& f, BlockId b, Op op, Type type, std::initializer_list<ValueId> x, u64 imm) {
-  Inst proto;
-  proto.op = op;
-  proto.imm = imm;
-  proto.pc = f[b].pc;
-  const InstId i = f.append(b, proto, {x.begin(), x.size()}, {&type, type == Type::None ? 0u : 1u});
-  return type == Type::None ? ValueId{} : f.result(i);
+Builder at_end(Function& f, BlockId b) {
+  Builder at(f, b);
+  at.pc = f[b].pc;
+  return at;
+}
+
+/// Ends a block; `imm` is the branch's. Returns the lanes that the mask lacks.
+ValueId branch_if_missing(Builder at, ValueId mask, u64 imm, const Successor& some, const Successor& none) {
+  Function& f = at.function();
+  const ValueId missing = at.not_(mask);
+  at.branch(at.any(missing), some.block, none.block, some.args, none.args);
+  f[f.terminator(at.block())].imm = imm;
+  return missing;
 }
 
 class LoopSplitter : LoadLoopPass {
@@ -70,10 +76,8 @@ private:
     const BlockId choice = add_entry();
     const std::vector<ValueId> params = take_params(choice);
     const BlockId copy = copy_loop(mask);
-    const ValueId missing = append(f_, choice, Op::Not, Type::Mask, {mask}, 0);
-    const ValueId some_missing = append(f_, choice, Op::AnyLane, Type::U1, {missing}, 0);
-    append(f_, choice, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
-    f_[choice].successors = {{header(), params}, {copy, params}};
+    branch_if_missing(at_end(f_, choice), mask, gang_decided(loop_->exit), {header(), params},
+                      {copy, params});
   }
 
   /// The loop once more, with all lanes for `mask`; its header.
@@ -131,33 +135,22 @@ private:
     const BlockId rest = f_.add_block(f_[header()].pc), loop = f_.add_block(f_[header()].pc);
     for (const BlockId b : {rest, loop}) f_[b].take_lanes_of(f_[header()]);
     const std::vector<ValueId> left = take_params(loop);
-    append_jump(loop, {header(), left});
+    at_end(f_, loop).jump(header(), left);
     const ValueId mask = params()[mask_];
     const BlockId copy =
         copy_blocks(f_, *loop_->blocks, {{mask.index, f_.entry_constant(Type::Mask, ~u64{0})}}).of(header());
     // `rest` ends as the round does, and that with another question.
-    f_[rest].successors = f_[copy].successors;
-    Successor& on = f_[rest].successors[0];
-    on.block = loop;
-    const u64 imm = f_[f_.terminator(copy)].imm;
+    const Successor again = f_[copy].successors[0], behind = f_[copy].successors[1];
+    const u64 imm = f_[f_.terminator(copy)].imm, decided = gang_decided(loop_->exit);
     f_[copy].insts.pop_back();
-    const ValueId missing = branch_if_missing(copy, on.args[mask_], {{rest, {}}, f_[copy].successors[0]});
-    on.args[mask_] = append(f_, rest, Op::Not, Type::Mask, {missing}, 0); // so that the copy need not have it
-    const ValueId some_left = append(f_, rest, Op::AnyLane, Type::U1, {on.args[mask_]}, 0);
-    append(f_, rest, Op::Branch, Type::None, {some_left}, imm);
-    branch_if_missing(choice, first[mask_], {{loop, first}, {copy, first}});
-  }
-
-  ValueId branch_if_missing(BlockId b, ValueId mask, std::vector<Successor> ways) {
-    const ValueId missing = append(f_, b, Op::Not, Type::Mask, {mask}, 0);
-    const ValueId some_missing = append(f_, b, Op::AnyLane, Type::U1, {missing}, 0);
-    append(f_, b, Op::Branch, Type::None, {some_missing}, gang_decided(loop_->exit));
-    f_[b].successors = std::move(ways);
-    return missing;
-  }
-  void append_jump(BlockId b, Successor to) {
-    append(f_, b, Op::Jump, Type::None, {}, 0);
-    f_[b].successors = {std::move(to)};
+    const ValueId missing =
+        branch_if_missing(at_end(f_, copy), again.args[mask_], decided, {rest, {}}, again);
+    Builder at = at_end(f_, rest);
+    std::vector<ValueId> on = again.args;
+    on[mask_] = at.not_(missing); // so that the copy need not have it
+    at.branch(at.any(on[mask_]), loop, behind.block, on, behind.args);
+    f_[f_.terminator(rest)].imm = imm;
+    branch_if_missing(at_end(f_, choice), first[mask_], decided, {loop, first}, {copy, first});
   }
 };
 
