@@ -31,6 +31,14 @@ ValueId emit(LaneProgram& p, Op op, ValueId a, ValueId b, ValueId c) {
   return p.b.binary(op, a, b);
 }
 
+/// Ends the program and runs it on these tables, in the order of their numbers.
+void run(LaneProgram& p, translator::Simd simd, std::initializer_list<const Row*> tables) {
+  p.b.end_program();
+  RunInput input;
+  for (const Row* table : tables) input.pass(table->data());
+  run(p.f, trivial_plan(p.f), simd, input);
+}
+
 /// Whatever is built of the values, used once or more often.
 TEST(SelectLogic, TreesOfFourValues) {
   std::mt19937 random{std::random_device{}()};
@@ -122,11 +130,7 @@ TEST(SelectLogic, CountedUnderAMask) {
         const ValueId x = p.operand(0, Type::V32), by = p.b.v32c(step);
         const ValueId mask = p.b.icmp(ir::IntPred::SGt, x, p.b.v32c(7));
         p.store(p.b.select(mask, step_first ? p.b.add(by, x) : p.b.add(x, by), x), 1);
-        p.b.end_program();
-        RunInput input;
-        input.pass(in.data());
-        input.pass(out.data());
-        run(p.f, trivial_plan(p.f), simd, input);
+        run(p, simd, {&in, &out});
         for (unsigned l = 0; l < 64; ++l) {
           const auto old = static_cast<u32>(in[l]);
           ASSERT_EQ(out[l], static_cast<i32>(old) > 7 ? old + step : old) << step << ", lane " << l;
@@ -159,10 +163,7 @@ TEST(SelectLogic, SumsAreCompared) {
             limit_is_sum ? p.b.add(p.operand(1, type), p.b.constant(type, limit)) : p.b.constant(type, limit);
         const ValueId mask = limit_first ? p.b.icmp(pred, end, sum) : p.b.icmp(pred, sum, end);
         p.store(p.b.select(mask, p.b.v32c(1), p.b.v32c(0)), 2);
-        p.b.end_program();
-        RunInput input;
-        for (const Row* row : {&in, &other, &out}) input.pass(row->data());
-        run(p.f, trivial_plan(p.f), simd, input);
+        run(p, simd, {&in, &other, &out});
         for (unsigned l = 0; l < 64; ++l) {
           u64 x = (in[l] + added) & all, y = (limit + (limit_is_sum ? other[l] : 0)) & all;
           if (limit_first) std::swap(x, y);
@@ -187,11 +188,7 @@ TEST(SelectLogic, UpperHalvesOfProductsWithConstants) {
         for (u64& x : in) x = random();
         const ValueId x = p.operand(0, Type::V32), c = p.b.v32c(factor);
         p.store(first ? p.b.binary(op, c, x) : p.b.binary(op, x, c), 1);
-        p.b.end_program();
-        RunInput input;
-        input.pass(in.data());
-        input.pass(out.data());
-        run(p.f, trivial_plan(p.f), simd, input);
+        run(p, simd, {&in, &out});
         for (unsigned l = 0; l < 64; ++l) {
           const u64 expected =
               op == Op::UMulHi
