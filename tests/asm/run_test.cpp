@@ -566,11 +566,16 @@ TEST(AssembledAccesses, ALaneThatLoadsFewBytesBeyondTheEndFaultsAsItself) {
     }
 }
 
-/// Every eighth lane, or lane 43 alone, adds to 9 counters, of which lane 43's fifth is not there.
+/// Every eighth lane, or lane 43 alone, or so many that several gangs close ranks, adds to 9 counters, of
+/// which lane 43's fifth is not there. Those before a lane stay for two rounds only, so that ranks are closed
+/// once more.
 TEST(AssembledAccesses, LanesThatHaveClosedRanksFaultAsThemselves) {
-  for (const int others : {7, 63}) {
-    const abi::Assembly assembly = counting_kernel("v_and_b32 v4, " + std::to_string(others) +
-                                                   ", v0\nv_mov_b32 v5, " + std::to_string(43 & others) + R"(
+  for (const auto& [others, stay] : {std::pair(7, 0), std::pair(63, 0), std::pair(3, 0), std::pair(1, 0),
+                                     std::pair(1, 42), std::pair(3, 42)}) {
+    const abi::Assembly assembly =
+        counting_kernel("v_mov_b32 v8, 1\nv_mov_b32 v9, 8\nv_cmp_le_u32 vcc, " + std::to_string(stay) +
+                        ", v0\nv_cndmask_b32 v8, v8, v9, vcc\nv_and_b32 v4, " + std::to_string(others) +
+                        ", v0\nv_mov_b32 v5, " + std::to_string(43 & others) + R"(
         v_lshlrev_b32 v1, 3, v0
         global_load_dwordx2 v[2:3], v1, s[4:5]
         v_cmp_eq_u32 vcc, v5, v4
@@ -583,8 +588,9 @@ L0:     global_atomic_add v5, v[2:3], v4, off glc
         v_add_u32 v4, 1, v4
         v_add_co_u32 v2, vcc, 64, v2
         v_addc_co_u32 v3, vcc, 0, v3, vcc
-        v_cmp_lt_u32 vcc, 8, v4
-)" + std::string(kNextRound) + "s_endpgm\n");
+        v_cmp_lt_u32 vcc, v8, v4
+)" + std::string(kNextRound) +
+                        "s_endpgm\n");
     ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
     auto counters = Buffer::allocate(4096);
     ASSERT_TRUE(counters);
@@ -629,15 +635,16 @@ L0:
   expect_fault(assembly, addresses, 45, start + 8192);
 }
 
-/// Lanes add to places that they share and count who comes, until one is left, which goes on for long.
-TEST(AssembledAccesses, LastLaneOfAWaveStoresAndCounts) {
+/// Lanes add to places that they share, one after the other or several at once, and count who comes. `rounds`
+/// says for how many rounds each lane does.
+void expect_same_counts(const std::string& places, std::uint32_t (*rounds)(std::uint32_t lane)) {
   const abi::Assembly assembly = counting_kernel(R"(
         global_load_dword v3, v1, s[4:5]
         s_mov_b64 s[6:7], 0
         v_mov_b32 v4, 0
         s_waitcnt vmcnt(0)
 L0:     v_add_u32 v5, v0, v4
-        v_and_b32 v5, 63, v5
+)" + places + R"(
         v_lshlrev_b32 v5, 2, v5
         global_load_dword v6, v5, s[4:5] offset:256
         global_atomic_add v7, v5, v0, s[4:5] offset:512 glc
@@ -652,13 +659,29 @@ L0:     v_add_u32 v5, v0, v4
   std::vector<std::vector<std::uint32_t>> results;
   for (const auto& [engine, simd] : kEngines) {
     std::vector<std::uint32_t> memory(256);
-    for (std::uint32_t l = 0; l < 64; ++l) memory[l] = l == 21 ? 90 : 1 + l % 7 * (l % 5 == 0);
+    for (std::uint32_t l = 0; l < 64; ++l) memory[l] = rounds(l);
     auto kernel = load_kernel(assembly, "counts", {.engine = engine, .simd = simd, .no_fallback = true});
     ASSERT_TRUE(kernel) << kernel.error().message;
     ASSERT_TRUE(
         kernel->launch({.grid = {64, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(memory.data())}));
     results.push_back(std::move(memory));
     EXPECT_EQ(results.back(), results.front());
+  }
+}
+
+/// Until one is left, which goes on for long.
+TEST(AssembledAccesses, LastLaneOfAWaveStoresAndCounts) {
+  expect_same_counts("v_and_b32 v5, 63, v5\n",
+                     [](std::uint32_t l) { return l == 21 ? 90 : 1 + l % 7 * (l % 5 == 0); });
+}
+
+/// They get fewer bit by bit, and close ranks in four gangs, in two and in one.
+TEST(AssembledAccesses, FewerAndFewerLanesOfAWaveStoreAndCount) {
+  for (const char* places :
+       {"v_and_b32 v5, 63, v5\n", "v_and_b32 v5, 7, v5\n", "v_lshrrev_b32 v5, 2, v5\n"}) {
+    expect_same_counts(places, [](std::uint32_t l) { return 1 + l * 37 % 64; });
+    expect_same_counts(places, [](std::uint32_t l) { return l % 2 == 0 ? 1 : 2 + l * 11 % 64 / 2; });
+    expect_same_counts(places, [](std::uint32_t l) { return l % 3 != 0 ? 1 : 3 + l / 6; });
   }
 }
 

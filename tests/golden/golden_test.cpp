@@ -173,6 +173,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          phases::load_walks_together(g, 16);
        }},
       {"close_ranks", [](ir::Function& g) { phases::close_ranks(g, 16); }},
+      {"close_ranks_of_8", [](ir::Function& g) { phases::close_ranks(g, 8); }},
       {"close_ranks_in_loops", [](ir::Function& g) { phases::close_ranks_in_loops(g, 16); }},
       {"close_ranks_behind_branches", [](ir::Function& g) { phases::close_ranks_behind_branches(g, 16); }},
       {"close_ranks_of_8_behind_branches",

@@ -97,7 +97,7 @@ struct Block {
   /// If not 0: of what it does and defines, lanes beyond so many gangs do not count: in its masks they are
   /// not set, and nobody looks at them elsewhere (phases/close_ranks.cpp).
   u8 first_gangs = 0;
-  /// Lanes of all gangs stand for those in a list, as Op::NthLane has made it (phases/close_loops.cpp). So do
+  /// Lanes of all gangs stand for those in a list, as Op::StandFor has it (phases/close_loops.cpp). So do
   /// those of the first gangs.
   bool in_ranks = false;
 

@@ -144,7 +144,7 @@ private:
     }
     u32 gangs = 0;
     if (accept("first_gangs")) {
-      if (!number(gangs) || gangs != 2) return expected("2 gangs");
+      if (!number(gangs) || (gangs != 2 && gangs != 4)) return expected("2 or 4 gangs");
     } else if (accept("first_gang")) {
       gangs = 1;
     }

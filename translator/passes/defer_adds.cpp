@@ -43,6 +43,7 @@ bool may_follow(const Function& f, InstId i, u32 bytes) {
   const Inst& inst = f[i];
   const OpInfo& op = info(inst.op);
   if (waits_for_waves(inst.op)) return false;
+  if (inst.op == Op::StandFor) return true;
   if (!op.is(kStores)) // The LDS tells nothing of other memory.
     return !op.is(kLoads) || inst.op == Op::Clock || inst.op == Op::LaneOf || loads_constants(f, i) ||
            (inst.op == Op::Load && (is_private(inst.mem) || inst.mem.space == Space::Lds));
@@ -116,7 +117,7 @@ private:
       const OpInfo& op = info(inst.op);
       const auto x = f_.operands(i);
       const bool has = std::any_of(x.begin(), x.end(), [&](ValueId v) { return depends_[v.index]; });
-      if (has && op.is(kStores)) mark(stored_, loop);
+      if (has && op.is(kStores) && inst.op != Op::StandFor) mark(stored_, loop);
       if (has && inst.op == Op::Branch) is_possible_ = true;
       if (!has && !(op.is(kLoads) && sees_others(i, loop))) continue;
       for (unsigned r = 0; r < inst.num_results; ++r) mark(depends_, f_.result(i, r).index);

@@ -190,6 +190,7 @@ private:
     ranks.start({&state[mask_], 1}, bits, count);
     Builder first = ranks.enter;
     ranks.enter.set_block(f_.add_block(pc));
+    ranks.begin.set_block(ranks.enter.block());
     ranks.add(ranks.enter.block());
     std::unordered_map<u32, ValueId> instead;
     for (const ValueId v : inputs) instead[v.index] = ranks.of(v);

@@ -5,10 +5,12 @@
 // ranks: in a copy of the loop lane n is the n-th of them, and one gang is all there is. It does what the
 // wave would, in the same order: whatever it does, lanes do it in ascending order, and others take no part.
 //
-//   choice:  more lanes left than a gang has? then one more round of the loop
+//   choice:  more lanes left than a gang has, or than several have? then one more round of the loop
 //   close:   a mask of so many lanes
 //   enter:   the list of the lanes that are left; what these have of all that the loop uses
-//   ranks:   the loop, for the first gang alone
+//   ranks:   the loop, for the first gang alone; in small loops there are other copies, for the first two
+//            gangs and the first four, side by side, each instruction in all before the next, from which
+//            lanes come in when there are few enough
 //   lone:    the loop once more, for when only one of them is left: all lanes do what that one does, and
 //            addresses are scalars
 //   leave:   what it leaves behind
@@ -22,6 +24,7 @@
 #include "translator/phases/ranks.hpp"
 
 #include <algorithm>
+#include <deque>
 
 namespace lanewise::phases {
 
@@ -31,6 +34,8 @@ namespace {
 
 constexpr unsigned kMaxLoops = 2; ///< of a function
 constexpr unsigned kMaxInstructions = 150;
+constexpr unsigned kMaxGangs = 4;        ///< that close ranks, side by side,
+constexpr unsigned kMaxSideBySide = 300; ///< and so many instructions of the loop
 
 class CloseRanks : LoadLoopPass {
 public:
@@ -59,7 +64,7 @@ private:
   u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
   std::vector<ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
   // While a loop is changed.
-  std::optional<Ranks> ranks_;
+  Ranks* ranks_ = nullptr;
   OneLane one_{f_};
 
   Successor& way_out(BlockId from) {
@@ -167,42 +172,91 @@ private:
     const u32 pc = f_[header].pc;
     const std::vector<ValueId> old = params();
     mask_ = static_cast<u32>(std::ranges::find(old, mask) - old.begin());
+    const std::vector<u8> sizes = sizes_of_ranks();
     const BlockId choice = f_.add_block(pc);
     for (const BlockId p : {entry_, latch_})
       std::ranges::find(f_[p].successors, header, &Successor::block)->block = choice;
     const std::vector<ValueId> all = take_params(choice);
-    Ranks& ranks = ranks_.emplace(f_, gang_lanes_, pc);
     Builder at(f_, choice);
     at.pc = pc;
 
     const ValueId bits = at.mask_to_u64(all[mask_]), lanes = at.op(Op::PopCount, Type::U64, {bits});
-    const ValueId many = at.icmp(IntPred::UGt, lanes, at.constant(Type::U64, gang_lanes_));
-    at.branch(many, header, ranks.close.block(), all);
+    std::deque<Ranks> made; // Of fewer gangs first.
+    BlockId last;           // which asks.
+    for (const u8 gangs : sizes) {
+      Ranks* const fewer = made.empty() ? nullptr : &made.back();
+      Ranks& ranks = made.emplace_back(f_, gang_lanes_, pc, gangs, sizes.size() > 1);
+      ranks_ = &ranks;
+      const BlockId more = gangs == sizes.back() ? header : f_.add_block(pc);
+      const ValueId many = at.icmp(IntPred::UGt, lanes, at.constant(Type::U64, u64{gangs} * gang_lanes_));
+      at.branch(many, more, ranks.close.block(), more == header ? all : std::vector<ValueId>{});
+      if (more == header) last = at.block();
+      at.set_block(more);
 
-    ranks.start({&all[mask_], 1}, bits, lanes);
-    std::vector<ValueId> start;
-    for (const ValueId v : all) start.push_back(ranks.of(v));
-    std::unordered_map<u32, ValueId> instead;
-    for (const ValueId v : find_inputs()) instead[v.index] = ranks.of(v);
-    const CopiedBlocks copy = copy_for_first_gang(choice, instead);
-    std::vector<ValueId> left_behind; // Of lanes that are not left, among the ranks.
-    for (const ValueId v : behind_)
-      left_behind.push_back(std::ranges::find(old, v) == old.end() ? ranks.of(v) : v);
-    const BlockId behind = spread(copy.of(leaving_), old, all);
-    if (can_be_alone())
-      add_lone(choice, copy, start, instead, old, left_behind, behind, all_go_on);
-    else
-      ranks.enter.jump(copy.of(header), start);
-    ranks.close.jump(ranks.enter.block());
-    take_parameters_of(choice, header);
+      ranks.start({&all[mask_], 1}, bits, lanes);
+      std::vector<ValueId> start;
+      for (const ValueId v : all) start.push_back(ranks.with_scalar(v));
+      std::unordered_map<u32, ValueId> instead;
+      for (const ValueId v : find_inputs()) instead[v.index] = ranks.of(v);
+      const CopiedBlocks copy = copy_for_first_gangs(gangs, choice, instead);
+      std::vector<ValueId> left_behind; // Of lanes that are not left, among the ranks.
+      for (const ValueId v : behind_)
+        left_behind.push_back(std::ranges::find(old, v) == old.end() ? ranks.of(v) : v);
+      const BlockId behind = spread(copy.of(leaving_), old, all);
+      if (gangs > 1) go_on_as_fewer(copy, *fewer, all);
+      if (gangs == 1 && can_be_alone())
+        add_lone(choice, copy, start, instead, old, left_behind, behind, all_go_on);
+      else
+        ranks.begin.jump(copy.of(header), start);
+      ranks.finish();
+    }
+    take_parameters_of(choice, last, header);
+  }
+
+  /// How many gangs the lanes that are left may close ranks in: one, and, unless something is to be brought
+  /// back from where they are, two and four.
+  std::vector<u8> sizes_of_ranks() {
+    std::vector<u8> sizes{1};
+    const bool leaves_something = std::ranges::any_of(
+        way_out(leaving_).args, [&](ValueId v) { return is_per_lane(f_.type(v)) && is_inside(v); });
+    std::size_t instructions = 0;
+    for (const BlockId b : *loop_->blocks) instructions += f_[b].insts.size();
+    const u32 lanes = f_.launch.one_wave() ? f_.launch.items() : f_.launch.wave_lanes;
+    for (unsigned gangs = 2; !leaves_something && gangs <= kMaxGangs && gangs * gang_lanes_ < lanes &&
+                             gangs * instructions <= kMaxSideBySide;
+         gangs *= 2)
+      sizes.push_back(static_cast<u8>(gangs));
+    return sizes;
+  }
+
+  /// Once no more lanes are left in a copy of the loop than half of its gangs have, these close ranks once
+  /// more. `all`: the loop's parameters in the wave.
+  void go_on_as_fewer(const CopiedBlocks& copy, Ranks& fewer, const std::vector<ValueId>& all) {
+    const BlockId first = copy.of(header());
+    const u8 gangs = f_[first].first_gangs;
+    const u32 pc = f_[first].pc;
+    Builder at(f_, f_.add_block(pc)), leave(f_, f_.add_block(pc));
+    at.pc = leave.pc = pc;
+    f_[at.block()].first_gangs = f_[leave.block()].first_gangs = gangs;
+    std::vector<ValueId> now;
+    for (const ValueId v : all) now.push_back(f_.add_param(at.block(), f_.type(v)));
+    std::ranges::find(f_[copy.of(latch_)].successors, first, &Successor::block)->block = at.block();
+    const ValueId bits = at.mask_to_u64(now[mask_]), lanes = at.op(Op::PopCount, Type::U64, {bits});
+    const ValueId many = at.icmp(IntPred::UGt, lanes, at.constant(Type::U64, u64{gangs} / 2 * gang_lanes_));
+    at.branch(many, first, leave.block(), now);
+    fewer.come_in(leave, *ranks_, bits, lanes, [&](ValueId v) {
+      const auto p = std::ranges::find(all, v);
+      return p == all.end() ? ValueId{} : now[static_cast<std::size_t>(p - all.begin())];
+    });
   }
 
   /// The loop, which goes round by way of `again`, without that.
-  CopiedBlocks copy_for_first_gang(BlockId again, const std::unordered_map<u32, ValueId>& instead) {
+  CopiedBlocks copy_for_first_gangs(u8 gangs, BlockId again,
+                                    const std::unordered_map<u32, ValueId>& instead) {
     CopiedBlocks copy = copy_blocks(f_, *loop_->blocks, instead);
     std::ranges::find(f_[copy.of(latch_)].successors, again, &Successor::block)->block = copy.of(header());
     for (const BlockId b : *loop_->blocks) {
-      f_[copy.of(b)].first_gangs = 1;
+      f_[copy.of(b)].first_gangs = gangs;
       f_[f_.terminator(copy.of(b))].imm &= kFirstIsRare; // The wave is one gang: nobody decides alone.
     }
     return copy;
@@ -237,7 +291,7 @@ private:
     std::vector<ValueId> all;
     for (const ValueId p : std::vector(f_[first].params))
       all.push_back(f_.add_param(choice.block(), f_.type(p)));
-    ranks_->enter.jump(choice.block(), start);
+    ranks_->begin.jump(choice.block(), start);
     std::ranges::find(f_[ranks.of(latch_)].successors, first, &Successor::block)->block = choice.block();
     const ValueId bits = choice.op(Op::GangBits, Type::G32, {all[mask_]});
     const ValueId less = choice.add(bits, f_.entry_constant(Type::G32, ~u32{0}));
@@ -256,7 +310,7 @@ private:
       else if (is_per_lane(f_.type(all[n])))
         values[n] = one_.spread(all[n]);
     if (all_go_on) instead[old[mask_].index] = all_lanes;
-    const CopiedBlocks lone = copy_for_first_gang(again, instead);
+    const CopiedBlocks lone = copy_for_first_gangs(1, again, instead);
     one_.rows.jump(one_.turn.block());
     one_.turn.jump(lone.of(header()), values);
     for (const BlockId b : *loop_->blocks) one_.let_access(lone.of(b), lane, all_lanes);

@@ -5,8 +5,8 @@
 
 namespace lanewise::phases {
 
-/// Gives loops that store, or do atomics, wherever indices lead another version, for waves with no more lanes
-/// left than a gang has: these run as the first gang. Whether it has changed something.
+/// Gives loops that store, or do atomics, wherever indices lead other versions, for waves with no more lanes
+/// left than a gang has, or than a few have: these run as the first gangs. Whether it has changed something.
 bool close_ranks(ir::Function& f, unsigned gang_lanes);
 
 /// Gives loops that only load another version, for lanes that are left when most of their gangs' have gone:

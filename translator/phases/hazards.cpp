@@ -287,7 +287,7 @@ bool is_access(const Function& f, InstId i) {
   const Inst& inst = f[i];
   const OpInfo& op = info(inst.op);
   if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || inst.op == Op::LaneOf ||
-      inst.op == Op::RowGet || inst.op == Op::RowSet || reach(inst) == 0)
+      inst.op == Op::RowGet || inst.op == Op::RowSet || inst.op == Op::StandFor || reach(inst) == 0)
     return false;
   return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
 }

@@ -135,11 +135,11 @@ std::vector<ValueId> LoadLoopPass::take_params(BlockId b) {
   return params;
 }
 
-void LoadLoopPass::take_parameters_of(BlockId before, BlockId b) {
+void LoadLoopPass::take_parameters_of(BlockId before, BlockId from, BlockId b) {
   std::vector<ValueId> map(f_.num_values());
   for (u32 n = 0; n < f_[b].params.size(); ++n) map[f_[b].params[n].index] = f_[before].params[n];
   f_.keep_params(b, std::vector<u8>(f_.num_values(), 0));
-  f_[before].successors[0].args.clear();
+  std::ranges::find(f_[from].successors, b, &Successor::block)->args.clear();
   f_.replace_values(map);
 }
 

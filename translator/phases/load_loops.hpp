@@ -82,8 +82,10 @@ protected:
   [[nodiscard]] bool find_entry_and_latch();
   /// Gives `b` the header's parameters.
   std::vector<ir::ValueId> take_params(ir::BlockId b);
-  /// `b` comes after `before` alone, to which that jumps first of all; it takes over its parameters.
-  void take_parameters_of(ir::BlockId before, ir::BlockId b);
+  /// `b` comes after `before` alone, which has brought it the parameters of its own; now it takes over those.
+  void take_parameters_of(ir::BlockId before, ir::BlockId b) { take_parameters_of(before, before, b); }
+  /// The same, where a block `from` that is behind `before` alone has brought them.
+  void take_parameters_of(ir::BlockId before, ir::BlockId from, ir::BlockId b);
   /// Whether the parameter grows by a constant from round to round.
   [[nodiscard]] bool counts_by(ir::ValueId param, ir::ValueId next, u64& step) const;
   /// Parameters that change by the same in all lanes, but those in `kept`, become what they were at first,

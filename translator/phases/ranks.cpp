@@ -102,10 +102,13 @@ bool MasksAmong::follows_from_operands(InstId i) const {
   }
 }
 
-Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc, u8 gangs)
-    : close(f, f.add_block(pc)), enter(f, f.add_block(pc)), f_(f), gang_lanes_(gang_lanes), gangs_(gangs) {
-  close.pc = enter.pc = pc;
+Ranks::Ranks(Function& f, unsigned gang_lanes, u32 pc, u8 gangs, bool is_joined)
+    : close(f, f.add_block(pc)), enter(f, f.add_block(pc)),
+      begin(f, is_joined ? f.add_block(pc) : enter.block()), f_(f), gang_lanes_(gang_lanes), gangs_(gangs),
+      is_joined_(is_joined) {
+  close.pc = enter.pc = begin.pc = pc;
   add(enter.block());
+  add(begin.block());
 }
 
 void Ranks::add(BlockId b) {
@@ -119,16 +122,19 @@ void Ranks::start(std::span<const ValueId> masks, ValueId bits, ValueId count) {
   list_ = enter.op(Op::NthLane, Type::V32, {bits});
   bytes_ = enter.op(Op::Shl, Type::V32, {list_, enter.v32c(2)});
   full_ = f_.entry_constant(Type::Mask, ~u64{0});
-  ranks_ = ranks(enter);
+  list_param_ = is_joined_ ? f_.add_param(begin.block(), Type::V32) : list_;
+  count_param_ = is_joined_ ? f_.add_param(begin.block(), Type::U64) : count_;
+  begin.inst({.op = Op::StandFor, .pc = begin.pc}, {list_param_}, {});
+  ranks_ = ranks(begin, count_param_);
   for (const ValueId mask : masks) closed_[mask.index] = ranks_;
 }
 
 /// The mask of as many lanes.
-ValueId Ranks::ranks(Builder& at) {
+ValueId Ranks::ranks(Builder& at, ValueId count) {
   if (gangs_ == kAllGangs)
-    return at.icmp(IntPred::ULt, at.op(Op::LaneId, Type::V32, {}), at.splat(at.lo(count_)));
+    return at.icmp(IntPred::ULt, at.op(Op::LaneId, Type::V32, {}), at.splat(at.lo(count)));
   const ValueId one = at.constant(Type::U64, 1);
-  const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(count_)}), one);
+  const ValueId bits = at.sub(at.op(Op::Shl, Type::U64, {one, at.lo(count)}), one);
   return at.and_(at.u64_to_mask(bits), f_.entry_constant(Type::Mask, (u64{1} << gangs_ * gang_lanes_) - 1));
 }
 
@@ -148,26 +154,72 @@ ValueId Ranks::close_up(ValueId v, Type t, unsigned depth) {
   const auto operand = [&](unsigned n) { return f_.operands(i)[n]; };
   if (f_.is_const(v, &bits) && (t != Type::Mask || bits == 0 || ~bits == 0)) return v;
   if (op == Op::Splat && is_uniform(f_.type(operand(0)))) return v;
-  if (op == Op::LaneId) return list_;
-  if (t == Type::Mask) {
-    const ValueId bit = close.select(v, close.v32c(1), close.v32c(0));
-    return enter.icmp(IntPred::Ne, pull(bit), enter.v32c(0));
-  }
+  if (op == Op::LaneId) return list_param_;
+  if (t == Type::Mask) return begin.icmp(IntPred::Ne, pull(v), begin.v32c(0));
   if (t == Type::V32) return pull(v);
   if (depth < kMaxDepth) {
     if (op == Op::Add) {
       const ValueId a = of(operand(0), depth + 1);
-      return enter.add(a, of(operand(1), depth + 1));
+      return begin.add(a, of(operand(1), depth + 1));
     }
-    if (op == Op::ZExt || op == Op::SExt) return enter.op(op, t, {of(operand(0), depth + 1)});
+    if (op == Op::ZExt || op == Op::SExt) return begin.op(op, t, {of(operand(0), depth + 1)});
     if (op == Op::Shl && f_.is_const(operand(1)))
-      return enter.op(op, t, {of(operand(0), depth + 1), operand(1)});
+      return begin.op(op, t, {of(operand(0), depth + 1), operand(1)});
   }
-  const ValueId low = pull(close.lo(v));
-  return enter.join(low, pull(close.hi(v)));
+  const ValueId low = pull(v);
+  return begin.join(low, pull(v, Half::High));
 }
 
-ValueId Ranks::pull(ValueId v) { return enter.op(Op::BPermute, Type::V32, {bytes_, v, full_}); }
+/// What is moved from lane to lane, as there are moves of dwords only.
+ValueId Ranks::part(Builder& at, ValueId v, Half half) {
+  switch (f_.type(v)) {
+  case Type::V64: return half == Half::Low ? at.lo(v) : at.hi(v);
+  case Type::Mask: return at.select(v, at.v32c(1), at.v32c(0));
+  default: return v;
+  }
+}
+
+ValueId Ranks::pull(ValueId v, Half half) {
+  return bring(v, enter.op(Op::BPermute, Type::V32, {bytes_, part(close, v, half), full_}), half);
+}
+
+ValueId Ranks::bring(ValueId from, ValueId value, Half half) {
+  if (!is_joined_) return value;
+  brought_.push_back({from, half, value, f_.add_param(begin.block(), f_.type(value))});
+  return brought_.back().param;
+}
+
+ValueId Ranks::param_of(const Brought& brought) const {
+  return std::ranges::find_if(
+             brought_, [&](const Brought& b) { return b.from == brought.from && b.half == brought.half; })
+      ->param;
+}
+
+void Ranks::finish() {
+  std::vector<ValueId> args;
+  if (is_joined_) {
+    args = {list_, count_};
+    for (const Brought& b : brought_) args.push_back(b.value);
+    enter.jump(begin.block(), args);
+  }
+  close.jump(enter.block());
+}
+
+void Ranks::come_in(Builder& at, const Ranks& others, ValueId bits, ValueId count,
+                    const std::vector<ValueId>& values) {
+  Builder fewer(f_, f_.add_block(at.pc));
+  fewer.pc = at.pc;
+  add(fewer.block());
+  const ValueId nth = fewer.op(Op::NthLane, Type::V32, {bits});
+  const ValueId bytes = fewer.op(Op::Shl, Type::V32, {nth, fewer.v32c(2)});
+  const auto pull = [&](ValueId v) {
+    return is_per_lane(f_.type(v)) ? fewer.op(Op::BPermute, Type::V32, {bytes, v, full_}) : v;
+  };
+  std::vector<ValueId> args{pull(others.list_param_), count};
+  for (const ValueId v : values) args.push_back(pull(v));
+  fewer.jump(begin.block(), args);
+  at.jump(fewer.block());
+}
 
 BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool>& changed) {
   const auto way_out = [&]() -> Successor& {
@@ -182,7 +234,7 @@ BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool
   Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
   leave.pc = spread.pc = pc;
   add(leave.block());
-  const ValueId ranks = gangs_ == kAllGangs ? ranks_ : this->ranks(close);
+  const ValueId ranks = gangs_ == kAllGangs ? ranks_ : this->ranks(close, count_);
   std::vector<ValueId> taken, out;
   const auto take = [&](ValueId v) {
     taken.push_back(v);

@@ -44,22 +44,40 @@ private:
 class Ranks {
 public:
   static constexpr u8 kAllGangs = 0; ///< as many as are needed, one after the other
-  /// Makes a block that `close` begins at, and one for the first `gangs`, where `enter` does.
-  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc, u8 gangs = 1);
+  /// Makes a block that `close` begins at, and one for the first `gangs`, where `enter` does. If `is_joined`,
+  /// lanes of other ranks may come in later, and there is a third one, where all begin.
+  Ranks(ir::Function& f, unsigned gang_lanes, u32 pc, u8 gangs = 1, bool is_joined = false);
 
   ir::Builder close; ///< the wave's last block before, in which it makes ready
   ir::Builder enter; ///< where gangs take what they need
+  ir::Builder begin; ///< where they have that; if not joined, there as well
 
   /// Marks a block as one of the copy.
   void add(ir::BlockId b);
   /// The lanes are those of each of `masks`, which are `bits`, and `count` of them, not more than the gangs
   /// have.
   void start(std::span<const ir::ValueId> masks, ir::ValueId bits, ir::ValueId count);
-  /// The mask of as many lanes, in block `enter`.
+  /// The mask of as many lanes, in block `begin`.
   [[nodiscard]] ir::ValueId mask() const { return ranks_; }
-  /// What they have of `v`, in block `enter`. Addresses are computed from what they are made of, which is
+  /// What they have of `v`, in block `begin`. Addresses are computed from what they are made of, which is
   /// less.
   ir::ValueId of(ir::ValueId v, unsigned depth = 0);
+  /// What they have of `v`, which may be another scalar for those that come in later.
+  ir::ValueId with_scalar(ir::ValueId v) { return ir::is_per_lane(f_.type(v)) ? of(v) : bring(v, v); }
+  /// Ends `close` and `enter`, once everything is there.
+  void finish();
+  /// From the end of `at`, a block of other, more ranks, those of its gangs' lanes come in that are in
+  /// `bits`, `count` of them. `now(v)`: what these have there of a value of the wave. When this has been
+  /// finished.
+  template <class Now>
+  void come_in(ir::Builder& at, const Ranks& others, ir::ValueId bits, ir::ValueId count, Now now) {
+    std::vector<ir::ValueId> values;
+    for (const Brought& b : brought_) {
+      const ir::ValueId v = now(b.from);
+      values.push_back(v.valid() ? part(at, v, b.half) : others.param_of(b));
+    }
+    come_in(at, others, bits, count, values);
+  }
 
   /// What is behind the copy, and takes parameters.
   struct Behind {
@@ -77,16 +95,32 @@ public:
   }
 
 private:
+  /// A half of a value, the value, or of a mask 0 and 1.
+  enum class Half : u8 { Low, High };
+  struct Brought {
+    ir::ValueId from;
+    Half half;
+    ir::ValueId value; ///< what they have of it, in block `enter`,
+    ir::ValueId param; ///< and in `begin`
+  };
   ir::Function& f_;
   const unsigned gang_lanes_;
   const u8 gangs_;
+  const bool is_joined_;
   ir::ValueId mask_, count_, ranks_;
-  ir::ValueId list_, bytes_, full_; ///< of the lanes; four times that; all lanes
+  ir::ValueId list_, bytes_, full_;      ///< of the lanes; four times that; all lanes
+  ir::ValueId list_param_, count_param_; ///< in block `begin`
   std::unordered_map<u32, ir::ValueId> closed_;
+  std::vector<Brought> brought_;
 
-  ir::ValueId ranks(ir::Builder& at);
+  ir::ValueId ranks(ir::Builder& at, ir::ValueId count);
   ir::ValueId close_up(ir::ValueId v, ir::Type t, unsigned depth);
-  ir::ValueId pull(ir::ValueId v);
+  ir::ValueId part(ir::Builder& at, ir::ValueId v, Half half);
+  ir::ValueId pull(ir::ValueId v, Half half = Half::Low);
+  ir::ValueId bring(ir::ValueId from, ir::ValueId value, Half half = Half::Low);
+  ir::ValueId param_of(const Brought& brought) const;
+  void come_in(ir::Builder& at, const Ranks& others, ir::ValueId bits, ir::ValueId count,
+               const std::vector<ir::ValueId>& values);
   ir::BlockId spread(ir::BlockId from, const Behind& behind, const std::vector<bool>& changed);
 };
 

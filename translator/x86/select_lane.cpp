@@ -25,6 +25,8 @@ bool Selector::lane_inst(InstId i) {
   }
   case Op::Permute: return permute(i), true;
   case Op::NthLane: return nth_lane(i), true;
+  case Op::StandFor:
+    return b_->store_vec(slice(runtime::kFrameSlots + kTempLanes, 0), reg1(operands[0])), true;
   default: return false;
   }
 }
@@ -193,7 +195,6 @@ void Selector::permute(InstId i) {
   set(f_.result(i), b_->load_vec(slice(runtime::kFrameSlots + kTempResults, 0)));
 }
 
-/// The list is kept while the phase runs: faults name lanes by it.
 void Selector::nth_lane(InstId i) {
   if (!in_ranks()) return unsupported(i, "not in ranks");
   VReg rest = reg1(f_.operands(i)[0]);
@@ -215,9 +216,7 @@ void Selector::nth_lane(InstId i) {
   };
   VReg list = pair(0);
   if (avx512()) list = b_->op(Inst::kIdVinserti64x4, list, half(pair(2)), imm(1));
-  list = vand(list, b_->splat32(63));
-  b_->store_vec(slice(runtime::kFrameSlots + kTempLanes, 0), list);
-  set(f_.result(i), list);
+  set(f_.result(i), vand(list, b_->splat32(63)));
 }
 
 } // namespace lanewise::x86

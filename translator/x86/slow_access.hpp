@@ -12,7 +12,7 @@ inline constexpr u32 kTempAddress = 0;   ///< 16 qwords, or dwords for 32-bit ad
 inline constexpr u32 kTempData = 128;    ///< 4 rows of 16 dwords
 inline constexpr u32 kTempResults = 384; ///< 4 rows of 16 dwords
 inline constexpr u32 kTempRequest = 640; ///< a SlowRequest
-inline constexpr u32 kTempLanes = 768;   ///< 64 dwords: of Op::NthLane, for the rest of its phase
+inline constexpr u32 kTempLanes = 768;   ///< 64 dwords: of Op::StandFor, for the rest of its phase
 
 /// What is to be done for one gang. Lies in the frame at kFrameSlots + kTempRequest.
 struct SlowRequest {
