@@ -977,6 +977,51 @@ TEST(AddressForms, RowsBackwards) {
       }
 }
 
+/// Lanes that exchange dwords of the LDS, at a distance, all gangs alike: a row or two have them all.
+TEST(AddressForms, LanesThatExchangeInTheLds) {
+  for (const translator::Simd simd : {translator::Simd::Avx2, translator::Simd::Avx512})
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 distance : {1u, 2u, 4u}) {
+        // Lane l has dword (l & distance - 1) + 2 * (l - (l & distance - 1)), and exchanges with `distance`
+        // behind.
+        const std::string body =
+            fmt::format("  v20:v32 = init_vgpr\n  v21:v32 = const #{:#x}\n  v22:v32 = and v20, v21\n"
+                        "  v23:v32 = sub v20, v22\n  v24:v32 = add v20, v23\n  v25:v32 = const #0x2\n"
+                        "  v26:v32 = shl v24, v25\n"
+                        "  v27:v32 = load v26, v7 {{lds 4 in_range}}\n"
+                        "  v28:v32 = load v26, v7 #{:#x} {{lds 4 in_range}}\n"
+                        "  v29:v32 = add v27, v28\n  v30:v32 = sub v27, v28\n"
+                        "  store v26, v29, v7 {{lds 4 in_range}}\n"
+                        "  store v26, v30, v7 #{:#x} {{lds 4 in_range}}\n",
+                        distance - 1, 4 * distance, 4 * distance);
+        std::vector<u8> lds(512);
+        for (u32 n = 0; n < 128; ++n) store_le<u32>(&lds[4 * n], n * n * 7 + 1);
+        std::vector<u8> expected = lds;
+        for (u32 l = 0; l < 64; ++l) {
+          if ((exec >> l & 1) == 0) continue;
+          u8* const low = &expected[4 * (2 * l - (l & (distance - 1)))];
+          const u32 a = load_le<u32>(low), b = load_le<u32>(low + 4 * distance);
+          store_le<u32>(low, a + b);
+          store_le<u32>(low + 4 * distance, a - b);
+        }
+        auto f = ir::parse(program(body));
+        ASSERT_TRUE(f.ok() && ir::verify(*f).ok()) << body;
+        f->launch.workgroup = {64, 1, 1};
+        const phases::Plan plan = trivial_plan(*f);
+        auto code = compile(*f, plan, {.simd = simd, .verify = true, .listing = true});
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        EXPECT_EQ(count(code->listing, "gather") + count(code->listing, "scatter"), 0u) << code->listing;
+        if (!std::ranges::count(widths(), simd)) continue;
+        RunInput input;
+        input.exec = exec;
+        input.lds = lds;
+        input.vgprs.emplace_back();
+        for (u32 l = 0; l < 64; ++l) input.vgprs[0][l] = l;
+        run(*f, plan, simd, input);
+        EXPECT_EQ(input.lds, expected) << "distance " << distance << ", lanes " << exec;
+      }
+}
+
 /// A load for each lane takes half of what a gather does.
 TEST(AddressForms, ElementsFarApartAreNotGathered) {
   for (const translator::Simd simd : widths())

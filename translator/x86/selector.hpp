@@ -568,15 +568,15 @@ private:
   void load_half_places(InstId i, const Access& a, Regs start, std::span<VReg> out);
   void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
   // select_places.cpp
-  static constexpr u32 kPlaces = 8; ///< of a gang, with AVX2
   /// Where the lanes of every gang go.
   struct Places {
-    std::array<i64, 2> rows; ///< from lane 0's place, bytes
-    u32 count;               ///< of them; the second ends with the last place, and may overlap the first
-    std::array<u32, kPlaces> dword{}; ///< of each lane, from the first row on
+    std::array<i64, 2> rows;     ///< from lane 0's place, bytes
+    u32 count;                   ///< of them; the second ends with the last place, and may overlap the first
+    std::array<u32, 16> dword{}; ///< of each lane, from the first row on
   };
   std::optional<Places> lds_places(InstId i);
   void access_places(InstId i, const Places& places, std::span<VReg> out);
+  VReg permuted_mask(VReg mask, VReg order);
   // select_reversed.cpp
   [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
   VReg reversed(VReg v, bool wide);
