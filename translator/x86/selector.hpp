@@ -636,6 +636,7 @@ private:
   VReg element_of_first(VReg v, VReg mask, VReg lane);
   VReg branch_if_spread(Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
+  CondCode test_places(const Access& a, bool all_lanes, const Regs& expected);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
