@@ -365,6 +365,7 @@ void Selector::by_halves(InstId i, const Access& a, BlockId join, std::span<VReg
 VReg Selector::address_of_first(const Access& a, VReg lane) {
   const auto lane_of = [&](VReg v) { return element_of_first(v, a.mask, lane); };
   if (a.uniform()) return a.base;
+  if (a.wide && avx512()) return qword_of(a.index, lane);
   if (a.wide) {
     const VReg lo = narrow(a.index, false), hi = narrow(a.index, true);
     const VReg high = lane_of(hi);
@@ -372,6 +373,12 @@ VReg Selector::address_of_first(const Access& a, VReg lane) {
   }
   const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(lane_of(a.index.r[0])));
   return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));
+}
+
+/// AVX-512: the element of a lane. To take the halves of all qwords apart first would be twice the work.
+VReg Selector::qword_of(const Regs& qwords, VReg lane) {
+  const VReg index = splat(Type::V64, lane).r[0];
+  return b_->op_r64(Inst::kIdVmovq, xmm(b_->op_tied(Inst::kIdVpermt2q, qwords.r[0], index, qwords.r[1])));
 }
 
 /// Of a vector of dwords, the element of the first lane that takes part.

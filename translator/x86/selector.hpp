@@ -633,6 +633,7 @@ private:
   void by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
   VReg address_of_first(const Access& a, VReg lane);
+  VReg qword_of(const Regs& qwords, VReg lane);
   VReg element_of_first(VReg v, VReg mask, VReg lane);
   VReg branch_if_spread(Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
