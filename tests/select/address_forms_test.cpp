@@ -1022,6 +1022,41 @@ TEST(AddressForms, LanesThatExchangeInTheLds) {
       }
 }
 
+/// Code of one function with the phases that it gets.
+std::string listing_of_phases(const std::string& text, const CompileOptions& options) {
+  auto f = ir::parse(text);
+  EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  auto code = compile(*f, phases::form_phases(*f, translator::gang_lanes(options.simd)), options);
+  EXPECT_TRUE(code.ok()) << code.error().message;
+  return code.ok() ? code->listing : "";
+}
+
+/// Whether lanes are few is asked by the flags where a branch alone wants to know.
+TEST(AddressForms, FewLanesAreAskedForByFlags) {
+  for (const translator::Simd simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
+    const std::string code = listing_of_phases(R"(func "few" gfx906 {
+b0:
+  v1:v32 = init_vgpr
+  v2:v32 = const #0x5
+  v3:mask = icmp v1, v2 #0x4
+  v4:mask = not_few v3 #0x5
+  v5:u1 = any v4
+  branch v5 #0x201 -> b1, b2
+b1:
+  v6:v64 = zext v1
+  store v6, v2, v3 {global 4}
+  jump -> b2
+b2:
+  endpgm
+}
+)",
+                                               {.simd = simd, .verify = true, .listing = true});
+    const auto asked = code.find("popcnt");
+    ASSERT_NE(asked, std::string::npos) << code;
+    EXPECT_EQ(code.substr(asked, code.find("\nj", asked) - asked).find("set"), std::string::npos) << code;
+  }
+}
+
 /// A load for each lane takes half of what a gather does.
 TEST(AddressForms, ElementsFarApartAreNotGathered) {
   for (const translator::Simd simd : widths())

@@ -318,7 +318,8 @@ bool Selector::is_decided_by_gang(InstId i) const {
 bool Selector::is_tested_as_scalar(InstId i) const {
   const ir::Inst& inst = f_[i];
   const bool is_scalar = (inst.op == Op::ICmp && ir::is_gang(type(f_.operands(i)[0]))) ||
-                         (inst.op == Op::Splat && type(f_.operands(i)[0]) == Type::G1);
+                         (inst.op == Op::Splat && type(f_.operands(i)[0]) == Type::G1) ||
+                         (inst.op == Op::NotFew && frame_.slot[f_.result(i).index] == kNoSlot);
   return is_scalar && type(f_.result(i)) == Type::Mask && interleave_ == 1 &&
          use_counts_[f_.result(i).index] == 1 && f_.tested_mask(inst.block) == f_.result(i);
 }
@@ -414,6 +415,7 @@ CondCode Selector::branch_condition(ValueId condition) {
 /// Of a gang that is alone.
 CondCode Selector::test_scalar(InstId tested) {
   if (f_[tested].op == Op::ICmp) return emit_compare(tested);
+  if (f_[tested].op == Op::NotFew) return test_not_few(tested);
   const ValueId bit = f_.operands(tested)[0];
   if (is_fused(bit)) return emit_compare(f_.def_id(bit));
   b_->emit(Inst::kIdTest, {r32(reg1(bit)), r32(reg1(bit))});

@@ -296,7 +296,8 @@ private:
   VReg biased(ValueId v, unsigned p);
   VReg compare_biased(ir::IntPred pred, ValueId a, ValueId b, unsigned p);
   VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
-  VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
+  CondCode test_not_few(InstId i);
+  VReg narrow_masks(VReg lo, VReg hi); ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
   VReg mask_and(VReg a, VReg b);
   VReg mask_or(VReg a, VReg b);
