@@ -1057,6 +1057,29 @@ b2:
   }
 }
 
+/// With VBMI2, the lanes that have closed ranks are listed by one instruction instead of one by one.
+TEST(AddressForms, LanesInRanksAreListedAtOnce) {
+  const auto code = [](u32 extras) {
+    return listing_of_phases(
+        R"(func "ranks" gfx906 {
+b0:
+  v1:u64 = const #0xff00ff0
+  jump -> b1
+b1 first_gang in_ranks:
+  v2:v32 = nth_lane v1
+  v3:mask = const #0xffff
+  v4:v64 = zext v2
+  store v4, v2, v3 {global 4}
+  endpgm
+}
+)",
+        {.simd = translator::Simd::Avx512, .extras = extras, .verify = true, .listing = true});
+  };
+  EXPECT_EQ(count(code(translator::kVbmi2), "tzcnt"), 0u) << code(translator::kVbmi2);
+  EXPECT_EQ(count(code(translator::kVbmi2), "vpcompressb"), 1u);
+  EXPECT_EQ(count(code(0), "tzcnt"), 16u);
+}
+
 /// A load for each lane takes half of what a gather does.
 TEST(AddressForms, ElementsFarApartAreNotGathered) {
   for (const translator::Simd simd : widths())

@@ -316,6 +316,8 @@ private:
   void write_lane(InstId i);
   void permute(InstId i);
   void nth_lane(InstId i);
+  VReg numbers_of(VReg bits);
+  VReg numbers_one_by_one(VReg bits);
 
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
