@@ -1080,6 +1080,34 @@ b1 first_gang in_ranks:
   EXPECT_EQ(count(code(0), "tzcnt"), 16u);
 }
 
+/// Gangs are few, so that constants of rare ways are not loaded in front of the loop over them.
+TEST(AddressForms, ConstantsOfRareWaysAreLoadedThere) {
+  const std::string code =
+      listing_of_phases(R"(func "rare" gfx906 {
+b0:
+  v1:v32 = init_vgpr
+  v2:v32 = init_vgpr #0x1
+  v3:mask = icmp v1, v2 #0x4
+  v4:u1 = any v3
+  branch v4 #0x209 -> b1, b2(v1)
+b1:
+  v5:v32 = const #0x12345678
+  v6:v32 = mul v1, v5
+  v7:v32 = xor v6, v5
+  jump -> b2(v7)
+b2(v8:v32):
+  v9:v64 = zext v2
+  v10:mask = const #0xffffffffffffffff
+  store v9, v8, v10 {global 4}
+  endpgm
+}
+)",
+                        {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  const auto round = code.find("jb L"), constant = code.find("vpbroadcastd");
+  ASSERT_NE(round, std::string::npos) << code;
+  EXPECT_GT(constant, round) << code;
+}
+
 /// A load for each lane takes half of what a gather does.
 TEST(AddressForms, ElementsFarApartAreNotGathered) {
   for (const translator::Simd simd : widths())
