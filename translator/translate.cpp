@@ -462,8 +462,10 @@ Result<std::unique_ptr<runtime::WaveEngine>> translate_and_load(const KernelSour
 bool host_supports(Simd simd) { return simd == Simd::Avx512 ? host_has_avx512() : host_has_avx2(); }
 
 u32 host_extras(Simd simd) {
+  if (simd != Simd::Avx512) return 0;
   __builtin_cpu_init();
-  return simd == Simd::Avx512 && __builtin_cpu_supports("avx512vpopcntdq") ? kVpopcnt : 0;
+  return (__builtin_cpu_supports("avx512vpopcntdq") ? kVpopcnt : 0) |
+         (__builtin_cpu_supports("avx512vbmi2") ? kVbmi2 : 0);
 }
 
 } // namespace lanewise::translator

@@ -9,6 +9,7 @@ namespace lanewise::translator {
 
 /// Instructions beyond what a Simd stands for that the translator uses where the host has them, as bits.
 inline constexpr u32 kVpopcnt = 1; ///< AVX512_VPOPCNTDQ
+inline constexpr u32 kVbmi2 = 2;   ///< AVX512_VBMI2
 /// Those of this machine that code for `simd` uses.
 u32 host_extras(Simd simd);
 

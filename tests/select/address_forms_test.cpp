@@ -977,6 +977,137 @@ TEST(AddressForms, RowsBackwards) {
       }
 }
 
+/// Lanes that exchange dwords of the LDS, at a distance, all gangs alike: a row or two have them all.
+TEST(AddressForms, LanesThatExchangeInTheLds) {
+  for (const translator::Simd simd : {translator::Simd::Avx2, translator::Simd::Avx512})
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 distance : {1u, 2u, 4u}) {
+        // Lane l has dword (l & distance - 1) + 2 * (l - (l & distance - 1)), and exchanges with `distance`
+        // behind.
+        const std::string body =
+            fmt::format("  v20:v32 = init_vgpr\n  v21:v32 = const #{:#x}\n  v22:v32 = and v20, v21\n"
+                        "  v23:v32 = sub v20, v22\n  v24:v32 = add v20, v23\n  v25:v32 = const #0x2\n"
+                        "  v26:v32 = shl v24, v25\n"
+                        "  v27:v32 = load v26, v7 {{lds 4 in_range}}\n"
+                        "  v28:v32 = load v26, v7 #{:#x} {{lds 4 in_range}}\n"
+                        "  v29:v32 = add v27, v28\n  v30:v32 = sub v27, v28\n"
+                        "  store v26, v29, v7 {{lds 4 in_range}}\n"
+                        "  store v26, v30, v7 #{:#x} {{lds 4 in_range}}\n",
+                        distance - 1, 4 * distance, 4 * distance);
+        std::vector<u8> lds(512);
+        for (u32 n = 0; n < 128; ++n) store_le<u32>(&lds[4 * n], n * n * 7 + 1);
+        std::vector<u8> expected = lds;
+        for (u32 l = 0; l < 64; ++l) {
+          if ((exec >> l & 1) == 0) continue;
+          u8* const low = &expected[4 * (2 * l - (l & (distance - 1)))];
+          const u32 a = load_le<u32>(low), b = load_le<u32>(low + 4 * distance);
+          store_le<u32>(low, a + b);
+          store_le<u32>(low + 4 * distance, a - b);
+        }
+        auto f = ir::parse(program(body));
+        ASSERT_TRUE(f.ok() && ir::verify(*f).ok()) << body;
+        f->launch.workgroup = {64, 1, 1};
+        const phases::Plan plan = trivial_plan(*f);
+        auto code = compile(*f, plan, {.simd = simd, .verify = true, .listing = true});
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        EXPECT_EQ(count(code->listing, "gather") + count(code->listing, "scatter"), 0u) << code->listing;
+        if (!std::ranges::count(widths(), simd)) continue;
+        RunInput input;
+        input.exec = exec;
+        input.lds = lds;
+        input.vgprs.emplace_back();
+        for (u32 l = 0; l < 64; ++l) input.vgprs[0][l] = l;
+        run(*f, plan, simd, input);
+        EXPECT_EQ(input.lds, expected) << "distance " << distance << ", lanes " << exec;
+      }
+}
+
+/// Code of one function with the phases that it gets.
+std::string listing_of_phases(const std::string& text, const CompileOptions& options) {
+  auto f = ir::parse(text);
+  EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  auto code = compile(*f, phases::form_phases(*f, translator::gang_lanes(options.simd)), options);
+  EXPECT_TRUE(code.ok()) << code.error().message;
+  return code.ok() ? code->listing : "";
+}
+
+/// Whether lanes are few is asked by the flags where a branch alone wants to know.
+TEST(AddressForms, FewLanesAreAskedForByFlags) {
+  for (const translator::Simd simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
+    const std::string code = listing_of_phases(R"(func "few" gfx906 {
+b0:
+  v1:v32 = init_vgpr
+  v2:v32 = const #0x5
+  v3:mask = icmp v1, v2 #0x4
+  v4:mask = not_few v3 #0x5
+  v5:u1 = any v4
+  branch v5 #0x201 -> b1, b2
+b1:
+  v6:v64 = zext v1
+  store v6, v2, v3 {global 4}
+  jump -> b2
+b2:
+  endpgm
+}
+)",
+                                               {.simd = simd, .verify = true, .listing = true});
+    const auto asked = code.find("popcnt");
+    ASSERT_NE(asked, std::string::npos) << code;
+    EXPECT_EQ(code.substr(asked, code.find("\nj", asked) - asked).find("set"), std::string::npos) << code;
+  }
+}
+
+/// With VBMI2, the lanes that have closed ranks are listed by one instruction instead of one by one.
+TEST(AddressForms, LanesInRanksAreListedAtOnce) {
+  const auto code = [](u32 extras) {
+    return listing_of_phases(
+        R"(func "ranks" gfx906 {
+b0:
+  v1:u64 = const #0xff00ff0
+  jump -> b1
+b1 first_gang in_ranks:
+  v2:v32 = nth_lane v1
+  v3:mask = const #0xffff
+  v4:v64 = zext v2
+  store v4, v2, v3 {global 4}
+  endpgm
+}
+)",
+        {.simd = translator::Simd::Avx512, .extras = extras, .verify = true, .listing = true});
+  };
+  EXPECT_EQ(count(code(translator::kVbmi2), "tzcnt"), 0u) << code(translator::kVbmi2);
+  EXPECT_EQ(count(code(translator::kVbmi2), "vpcompressb"), 1u);
+  EXPECT_EQ(count(code(0), "tzcnt"), 16u);
+}
+
+/// Gangs are few, so that constants of rare ways are not loaded in front of the loop over them.
+TEST(AddressForms, ConstantsOfRareWaysAreLoadedThere) {
+  const std::string code =
+      listing_of_phases(R"(func "rare" gfx906 {
+b0:
+  v1:v32 = init_vgpr
+  v2:v32 = init_vgpr #0x1
+  v3:mask = icmp v1, v2 #0x4
+  v4:u1 = any v3
+  branch v4 #0x209 -> b1, b2(v1)
+b1:
+  v5:v32 = const #0x12345678
+  v6:v32 = mul v1, v5
+  v7:v32 = xor v6, v5
+  jump -> b2(v7)
+b2(v8:v32):
+  v9:v64 = zext v2
+  v10:mask = const #0xffffffffffffffff
+  store v9, v8, v10 {global 4}
+  endpgm
+}
+)",
+                        {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  const auto round = code.find("jb L"), constant = code.find("vpbroadcastd");
+  ASSERT_NE(round, std::string::npos) << code;
+  EXPECT_GT(constant, round) << code;
+}
+
 /// A load for each lane takes half of what a gather does.
 TEST(AddressForms, ElementsFarApartAreNotGathered) {
   for (const translator::Simd simd : widths())

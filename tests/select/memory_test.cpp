@@ -557,6 +557,13 @@ TEST(SelectMemory, GangsSideBySideDoOneAtomicForTheWave) {
   EXPECT_EQ(count(code_of_atomic(attr, false, true), "\nlock "), 1u);
 }
 
+/// One permutation takes the first lane's address out of a vector of 64 bits.
+TEST(SelectMemory, TheFirstLanesAddressIsTakenAsAWhole) {
+  const MemAttr attr{.space = Space::Global, .bytes = 4, .atomic = AtomicOp::Add};
+  const std::string code = code_of_atomic(attr, true, false);
+  EXPECT_EQ(count(code, "vpcompressd"), 0u) << "neither half on its own";
+}
+
 /// Where the thread has the address, no lock is taken: locked are the first addition to it, and that of what
 /// was pending for another. Of a whole wave, one is deferred.
 TEST(SelectMemory, DeferredAddsThatThreadsKnowTakeNoLock) {

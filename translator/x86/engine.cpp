@@ -150,6 +150,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
   SelectOptions select_options;
   select_options.code_base = options.code_base;
   select_options.vpopcnt = (options.extras & translator::kVpopcnt) != 0;
+  select_options.vbmi2 = (options.extras & translator::kVbmi2) != 0;
   if (auto done = select(f, plan, frame, select_options, module); !done) return done.error();
   auto code = assemble(module, {.verify = options.verify, .listing = options.listing, .alloc = {}});
   if (!code) return code.error();

@@ -57,7 +57,7 @@ Builder::Builder(Module& module, PartId part) : module_(module), part_(*module.p
 
 BlockId Builder::add_block(bool cold) {
   part_.blocks.push_back(
-      {std::pmr::vector<LInst>(&part_.memory), std::pmr::vector<VReg>(&part_.memory), {}, cold});
+      {std::pmr::vector<LInst>(&part_.memory), std::pmr::vector<VReg>(&part_.memory), {}, cold, false});
   return BlockId(static_cast<u32>(part_.blocks.size() - 1));
 }
 

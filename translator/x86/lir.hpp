@@ -229,7 +229,8 @@ struct Block {
   std::pmr::vector<LInst> insts;
   std::pmr::vector<VReg> params;
   Terminator term;
-  bool cold = false; ///< placed behind the rest and preferred for spill code
+  bool cold = false;       ///< placed behind the rest and preferred for spill code
+  bool few_rounds = false; ///< begins a loop, if any, that goes round a few times at most
 };
 
 /// One phase. Block 0 is the entry; it has no parameters and no predecessors. No edge may be missing a
@@ -282,6 +283,7 @@ public:
   [[nodiscard]] bool avx512() const { return module_.avx512; }
 
   BlockId add_block(bool cold = false);
+  void mark_few_rounds(BlockId b) { part_.blocks[b.index].few_rounds = true; }
   VReg add_param(BlockId block, RegClass cls);
   /// Instructions go to the end of `block` from now on.
   void at(BlockId block) { block_ = block; }

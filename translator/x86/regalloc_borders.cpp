@@ -170,6 +170,12 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   }
   for (Candidate& x : candidates)
     if (x.distance == kAsk) x.distance = next_use(x.value);
+  // In few rounds, constants for ways that are hardly ever taken are made there, not in front of the loop;
+  // those wanted as far away otherwise take as long either way.
+  if (loop_entry && part_.blocks[b].few_rounds)
+    std::erase_if(candidates, [&](const Candidate& x) {
+      return remat_[x.value.index] && x.distance >= kColdEntry && x.distance < kLoopExit;
+    });
   for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
     if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
   const auto begin = candidates.begin();

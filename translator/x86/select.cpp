@@ -92,6 +92,7 @@ void Selector::select_phase(u32 phase) {
 
   preamble_ = builder.add_block();
   head_ = builder.add_block();
+  if (avx512()) builder.mark_few_rounds(head_); // for four gangs
   common_ = interleave_ == 1 ? nullptr
                              : &common_of_.try_emplace(interleave_, f_, lanes(), interleave_).first->second;
   if (common_) common_->find_loads(plan_.phases[phase].blocks);
@@ -313,12 +314,13 @@ bool Selector::is_decided_by_gang(InstId i) const {
          f_.operands(f_.terminator(inst.block))[0] == f_.result(i);
 }
 
-/// A comparison of a gang's scalars, or what is spread of one, that only the branch at the end of its block
-/// looks at: the flags will do.
+/// A comparison of a gang's scalars, what is spread of one, or a question for how many lanes there are, that
+/// only the branch at the end of its block looks at: the flags will do.
 bool Selector::is_tested_as_scalar(InstId i) const {
   const ir::Inst& inst = f_[i];
   const bool is_scalar = (inst.op == Op::ICmp && ir::is_gang(type(f_.operands(i)[0]))) ||
-                         (inst.op == Op::Splat && type(f_.operands(i)[0]) == Type::G1);
+                         (inst.op == Op::Splat && type(f_.operands(i)[0]) == Type::G1) ||
+                         (inst.op == Op::NotFew && frame_.slot[f_.result(i).index] == kNoSlot);
   return is_scalar && type(f_.result(i)) == Type::Mask && interleave_ == 1 &&
          use_counts_[f_.result(i).index] == 1 && f_.tested_mask(inst.block) == f_.result(i);
 }
@@ -414,6 +416,7 @@ CondCode Selector::branch_condition(ValueId condition) {
 /// Of a gang that is alone.
 CondCode Selector::test_scalar(InstId tested) {
   if (f_[tested].op == Op::ICmp) return emit_compare(tested);
+  if (f_[tested].op == Op::NotFew) return test_not_few(tested);
   const ValueId bit = f_.operands(tested)[0];
   if (is_fused(bit)) return emit_compare(f_.def_id(bit));
   b_->emit(Inst::kIdTest, {r32(reg1(bit)), r32(reg1(bit))});

@@ -16,6 +16,7 @@ bool is_same_for_all(const ir::Function& f, ir::InstId i);
 struct SelectOptions {
   u64 code_base = 0;    ///< guest address that Inst::pc is relative to
   bool vpopcnt = false; ///< the host has AVX512_VPOPCNTDQ
+  bool vbmi2 = false;   ///< the host has AVX512_VBMI2
 };
 
 /// Appends one part per phase to `module`, in the plan's order, and the resume points. Errors: Unsupported,

@@ -26,19 +26,15 @@ bool Selector::may_be_half_rows(InstId i, const Access& a) const {
 /// lane * bytes, else to `no`. Gives these two addresses, without disp.
 Regs Selector::branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no) {
   const u32 step = f_[i].mem.bytes >> a.scale_log2;
-  Regs start;
-  VReg in_row;
+  Regs start, expected;
   if (a.wide) {
     std::array<u64, 8> steps{};
     for (u32 l = 0; l < 8; ++l) steps[l] = l * step;
-    VReg equal[2];
     for (unsigned p = 0; p < 2; ++p) {
       start.r[p] = b_->op_r64(Inst::kIdVmovq, xmm(a.index.r[p]));
       const VReg first = b_->op(Inst::kIdVpbroadcastq, xmm(a.index.r[p]));
-      const VReg expected = b_->op(Inst::kIdVpaddq, first, or_mem(table(steps.data())));
-      equal[p] = compare(ir::IntPred::Eq, expected, a.index.r[p], true);
+      expected.r[p] = b_->op(Inst::kIdVpaddq, first, or_mem(table(steps.data())));
     }
-    in_row = narrow_masks(equal[0], equal[1]);
   } else {
     std::array<u32, 16> first{}, steps{};
     for (u32 l = 0; l < 16; ++l) {
@@ -55,12 +51,9 @@ Regs Selector::branch_if_half_rows(InstId i, const Access& a, BlockId yes, Block
       start.r[p] = b_->op_r64(Inst::kIdLea, mem_index(a.base, wide, a.scale_log2, 0, View::R64));
     }
     const VReg starts = b_->op(Inst::kIdVpermd, table(first.data()), a.index.r[0]);
-    const VReg expected = b_->op(Inst::kIdVpaddd, starts, or_mem(table(steps.data())));
-    in_row = compare(ir::IntPred::Eq, expected, a.index.r[0], false);
+    expected.r[0] = b_->op(Inst::kIdVpaddd, starts, or_mem(table(steps.data())));
   }
-  const VReg wrong = b_->op_k(Inst::kIdKandnw, in_row, a.mask);
-  b_->emit(Inst::kIdKortestw, {k(wrong), k(wrong)});
-  b_->branch(CondCode::kZero, yes, no);
+  b_->branch(test_places(a, false, expected), yes, no);
   return start;
 }
 

@@ -4,6 +4,8 @@
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
+#include <numeric>
+
 namespace lanewise::x86 {
 
 using ir::kNoLane;
@@ -202,6 +204,19 @@ void Selector::nth_lane(InstId i) {
     const VReg from = b_->op_r64(Inst::kIdShlx, r64(b_->const64(~u64{0})), r64(first_lane()));
     rest = b_->op_r64(Inst::kIdPdep, r64(from), r64(rest));
   }
+  set(f_.result(i), avx512() && options_.vbmi2 ? numbers_of(rest) : numbers_one_by_one(rest));
+}
+
+/// Of the first bits that are set, a lane for each; 0 behind the last. AVX-512 with VBMI2.
+VReg Selector::numbers_of(VReg bits) {
+  std::array<u8, 64> numbers{};
+  std::iota(numbers.begin(), numbers.end(), u8{0});
+  b_->zero_masked(b_->op_k(Inst::kIdKmovq, r64(bits)));
+  const VReg first = b_->op(Inst::kIdVpcompressb, table(numbers.data()));
+  return b_->op(Inst::kIdVpmovzxbd, xmm(first));
+}
+
+VReg Selector::numbers_one_by_one(VReg rest) {
   std::array<VReg, 4> fours{};
   for (unsigned n = 0; n < lanes(); ++n) {
     const VReg lane = b_->op_r64(Inst::kIdTzcnt, r64(rest)); // 64 behind the last
@@ -216,7 +231,7 @@ void Selector::nth_lane(InstId i) {
   };
   VReg list = pair(0);
   if (avx512()) list = b_->op(Inst::kIdVinserti64x4, list, half(pair(2)), imm(1));
-  set(f_.result(i), vand(list, b_->splat32(63)));
+  return vand(list, b_->splat32(63));
 }
 
 } // namespace lanewise::x86

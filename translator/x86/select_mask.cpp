@@ -66,12 +66,7 @@ bool Selector::mask_inst(InstId i) {
     return set(result, mask_from_bits(b_->op_r32_tied(Inst::kIdXor, bits, r32(others)))), true;
   }
   case Op::GangMask: return set(result, mask_from_bits(in(1))), true;
-  case Op::NotFew: { // One less than the number of lanes is far above where there is none.
-    const VReg lanes = b_->op_r32(Inst::kIdPopcnt, r32(mask_to_bits(in(0))));
-    const VReg less = b_->op_r32(Inst::kIdLea, mem(lanes, -1, View::R32));
-    b_->emit(Inst::kIdCmp, {r32(less), imm(static_cast<i64>(inst.imm))});
-    return set(result, mask_of_u1(b_->setcc(CondCode::kAE))), true;
-  }
+  case Op::NotFew: return set(result, mask_of_u1(b_->setcc(test_not_few(i)))), true;
   case Op::U64ToMask: {
     return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane())))), true;
   }
@@ -90,6 +85,14 @@ bool Selector::mask_inst(InstId i) {
   }
   default: return false;
   }
+}
+
+/// What tells that all of the gang's lanes are in the result of NotFew.
+CondCode Selector::test_not_few(InstId i) {
+  const VReg lanes = b_->op_r32(Inst::kIdPopcnt, r32(mask_to_bits(reg1(f_.operands(i)[0]))));
+  const VReg less = b_->op_r32(Inst::kIdLea, mem(lanes, -1, View::R32));
+  b_->emit(Inst::kIdCmp, {r32(less), imm(static_cast<i64>(f_[i].imm))});
+  return CondCode::kAE; // One less than none is far above.
 }
 
 /// A comparison of unsigned numbers that AVX2 does as one of signed ones, half of the range lower.

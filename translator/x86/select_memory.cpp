@@ -174,41 +174,56 @@ VReg Selector::first_address(const Access& a) {
 /// wanted, all lanes take part). That formula is all that counts, so it does not matter whether lane 0 takes
 /// part.
 void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no) {
-  const auto strided = [&](unsigned p, auto* steps,
-                           unsigned count) { // Lanes of part p that follow the formula.
-    const bool wide = a.wide;
+  const auto strided = [&](unsigned p, auto* steps, unsigned count) { // Where lanes of part p ought to go.
     for (unsigned l = 0; l < count; ++l) steps[l] = (stride >> a.scale_log2) * (p * count + l);
-    VReg expected = b_->op(wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
-    if (stride != 0)
-      expected = b_->op(wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, expected, or_mem(table(steps)));
-    return compare(ir::IntPred::Eq, expected, a.index.r[p], wide);
+    const VReg first = b_->op(a.wide ? Inst::kIdVpbroadcastq : Inst::kIdVpbroadcastd, xmm(a.index.r[0]));
+    if (stride == 0) return first;
+    return b_->op(a.wide ? Inst::kIdVpaddq : Inst::kIdVpaddd, first, or_mem(table(steps)));
   };
   if (a.may_wrap && stride != 0) { // The first of indices that count up and do not wrap is not too large.
     b_->emit(Inst::kIdCmp,
              {r32(first_index(a)), imm(0x7fff'ffff - static_cast<i64>((stride >> a.scale_log2) * lanes()))});
     branch_away(CondCode::kSignedGT, no);
   }
-  VReg equal;
-  if (a.wide) {
-    std::array<u64, 8> steps{};
-    const VReg lo = strided(0, steps.data(), lanes() / 2);
-    equal = narrow_masks(lo, strided(1, steps.data(), lanes() / 2));
-  } else {
-    std::array<u32, 16> steps{};
-    equal = strided(0, steps.data(), lanes());
-  }
-  if (all_lanes) {
-    const VReg bits = mask_to_bits(mask_and(equal, a.mask));
-    b_->emit(Inst::kIdCmp, {r32(bits), imm(avx512() ? 0xffff : 0xff)});
-    return b_->branch(CondCode::kEqual, yes, no);
-  }
+  const auto expected = [&](unsigned p) {
+    std::array<u64, 8> qwords{};
+    std::array<u32, 16> dwords{};
+    return a.wide ? strided(p, qwords.data(), lanes() / 2) : strided(p, dwords.data(), lanes());
+  };
   if (avx512()) {
-    const VReg wrong = b_->op_k(Inst::kIdKandnw, equal, a.mask);
-    b_->emit(Inst::kIdKortestw, {k(wrong), k(wrong)});
-    return b_->branch(CondCode::kZero, yes, no);
+    Regs places{{expected(0), VReg{}}};
+    if (a.wide) places.r[1] = expected(1);
+    return b_->branch(test_places(a, all_lanes, places), yes, no);
+  }
+  const auto equal_part = [&](unsigned p) {
+    return compare(ir::IntPred::Eq, expected(p), a.index.r[p], a.wide);
+  };
+  VReg equal = equal_part(0);
+  if (a.wide) equal = narrow_masks(equal, equal_part(1));
+  if (all_lanes) {
+    b_->emit(Inst::kIdCmp, {r32(mask_to_bits(mask_and(equal, a.mask))), imm(0xff)});
+    return b_->branch(CondCode::kEqual, yes, no);
   }
   b_->emit(Inst::kIdVptest, {vec(equal), vec(a.mask)}); // CF: nothing of the mask outside `equal`
   b_->branch(CondCode::kC, yes, no);
+}
+
+/// AVX-512: what tells that every lane that takes part has the expected index and, if wanted, that all take
+/// part.
+CondCode Selector::test_places(const Access& a, bool all_lanes, const Regs& expected) {
+  const bool want_all = all_lanes && !a.full;
+  const ir::IntPred wanted = want_all ? ir::IntPred::Eq : ir::IntPred::Ne;
+  std::array<VReg, 2> found{};
+  for (unsigned p = 0; p < (a.wide ? 2 : 1); ++p) {
+    if (!a.wide && !a.full) b_->with_mask(a.mask);
+    found[p] = compare(wanted, expected.r[p], a.index.r[p], a.wide);
+  }
+  if (!a.wide)
+    found[1] = found[0];
+  else if (!a.full) // One test finds what is in either.
+    found[0] = found[1] = mask_and(narrow_masks(found[0], found[1]), a.mask);
+  b_->emit(Inst::kIdKortestw, {k(found[0]), k(found[1])});
+  return want_all ? CondCode::kC : CondCode::kZero; // CF: all are set.
 }
 
 void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
@@ -350,6 +365,7 @@ void Selector::by_halves(InstId i, const Access& a, BlockId join, std::span<VReg
 VReg Selector::address_of_first(const Access& a, VReg lane) {
   const auto lane_of = [&](VReg v) { return element_of_first(v, a.mask, lane); };
   if (a.uniform()) return a.base;
+  if (a.wide && avx512()) return qword_of(a.index, lane);
   if (a.wide) {
     const VReg lo = narrow(a.index, false), hi = narrow(a.index, true);
     const VReg high = lane_of(hi);
@@ -357,6 +373,12 @@ VReg Selector::address_of_first(const Access& a, VReg lane) {
   }
   const VReg low = b_->op_r64(Inst::kIdMovsxd, r32(lane_of(a.index.r[0])));
   return b_->op_r64(Inst::kIdLea, mem_index(a.base, low, a.scale_log2, 0, View::R64));
+}
+
+/// AVX-512: the element of a lane. To take the halves of all qwords apart first would be twice the work.
+VReg Selector::qword_of(const Regs& qwords, VReg lane) {
+  const VReg index = splat(Type::V64, lane).r[0];
+  return b_->op_r64(Inst::kIdVmovq, xmm(b_->op_tied(Inst::kIdVpermt2q, qwords.r[0], index, qwords.r[1])));
 }
 
 /// Of a vector of dwords, the element of the first lane that takes part.

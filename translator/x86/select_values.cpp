@@ -269,8 +269,10 @@ VReg Selector::gang_first(ValueId v) {
 
 VReg Selector::gang_pick(ValueId v, ValueId mask) {
   const VReg m = reg1(mask);
-  const VReg lane = avx512() ? VReg{} : b_->op_r32(Inst::kIdTzcnt, r32(mask_to_bits(m)));
-  if (type(v) != Type::V64) return element_of_first(reg1(v), m, lane);
+  const bool wide = type(v) == Type::V64;
+  const VReg lane = avx512() && !wide ? VReg{} : b_->op_r32(Inst::kIdTzcnt, r32(mask_to_bits(m)));
+  if (!wide) return element_of_first(reg1(v), m, lane);
+  if (avx512()) return qword_of(regs(v), lane);
   const VReg lo = element_of_first(narrow(regs(v), false), m, lane);
   const VReg hi = element_of_first(narrow(regs(v), true), m, lane);
   return join_gprs(lo, hi);

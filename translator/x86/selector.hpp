@@ -296,7 +296,8 @@ private:
   VReg biased(ValueId v, unsigned p);
   VReg compare_biased(ir::IntPred pred, ValueId a, ValueId b, unsigned p);
   VReg wide_mask(VReg mask, unsigned p); ///< the part's mask for qword elements
-  VReg narrow_masks(VReg lo, VReg hi);   ///< qword masks of both parts to one
+  CondCode test_not_few(InstId i);
+  VReg narrow_masks(VReg lo, VReg hi); ///< qword masks of both parts to one
   VReg blend(VReg mask, VReg if_set, VReg if_clear, bool wide = false);
   VReg mask_and(VReg a, VReg b);
   VReg mask_or(VReg a, VReg b);
@@ -315,6 +316,8 @@ private:
   void write_lane(InstId i);
   void permute(InstId i);
   void nth_lane(InstId i);
+  VReg numbers_of(VReg bits);
+  VReg numbers_one_by_one(VReg bits);
 
   // ---- select_convert.cpp: joins, halves, extensions
   bool width_inst(InstId i);
@@ -568,15 +571,15 @@ private:
   void load_half_places(InstId i, const Access& a, Regs start, std::span<VReg> out);
   void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
   // select_places.cpp
-  static constexpr u32 kPlaces = 8; ///< of a gang, with AVX2
   /// Where the lanes of every gang go.
   struct Places {
-    std::array<i64, 2> rows; ///< from lane 0's place, bytes
-    u32 count;               ///< of them; the second ends with the last place, and may overlap the first
-    std::array<u32, kPlaces> dword{}; ///< of each lane, from the first row on
+    std::array<i64, 2> rows;     ///< from lane 0's place, bytes
+    u32 count;                   ///< of them; the second ends with the last place, and may overlap the first
+    std::array<u32, 16> dword{}; ///< of each lane, from the first row on
   };
   std::optional<Places> lds_places(InstId i);
   void access_places(InstId i, const Places& places, std::span<VReg> out);
+  VReg permuted_mask(VReg mask, VReg order);
   // select_reversed.cpp
   [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
   VReg reversed(VReg v, bool wide);
@@ -633,9 +636,11 @@ private:
   void by_halves(InstId i, const Access& a, BlockId join, std::span<VReg> out, F perform);
   VReg load_from(const Access& a, u32 id, View view, const Operand& at);
   VReg address_of_first(const Access& a, VReg lane);
+  VReg qword_of(const Regs& qwords, VReg lane);
   VReg element_of_first(VReg v, VReg mask, VReg lane);
   VReg branch_if_spread(Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
+  CondCode test_places(const Access& a, bool all_lanes, const Regs& expected);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
