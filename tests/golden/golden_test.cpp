@@ -164,7 +164,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"split_rounds_by_full_masks",
        [](ir::Function& g) {
          g.launch = launch_facts();
-         (void)phases::split_rounds_by_full_masks(g);
+         (void)phases::split_rounds_by_full_masks(g, 8, true);
        }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"load_walks_in_short_rows",

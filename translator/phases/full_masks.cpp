@@ -10,10 +10,13 @@
 //   choice:  are all lanes there? else the loop
 //   copy:    a round for all lanes; the next one, if none has left
 //   rest:    the loop, or what is behind it if all have left
+//
+// Not so where lanes gather so much that even all of them are sooner done one by one (phases/last_lanes.cpp).
 #include "translator/phases/full_masks.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/lane_costs.hpp"
 #include "translator/phases/load_loops.hpp"
 
 #include <algorithm>
@@ -89,13 +92,16 @@ private:
 
 class RoundSplitter : LoadLoopPass {
 public:
-  explicit RoundSplitter(Function& f) : LoadLoopPass(f) {}
+  RoundSplitter(Function& f, unsigned gang_lanes, bool may_be_alone)
+      : LoadLoopPass(f), gang_lanes_(gang_lanes), may_be_alone_(may_be_alone) {}
 
   /// Whether it has changed something.
   bool run() {
     return for_each_loop(kMaxLoops, [&] {
       if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxRound) return false;
-      if (!find_entry_and_latch() || !find_mask() || !is_loaded_by_mask() || !find_escaping()) return false;
+      if (!find_entry_and_latch() || !find_mask() || !is_loaded_by_mask() || is_better_alone() ||
+          !find_escaping())
+        return false;
       make_scalar_counters(entry_, latch_, loop_->escaping, true);
       (void)find_mask(); // of fewer parameters
       split();
@@ -104,7 +110,10 @@ public:
   }
 
 private:
-  u32 mask_ = 0; ///< which of the header's parameters has the lanes that are left
+  const unsigned gang_lanes_;
+  const bool may_be_alone_;                  ///< lanes are run one by one where that is sooner
+  std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
+  u32 mask_ = 0;                             ///< which of the header's parameters has the lanes that are left
 
   [[nodiscard]] const Successor& back_edge() const { return f_[header()].successors[0]; }
 
@@ -126,6 +135,16 @@ private:
       any = true;
     }
     return any;
+  }
+
+  /// Lanes are done one after the other sooner than all together; and by so much that it pays though the end
+  /// of each lane's rounds is not foreseen.
+  [[nodiscard]] bool is_better_alone() {
+    if (!may_be_alone_) return false;
+    if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
+    const unsigned lanes =
+        lanes_done_sooner_alone(f_, cfg_, *shapes_, *loop_, back_edge(), mask_, gang_lanes_);
+    return lanes >= gang_lanes_ + gang_lanes_ / 4;
   }
 
   void split() {
@@ -160,6 +179,8 @@ void split_loops_by_full_masks(Function& f) {
   if (f.launch.exec() == ~u64{0}) LoopSplitter(f).run();
 }
 
-bool split_rounds_by_full_masks(Function& f) { return f.launch.exec() == ~u64{0} && RoundSplitter(f).run(); }
+bool split_rounds_by_full_masks(Function& f, unsigned gang_lanes, bool last_lanes) {
+  return f.launch.exec() == ~u64{0} && RoundSplitter(f, gang_lanes, last_lanes).run();
+}
 
 } // namespace lanewise::phases

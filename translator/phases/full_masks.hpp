@@ -11,7 +11,8 @@ namespace lanewise::phases {
 void split_loops_by_full_masks(ir::Function& f);
 
 /// Small innermost loops that only load, by a mask that lanes leave one by one, begin with a copy for the
-/// rounds in which none has left. Likewise. Returns whether there were any.
-bool split_rounds_by_full_masks(ir::Function& f);
+/// rounds in which none has left. Likewise. With `last_lanes`, those are left out whose lanes are sooner done
+/// one by one, all of a gang's, as run_last_lanes_alone() will do. Returns whether there were any.
+bool split_rounds_by_full_masks(ir::Function& f, unsigned gang_lanes, bool last_lanes);
 
 } // namespace lanewise::phases

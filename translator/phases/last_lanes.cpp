@@ -17,6 +17,7 @@
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
+#include "translator/phases/lane_costs.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/one_lane.hpp"
 
@@ -30,7 +31,6 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxLoops = 4; ///< of a function
-constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 
 class LastLanes : LoadLoopPass {
 public:
@@ -41,7 +41,8 @@ public:
     return for_each_loop(kMaxLoops, [&] {
       if (!find_edges() || !find_mask() || !acts_per_lane()) return false;
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
-      const unsigned few = worthwhile_lanes();
+      const unsigned few = std::min(
+          lanes_done_sooner_alone(f_, cfg_, *shapes_, *loop_, back_edge(), mask_, gang_lanes_), gang_lanes_);
       if (few < 2 || !find_escaping() || !find_left_behind()) return false;
       add_turns(few);
       return true;
@@ -105,100 +106,6 @@ private:
         }
       }
     return true;
-  }
-
-  /// Up to how many lanes are done sooner one after the other, by rough costs.
-  [[nodiscard]] unsigned worthwhile_lanes() const {
-    const unsigned gather = gang_lanes_ + 8;
-    unsigned gathered = 0, loads = 0, others = 0, most = gang_lanes_;
-    for (const BlockId b : *loop_->blocks)
-      for (const InstId i : f_[b].insts) {
-        const Inst& inst = f_[i];
-        if (inst.op == Op::Load && !is_row(f_.operands(i)[0])) {
-          // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
-          gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
-          loads += (inst.mem.bytes + 3u) / 4;
-          if (is_computed(f_, Cfg(f_), f_.operands(i)[0])) // Loops before may have been copied.
-            most = gang_lanes_ - 1;                        // All may find a row there.
-        } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
-          ++others;
-      }
-    if (gathered == 0 || chases_pointers()) return 0;
-    const unsigned alone = 3 + (loads + others) / 4;
-    return std::min((gathered + alone) / alone, most);
-  }
-  /// An address that is one row, or is if no index wraps: such loads are no gathers.
-  [[nodiscard]] bool is_row(ValueId v, unsigned depth = 0) const {
-    if (v.index < shapes_->num_values() && (*shapes_)[v].strided()) return true;
-    const InstId i = f_.def_id(v);
-    if (!i.valid() || depth > kMaxDepth) return false;
-    const auto x = f_.operands(i);
-    switch (f_[i].op) {
-    case Op::Add: return is_row(x[0], depth + 1) && is_row(x[1], depth + 1);
-    case Op::Shl: return f_.is_const(x[1]) && is_row(x[0], depth + 1);
-    case Op::ZExt:
-    case Op::SExt: return is_row(x[0], depth + 1);
-    default: return false;
-    }
-  }
-  static bool is_for_free(Op op) {
-    return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
-           op == Op::Select;
-  }
-
-  /// An address depends on what was loaded in the round before. Lanes that take turns wait one after the
-  /// other then, where together they wait once.
-  [[nodiscard]] bool chases_pointers() const {
-    std::vector<bool> loaded(f_.num_values(), false);
-    const auto spread = [&](bool from_loads) {
-      for (const BlockId b : *loop_->blocks) {
-        for (const InstId i : f_[b].insts) {
-          bool depends = from_loads && f_[i].op == Op::Load;
-          for (const ValueId x : f_.operands(i))
-            depends |= loaded[x.index] && !(f_.type(x) == Type::Mask && f_[i].op == Op::Load);
-          for (unsigned r = 0; depends && r < f_[i].num_results; ++r) loaded[f_.result(i, r).index] = true;
-        }
-        for (const Successor& s : f_[b].successors)
-          for (std::size_t a = 0; a < s.args.size(); ++a)
-            if (loop_->contains(s.block) && s.block != header() && loaded[s.args[a].index])
-              loaded[f_[s.block].params[a].index] = true;
-      }
-    };
-    spread(true);
-    std::vector<ValueId> carried;
-    for (u32 p = 0; p < back_edge().args.size(); ++p)
-      if (p != mask_ && loaded[back_edge().args[p].index] && !walks(back_edge().args[p], params()[p]))
-        carried.push_back(params()[p]);
-    loaded.assign(f_.num_values(), false);
-    for (const ValueId v : carried) loaded[v.index] = true;
-    spread(false);
-    for (const BlockId b : *loop_->blocks)
-      for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::Load && loaded[f_.operands(i)[0].index]) return true;
-    return false;
-  }
-
-  /// In lanes for which what was loaded says so, `v` is a constant more than `param`, else the same: one
-  /// place after the other, as in two lists that are merged, of which the processor has the next ones at
-  /// hand.
-  [[nodiscard]] bool walks(ValueId v, ValueId param, unsigned depth = 0) const {
-    if (v == param) return true;
-    if (depth > kMaxDepth || !is_inside(v)) return false;
-    const InstId i = f_.def_id(v);
-    if (i.valid()) {
-      const auto x = f_.operands(i);
-      if (f_[i].op == Op::Select) return walks(x[1], param, depth + 1) && walks(x[2], param, depth + 1);
-      if (f_[i].op != Op::Add || !(f_.is_const(x[0]) || f_.is_const(x[1]))) return false;
-      return walks(f_.is_const(x[0]) ? x[1] : x[0], param, depth + 1);
-    }
-    const BlockId b = f_.def_block(v);
-    if (b == header()) return false;
-    const auto n = std::ranges::find(f_[b].params, v) - f_[b].params.begin();
-    return std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) {
-      return std::ranges::all_of(f_[p].successors, [&](const Successor& s) {
-        return s.block != b || walks(s.args[static_cast<std::size_t>(n)], param, depth + 1);
-      });
-    });
   }
 
   bool find_left_behind() {

@@ -1,0 +1,158 @@
+// A gather takes about as long for one lane as for all, and a processor does a dozen plain loads meanwhile.
+#include "translator/phases/lane_costs.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+
+class LaneCosts {
+public:
+  LaneCosts(const Function& f, const Cfg& cfg, const passes::LaneShapes& shapes, const LoadLoop& loop,
+            const Successor& back_edge, u32 mask)
+      : f_(f), cfg_(cfg), shapes_(shapes), loop_(loop), back_edge_(back_edge), mask_(mask) {}
+
+  [[nodiscard]] unsigned lanes_done_sooner_alone(unsigned gang_lanes) const {
+    const unsigned gather = gang_lanes + 8;
+    unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
+    for (const BlockId b : *loop_.blocks)
+      for (const InstId i : f_[b].insts) {
+        const Inst& inst = f_[i];
+        if (inst.op == Op::Load && !is_row(f_.operands(i)[0])) {
+          // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
+          gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
+          loads += (inst.mem.bytes + 3u) / 4;
+          if (is_computed(f_, Cfg(f_), f_.operands(i)[0])) // Loops before may have been copied.
+            most = gang_lanes - 1;                         // All may find a row there.
+        } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
+          ++others;
+      }
+    if (gathered == 0 || chases_pointers()) return 0;
+    const unsigned alone = 3 + (loads + others) / 4;
+    return std::min((gathered + alone) / alone, most);
+  }
+
+private:
+  const Function& f_;
+  const Cfg& cfg_;
+  const passes::LaneShapes& shapes_;
+  const LoadLoop& loop_;
+  const Successor& back_edge_;
+  const u32 mask_;
+
+  [[nodiscard]] const std::vector<ValueId>& params() const { return f_[loop_.header()].params; }
+
+  /// How a value goes from lane to lane, if no index wraps and all lanes take part.
+  enum class Kind : u8 { Uniform, Row, Any };
+
+  /// Such loads are no gathers.
+  [[nodiscard]] bool is_row(ValueId address) const { return kind(address) != Kind::Any; }
+
+  [[nodiscard]] Kind kind(ValueId v, unsigned depth = 0) const {
+    if (!is_per_lane(f_.type(v))) return Kind::Uniform;
+    if (v.index < shapes_.num_values() && shapes_[v].strided())
+      return shapes_[v].uniform() ? Kind::Uniform : Kind::Row;
+    if (depth > kMaxDepth) return Kind::Any;
+    const InstId i = f_.def_id(v);
+    if (!i.valid()) return kind_of_counter(v, depth);
+    const auto x = f_.operands(i);
+    const auto of = [&](unsigned n) { return kind(x[n], depth + 1); };
+    switch (f_[i].op) {
+    case Op::Load: return of(0) == Kind::Uniform ? Kind::Uniform : Kind::Any;
+    case Op::Add: return std::max(of(0), of(1));
+    case Op::Shl: return f_.is_const(x[1]) ? of(0) : Kind::Any;
+    case Op::ZExt:
+    case Op::SExt: return of(0);
+    case Op::Join: return of(1) == Kind::Uniform ? of(0) : Kind::Any;
+    case Op::AShr: return of(0) == Kind::Uniform ? of(1) : Kind::Any; // half of what extends a sign
+    default: return Kind::Any;
+    }
+  }
+  /// Of a parameter of the header.
+  [[nodiscard]] Kind kind_of_counter(ValueId v, unsigned depth) const {
+    if (f_.def_block(v) != loop_.header()) return Kind::Any;
+    const u32 n = f_[v].index;
+    const InstId next = f_.def_id(back_edge_.args[n]);
+    if (!next.valid() || f_[next].op != Op::Add) return Kind::Any;
+    const auto x = f_.operands(next);
+    if (!(x[0] == v && f_.is_const(x[1])) && !(x[1] == v && f_.is_const(x[0]))) return Kind::Any;
+    for (const BlockId from : cfg_.preds[loop_.header().index])
+      for (const Successor& way : f_[from].successors)
+        if (way.block == loop_.header() && !loop_.contains(from)) return kind(way.args[n], depth + 1);
+    return Kind::Any;
+  }
+  static bool is_for_free(Op op) {
+    return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
+           op == Op::Select;
+  }
+
+  /// An address depends on what was loaded in the round before. Lanes that take turns wait one after the
+  /// other then, where together they wait once.
+  [[nodiscard]] bool chases_pointers() const {
+    std::vector<bool> loaded(f_.num_values(), false);
+    const auto spread = [&](bool from_loads) {
+      for (const BlockId b : *loop_.blocks) {
+        for (const InstId i : f_[b].insts) {
+          bool depends = from_loads && f_[i].op == Op::Load;
+          for (const ValueId x : f_.operands(i))
+            depends |= loaded[x.index] && !(f_.type(x) == Type::Mask && f_[i].op == Op::Load);
+          for (unsigned r = 0; depends && r < f_[i].num_results; ++r) loaded[f_.result(i, r).index] = true;
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            if (loop_.contains(s.block) && s.block != loop_.header() && loaded[s.args[a].index])
+              loaded[f_[s.block].params[a].index] = true;
+      }
+    };
+    spread(true);
+    std::vector<ValueId> carried;
+    for (u32 p = 0; p < back_edge_.args.size(); ++p)
+      if (p != mask_ && loaded[back_edge_.args[p].index] && !walks(back_edge_.args[p], params()[p]))
+        carried.push_back(params()[p]);
+    loaded.assign(f_.num_values(), false);
+    for (const ValueId v : carried) loaded[v.index] = true;
+    spread(false);
+    for (const BlockId b : *loop_.blocks)
+      for (const InstId i : f_[b].insts)
+        if (f_[i].op == Op::Load && loaded[f_.operands(i)[0].index]) return true;
+    return false;
+  }
+
+  /// In lanes for which what was loaded says so, `v` is a constant more than `param`, else the same: one
+  /// place after the other, as in two lists that are merged, of which the processor has the next ones at
+  /// hand.
+  [[nodiscard]] bool walks(ValueId v, ValueId param, unsigned depth = 0) const {
+    if (v == param) return true;
+    if (depth > kMaxDepth || !loop_.contains(f_.def_block(v))) return false;
+    const InstId i = f_.def_id(v);
+    if (i.valid()) {
+      const auto x = f_.operands(i);
+      if (f_[i].op == Op::Select) return walks(x[1], param, depth + 1) && walks(x[2], param, depth + 1);
+      if (f_[i].op != Op::Add || !(f_.is_const(x[0]) || f_.is_const(x[1]))) return false;
+      return walks(f_.is_const(x[0]) ? x[1] : x[0], param, depth + 1);
+    }
+    const BlockId b = f_.def_block(v);
+    if (b == loop_.header()) return false;
+    const auto n = std::ranges::find(f_[b].params, v) - f_[b].params.begin();
+    return std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) {
+      return std::ranges::all_of(f_[p].successors, [&](const Successor& s) {
+        return s.block != b || walks(s.args[static_cast<std::size_t>(n)], param, depth + 1);
+      });
+    });
+  }
+};
+
+} // namespace
+
+unsigned lanes_done_sooner_alone(const Function& f, const Cfg& cfg, const passes::LaneShapes& shapes,
+                                 const LoadLoop& loop, const Successor& back_edge, u32 mask,
+                                 unsigned gang_lanes) {
+  return LaneCosts(f, cfg, shapes, loop, back_edge, mask).lanes_done_sooner_alone(gang_lanes);
+}
+
+} // namespace lanewise::phases

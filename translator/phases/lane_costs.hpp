@@ -1,0 +1,18 @@
+// What a loop takes lane by lane, and for all lanes of a gang.
+#pragma once
+
+#include "translator/passes/lane_shape.hpp"
+#include "translator/phases/load_loops.hpp"
+
+namespace lanewise::phases {
+
+/// Up to how many lanes a gang does sooner one after the other than together, by rough costs; more than it
+/// has if even all of them. 0 if `loop` gathers nothing, or lanes would wait for memory one after the other;
+/// less than `gang_lanes` if all lanes may turn out to go along a row. `back_edge` is the way round, and the
+/// header's parameter `mask` has the lanes that are left. `shapes` may be of the function as it was before
+/// loops were copied, and `cfg` as well.
+unsigned lanes_done_sooner_alone(const ir::Function& f, const ir::Cfg& cfg, const passes::LaneShapes& shapes,
+                                 const LoadLoop& loop, const ir::Successor& back_edge, u32 mask,
+                                 unsigned gang_lanes);
+
+} // namespace lanewise::phases
