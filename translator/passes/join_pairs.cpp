@@ -88,18 +88,28 @@ private:
   }
 
   /// Parameters of one block that are joined, or that are stored side by side and halves of one value on
-  /// every way in.
+  /// every way in. Such halves come first among those that are joined, too: v_mad_u64_u32 is used for 32
+  /// bits, with whatever is in the register behind as the upper half.
   void find_pairs(const Cfg& cfg) {
+    std::vector<Pair> others;
+    const auto is_pair = [&](ValueId lo, ValueId hi) {
+      std::vector<Pair> seen;
+      return is_whole(lo, hi, seen);
+    };
     for (const BlockId b : cfg.rpo)
       for (const InstId i : f_[b].insts) {
         const auto x = f_.operands(i);
-        if (f_[i].op == Op::Join && are_params_of_one_block(x[0], x[1])) take(x[0], x[1]);
+        if (f_[i].op == Op::Join && are_params_of_one_block(x[0], x[1])) {
+          if (is_pair(x[0], x[1]))
+            take(x[0], x[1]);
+          else
+            others.push_back({b, x[0], x[1]});
+        }
         if (f_[i].op != Op::Store || !can_be_wide(f_[i])) continue;
         for (std::size_t n = address_operands(f_[i].mem); n + 2 < x.size(); n += 2)
-          if (std::vector<Pair> seen;
-              are_params_of_one_block(x[n], x[n + 1]) && is_whole(x[n], x[n + 1], seen))
-            take(x[n], x[n + 1]);
+          if (are_params_of_one_block(x[n], x[n + 1]) && is_pair(x[n], x[n + 1])) take(x[n], x[n + 1]);
       }
+    for (const Pair& pair : others) take(pair.lo, pair.hi);
   }
 
   /// Parameters that become pairs because they are handed on to such, and so on: of outer loops for inner
