@@ -10,6 +10,7 @@
 #include "translator/passes/passes.hpp"
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
@@ -263,6 +264,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("change_elements",
            [](ir::Function& g) {
              if (passes::change_elements(g)) passes::eliminate_dead_code(g);
+           })
+      .run("count_even_rounds",
+           [&](ir::Function& g) {
+             if (phases::count_even_rounds(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("load_walks_together",
            [&](ir::Function& g) {

@@ -13,6 +13,7 @@
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
+#include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
@@ -166,6 +167,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          (void)phases::split_rounds_by_full_masks(g, 8, true);
        }},
+      {"count_even_rounds", [](ir::Function& g) { (void)phases::count_even_rounds(g, 8); }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"load_walks_in_short_rows",
        [](ir::Function& g) {

@@ -226,6 +226,43 @@ KernelCase row_updates(uint32_t scale) {
       });
 }
 
+/// The pieces of the last work-items are shorter, or empty, if `missing` elements.
+KernelCase pieces(std::string_view name, uint32_t items, uint32_t piece, uint32_t missing) {
+  Random random(147);
+  const uint32_t n = items * piece - missing;
+  const float factor = 0.75f;
+  return Builder(name)
+      .grid({items, 1, 1}, {64, 1, 1})
+      .value("n", n)
+      .value("piece", piece)
+      .value("factor", factor)
+      .buffer("x", random.floats(n, -1, 1))
+      .buffer("y", random.floats(n, -1, 1))
+      .buffer("in", random.words(n))
+      .output<int32_t>("out", n)
+      .buffer("longs", random.longs(n))
+      .output<float>("means", n)
+      .output<float>("sums", items)
+      .reference([=](std::span<Arg> args) {
+        auto x = args[3].as<float>(), y = args[4].as<float>(), means = args[8].as<float>();
+        auto in = args[5].as<uint32_t>();
+        auto out = args[6].as<int32_t>();
+        auto longs = args[7].as<uint64_t>();
+        for (uint32_t id = 0; id < items; ++id) {
+          const uint32_t first = std::min(id * piece, n), end = std::min(first + piece, n);
+          float sum = 0;
+          for (uint32_t i = first; i < end; ++i) {
+            y[i] = std::fma(factor, x[i], y[i]);
+            out[i] = static_cast<int32_t>(in[i] * 3 + i);
+            longs[i] = longs[i] * i + id;
+            if (i + 1 < end) means[i] = (x[i] + x[i + 1]) * 0.5f;
+            sum += x[i];
+          }
+          args[9].as<float>()[id] = sum;
+        }
+      });
+}
+
 KernelCase narrow_rows(uint32_t scale) {
   Random random(144);
   uint32_t n = 4096 * scale - 77;
@@ -321,6 +358,8 @@ constexpr CaseEntry kCases[] = {
     {"prefix_sum_rows", prefix_sum_rows},
     {"row_walks", row_walks},
     {"row_updates", row_updates},
+    {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
+    {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
     {"row_sums", row_sums},
     {"narrow_rows", narrow_rows},
     {"indexed_rows", indexed_rows},

@@ -259,6 +259,70 @@ TEST(Launch, RowsThatMeetAreUpdatedInOrder) {
   }
 }
 
+// So it is with pieces whose ends each lane computes for itself; some are shorter than the first.
+TEST(Launch, PiecesThatMeetAreGoneThroughInOrder) {
+  constexpr std::uint32_t kItems = 64;
+  constexpr std::size_t kBytes = 96 * 1024;
+  std::vector<std::byte> original(kBytes);
+  for (std::size_t n = 0; n < kBytes; ++n) original[n] = static_cast<std::byte>(n * n >> 5 & 0x3f);
+  std::mt19937 random(149);
+  const auto below = [&](unsigned n) { return static_cast<std::uint32_t>(random() % n); };
+  for (unsigned n = 0; n < 80; ++n) {
+    const std::uint32_t piece = 9 + below(40), missing = below(2) == 0 ? 0 : below(3 * piece);
+    const std::uint32_t end = kItems * piece;
+    // In front of or behind what is loaded, or a few elements from it.
+    const auto place = [&](std::uint32_t bytes) -> std::ptrdiff_t {
+      const std::ptrdiff_t near = 8 * (static_cast<std::ptrdiff_t>(below(9)) - 4);
+      return below(2) == 0 ? near : near + static_cast<std::ptrdiff_t>(end * bytes);
+    };
+    const std::ptrdiff_t y = place(4), out = place(4), longs = place(8), means = place(4);
+    std::vector<std::vector<std::byte>> all;
+    for (const DeviceOptions& options : engines()) {
+      std::vector<std::byte>& memory = all.emplace_back(original);
+      std::vector<float> sums(kItems);
+      std::byte* x = memory.data() + 8192;
+      const auto fault = fault_of(
+          options, "pieces", kItems,
+          {Argument::value(end - missing), Argument::value(piece), Argument::value(0.75f),
+           Argument::pointer(x), Argument::pointer(x + y), Argument::pointer(x), Argument::pointer(x + out),
+           Argument::pointer(x + longs), Argument::pointer(x + means), Argument::pointer(sums.data())});
+      ASSERT_FALSE(fault) << fault->message;
+      EXPECT_EQ(memory, all[0]) << "pieces of " << piece << ", " << missing << " missing, y at " << y
+                                << ", out at " << out << ", longs at " << longs << ", means at " << means;
+    }
+  }
+}
+
+// There, lanes of a gang are rounds of one lane.
+TEST(Launch, ALaneWithAPieceBeyondTheEndFaultsAsItself) {
+  constexpr std::uint32_t kItems = 64, kPiece = 40, kEnd = kItems * kPiece;
+  for (const std::uint32_t missing : {3u, 20u, 39u, 40u + 17u}) {
+    for (const DeviceOptions& options : engines()) {
+      std::vector<std::byte> others(kEnd * 8);
+      const auto y = Buffer::allocate(4096 * ((kEnd * 4 + 4095) / 4096));
+      ASSERT_TRUE(y);
+      const auto fault = fault_of(options, "pieces", kItems,
+                                  {Argument::value(kEnd), Argument::value(kPiece), Argument::value(0.75f),
+                                   Argument::pointer(others.data()),
+                                   Argument::pointer(y->data() + y->size() - 4 * (kEnd - missing)),
+                                   Argument::pointer(others.data()), Argument::pointer(others.data()),
+                                   Argument::pointer(others.data()), Argument::pointer(others.data()),
+                                   Argument::pointer(others.data())});
+      ASSERT_TRUE(fault);
+      const std::uint32_t lane = (kEnd - missing) / kPiece;
+      // Where lanes go side by side, the next one may be the first to get there.
+      EXPECT_GE(fault->lane, static_cast<int>(lane)) << fault->message;
+      const std::uint64_t end = reinterpret_cast<std::uint64_t>(y->data()) + y->size();
+      if (fault->lane == static_cast<int>(lane)) {
+        EXPECT_EQ(fault->address, end) << fault->message;
+      }
+      if (missing < kPiece) {
+        EXPECT_EQ(fault->lane, static_cast<int>(lane)) << fault->message;
+      }
+    }
+  }
+}
+
 // Sums stay in registers for some rounds where nobody else gets to their place: wherever somebody does,
 // results tell.
 TEST(Launch, SumsThatAreReadMeanwhileAreUpToDate) {

@@ -302,6 +302,7 @@ private:
     if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
     if (w == "spread") return mem.spread = true;
+    if (w == "listed") return mem.listed = true;
     if (w == "coherent") return mem.coherent = true;
     if (w == "public") return mem.public_only = true;
     if (w == "streams") return mem.streams = true;

@@ -17,6 +17,10 @@ constexpr bool is_per_lane(Type t) { return is_vector(t) || t == Type::Mask; }
 constexpr bool is_wide(Type t) { return t == Type::U64 || t == Type::V64 || t == Type::G64; }
 /// The type of a value of `t` that is the same in the whole wave. Not for masks and conditions.
 constexpr Type uniform_of(Type t) { return is_wide(t) ? Type::U64 : Type::U32; }
+/// The type of a value of `t` if it may differ from lane to lane.
+constexpr Type per_lane_of(Type t) {
+  return t == Type::U32 ? Type::V32 : t == Type::U64 ? Type::V64 : t == Type::U1 ? Type::Mask : t;
+}
 
 using ValueId = Id<struct ValueTag>;
 using InstId = Id<struct InstTag>;
@@ -134,11 +138,12 @@ struct MemAttr {
   i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool halves =
       false; ///< Lanes, Indexed: in every 8 lanes, addresses (indices) change by half_stride per lane
-  i16 half_stride = 0;      ///< bytes, or units of the index
-  bool coherent = false;    ///< a load that wants to see what other workgroups have stored (glc)
-  bool public_only = false; ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
-  bool streams = false;     ///< a store past the caches (passes/stream_stores.cpp)
-  bool may_tear = false;    ///< address is not known to be naturally aligned (informational)
+  i16 half_stride = 0;       ///< bytes, or units of the index
+  bool coherent = false;     ///< a load that wants to see what other workgroups have stored (glc)
+  bool public_only = false;  ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
+  bool streams = false;      ///< a store past the caches (passes/stream_stores.cpp)
+  bool listed : 1 = false;   ///< lanes stand for others (Op::StandFor); so they do in all of its block
+  bool may_tear : 1 = false; ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };
 

@@ -27,12 +27,6 @@ using namespace ir;
 
 namespace {
 
-Type per_lane(Type t) {
-  if (t == Type::U1) return Type::Mask;
-  if (t == Type::U32) return Type::V32;
-  return t == Type::U64 ? Type::V64 : t;
-}
-
 /// A branch whose two ways meet again in `join`, and what lies between on either.
 struct Fork {
   BlockId branch, join;
@@ -286,7 +280,7 @@ public:
     map_.assign(f_.num_values(), ValueId{});
     for (const BlockId b : packing_.cfg().rpo) {
       for (const ValueId p : f_[b].params)
-        if (packing_.varies(p)) f_.set_type(p, per_lane(f_.type(p)));
+        if (packing_.varies(p)) f_.set_type(p, per_lane_of(f_.type(p)));
     }
     for (const BlockId b : packing_.cfg().rpo) convert(b);
     map_.resize(f_.num_values());
@@ -340,7 +334,7 @@ private:
   ValueId vector(ValueId v) {
     v = now(v);
     const Type t = f_.type(v);
-    return is_uniform(t) ? op(Op::Splat, per_lane(t), {v}) : v;
+    return is_uniform(t) ? op(Op::Splat, per_lane_of(t), {v}) : v;
   }
   void stands_for(InstId i, ValueId v) { map_[f_.result(i).index] = v; }
 
@@ -438,7 +432,7 @@ private:
       operands.push_back(varies && !may_stay ? vector(v) : v);
     }
     f_.set_operands(i, operands);
-    if (varies) f_.set_type(f_.result(i), per_lane(f_.type(f_.result(i))));
+    if (varies) f_.set_type(f_.result(i), per_lane_of(f_.type(f_.result(i))));
   }
 
   /// Dwords at addresses that differ between workgroups. Only those that come here may load.

@@ -140,10 +140,6 @@ private:
     return inputs;
   }
 
-  static Type per_lane(Type t) {
-    return t == Type::U32 ? Type::V32 : t == Type::U64 ? Type::V64 : t == Type::U1 ? Type::Mask : t;
-  }
-
   void add_ranks() {
     const std::vector<ValueId> inputs = find_inputs();
     pass_escaping();
@@ -173,7 +169,7 @@ private:
     // A gang stops, or is done; and then the wave.
     std::vector<ValueId> stopped, done, state, before;
     for (u32 n = 0; n < old.size(); ++n) {
-      const Type t = per_lane(f_.type(old[n]));
+      const Type t = per_lane_of(f_.type(old[n]));
       const auto kept = std::ranges::find(behind_, old[n]);
       state.push_back(f_.add_param(behind.block(), t));
       stopped.push_back(t == f_.type(old[n]) ? all[n] : choice.splat(all[n]));
@@ -237,11 +233,11 @@ private:
       return it == copy_.value.end() ? v : it->second;
     };
     for (ValueId v{0}; v.index < counts_.size(); ++v.index)
-      if (counts_[v.index]) f_.set_type(in_copy(v), per_lane(f_.type(v)));
+      if (counts_[v.index]) f_.set_type(in_copy(v), per_lane_of(f_.type(v)));
     const auto spread = [&](ValueId v) {
       u64 bits = 0;
       if (!is_uniform(f_.type(v))) return v;
-      return f_.is_const(v, &bits) ? f_.entry_constant(per_lane(f_.type(v)), bits) : enter.splat(v);
+      return f_.is_const(v, &bits) ? f_.entry_constant(per_lane_of(f_.type(v)), bits) : enter.splat(v);
     };
     std::vector<ValueId> same(f_.num_values());
     for (const BlockId b : blocks_)

@@ -20,6 +20,9 @@
 //   choice:    are there some rounds, are all lanes there, and do their rows keep apart? else the loop as it
 //   was
 //
+// Where such a loop carries nothing from round to round, lanes take turns (phases/round_lanes.cpp), and only
+// what is left then is done as above.
+//
 // That is for loops of one block whose number of rounds depends on a scalar that counts.
 #include "translator/phases/walks.hpp"
 #include "translator/ir/copy.hpp"
@@ -27,7 +30,8 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/phases/lane_rows.hpp"
-#include "translator/phases/load_loops.hpp"
+#include "translator/phases/round_lanes.hpp"
+#include "translator/phases/round_sums.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -44,30 +48,15 @@ constexpr unsigned kRounds = 4;
 constexpr std::size_t kMaxCopied = 320;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of an access
-constexpr unsigned kMaxDepth = 8;            ///< of what is looked through
 constexpr u64 kMaxStep = 1 << 16;            ///< of the count, so that those of many rounds do not wrap
 constexpr u32 kFarApart = 16;                ///< bytes from lane to lane
 constexpr std::size_t kMaxRows = 6;          ///< that are tested
 constexpr u64 kWorthTesting = 8;             ///< rounds
 constexpr u8 kFirstApart = 2;                ///< MemAttr::apart of the first loop that stores
 
-/// A sum of 32 bits, v32 or u32, that is extended to 64 bits and shifted.
-struct Index {
-  ValueId value;
-  bool sign = false;
-  u32 shift = 0;
-};
-
-/// A sum of values, of indices that change in the loop, and of a constant.
-struct Sum {
-  std::vector<ValueId> terms;
-  std::vector<Index> indices;
-  u64 constant = 0;
-};
-
-class Walks : LoadLoopPass {
+class Walks : RoundSums {
 public:
-  Walks(Function& f, unsigned gang_lanes) : LoadLoopPass(f, f.launch.full_waves()), gang_lanes_(gang_lanes) {}
+  Walks(Function& f, unsigned gang_lanes) : RoundSums(f, f.launch.full_waves()), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
@@ -85,7 +74,6 @@ private:
   u8 apart_ = kFirstApart;                   ///< of the next loop that stores
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
-  std::vector<bool> invariant_; ///< per value: computed in the loop, from what does not change there
   struct Count {
     u32 param = 0;   ///< which of the header's parameters counts
     u64 offset = 0;  ///< what is compared is that much more,
@@ -99,84 +87,6 @@ private:
   std::vector<InstId> staying_; ///< of them: those that go to one place in all rounds
   ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
   std::vector<Index> indices_;  ///< that must not wrap
-
-  [[nodiscard]] bool changes(ValueId v) const {
-    return f_.def_block(v) == header() && !f_.is_const(v) && !invariant_[v.index];
-  }
-  [[nodiscard]] bool is_param(ValueId v) const { return !f_.def_id(v).valid() && changes(v); }
-  [[nodiscard]] u32 goes_on_way() const { return f_[header()].successors[0].block == header() ? 0 : 1; }
-  [[nodiscard]] const Successor& back_edge() const { return f_[header()].successors[goes_on_way()]; }
-  [[nodiscard]] const Successor& way_out() const { return f_[header()].successors[1 - goes_on_way()]; }
-
-  [[nodiscard]] Sum sum_of(ValueId v, unsigned depth = 0) const {
-    Sum sum;
-    if (f_.is_const(v, &sum.constant)) return sum;
-    const InstId i = f_.def_id(v);
-    const bool inside = i.valid() && changes(v) && depth < kMaxDepth;
-    if (inside && f_[i].op == Op::Splat && !is_per_lane(f_.type(f_.operands(i)[0])))
-      return sum_of(f_.operands(i)[0], depth + 1);
-    if (inside && f_[i].op == Op::Add) {
-      for (const ValueId x : f_.operands(i)) {
-        const Sum part = sum_of(x, depth + 1);
-        sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
-        sum.indices.insert(sum.indices.end(), part.indices.begin(), part.indices.end());
-        sum.constant += part.constant;
-      }
-    } else if (const auto index = inside ? index_of(i) : std::nullopt) {
-      sum.indices.push_back(*index);
-    } else {
-      sum.terms.push_back(v);
-    }
-    return sum;
-  }
-  [[nodiscard]] std::optional<Index> index_of(InstId i) const {
-    u64 shift = 0;
-    if (f_[i].op == Op::Shl && f_.is_const(f_.operands(i)[1], &shift)) i = f_.def_id(f_.operands(i)[0]);
-    if (!i.valid() || (f_[i].op != Op::ZExt && f_[i].op != Op::SExt)) return {};
-    const ValueId value = f_.operands(i)[0];
-    const bool dword = f_.type(value) == Type::V32 || f_.type(value) == Type::U32;
-    if (!dword || !changes(value)) return {};
-    return Index{value, f_[i].op == Op::SExt, static_cast<u32>(shift % 64)};
-  }
-
-  /// By how much `v` grows from round to round, if no index in it wraps.
-  [[nodiscard]] std::optional<u64> growth(ValueId v) const {
-    u64 grown = 0;
-    const Sum sum = sum_of(v);
-    for (const Index& index : sum.indices) {
-      const auto steps = growth(index.value);
-      if (!steps || *steps >= kMaxStep) return {};
-      grown += *steps << index.shift;
-    }
-    for (const ValueId term : sum.terms) {
-      if (!changes(term)) continue;
-      if (!is_param(term)) return {};
-      const Sum next = sum_of(back_edge().args[f_[term].index]);
-      if (next.terms.size() != 1 || next.terms[0] != term || !next.indices.empty()) return {};
-      grown += next.constant;
-    }
-    return grown;
-  }
-
-  void find_invariants() {
-    invariant_.assign(f_.num_values(), false);
-    for (const InstId i : f_[header()].insts) {
-      const auto x = f_.operands(i);
-      if (!info(f_[i].op).is(kPure) || std::ranges::any_of(x, [&](ValueId v) { return changes(v); }))
-        continue;
-      for (unsigned r = 0; r < f_[i].num_results; ++r) invariant_[f_.result(i, r).index] = true;
-    }
-  }
-  /// What does not change goes in front of the loop, to `choice`.
-  void move_invariants(BlockId choice) {
-    auto& insts = f_[header()].insts;
-    const auto changing = std::stable_partition(insts.begin(), insts.end(), [&](InstId i) {
-      return f_[i].num_results != 0 && invariant_[f_.result(i).index];
-    });
-    f_[choice].insts.assign(insts.begin(), changing);
-    insts.erase(insts.begin(), changing);
-    for (const InstId i : f_[choice].insts) f_[i].block = choice;
-  }
 
   /// The loop goes on while a scalar has not come to its bound.
   bool find_count() {
@@ -321,8 +231,17 @@ private:
     const ValueId mask = f_.operands(walks_[0]).back();
     const ValueId full = f_.is_full(mask) ? ValueId{} : mask;
     if (stores_) {
-      const ValueId test = may_be_reordered(at, start, full);
-      at.branch(test, add_rounds(full), plain, start, start);
+      const Reordering order = may_be_reordered(at, start, full);
+      BlockId first = add_rounds(full);
+      if (const std::vector<u64> growth = even_growth(); !growth.empty() && is_known_behind()) {
+        std::vector<InstId> overlapping;
+        std::ranges::copy_if(walks_, std::back_inserter(overlapping),
+                             [&](InstId i) { return moved(i) < f_[i].mem.bytes; });
+        const EvenLoop loop{plain, growth, overlapping, full, order.rounds};
+        first = add_round_lanes(f_, loop, gang_lanes_, apart_, first,
+                                {way_out().block, args_behind(at, start, order.rounds)});
+      }
+      at.branch(order.test, first, plain, start, start);
       ++apart_;
       return;
     }
@@ -371,7 +290,8 @@ private:
     const Sum sum = sum_of(v);
     ValueId all = at.constant(f_.type(v), sum.constant & constant_bits(f_.type(v)));
     for (const ValueId term : sum.terms) {
-      const ValueId x = changes(term) ? start[f_[term].index] : term;
+      ValueId x = changes(term) ? start[f_[term].index] : term;
+      if (is_wide(f_.type(x)) && !is_wide(f_.type(v))) x = at.lo(x);
       const bool splat = is_per_lane(f_.type(v)) && !is_per_lane(f_.type(x));
       all = at.add(all, splat ? at.splat(x) : x);
     }
@@ -423,9 +343,64 @@ private:
     return wrap;
   }
 
+  /// By how much each of the header's parameters grows from round to round, if rounds differ by that and by
+  /// what they load and store along rows alone; else none.
+  [[nodiscard]] std::vector<u64> even_growth() const {
+    std::vector<u64> growths;
+    for (const ValueId p : params()) {
+      const Sum next = sum_of(back_edge().args[f_[p].index]);
+      if (next.terms.size() != 1 || next.terms[0] != p || !next.indices.empty()) return {};
+      growths.push_back(next.constant);
+    }
+    std::vector<bool> changing(f_.num_values());
+    for (u32 v = 0; v < f_.num_values(); ++v) changing[v] = changes(ValueId{v});
+    const bool even = std::ranges::all_of(f_[header()].insts, [&](InstId i) {
+      return !info(f_[i].op).is(kMemory) || is_walk(i) || is_only_read(i);
+    });
+    // Of bytes, more rounds fit in a load by which lanes walk together than in a gang.
+    const bool bytes = std::ranges::all_of(walks_, [&](InstId i) { return f_[i].mem.bytes == 1; });
+    return even && !bytes && may_be_round_lanes(f_, header(), changing) ? growths : std::vector<u64>();
+  }
+  /// A load of a place that the loop does not write.
+  [[nodiscard]] bool is_only_read(InstId i) const {
+    return is_staying(i) && std::ranges::none_of(staying_, [&](InstId k) {
+             return f_[k].op == Op::Store && is_same_place(i, k);
+           });
+  }
+
+  /// What the loop leads to depends on nothing of its last round but what grows evenly.
+  [[nodiscard]] bool is_known_behind() const {
+    return std::ranges::all_of(way_out().args, [&](ValueId v) {
+      return !changes(v) || (bit_width(f_.type(v)) != 1 && sum_of(v).indices.empty() && growth(v));
+    });
+  }
+  /// Those arguments; `rounds` is how many there are but for the first.
+  std::vector<ValueId> args_behind(Builder& at, const std::vector<ValueId>& start, ValueId rounds) {
+    std::vector<ValueId> args = way_out().args;
+    for (ValueId& v : args) {
+      if (u64 bits = 0; f_.is_const(v, &bits))
+        v = f_.entry_constant(f_.type(v), bits); // This one might be in the loop.
+      if (!changes(v)) continue;
+      const u64 each = growth(v).value();
+      const Type scalar = uniform_of(f_.type(v));
+      ValueId last = first_value(at, v, start);
+      if (each != 0) {
+        const ValueId times = scalar == Type::U64 ? rounds : at.lo(rounds);
+        const ValueId grown = at.binary(Op::Mul, times, at.constant(scalar, each & constant_bits(scalar)));
+        last = at.add(last, is_per_lane(f_.type(v)) ? at.splat(grown) : grown);
+      }
+      v = last;
+    }
+    return args;
+  }
+
+  struct Reordering {
+    ValueId test;   ///< a u1
+    ValueId rounds; ///< a u64 below 2^32 if that is true: how many rounds there are but for the first
+  };
   /// Whether the loop may do several rounds at once, each gang on its own; `full`, if valid, must have all
   /// lanes.
-  ValueId may_be_reordered(Builder& at, const std::vector<ValueId>& start, ValueId full) {
+  Reordering may_be_reordered(Builder& at, const std::vector<ValueId>& start, ValueId full) {
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
     const ValueId left = wide(at, from_bound(at, start[count_.param]).left);
     ValueId all = at.icmp(IntPred::UGe, left, u64c(kWorthTesting * steps()));
@@ -457,7 +432,7 @@ private:
       rows.push_back(row);
     }
     require(test_lanes_apart(at, rows, rounds));
-    return all;
+    return {all, rounds};
   }
 
   /// The lanes whose first element is not in the row that starts with lane 0's, or the row before.
@@ -482,6 +457,7 @@ private:
     ValueId left; ///< how far that is from the bound
   };
   FromBound from_bound(Builder& at, ValueId counter) {
+    if (f_.type(counter) != f_.type(count_.bound)) counter = at.lo(counter);
     const ValueId next = at.add(counter, at.constant(f_.type(counter), count_.offset));
     return {next, counts_down() ? at.sub(next, count_.bound) : at.sub(count_.bound, next)};
   }
@@ -489,7 +465,7 @@ private:
   /// The tests in the `rounds` that follow, but for the last, will find that the loop goes on.
   ValueId are_enough(Builder& at, ValueId counter, unsigned rounds) {
     const auto [next, left] = from_bound(at, counter);
-    const ValueId enough = at.icmp(IntPred::UGt, left, at.constant(f_.type(counter), (rounds - 2) * steps()));
+    const ValueId enough = at.icmp(IntPred::UGt, left, at.constant(f_.type(next), (rounds - 2) * steps()));
     if (count_.goes_on == IntPred::Ne) return enough;
     return at.and_(enough, at.icmp(count_.goes_on, next, count_.bound));
   }

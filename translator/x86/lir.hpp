@@ -294,7 +294,7 @@ public:
   /// What FaultSite::lane_offset counts from in what follows.
   void set_first_lane(unsigned lane) { first_lane_ = static_cast<u8>(lane); }
   /// FaultSite::listed of what follows.
-  void list_lanes() { lists_lanes_ = true; }
+  void list_lanes(bool listed) { lists_lanes_ = listed; }
   /// Guest pc of what follows.
   void set_pc(u64 pc);
   VReg new_vreg(RegClass cls);

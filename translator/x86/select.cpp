@@ -68,7 +68,6 @@ void Selector::select_phase(u32 phase) {
   Builder builder(module_, part_of_[phase]);
   b_ = &builder;
   phase_ = phase;
-  if (in_ranks()) builder.list_lanes();
   interleave_ = plan_.phases[phase].interleave;
   assert(interleave_ != 0 && gangs() % interleave_ == 0);
   member_ = 0;
@@ -145,6 +144,7 @@ void Selector::make_blocks() {
 
 void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
+  b_->list_lanes(in_ranks() || std::ranges::any_of(f_[b].insts, [&](InstId i) { return f_[i].mem.listed; }));
   lds_addresses_.clear();
   forget_packed();
   const bool entry = b == plan_.phases[phase_].entry;

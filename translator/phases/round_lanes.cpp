@@ -1,0 +1,253 @@
+// Where each lane goes along rows of its own and carries nothing from element to element, it does not matter
+// which elements are done together, but memory is gone through best in its own order. So one lane after the
+// other has its turn, and in lane n of the gang there is the n-th of its next rounds: what it loads and
+// stores lies side by side.
+//
+//   turns:  is it worth it? else the loop in another way
+//   begin:  what they need to rows in memory, where a lane's is found by its number
+//   pick:   the next lane; what grows from round to round is its first plus n times that
+//   wide:   as many rounds as the gang has lanes; again, while that many are left
+//   next:   the next lane
+//   done:   what is behind the loop; or rounds that are left, of all lanes, in another way
+#include "translator/phases/round_lanes.hpp"
+#include "translator/ir/copy.hpp"
+#include "translator/phases/decide.hpp"
+#include "translator/phases/load_loops.hpp"
+#include "translator/phases/one_lane.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr u64 kWorthTurns = 2; ///< times as many rounds as a gang has lanes
+
+/// Scalars of this op may become vectors.
+bool is_alike(Op op) {
+  switch (op) {
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::AndNot:
+  case Op::Not:
+  case Op::Shl:
+  case Op::LShr:
+  case Op::AShr:
+  case Op::Join:
+  case Op::Lo:
+  case Op::Hi:
+  case Op::ZExt:
+  case Op::SExt:
+  case Op::UMin:
+  case Op::UMax:
+  case Op::SMin:
+  case Op::SMax:
+  case Op::ICmp:
+  case Op::Select: return true;
+  default: return false;
+  }
+}
+
+class RoundLanes {
+public:
+  RoundLanes(Function& f, const EvenLoop& loop, unsigned gang_lanes, u8 apart)
+      : f_(f), loop_(loop), gang_lanes_(gang_lanes), apart_(apart), one_(f) {}
+
+  BlockId add(BlockId rest, const Successor& behind) {
+    const BlockId turns = add_block(), begin = add_block(), pick = add_block(), wide = add_block(),
+                  next = add_block(), done = add_block();
+    for (const ValueId p : f_[loop_.block].params) start_.push_back(f_.add_param(turns, f_.type(p)));
+    Builder at = at_end(turns);
+    const ValueId worth = at.constant(Type::U64, kWorthTurns * gang_lanes_);
+    at.branch(at.icmp(IntPred::UGe, loop_.rounds, worth), begin, rest, {}, start_);
+
+    Builder& rows = one_.rows = at_end(begin);
+    one_.turn = at_end(pick);
+    const ValueId rounds = rows.add(rows.lo(loop_.rounds), rows.u32c(1));
+    const u32 log2_lanes = static_cast<u32>(std::countr_zero(gang_lanes_));
+    const ValueId times = of_gang(rows.op(Op::LShr, Type::U32, {rounds, rows.u32c(log2_lanes)}));
+    const ValueId left_over = rows.and_(rounds, rows.u32c(gang_lanes_ - 1));
+    const ValueId complete = rows.icmp(IntPred::Eq, left_over, rows.u32c(0));
+    const std::vector<ValueId> last = params_behind(rows.sub(rounds, left_over));
+    const ValueId all = f_.entry_constant(Type::Mask, ~u64{0});
+    const ValueId left = f_.add_param(pick, Type::G32);
+    ValueId others;
+    one_.start(left, all, others);
+    list_lanes();
+    do_rounds(wide, times, next);
+    rows.jump(pick, {f_.entry_constant(Type::G32, (u64{1} << gang_lanes_) - 1)});
+
+    at = at_end(next);
+    branch_if_not_0(at, others, {pick, {others}}, {done, {}}, done);
+    at_end(done).branch(complete, behind.block, rest, behind.args, last);
+    return turns;
+  }
+
+private:
+  Function& f_;
+  const EvenLoop& loop_;
+  const unsigned gang_lanes_;
+  const u8 apart_;
+  OneLane one_;
+  std::vector<ValueId> start_; ///< the loop's parameters in the first round
+  std::vector<ValueId> now_;   ///< per value of the function as it was: what it is in lanes that are rounds
+
+  BlockId add_block() { return f_.add_block(f_[loop_.block].pc); }
+  Builder at_end(BlockId b) {
+    Builder at(f_, b);
+    at.pc = f_[b].pc;
+    return at;
+  }
+  ValueId of_gang(ValueId u32) { return one_.rows.op(Op::Splat, Type::G32, {u32}); }
+  ValueId number_in_gang(Builder& at) {
+    return at.and_(at.op(Op::LaneId, Type::V32, {}), at.v32c(gang_lanes_ - 1));
+  }
+
+  /// Each gang goes one way if `count`, its scalar, is not 0, else the other; both come to `join`.
+  void branch_if_not_0(Builder& at, ValueId count, const Successor& some, const Successor& none,
+                       BlockId join) {
+    const ValueId zero = f_.entry_constant(Type::G32, 0);
+    at.branch(at.any(at.icmp(IntPred::Ne, count, zero)), some.block, none.block, some.args, none.args);
+    f_[f_.terminator(at.block())].imm = gang_decided(join);
+  }
+
+  /// All lanes stand for the one that has its turn, if there is a fault.
+  void list_lanes() {
+    Builder& at = one_.turn;
+    const ValueId first = at.and_(at.op(Op::LaneId, Type::V32, {}), at.v32c(0u - gang_lanes_));
+    const ValueId lane = at.add(first, at.op(Op::Splat, Type::V32, {one_.number()}));
+    at.inst({.op = Op::StandFor, .pc = at.pc}, {lane}, {});
+  }
+
+  /// What `v`, from outside, is for the lane that has its turn, in all lanes.
+  ValueId of_lane(ValueId v) {
+    const Type t = f_.type(v);
+    u64 bits = 0;
+    if (v == loop_.full) return f_.entry_constant(Type::Mask, ~u64{0});
+    if (f_.is_const(v, &bits) && t != Type::U1 && (t != Type::Mask || bits == 0 || ~bits == 0))
+      return f_.entry_constant(per_lane_of(t), bits);
+    return is_per_lane(t) ? one_.spread(v) : one_.turn.splat(v);
+  }
+  /// A parameter in lane n's round.
+  ValueId first_of(u32 param) {
+    Builder& at = one_.turn;
+    const ValueId first = of_lane(start_[param]);
+    if (loop_.growth[param] == 0) return first;
+    const Type t = f_.type(first);
+    const ValueId n = number_in_gang(at);
+    const ValueId rounds = t == Type::V64 ? at.zext(n) : n;
+    const u64 each = loop_.growth[param] & constant_bits(t);
+    return at.add(first, at.binary(Op::Mul, rounds, at.constant(t, each)));
+  }
+
+  /// The parameters behind so many rounds (u32).
+  std::vector<ValueId> params_behind(ValueId rounds) {
+    Builder& at = one_.rows;
+    std::vector<ValueId> params = start_;
+    for (u32 n = 0; n < params.size(); ++n) {
+      if (loop_.growth[n] == 0) continue;
+      const Type t = f_.type(params[n]), scalar = uniform_of(t);
+      const ValueId each = at.constant(scalar, loop_.growth[n] & constant_bits(scalar));
+      const ValueId grown = at.binary(Op::Mul, scalar == Type::U64 ? at.zext(rounds) : rounds, each);
+      params[n] = at.add(params[n], is_per_lane(t) ? at.splat(grown) : grown);
+    }
+    return params;
+  }
+
+  /// `wide`, which does this `times` and goes on to `next`.
+  void do_rounds(BlockId wide, ValueId times, BlockId next) {
+    std::vector<ValueId> in, now;
+    now_.resize(f_.num_values());
+    for (u32 n = 0; n < start_.size(); ++n) {
+      in.push_back(first_of(n));
+      now.push_back(f_.add_param(wide, f_.type(in.back())));
+    }
+    for (u32 n = 0; n < now.size(); ++n) now_[f_[loop_.block].params[n].index] = now[n];
+    const std::vector<InstId> insts(f_[loop_.block].insts.begin(), f_[loop_.block].insts.end() - 1);
+    for (const InstId i : insts) copy(wide, i);
+    Builder at = at_end(wide);
+    for (u32 n = 0; n < now.size(); ++n) {
+      const Type t = f_.type(now[n]);
+      const u64 step = gang_lanes_ * loop_.growth[n] & constant_bits(t);
+      if (step != 0) now[n] = at.add(now[n], at.constant(t, step));
+    }
+    in.push_back(times);
+    const ValueId count = f_.add_param(wide, Type::G32);
+    std::vector<ValueId> again = now;
+    again.push_back(at.add(count, f_.entry_constant(Type::G32, ~u32{0})));
+    branch_if_not_0(at, again.back(), {wide, again}, {next, {}}, next);
+    one_.turn.jump(wide, in);
+  }
+  void copy(BlockId wide, InstId i) {
+    if (f_[i].op == Op::Const) return;
+    const bool scalar = f_[i].num_results != 0 && is_uniform(f_.type(f_.result(i)));
+    std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
+    for (ValueId& v : operands) {
+      ValueId& known = now_[v.index];
+      // A scalar of the wave may be an operand of vectors, as Splat's.
+      const bool stays = !scalar && is_uniform(f_.type(v)) && !known.valid() && !f_.is_const(v);
+      if (!stays && !known.valid()) known = of_lane(v);
+      if (!stays) v = known;
+    }
+    if (info(f_[i].op).is(kMemory)) return copy_access(wide, i, operands);
+    if (f_[i].op == Op::Splat && is_per_lane(f_.type(operands[0]))) {
+      now_[f_.result(i).index] = operands[0];
+      return;
+    }
+    const InstId c = append_copy(f_, wide, i);
+    f_.set_operands(c, operands);
+    note_results(i, c);
+  }
+  /// Each dword that lanes share is loaded alone, so that those of all lanes lie side by side.
+  void copy_access(BlockId wide, InstId i, const std::vector<ValueId>& operands) {
+    Inst proto = f_[i];
+    proto.mem.apart = apart_;
+    proto.mem.listed = true;
+    std::vector<Type> types;
+    for (unsigned r = 0; r < f_[i].num_results; ++r) types.push_back(f_.type(f_.result(i, r)));
+    if (std::ranges::find(loop_.overlapping, i) == loop_.overlapping.end())
+      return note_results(i, f_.append(wide, proto, operands, types));
+    proto.mem.bytes = 4;
+    for (unsigned r = 0; r < types.size(); ++r, proto.imm += 4)
+      now_[f_.result(i, r).index] = f_.result(f_.append(wide, proto, operands, {&types[r], 1}));
+  }
+  void note_results(InstId i, InstId c) {
+    for (unsigned r = 0; r < f_[i].num_results; ++r) {
+      f_.set_type(f_.result(c, r), per_lane_of(f_.type(f_.result(i, r))));
+      now_[f_.result(i, r).index] = f_.result(c, r);
+    }
+  }
+};
+
+} // namespace
+
+bool may_be_round_lanes(const Function& f, BlockId block, const std::vector<bool>& changes) {
+  return std::ranges::all_of(f[block].insts, [&](InstId i) {
+    const Op op = f[i].op;
+    const auto x = f.operands(i);
+    if (op == Op::Const || info(op).is(kEndsBlock)) return true;
+    if (info(op).is(kMemory)) return op == Op::Load || op == Op::Store;
+    const bool whole = info(op).reads_whole(0) || info(op).reads_whole(1) || info(op).reads_whole(2);
+    if (!info(op).is(kPure) || whole || is_bound_to_lanes(op)) return false;
+    if (!is_scalar(f.type(f.result(i))) ||
+        std::ranges::none_of(x, [&](ValueId v) { return changes[v.index]; }))
+      return true;
+    const bool from_bit = (op == Op::ZExt || op == Op::SExt) && f.type(x[0]) == Type::U1;
+    return is_alike(op) && !from_bit && is_uniform(f.type(f.result(i)));
+  });
+}
+
+BlockId add_round_lanes(Function& f, const EvenLoop& loop, unsigned gang_lanes, u8 apart, BlockId rest,
+                        const Successor& behind) {
+  return RoundLanes(f, loop, gang_lanes, apart).add(rest, behind);
+}
+
+} // namespace lanewise::phases

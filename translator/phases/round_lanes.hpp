@@ -1,0 +1,31 @@
+// Rounds of one lane, side by side in the lanes of its gang.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+#include <span>
+
+namespace lanewise::phases {
+
+/// A loop of one block whose rounds differ by what grows evenly and by what they load.
+struct EvenLoop {
+  ir::BlockId block;
+  std::vector<u64> growth;             ///< of each parameter, from round to round
+  std::vector<ir::InstId> overlapping; ///< loads of dwords some of which the next round loads, too
+  ir::ValueId full;                    ///< a mask that all lanes are in, if valid
+  ir::ValueId rounds;                  ///< a u64 below 2^32: how many rounds there are but for the first
+};
+
+/// Whether add_round_lanes() can do the rounds of `block`: what `changes` says changes from round to round is
+/// computed in ways that vectors know, too.
+bool may_be_round_lanes(const ir::Function& f, ir::BlockId block, const std::vector<bool>& changes);
+
+/// Adds blocks in which one lane of a gang after the other has its turn, and does as many rounds at once as
+/// the gang has lanes. Accesses get the number `apart`. Returns the first of these blocks, which is entered
+/// with the loop's parameters, once that is sure to make no difference. It leads to `behind`, which is where
+/// the loop leads to, with the arguments for it when all rounds are done; and to the loop `rest`, by the
+/// parameters, for rounds that are left, or if there are so few that it is not worth it.
+ir::BlockId add_round_lanes(ir::Function& f, const EvenLoop& loop, unsigned gang_lanes, u8 apart,
+                            ir::BlockId rest, const ir::Successor& behind);
+
+} // namespace lanewise::phases

@@ -1,0 +1,85 @@
+#include "translator/phases/round_sums.hpp"
+
+#include <algorithm>
+
+namespace lanewise::phases {
+
+using namespace ir;
+
+namespace {
+
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+constexpr u64 kMaxStep = 1 << 16; ///< of an index, so that those of many rounds do not wrap
+
+} // namespace
+
+void RoundSums::find_invariants() {
+  invariant_.assign(f_.num_values(), false);
+  for (const InstId i : f_[header()].insts) {
+    const auto x = f_.operands(i);
+    if (!info(f_[i].op).is(kPure) || std::ranges::any_of(x, [&](ValueId v) { return changes(v); })) continue;
+    for (unsigned r = 0; r < f_[i].num_results; ++r) invariant_[f_.result(i, r).index] = true;
+  }
+}
+
+void RoundSums::move_invariants(BlockId choice) {
+  auto& insts = f_[header()].insts;
+  const auto changing = std::stable_partition(insts.begin(), insts.end(), [&](InstId i) {
+    return f_[i].num_results != 0 && invariant_[f_.result(i).index];
+  });
+  f_[choice].insts.assign(insts.begin(), changing);
+  insts.erase(insts.begin(), changing);
+  for (const InstId i : f_[choice].insts) f_[i].block = choice;
+}
+
+Sum RoundSums::sum_of(ValueId v, unsigned depth) const {
+  Sum sum;
+  if (f_.is_const(v, &sum.constant)) return sum;
+  const InstId i = f_.def_id(v);
+  const bool inside = i.valid() && changes(v) && depth < kMaxDepth;
+  if (inside && f_[i].op == Op::Splat && !is_per_lane(f_.type(f_.operands(i)[0])))
+    return sum_of(f_.operands(i)[0], depth + 1);
+  if (inside && f_[i].op == Op::Lo) return sum_of(f_.operands(i)[0], depth + 1); // of a wide counter
+  if (inside && f_[i].op == Op::Add) {
+    for (const ValueId x : f_.operands(i)) {
+      const Sum part = sum_of(x, depth + 1);
+      sum.terms.insert(sum.terms.end(), part.terms.begin(), part.terms.end());
+      sum.indices.insert(sum.indices.end(), part.indices.begin(), part.indices.end());
+      sum.constant += part.constant;
+    }
+  } else if (const auto index = inside ? index_of(i) : std::nullopt) {
+    sum.indices.push_back(*index);
+  } else {
+    sum.terms.push_back(v);
+  }
+  return sum;
+}
+std::optional<Index> RoundSums::index_of(InstId i) const {
+  u64 shift = 0;
+  if (f_[i].op == Op::Shl && f_.is_const(f_.operands(i)[1], &shift)) i = f_.def_id(f_.operands(i)[0]);
+  if (!i.valid() || (f_[i].op != Op::ZExt && f_[i].op != Op::SExt)) return {};
+  const ValueId value = f_.operands(i)[0];
+  const bool dword = f_.type(value) == Type::V32 || f_.type(value) == Type::U32;
+  if (!dword || !changes(value)) return {};
+  return Index{value, f_[i].op == Op::SExt, static_cast<u32>(shift % 64)};
+}
+
+std::optional<u64> RoundSums::growth(ValueId v) const {
+  u64 grown = 0;
+  const Sum sum = sum_of(v);
+  for (const Index& index : sum.indices) {
+    const auto steps = growth(index.value);
+    if (!steps || *steps >= kMaxStep) return {};
+    grown += *steps << index.shift;
+  }
+  for (const ValueId term : sum.terms) {
+    if (!changes(term)) continue;
+    if (!is_param(term)) return {};
+    const Sum next = sum_of(back_edge().args[f_[term].index]);
+    if (next.terms.size() != 1 || next.terms[0] != term || !next.indices.empty()) return {};
+    grown += next.constant;
+  }
+  return grown;
+}
+
+} // namespace lanewise::phases

@@ -1,0 +1,52 @@
+// What grows from round to round in loops of one block.
+#pragma once
+
+#include "translator/phases/load_loops.hpp"
+
+#include <vector>
+
+namespace lanewise::phases {
+
+/// A sum of 32 bits, v32 or u32, that is extended to 64 bits and shifted.
+struct Index {
+  ir::ValueId value;
+  bool sign = false;
+  u32 shift = 0;
+};
+
+/// A sum of values, of indices that change in the loop, and of a constant; values of 64 bits may stand for
+/// their low halves.
+struct Sum {
+  std::vector<ir::ValueId> terms;
+  std::vector<Index> indices;
+  u64 constant = 0;
+};
+
+/// What passes that look at the rounds of such loops have in common.
+class RoundSums : protected LoadLoopPass {
+protected:
+  // Of the current loop.
+  std::vector<bool> invariant_; ///< per value: computed in the loop, from what does not change there
+
+  using LoadLoopPass::LoadLoopPass;
+
+  [[nodiscard]] bool changes(ir::ValueId v) const {
+    return f_.def_block(v) == header() && !f_.is_const(v) && !invariant_[v.index];
+  }
+  [[nodiscard]] bool is_param(ir::ValueId v) const { return !f_.def_id(v).valid() && changes(v); }
+  [[nodiscard]] u32 goes_on_way() const { return f_[header()].successors[0].block == header() ? 0 : 1; }
+  [[nodiscard]] const ir::Successor& back_edge() const { return f_[header()].successors[goes_on_way()]; }
+  [[nodiscard]] const ir::Successor& way_out() const { return f_[header()].successors[1 - goes_on_way()]; }
+
+  void find_invariants();
+  /// What does not change goes in front of the loop, to `choice`.
+  void move_invariants(ir::BlockId choice);
+  [[nodiscard]] Sum sum_of(ir::ValueId v, unsigned depth = 0) const;
+  /// By how much `v` grows from round to round, if no index in it wraps.
+  [[nodiscard]] std::optional<u64> growth(ir::ValueId v) const;
+
+private:
+  [[nodiscard]] std::optional<Index> index_of(ir::InstId i) const;
+};
+
+} // namespace lanewise::phases
