@@ -16,7 +16,6 @@
 #include "translator/phases/one_lane.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 namespace lanewise::phases {

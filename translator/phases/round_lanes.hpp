@@ -3,7 +3,7 @@
 
 #include "translator/ir/ir.hpp"
 
-#include <span>
+#include <vector>
 
 namespace lanewise::phases {
 
