@@ -59,6 +59,7 @@ private:
   const unsigned gang_lanes_;
   std::vector<bool> done_ =
       std::vector<bool>(f_.num_blocks(), false); ///< blocks of loops that are there twice
+  std::optional<passes::LaneShapes> shapes_;     ///< of the function as it was before
   // Of the current loop.
   BlockId leaving_;             ///< the block that it is left from
   u32 mask_ = 0;                ///< which of the header's parameters has the lanes that are left
@@ -125,8 +126,9 @@ private:
   }
 
   /// Lanes, and gangs, may meet: what they do has to be done round by round, at addresses that are no rows.
-  [[nodiscard]] bool meets_others() const {
-    const passes::LaneShapes shapes(f_, cfg_, gang_lanes_);
+  [[nodiscard]] bool meets_others() {
+    if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
+    const passes::LaneShapes& shapes = *shapes_;
     unsigned scattered = 0, accesses = 0;
     bool keeps_order = false;
     for (const BlockId b : *loop_->blocks)
