@@ -110,12 +110,8 @@ private:
   }
 
   void change() {
-    pass_escaping();
-    const BlockId plain = header(), choice = add_entry();
-    move_invariants(choice);
-    Builder at(f_, choice);
-    at.pc = f_[plain].pc;
-    const std::vector<ValueId> start = take_params(choice);
+    const BlockId plain = header();
+    auto [at, start] = add_choice();
     const ValueId mask = start[mask_];
     const Rounds rounds = rounds_to_go(at, start, mask);
 

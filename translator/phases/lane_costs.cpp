@@ -20,6 +20,7 @@ public:
   [[nodiscard]] unsigned lanes_done_sooner_alone(unsigned gang_lanes) const {
     const unsigned gather = gang_lanes + 8;
     unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
+    std::optional<Cfg> now; // Loops before may have been copied.
     for (const BlockId b : *loop_.blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
@@ -27,8 +28,8 @@ public:
           // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
           gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
           loads += (inst.mem.bytes + 3u) / 4;
-          if (is_computed(f_, Cfg(f_), f_.operands(i)[0])) // Loops before may have been copied.
-            most = gang_lanes - 1;                         // All may find a row there.
+          if (!now) now.emplace(f_);
+          if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
       }

@@ -11,9 +11,11 @@
 //   done:   what is behind the loop; or rounds that are left, of all lanes, in another way
 #include "translator/phases/round_lanes.hpp"
 #include "translator/ir/copy.hpp"
+#include "translator/passes/gang_scalars.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/one_lane.hpp"
+#include "translator/phases/round_sums.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -28,31 +30,8 @@ constexpr u64 kWorthTurns = 2; ///< times as many rounds as a gang has lanes
 
 /// Scalars of this op may become vectors.
 bool is_alike(Op op) {
-  switch (op) {
-  case Op::Add:
-  case Op::Sub:
-  case Op::Mul:
-  case Op::And:
-  case Op::Or:
-  case Op::Xor:
-  case Op::AndNot:
-  case Op::Not:
-  case Op::Shl:
-  case Op::LShr:
-  case Op::AShr:
-  case Op::Join:
-  case Op::Lo:
-  case Op::Hi:
-  case Op::ZExt:
-  case Op::SExt:
-  case Op::UMin:
-  case Op::UMax:
-  case Op::SMin:
-  case Op::SMax:
-  case Op::ICmp:
-  case Op::Select: return true;
-  default: return false;
-  }
+  return passes::is_address_arithmetic(op) || op == Op::UMin || op == Op::UMax || op == Op::SMin ||
+         op == Op::SMax || op == Op::ICmp || op == Op::Select;
 }
 
 class RoundLanes {
@@ -151,13 +130,7 @@ private:
   std::vector<ValueId> params_behind(ValueId rounds) {
     Builder& at = one_.rows;
     std::vector<ValueId> params = start_;
-    for (u32 n = 0; n < params.size(); ++n) {
-      if (loop_.growth[n] == 0) continue;
-      const Type t = f_.type(params[n]), scalar = uniform_of(t);
-      const ValueId each = at.constant(scalar, loop_.growth[n] & constant_bits(scalar));
-      const ValueId grown = at.binary(Op::Mul, scalar == Type::U64 ? at.zext(rounds) : rounds, each);
-      params[n] = at.add(params[n], is_per_lane(t) ? at.splat(grown) : grown);
-    }
+    for (u32 n = 0; n < params.size(); ++n) params[n] = after_rounds(at, params[n], rounds, loop_.growth[n]);
     return params;
   }
 
@@ -186,7 +159,6 @@ private:
     one_.turn.jump(wide, in);
   }
   void copy(BlockId wide, InstId i) {
-    if (f_[i].op == Op::Const) return;
     const bool scalar = f_[i].num_results != 0 && is_uniform(f_.type(f_.result(i)));
     std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
     for (ValueId& v : operands) {
@@ -228,17 +200,15 @@ private:
 
 } // namespace
 
-bool may_be_round_lanes(const Function& f, BlockId block, const std::vector<bool>& changes) {
+bool may_be_round_lanes(const Function& f, BlockId block) {
   return std::ranges::all_of(f[block].insts, [&](InstId i) {
     const Op op = f[i].op;
     const auto x = f.operands(i);
-    if (op == Op::Const || info(op).is(kEndsBlock)) return true;
+    if (info(op).is(kEndsBlock)) return true;
     if (info(op).is(kMemory)) return op == Op::Load || op == Op::Store;
     const bool whole = info(op).reads_whole(0) || info(op).reads_whole(1) || info(op).reads_whole(2);
     if (!info(op).is(kPure) || whole || is_bound_to_lanes(op)) return false;
-    if (!is_scalar(f.type(f.result(i))) ||
-        std::ranges::none_of(x, [&](ValueId v) { return changes[v.index]; }))
-      return true;
+    if (!is_scalar(f.type(f.result(i)))) return true;
     const bool from_bit = (op == Op::ZExt || op == Op::SExt) && f.type(x[0]) == Type::U1;
     return is_alike(op) && !from_bit && is_uniform(f.type(f.result(i)));
   });

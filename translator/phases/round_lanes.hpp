@@ -16,9 +16,9 @@ struct EvenLoop {
   ir::ValueId rounds;                  ///< a u64 below 2^32: how many rounds there are but for the first
 };
 
-/// Whether add_round_lanes() can do the rounds of `block`: what `changes` says changes from round to round is
-/// computed in ways that vectors know, too.
-bool may_be_round_lanes(const ir::Function& f, ir::BlockId block, const std::vector<bool>& changes);
+/// Whether add_round_lanes() can do the rounds of `block`, out of which has been moved what does not change
+/// from round to round: the rest is computed in ways that vectors know, too.
+bool may_be_round_lanes(const ir::Function& f, ir::BlockId block);
 
 /// Adds blocks in which one lane of a gang after the other has its turn, and does as many rounds at once as
 /// the gang has lanes. Accesses get the number `apart`. Returns the first of these blocks, which is entered

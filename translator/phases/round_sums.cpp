@@ -22,6 +22,25 @@ void RoundSums::find_invariants() {
   }
 }
 
+ValueId after_rounds(Builder& at, ValueId first, ValueId rounds, u64 growth) {
+  if (growth == 0) return first;
+  const Type t = at.type(first), scalar = uniform_of(t);
+  const ValueId each = at.constant(scalar, growth & constant_bits(scalar));
+  if (at.type(rounds) != scalar) rounds = is_wide(scalar) ? at.zext(rounds) : at.lo(rounds);
+  const ValueId grown = at.binary(Op::Mul, rounds, each);
+  return at.add(first, is_per_lane(t) ? at.splat(grown) : grown);
+}
+
+RoundSums::Choice RoundSums::add_choice() {
+  pass_escaping();
+  const BlockId block = add_entry();
+  move_invariants(block);
+  Choice choice{Builder(f_, block), {}};
+  choice.at.pc = f_[header()].pc;
+  choice.start = take_params(block);
+  return choice;
+}
+
 void RoundSums::move_invariants(BlockId choice) {
   auto& insts = f_[header()].insts;
   const auto changing = std::stable_partition(insts.begin(), insts.end(), [&](InstId i) {

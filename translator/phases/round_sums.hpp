@@ -22,6 +22,9 @@ struct Sum {
   u64 constant = 0;
 };
 
+/// What a value that is `first` and grows by so much a round is after `rounds` (u32 or u64) of them.
+ir::ValueId after_rounds(ir::Builder& at, ir::ValueId first, ir::ValueId rounds, u64 growth);
+
 /// What passes that look at the rounds of such loops have in common.
 class RoundSums : protected LoadLoopPass {
 protected:
@@ -39,13 +42,19 @@ protected:
   [[nodiscard]] const ir::Successor& way_out() const { return f_[header()].successors[1 - goes_on_way()]; }
 
   void find_invariants();
-  /// What does not change goes in front of the loop, to `choice`.
-  void move_invariants(ir::BlockId choice);
+  /// A new block that whoever comes to the loop from outside now comes to.
+  struct Choice {
+    ir::Builder at;
+    std::vector<ir::ValueId> start; ///< the header's parameters there
+  };
+  /// What does not change goes there, and what the loop hands on becomes parameters of the exit.
+  Choice add_choice();
   [[nodiscard]] Sum sum_of(ir::ValueId v, unsigned depth = 0) const;
   /// By how much `v` grows from round to round, if no index in it wraps.
   [[nodiscard]] std::optional<u64> growth(ir::ValueId v) const;
 
 private:
+  void move_invariants(ir::BlockId choice);
   [[nodiscard]] std::optional<Index> index_of(ir::InstId i) const;
 };
 

@@ -221,12 +221,8 @@ private:
   }
 
   void change() {
-    pass_escaping();
-    const BlockId plain = header(), choice = add_entry();
-    move_invariants(choice);
-    Builder at(f_, choice);
-    at.pc = f_[plain].pc;
-    const std::vector<ValueId> start = take_params(choice);
+    const BlockId plain = header();
+    auto [at, start] = add_choice();
     // Accesses by a mask take more than those without, also where all lanes are in it.
     const ValueId mask = f_.operands(walks_[0]).back();
     const ValueId full = f_.is_full(mask) ? ValueId{} : mask;
@@ -348,18 +344,16 @@ private:
   [[nodiscard]] std::vector<u64> even_growth() const {
     std::vector<u64> growths;
     for (const ValueId p : params()) {
-      const Sum next = sum_of(back_edge().args[f_[p].index]);
-      if (next.terms.size() != 1 || next.terms[0] != p || !next.indices.empty()) return {};
-      growths.push_back(next.constant);
+      const auto each = growth(p);
+      if (!each) return {};
+      growths.push_back(*each);
     }
-    std::vector<bool> changing(f_.num_values());
-    for (u32 v = 0; v < f_.num_values(); ++v) changing[v] = changes(ValueId{v});
     const bool even = std::ranges::all_of(f_[header()].insts, [&](InstId i) {
       return !info(f_[i].op).is(kMemory) || is_walk(i) || is_only_read(i);
     });
     // Of bytes, more rounds fit in a load by which lanes walk together than in a gang.
     const bool bytes = std::ranges::all_of(walks_, [&](InstId i) { return f_[i].mem.bytes == 1; });
-    return even && !bytes && may_be_round_lanes(f_, header(), changing) ? growths : std::vector<u64>();
+    return even && !bytes && may_be_round_lanes(f_, header()) ? growths : std::vector<u64>();
   }
   /// A load of a place that the loop does not write.
   [[nodiscard]] bool is_only_read(InstId i) const {
@@ -377,20 +371,8 @@ private:
   /// Those arguments; `rounds` is how many there are but for the first.
   std::vector<ValueId> args_behind(Builder& at, const std::vector<ValueId>& start, ValueId rounds) {
     std::vector<ValueId> args = way_out().args;
-    for (ValueId& v : args) {
-      if (u64 bits = 0; f_.is_const(v, &bits))
-        v = f_.entry_constant(f_.type(v), bits); // This one might be in the loop.
-      if (!changes(v)) continue;
-      const u64 each = growth(v).value();
-      const Type scalar = uniform_of(f_.type(v));
-      ValueId last = first_value(at, v, start);
-      if (each != 0) {
-        const ValueId times = scalar == Type::U64 ? rounds : at.lo(rounds);
-        const ValueId grown = at.binary(Op::Mul, times, at.constant(scalar, each & constant_bits(scalar)));
-        last = at.add(last, is_per_lane(f_.type(v)) ? at.splat(grown) : grown);
-      }
-      v = last;
-    }
+    for (ValueId& v : args)
+      if (changes(v)) v = after_rounds(at, first_value(at, v, start), rounds, growth(v).value());
     return args;
   }
 
