@@ -13,7 +13,7 @@ using x86::FaultEntry;
 using x86::FaultSite;
 using x86::FaultTable;
 
-constexpr std::size_t kOriginBytes = 12, kAccessBytes = 32; // as written
+constexpr std::size_t kOriginBytes = 12, kAccessBytes = 33; // as written
 
 void write(ByteWriter& out, const FaultEntry& e) {
   out.number(e.code_offset);
@@ -26,6 +26,7 @@ void write(ByteWriter& out, const FaultEntry& e) {
   out.number(static_cast<u8>(e.site.index64));
   out.number(static_cast<u8>(e.site.is_write));
   out.number(static_cast<u8>(e.site.listed));
+  out.number(e.site.element);
   out.number(e.site.pc);
 }
 
@@ -41,6 +42,7 @@ FaultEntry read_access(ByteReader& in) {
   e.site.index64 = in.number<u8>() != 0;
   e.site.is_write = in.number<u8>() != 0;
   e.site.listed = in.number<u8>() != 0;
+  e.site.element = in.number<u8>();
   e.site.pc = in.number<u64>();
   return e;
 }

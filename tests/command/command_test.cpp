@@ -154,7 +154,7 @@ TEST(Command, TranslationStatisticsAreOfTheLaunchAskedFor) {
     return nlohmann::json::parse(json.out)[0]["ir_instructions"].get<int>();
   };
   EXPECT_LT(instructions(" --grid 1024 --block 64"), instructions(""));
-  EXPECT_LT(instructions(" --value 1=f32:0"), instructions(" --value 1=f32:2"));
+  EXPECT_LT(instructions(" --value 0=u32:0"), instructions(" --value 0=u32:1024"));
 }
 
 TEST(Command, ValuesAreOfNumbersThatTheKernelTakes) {

@@ -185,6 +185,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          if (phases::run_lanes_in_turn(g, 16)) passes::eliminate_dead_code(g);
        }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
+      {"split_by_guards",
+       [](ir::Function& g) {
+         g.launch.workgroup = {64, 1, 1};
+         phases::split_by_guards(g, 16);
+       }},
       {"split_by_disjoint_rows",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -253,6 +253,12 @@ private:
         if (!form_numbers(proto.mem)) return false;
         continue;
       }
+      if (memory && w == "element") {
+        u8 bytes = 0;
+        if (!number(bytes)) return false;
+        proto.mem.element = bytes & 31;
+        continue;
+      }
       if (memory && w == "halves") {
         proto.mem.halves = true;
         if (!stride(proto.mem.half_stride)) return false;

@@ -50,6 +50,7 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   if (mem.spread) fmt::format_to(out, " spread");
   if (mem.apart != 0) fmt::format_to(out, " apart {}", mem.apart);
   if (mem.listed) fmt::format_to(out, " listed");
+  if (mem.element != 0) fmt::format_to(out, " element {}", u32{mem.element});
   if (mem.idxen) fmt::format_to(out, " idxen");
   if (mem.offen) fmt::format_to(out, " offen");
   if (mem.addr64) fmt::format_to(out, " addr64");

@@ -138,11 +138,13 @@ struct MemAttr {
   i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
   bool halves =
       false; ///< Lanes, Indexed: in every 8 lanes, addresses (indices) change by half_stride per lane
-  i16 half_stride = 0;       ///< bytes, or units of the index
-  bool coherent = false;     ///< a load that wants to see what other workgroups have stored (glc)
-  bool public_only = false;  ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
-  bool streams = false;      ///< a store past the caches (passes/stream_stores.cpp)
-  bool listed : 1 = false;   ///< lanes stand for others (Op::StandFor); so they do in all of its block
+  i16 half_stride = 0;      ///< bytes, or units of the index
+  bool coherent = false;    ///< a load that wants to see what other workgroups have stored (glc)
+  bool public_only = false; ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
+  bool streams = false;     ///< a store past the caches (passes/stream_stores.cpp)
+  bool listed : 1 = false;  ///< lanes stand for others (Op::StandFor); so they do in all of its block
+  u8 element : 5 = 0;       ///< bytes of what each lane accesses at once, if less than all: else what several
+                            ///< rounds do (phases/walks.hpp) would fault as a whole
   bool may_tear : 1 = false; ///< address is not known to be naturally aligned (informational)
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };

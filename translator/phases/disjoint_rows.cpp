@@ -17,7 +17,8 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxInstructions = 1500; ///< of a function that is worth being there twice
+constexpr std::size_t kMaxInstructions = 1500;            ///< of a function that is worth being there twice
+constexpr std::size_t kMaxInstructionsBehindGuards = 400; ///< ...if only for the guards
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
 constexpr std::size_t kMaxClasses = 64;
 constexpr u8 kApart = 1; ///< MemAttr::apart of rows; larger numbers are those of walks.cpp
@@ -55,9 +56,7 @@ public:
       : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f, cfg_.rpo[0]), ids_(f, gang_lanes) {}
 
   RowSplit run() {
-    std::size_t instructions = 0;
-    for (const BlockId b : cfg_.rpo) instructions += f_[b].insts.size();
-    if (instructions > kMaxInstructions) return {};
+    if (instructions() > kMaxInstructions) return {};
     collect();
     if (std::ranges::none_of(rows_, &Rows::writes)) return {};
     std::erase_if(rows_, [&](Rows& r) {
@@ -68,22 +67,23 @@ public:
     for (const BlockId b : cfg_.rpo) find_components(b);
     ValueId apart = test();
     if (!apart.valid()) return {};
-    for (const BlockId b : cfg_.rpo)
-      if (const ValueId all = all_pass_guard(b); all.valid()) {
-        apart = head_.make(Op::And, Type::U1, {apart, all});
-        guards_.push_back(b);
-      }
-    split(apart);
+    split(all_pass_guards(apart));
     for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) gather(*move);
-    if (!guards_.empty()) {
-      passes::merge_blocks(f_);
-      passes::eliminate_dead_code(f_);
-    }
+    tidy_up();
     return {.made = true,
             .gathers = !moves_.empty(),
             .guarded = !guards_.empty(),
             .boxes = std::ranges::any_of(rows_, &Rows::box),
             .instructions = head_.made().size()};
+  }
+
+  bool run_guards() {
+    if (instructions() > kMaxInstructionsBehindGuards || !has_rows()) return false;
+    const ValueId all = all_pass_guards({});
+    if (!all.valid()) return false;
+    split(all);
+    tidy_up();
+    return true;
   }
 
 private:
@@ -102,6 +102,27 @@ private:
   std::vector<std::pair<const Rows*, const Rows*>> passed_; ///< a store's rows, and those of loads it passes
   std::vector<BlockId> guards_;                             ///< that end with what all lanes pass
   const passes::ValueLimits limits_{f_};
+
+  [[nodiscard]] std::size_t instructions() const {
+    std::size_t n = 0;
+    for (const BlockId b : cfg_.rpo) n += f_[b].insts.size();
+    return n;
+  }
+  /// Of more than bytes: those have masks of their own in any case.
+  [[nodiscard]] bool has_rows() const {
+    return std::ranges::any_of(cfg_.rpo, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
+        const MemAttr& mem = f_[i].mem;
+        return (f_[i].op == Op::Load || f_[i].op == Op::Store) && mem.space == Space::Global &&
+               row_stride(mem) == mem.bytes;
+      });
+    });
+  }
+  void tidy_up() {
+    if (guards_.empty()) return;
+    passes::merge_blocks(f_);
+    passes::eliminate_dead_code(f_);
+  }
 
   void collect() {
     for (const BlockId b : cfg_.rpo)
@@ -265,6 +286,15 @@ private:
     return r.stride == 0 && r.writes && r.accesses.size() == 1;
   }
 
+  /// `test`, if any, and whether the wave passes all guards that a scalar can tell of.
+  ValueId all_pass_guards(ValueId test) {
+    for (const BlockId b : cfg_.rpo)
+      if (const ValueId all = all_pass_guard(b); all.valid()) {
+        test = test.valid() ? head_.make(Op::And, Type::U1, {test, all}) : all;
+        guards_.push_back(b);
+      }
+    return test;
+  }
   /// Whether no lane of the wave is one for which the kernel ends at the end of `b`, as where the grid is
   /// larger than what it is about. Nothing if `b` does not end like that, or a scalar cannot tell.
   ValueId all_pass_guard(BlockId b) {
@@ -432,5 +462,7 @@ private:
 } // namespace
 
 RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run(); }
+
+bool split_by_guards(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run_guards(); }
 
 } // namespace lanewise::phases

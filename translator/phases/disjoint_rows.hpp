@@ -29,4 +29,7 @@ inline constexpr u8 kFirstMoving = 128;
 /// is nothing to ask, `f` is as it was.
 RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes);
 
+/// Likewise, but only guards are asked about. Returns whether there are any with rows in memory behind them.
+bool split_by_guards(ir::Function& f, unsigned gang_lanes);
+
 } // namespace lanewise::phases

@@ -526,6 +526,7 @@ private:
       Inst proto = f_[i];
       proto.mem.bytes = static_cast<u8>(std::min(kMaxBytes, walk.bytes + bytes - step - loaded()));
       proto.mem.sign_extend = false;
+      proto.mem.element = static_cast<u8>(bytes);
       proto.imm += loaded();
       const std::vector<Type> types(proto.mem.bytes / 4, Type::V32);
       const InstId wide = f_.append(b, proto, std::array{walk.address, walk.mask}, types);
@@ -556,6 +557,7 @@ private:
     while (in_it() >= kMaxBytes || (last && in_it() != 0)) {
       Inst proto = f_[i];
       proto.mem.bytes = static_cast<u8>(std::min(kMaxBytes, in_it()));
+      proto.mem.element = static_cast<u8>(bytes);
       proto.imm += end - in_it();
       std::vector<ValueId> operands = {walk.address};
       const auto rest = walk.dwords.begin() + proto.mem.bytes / 4;

@@ -129,6 +129,14 @@ LaneAddress faulting_lane(const FaultEntry& e, const Registers& regs, u64 host_a
   return {-1, 0};
 }
 
+/// The first of the guest's own accesses that gets to the page, where several of them are one.
+u64 first_faulting(const FaultSite& site, u64 address, u64 host_address) {
+  const u64 page = host_address & ~u64{4095};
+  if (site.element == 0 || host_address == 0 || address + site.element > page || page - address > 64)
+    return address;
+  return address + (page - address) / site.element * site.element;
+}
+
 XsaveLayout ask_cpuid() {
   XsaveLayout layout;
   u32* const offsets[] = {&layout.ymm_high, &layout.opmask, &layout.zmm_high, &layout.zmm16};
@@ -168,7 +176,7 @@ runtime::FaultLocation locate(const FaultTable& table, std::span<const u8> code,
     found = faulting_lane(access[1], regs, host_address);
   at.is_write = access->site.is_write;
   if (access->site.pc != 0) at.pc = access->site.pc;
-  at.address = found.address;
+  at.address = first_faulting(access->site, found.address, host_address);
   if (found.lane >= 0) {
     at.lane = found.lane + access->site.lane_offset +
               static_cast<int>((regs.gpr(15) - regs.gpr(3)) / table.gang_lane_bytes);

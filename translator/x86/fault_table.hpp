@@ -28,6 +28,7 @@ struct FaultSite {
   bool index64 = false; ///< Indexed: 64-bit indices
   bool is_write = false;
   bool listed = false; ///< the lanes stand for those in the list at kTempLanes (slow_access.hpp)
+  u8 element = 0;      ///< bytes that the guest accesses at once, if less than this does
   u64 pc = 0;          ///< the guest's instruction, if not the one whose code this is
   friend bool operator==(const FaultSite&, const FaultSite&) = default;
 };

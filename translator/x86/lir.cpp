@@ -204,6 +204,7 @@ Builder& Builder::faults(const FaultSite& site) {
   part_.fault_sites.push_back(site);
   part_.fault_sites.back().lane_offset = static_cast<u8>(site.lane_offset + first_lane_);
   part_.fault_sites.back().listed = lists_lanes_;
+  part_.fault_sites.back().element = element_;
   return *this;
 }
 

@@ -295,6 +295,8 @@ public:
   void set_first_lane(unsigned lane) { first_lane_ = static_cast<u8>(lane); }
   /// FaultSite::listed of what follows.
   void list_lanes(bool listed) { lists_lanes_ = listed; }
+  /// FaultSite::element of what follows.
+  void set_element(unsigned bytes) { element_ = static_cast<u8>(bytes); }
   /// Guest pc of what follows.
   void set_pc(u64 pc);
   VReg new_vreg(RegClass cls);
@@ -411,6 +413,7 @@ private:
   bool next_early_ = false;
   u8 first_lane_ = 0;
   bool lists_lanes_ = false;
+  u8 element_ = 0;
 };
 
 /// `o` as a destination of Builder::emit(), for instructions with several.

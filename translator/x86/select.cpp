@@ -154,6 +154,7 @@ void Selector::select_block(IrBlockId b) {
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;
     b_->set_pc(pc_of(i));
+    b_->set_element(f_[i].mem.element);
     const bool ends = ir::info(f_[i].op).is(ir::kEndsBlock);
     const bool hoists = !ends && !is_packed(i) && is_hoistable(i);
     const bool lds = f_[i].mem.space == ir::Space::Lds || f_[i].mem.space == ir::Space::Gds;

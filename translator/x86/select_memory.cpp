@@ -497,6 +497,12 @@ void Selector::if_full(const Access& a, std::span<VReg> out, F access) {
       partial, out, [&] { access(whole); }, [&] { access(a); });
 }
 
+/// From there, masked loads get half of what plain ones do on Zen 4 with AVX2, and on Zen 5 with AVX-512;
+/// with stores that are masked, too, a quarter.
+bool Selector::may_be_beyond_caches(const ir::MemAttr& mem) {
+  return mem.space == ir::Space::Global || mem.space == ir::Space::Flat;
+}
+
 void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const VReg address = first_address(a);
@@ -521,9 +527,7 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
       return set_qwords(i, load_qwords(x, address, x.disp), out);
     for (unsigned d = 0; d < out.size(); ++d) out[d] = load_dwords(x, address, x.disp + d * x.dword_stride);
   };
-  const bool in_caches = inst.mem.space != ir::Space::Global && inst.mem.space != ir::Space::Flat;
-  if (avx512() || a.full || in_caches) return load_by(a);
-  // On Zen 4, AVX2's masked loads get half of what plain ones do from beyond the caches.
+  if (a.full || !may_be_beyond_caches(inst.mem)) return load_by(a);
   if_full(a, out, load_by);
 }
 
@@ -741,7 +745,7 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   if (f_[i].mem.streams) return store_streaming(i, a, address, data);
   const u32 bytes = f_[i].mem.bytes;
   const bool masked = !a.full && !a.part_of_dword && bytes >= 4 && (bytes != 16 || a.dword_stride != 4);
-  if (avx512() || !masked) return store_at(i, a, address, data);
+  if (!masked || (avx512() && !may_be_beyond_caches(f_[i].mem))) return store_at(i, a, address, data);
   // AVX2's masked stores are microcode on AMD, a dozen cycles each.
   const ir::MemAttr& attr = f_[i].mem;
   const bool own = attr.space == ir::Space::Lds || (attr.space == ir::Space::Scratch && attr.in_range);

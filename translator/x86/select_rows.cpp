@@ -209,8 +209,13 @@ VReg Selector::lane_offsets(i64 stride, unsigned first_lane) {
 
 /// ZF or CF tell whether all lanes of the gang are set.
 void Selector::test_all(VReg mask, CondCode& if_not_all) {
+  if (avx512()) {
+    b_->emit(Inst::kIdKortestw, {k(mask), k(mask)});
+    if_not_all = CondCode::kAE;
+    return;
+  }
   const VReg bits = mask_to_bits(mask);
-  b_->emit(Inst::kIdCmp, {r32(bits), imm(avx512() ? 0xffff : 0xff)});
+  b_->emit(Inst::kIdCmp, {r32(bits), imm(0xff)});
   if_not_all = CondCode::kNotEqual;
 }
 

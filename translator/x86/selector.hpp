@@ -646,6 +646,7 @@ private:
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   template <class F>
   void if_full(const Access& a, std::span<VReg> out, F access);
+  [[nodiscard]] static bool may_be_beyond_caches(const ir::MemAttr& mem);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
   /// Does without `read` if no lane takes part.
