@@ -368,6 +368,33 @@ unsigned gangs_of(unsigned lanes, bool avx512) {
 /// All gangs of waves with `lanes` lanes, side by side: a power of two.
 unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(lanes, avx512)); }
 
+/// How many gangs of 16 lanes there may be side by side where a phase mostly goes through three rows or more,
+/// in launches whose rows are larger than a core's caches. The hardware sees what comes next if each access
+/// goes on by two lines at most from one time to the next: with four gangs and dwords that is four lines, and
+/// takes 1.3 to 1.5 times as long on Zen 5. (Two rows do not mind.)
+unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
+  constexpr unsigned kMemoryBound = 16; // instructions per row
+  constexpr unsigned kDwordsAtOnce = 2 * 64 / 4, kLanes = 16;
+  if (f.launch.min_items == 0) return kMaxGangs;
+  unsigned dwords = 1; // of the largest element
+  std::vector<ValueId> rows;
+  unsigned issued = 0;
+  for (const ir::BlockId b : phase.blocks)
+    for (const ir::InstId i : f[b].insts) {
+      const ir::MemAttr& mem = f[i].mem;
+      if (f[i].num_results == 0 || ir::is_per_lane(f.type(f.result(i)))) issued += cost_of(f, i).issued;
+      const bool moves = f[i].op == ir::Op::Load || f[i].op == ir::Op::Store;
+      if (!moves || mem.space != ir::Space::Global || !mem.wave_row || mem.bytes % 4 != 0 ||
+          ir::row_stride(mem) != mem.bytes)
+        continue;
+      dwords = std::max(dwords, mem.bytes / 4u);
+      if (const ValueId row = f.operands(i)[0]; std::ranges::find(rows, row) == rows.end())
+        rows.push_back(row);
+    }
+  const bool streams = rows.size() > 2 && issued < rows.size() * kMemoryBound;
+  return streams ? std::max(1U, kDwordsAtOnce / (kLanes * dwords)) : kMaxGangs;
+}
+
 /// What there is to gain in each phase: its innermost loops, or all of it.
 class Chooser {
 public:
@@ -390,6 +417,8 @@ public:
       }
       phase.interleave = best(demands_[p]);
       if (is_mostly_packed(p)) phase.interleave = kMaxGangs;
+      if (avx512_ && demands_[p].size() == 1)
+        phase.interleave = std::min(phase.interleave, gangs_of_streams(f_, phase));
     }
   }
 
@@ -677,17 +706,22 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   ir::Function split = f;
   phases::Plan plan = form_behind_guards(f, simd);
   const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd));
-  if (!made.made || (plan.phases.size() == 1 && !made.gathers)) return plan;
+  if (!made.made) return plan;
+  // Gangs in lockstep are too many then.
+  const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
+                         return gangs_of_streams(f, p) < kMaxGangs;
+                       });
+  if (plan.phases.size() == 1 && !made.gathers && !streams) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, true);
   std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
-  if (!made.gathers)
+  if (!made.gathers && !streams)
     least_saved = made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
                                    made.instructions / kLongTest
                              : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
-  if (made.guarded && !made.boxes) now += 2;
+  if (made.guarded && !made.boxes && !streams) now += 2;
   if (now + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;

@@ -109,12 +109,17 @@ VReg Selector::of_leader(ValueId v, unsigned members) {
 
 /// A load of consecutive elements that workgroups of several rows go on with, next to each other along x, in
 /// a launch that reads more than the caches of a core hold. Each of these rows is short, so that many of them
-/// take turns, which the hardware does not see through.
+/// take turns, which the hardware does not see through. Or a row of more lines than it follows, where
+/// streaming stores tell that memory bounds.
 bool Selector::is_worth_fetching_ahead(InstId i) const {
   const ir::Inst& inst = f_[i];
   const translator::LaunchFacts& launch = f_.launch;
   const ir::MemAttr& mem_attr = inst.mem;
   if (inst.op != Op::Load || mem_attr.space != ir::Space::Global) return false;
+  constexpr unsigned kSeenThrough = 128; // bytes from one time to the next (gangs_of_streams())
+  if (num_streams_ != 0 && mem_attr.wave_row && ir::row_stride(mem_attr) == mem_attr.bytes &&
+      mem_attr.bytes * lanes() > kSeenThrough)
+    return true;
   if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
   if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
