@@ -129,13 +129,18 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
 
-/// What the workgroups that come next along x load instead of this row of one gang.
+/// What the workgroups that come next along x load instead of this row of one gang; of rounds that are lanes
+/// (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece is as good as
+/// the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
-  constexpr i64 kLine = 64, kAhead = 256;
+  constexpr i64 kLine = 64, kAhead = 256, kPiecesAhead = 4096;
+  const ir::Inst& inst = f_[i];
   const i64 row = stride * lanes();
-  if (!is_worth_fetching_ahead(i) || member_ * row % kLine != 0) return;
-  for (i64 at = 0; at < row; at += kLine)
-    b_->emit(Inst::kIdPrefetcht0, {mem(base, disp + static_cast<i32>(f_[i].imm) + kAhead + at, View::Xmm)});
+  const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
+  if (!pieces && (!is_worth_fetching_ahead(i) || member_ * row % kLine != 0)) return;
+  const u32 id = inst.op == Op::Store ? Inst::kIdPrefetchw : Inst::kIdPrefetcht0;
+  const i64 first = disp + static_cast<i32>(inst.imm) + (pieces ? kPiecesAhead : kAhead);
+  for (i64 at = 0; at < row; at += kLine) b_->emit(id, {mem(base, first + at, View::Xmm)});
 }
 
 /// An access in a loop in which each lane goes along a short row of its own. The hardware sees as many
