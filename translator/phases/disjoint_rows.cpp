@@ -108,7 +108,7 @@ private:
     for (const BlockId b : cfg_.rpo) n += f_[b].insts.size();
     return n;
   }
-  /// Of more than bytes: those have masks of their own in any case.
+  /// In global memory.
   [[nodiscard]] bool has_rows() const {
     return std::ranges::any_of(cfg_.rpo, [&](BlockId b) {
       return std::ranges::any_of(f_[b].insts, [&](InstId i) {
