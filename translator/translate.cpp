@@ -298,10 +298,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("split_rounds_by_full_masks",
            [&](ir::Function& g) {
-             // AVX-512 takes masks for nothing.
-             if (options.simd != Simd::Avx2 ||
-                 !phases::split_rounds_by_full_masks(g, gang_lanes(options.simd), last_lanes))
-               return;
+             if (!phases::split_rounds_by_full_masks(g, gang_lanes(options.simd), last_lanes)) return;
              passes::fold(g);
              passes::eliminate_dead_code(
                  g); // or what is asked only once a lane has left would be found there
