@@ -10,6 +10,9 @@ constexpr i64 row_stride(const MemAttr& mem) {
   return i64{mem.stride} << (mem.form == AddressForm::Row ? 0 : mem.scale);
 }
 
+/// Whether each lane's element begins where the one before ends.
+constexpr bool is_consecutive(const MemAttr& mem) { return row_stride(mem) == mem.bytes; }
+
 /// Whether stores of such rows are put together with those of the other parts of the same elements: it takes
 /// few shuffles for small elements, and for the dwords of such of three or four.
 constexpr bool may_be_component(const MemAttr& mem) {

@@ -114,7 +114,7 @@ private:
       return std::ranges::any_of(f_[b].insts, [&](InstId i) {
         const MemAttr& mem = f_[i].mem;
         return (f_[i].op == Op::Load || f_[i].op == Op::Store) && mem.space == Space::Global &&
-               row_stride(mem) == mem.bytes;
+               is_consecutive(mem);
       });
     });
   }

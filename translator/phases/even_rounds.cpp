@@ -71,22 +71,16 @@ private:
   }
 
   bool find_count() {
-    std::array<ValueId, 2> x{f_.operands(compare_)[0], f_.operands(compare_)[1]};
-    if (!is_vector(f_.type(x[0]))) return false;
-    auto stays = static_cast<IntPred>(f_[compare_].imm);
-    if (changes(x[1])) {
-      std::swap(x[0], x[1]);
-      stays = swapped(stays);
-    }
-    if (leaves_) stays = inverse(stays);
-    const Sum sum = sum_of(x[0]);
-    if (changes(x[1]) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0]))
-      return false;
-    const Type t = f_.type(x[0]);
-    if (f_.type(sum.terms[0]) != t || growth(x[0]) != 1) return false;
+    if (!is_vector(f_.type(f_.operands(compare_)[0]))) return false;
+    auto found = bounded(compare_, leaves_);
+    if (!found) return false;
+    const Type t = f_.type(found->value);
+    if (f_.type(found->param) != t || growth(found->value) != 1) return false;
     u64 bits = 0;
-    if (f_.is_const(x[1], &bits)) x[1] = f_.entry_constant(t, bits); // This one might be in the loop.
-    count_ = {f_[sum.terms[0]].index, sum.constant & constant_bits(t), x[1], stays};
+    if (f_.is_const(found->bound, &bits))
+      found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
+    const IntPred stays = found->pred;
+    count_ = {f_[found->param].index, found->offset, found->bound, stays};
     return stays == IntPred::Ne || stays == IntPred::ULt || stays == IntPred::SLt || stays == IntPred::ULe ||
            stays == IntPred::SLe;
   }

@@ -22,6 +22,19 @@ void RoundSums::find_invariants() {
   }
 }
 
+std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite) const {
+  ValueId value = f_.operands(icmp)[0], bound = f_.operands(icmp)[1];
+  auto pred = static_cast<IntPred>(f_[icmp].imm);
+  if (changes(bound)) {
+    std::swap(value, bound);
+    pred = swapped(pred);
+  }
+  if (opposite) pred = inverse(pred);
+  const Sum sum = sum_of(value);
+  if (changes(bound) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0])) return {};
+  return Bounded{value, sum.terms[0], bound, sum.constant & constant_bits(f_.type(value)), pred};
+}
+
 ValueId after_rounds(Builder& at, ValueId first, ValueId rounds, u64 growth) {
   if (growth == 0) return first;
   const Type t = at.type(first), scalar = uniform_of(t);

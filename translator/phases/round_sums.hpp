@@ -52,6 +52,14 @@ protected:
   [[nodiscard]] Sum sum_of(ir::ValueId v, unsigned depth = 0) const;
   /// By how much `v` grows from round to round, if no index in it wraps.
   [[nodiscard]] std::optional<u64> growth(ir::ValueId v) const;
+  /// A comparison of `value`, a parameter and a constant, with what does not change.
+  struct Bounded {
+    ir::ValueId value, param, bound;
+    u64 offset = 0;
+    ir::IntPred pred; ///< of value and bound
+  };
+  /// What `icmp`, or its opposite, compares, if it is such.
+  [[nodiscard]] std::optional<Bounded> bounded(ir::InstId icmp, bool opposite) const;
 
 private:
   void move_invariants(ir::BlockId choice);

@@ -94,25 +94,17 @@ private:
     if (f_[end].op != Op::Branch || f_.tested_mask(header()).valid()) return false;
     const InstId test = f_.def_id(f_.operands(end)[0]);
     if (!test.valid() || f_[test].op != Op::ICmp || f_[test].block != header()) return false;
-    std::array<ValueId, 2> x{f_.operands(test)[0], f_.operands(test)[1]};
-    if (!is_uniform(f_.type(x[0]))) return false;
-    auto pred = static_cast<IntPred>(f_[test].imm);
-    if (changes(x[1])) {
-      std::swap(x[0], x[1]);
-      pred = swapped(pred);
-    }
-    if (goes_on_way() == 1) pred = inverse(pred);
-    const Sum sum = sum_of(x[0]);
-    if (changes(x[1]) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0]))
-      return false;
-    const auto step = growth(x[0]);
-    const Type t = f_.type(x[0]);
-    u64 bits = 0;
-    if (f_.is_const(x[1], &bits)) x[1] = f_.entry_constant(t, bits); // This one might be in the loop.
-    count_ = {f_[sum.terms[0]].index, sum.constant, x[1], pred, step.value_or(0)};
+    if (!is_uniform(f_.type(f_.operands(test)[0]))) return false;
+    auto found = bounded(test, goes_on_way() == 1);
+    if (!found) return false;
+    const auto step = growth(found->value);
+    const Type t = f_.type(found->value);
     const u64 mask = constant_bits(t);
-    count_.offset &= mask;
-    count_.step &= mask;
+    u64 bits = 0;
+    if (f_.is_const(found->bound, &bits))
+      found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
+    const IntPred pred = found->pred;
+    count_ = {f_[found->param].index, found->offset, found->bound, pred, step.value_or(0) & mask};
     const u64 distance = std::min(count_.step, mask & (0 - count_.step));
     if (distance == 0 || distance >= kMaxStep) return false;
     return pred == IntPred::Ne || ((pred == IntPred::ULt || pred == IntPred::SLt) && distance == count_.step);

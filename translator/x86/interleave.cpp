@@ -374,9 +374,9 @@ unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(
 /// takes 1.3 to 1.5 times as long on Zen 5. (Two rows do not mind.)
 unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
   constexpr unsigned kMemoryBound = 16; // instructions per row
-  constexpr unsigned kDwordsAtOnce = 2 * 64 / 4, kLanes = 16;
+  constexpr unsigned kLanes = 16;
   if (f.launch.min_items == 0) return kMaxGangs;
-  unsigned dwords = 1; // of the largest element
+  unsigned bytes = 4; // of the largest element
   std::vector<ValueId> rows;
   unsigned issued = 0;
   for (const ir::BlockId b : phase.blocks)
@@ -385,14 +385,14 @@ unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
       if (f[i].num_results == 0 || ir::is_per_lane(f.type(f.result(i)))) issued += cost_of(f, i).issued;
       const bool moves = f[i].op == ir::Op::Load || f[i].op == ir::Op::Store;
       if (!moves || mem.space != ir::Space::Global || !mem.wave_row || mem.bytes % 4 != 0 ||
-          ir::row_stride(mem) != mem.bytes)
+          !ir::is_consecutive(mem))
         continue;
-      dwords = std::max(dwords, mem.bytes / 4u);
+      bytes = std::max<unsigned>(bytes, mem.bytes);
       if (const ValueId row = f.operands(i)[0]; std::ranges::find(rows, row) == rows.end())
         rows.push_back(row);
     }
   const bool streams = rows.size() > 2 && issued < rows.size() * kMemoryBound;
-  return streams ? std::max(1U, kDwordsAtOnce / (kLanes * dwords)) : kMaxGangs;
+  return streams ? std::max(1U, kFollowedStep / (kLanes * bytes)) : kMaxGangs;
 }
 
 /// What there is to gain in each phase: its innermost loops, or all of it.

@@ -6,6 +6,9 @@
 
 namespace lanewise::x86 {
 
+/// Bytes from one time to the next by which an access may go on so that the hardware's prefetchers follow.
+inline constexpr unsigned kFollowedStep = 128;
+
 /// The phases of `f`, with all gangs of a wave side by side if that saves phases and the registers hold it.
 /// `forced` is how many gangs have to run side by side, 0 if that is free.
 phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced);

@@ -25,7 +25,7 @@ bool is_narrow_row(const ir::Inst& inst) {
   if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != ir::Space::Global || mem.bytes > 2)
     return false;
   return (mem.form == ir::AddressForm::Wrapped || mem.form == ir::AddressForm::Row) &&
-         ir::row_stride(mem) == mem.bytes;
+         ir::is_consecutive(mem);
 }
 
 /// The operands that are packed, of a load or store the lanes' data.

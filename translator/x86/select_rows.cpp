@@ -1,6 +1,7 @@
 // Accesses whose addresses are scalar: no test where the row is known, one of a scalar where it might wrap or
 // leave the allocation, with gathers and scatters behind it.
 #include "translator/ir/rows.hpp"
+#include "translator/x86/interleave.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -116,15 +117,14 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   const translator::LaunchFacts& launch = f_.launch;
   const ir::MemAttr& mem_attr = inst.mem;
   if (inst.op != Op::Load || mem_attr.space != ir::Space::Global) return false;
-  constexpr unsigned kSeenThrough = 128; // bytes from one time to the next (gangs_of_streams())
-  if (num_streams_ != 0 && mem_attr.wave_row && ir::row_stride(mem_attr) == mem_attr.bytes &&
-      mem_attr.bytes * lanes() > kSeenThrough)
+  if (num_streams_ != 0 && mem_attr.wave_row && ir::is_consecutive(mem_attr) &&
+      mem_attr.bytes * lanes() > kFollowedStep)
     return true;
   if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
   if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
   const i64 step = i64{mem_attr.stride} * launch.workgroup[0];
-  if (ir::row_stride(mem_attr) != mem_attr.bytes) return false;
+  if (!ir::is_consecutive(mem_attr)) return false;
   if (mem_attr.form == ir::AddressForm::Row) return along_x_.of(x[0]) == step;
   return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
