@@ -534,7 +534,7 @@ private:
 
   /// In the workgroup's part of the output, also where other work-items are.
   void output_anywhere() {
-    if (r_.one_in(4)) return components();
+    if (r_.one_in(4)) return r_.one_in(2) ? components() : records();
     const u32 bytes = plan_.items() * kOutDwords * 4;
     if (r_.one_in(2)) {
       put("v_and_b32 v8, {:#x}, {}", std::bit_floor(bytes / 2) - 16, v());
@@ -576,6 +576,23 @@ private:
       const std::string op =
           fmt::format("{}_{}{}", load ? "load" : "store", load && size < 4 ? r_.of({"s", "u"}) : "", type);
       access_by(kind, Place::Output, op, v(), "v8", r_.below(stride));
+    }
+  }
+
+  /// Likewise of larger ones, mostly all of them, part by part.
+  void records() {
+    const u32 stride = r_.of({20u, 24u, 32u, 32u, 40u, 48u, 64u, 96u}), kind = r_.below(3);
+    put("v_mul_u32_u24 v8, {}, v16", stride);
+    for (u32 at = r_.one_in(4) ? 4 * r_.below(3) : 0, size; at < stride; at += size) {
+      size = std::min(r_.of({2u, 4u, 8u, 16u, 16u}), std::bit_floor(stride - at));
+      if (r_.one_in(12)) access_by(kind, Place::Output, "load_dword", v(), "v8", r_.below(stride) & ~3u);
+      if (r_.one_in(12)) continue;
+      switch (size) {
+      case 2: access_by(kind, Place::Output, "store_short", v(), "v8", at); break;
+      case 4: access_by(kind, Place::Output, "store_dword", v(), "v8", at); break;
+      case 8: access_by(kind, Place::Output, "store_dwordx2", vpair(), "v8", at); break;
+      default: access_by(kind, Place::Output, "store_dwordx4", vs(4), "v8", at); break;
+      }
     }
   }
 

@@ -167,7 +167,7 @@ TEST(LaunchFacts, SimilarLaunchesShareThem) {
   const auto facts = [&](u32 grid, u32 workgroup) {
     return launch_facts(kernel, kTarget, shape_of({grid, 1, 1}, {workgroup, 1, 1}), {});
   };
-  EXPECT_EQ(facts(4096, 128), facts(1 << 19, 128));
+  EXPECT_EQ(facts(4096, 128), facts(1 << 17, 128));
   EXPECT_EQ(facts(1 << 22, 128), facts(1 << 25, 128));
   EXPECT_EQ(facts(3 << 20, 128).min_items, 1u << 21) << "stores may go past the caches";
   EXPECT_EQ(facts(4096, 128).min_items, 0u);

@@ -577,22 +577,29 @@ TEST(AddressForms, StoresOfNarrowElementsInRows) {
 
 struct Component {
   u32 at, bytes;
+  bool wide = false; ///< of 64-bit values
 };
 
-/// The program that stores, at a row from v22 on, the lanes' numbers in v23 times 1, 2, 3.. in these, and
-/// what then lies in `memory`.
+/// The program that stores, at a row from v22 on, the lanes' numbers in v23 times 1, 2, 3.. in these,
+/// followed by the numbers themselves, and what then lies in `memory`.
 std::string stores_of(std::span<const Component> components, const std::string& place,
                       const std::string& form, const std::string& mask, u64 exec, u32 start, u32 stride,
                       const u32* row, std::span<u8> memory) {
   std::string data, stores;
   for (u32 n = 0; n < components.size(); ++n) {
-    const auto [at, bytes] = components[n];
+    const auto [at, bytes, wide] = components[n];
     data += fmt::format("  v{}:u32 = const #{:#x}\n  v{}:v32 = splat v{}\n  v{}:v32 = mul v23, v{}\n",
                         30 + 3 * n, n + 1, 31 + 3 * n, 30 + 3 * n, 32 + 3 * n, 31 + 3 * n);
-    std::string more; // dwords, which are the numbers themselves
-    for (u32 b = 4; b < bytes; b += 4) more += ", v23";
-    stores += fmt::format("  store {}, v{}{}, {} #{:#x} {{global {} {}}}\n", place, 32 + 3 * n, more, mask,
-                          at + 2, bytes, form);
+    std::string values = fmt::format("v{}", 32 + 3 * n);
+    for (u32 b = 4; b < bytes; b += 4) values += ", v23";
+    if (wide) {
+      data += fmt::format("  v{}:v64 = join v{}, v23\n  v{}:v64 = join v23, v23\n", 100 + 2 * n, 32 + 3 * n,
+                          101 + 2 * n);
+      values = fmt::format("v{}", 100 + 2 * n);
+      if (bytes == 16) values += fmt::format(", v{}", 101 + 2 * n);
+    }
+    stores +=
+        fmt::format("  store {}, {}, {} #{:#x} {{global {} {}}}\n", place, values, mask, at + 2, bytes, form);
     for (u32 l = 0; l < 64; ++l)
       for (u32 b = 0; b < bytes && (exec >> l & 1) != 0; ++b)
         memory[start + l * stride + at + b] = static_cast<u8>(row[l] * (b < 4 ? n + 1 : 1) >> (8 * (b % 4)));
@@ -632,6 +639,25 @@ TEST(AddressForms, StoresOfComponentsInRows) {
       {16, {{8, 8}, {0, 8}}},
       {16, {{0, 12}, {12, 4}}},
       {16, {{0, 4}, {4, 2}, {6, 2}, {8, 8}}},
+      {20, {{0, 8}, {8, 8}, {16, 4}}},
+      {24, {{0, 16}, {16, 8}}},
+      {24, {{0, 8}, {8, 16, true}}},
+      {32, {{0, 16}, {16, 16}}},
+      {32, {{16, 16, true}, {0, 16, true}}},
+      {32, {{0, 4}, {4, 8, true}, {12, 4}, {16, 8, true}, {24, 8}}},
+      {32, {{2, 2}, {0, 2}, {4, 1}, {6, 2}, {5, 1}, {8, 8, true}, {16, 16, true}}},
+      {32, {{0, 4}, {4, 2}, {7, 1}, {8, 8}, {16, 16}}}, // leave a byte out
+      {32, {{0, 16}, {12, 16}}},                        // overlap
+      {32, {{8, 16}, {32, 8}, {24, 8}}},                // of two elements
+      {40, {{4, 16, true}, {20, 16}, {0, 4}}},
+      {44, {{0, 8}, {8, 8}, {20, 16}, {36, 8}}},
+      {48, {{0, 16}, {16, 16, true}, {32, 16}}},
+      {48, {{32, 16}, {0, 16}}},
+      {48, {{16, 16}, {32, 16}}},
+      {56, {{0, 16}, {16, 16}, {32, 16}, {48, 8}}},
+      {60, {{0, 16}, {16, 16}, {32, 16}}},
+      {64, {{0, 16}, {16, 16}, {32, 16}, {48, 16}}},
+      {64, {{48, 16, true}, {0, 16}, {16, 16}, {32, 16, true}}},
   };
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
@@ -867,12 +893,14 @@ TEST(AddressForms, ComponentsAreStoredAtOnce) {
     std::array<Component, 3> parts;
   };
   for (const translator::Simd simd : widths())
-    for (const Element& e :
-         {Element{6, 2, {{{4, 1}, {5, 1}, {0, 4}}}}, {12, 3, {{{4, 4}, {8, 4}, {0, 4}}}}}) {
+    for (const Element& e : {Element{6, 2, {{{4, 1}, {5, 1}, {0, 4}}}},
+                             {12, 3, {{{4, 4}, {8, 4}, {0, 4}}}},
+                             {48, 12, {{{32, 16}, {0, 16}, {16, 16}}}}}) {
       std::string stores = "  v23:mask = const #0xffffffffffffffff\n";
       for (u32 n = 0; n < 3; ++n)
-        stores += fmt::format("  store v22, v8, v23 #{:#x} {{global {} row {}}} @{:#x}\n", e.parts[n].at,
-                              e.parts[n].bytes, e.stride, 0x10 + n * 8);
+        stores += fmt::format("  store v22, v8{}, v23 #{:#x} {{global {} row {}}} @{:#x}\n",
+                              e.parts[n].bytes == 16 ? ", v8, v8, v8" : "", e.parts[n].at, e.parts[n].bytes,
+                              e.stride, 0x10 + n * 8);
       auto f = ir::parse(program(row_of(e.stride) + stores));
       ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
       auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
@@ -1344,6 +1372,38 @@ TEST(AddressForms, StreamingStores) {
               for (u32 l = 0; l < 64; ++l)
                 EXPECT_EQ(row[l], twice && (exec >> l & 1) != 0 ? l + 4 * dwords : 0u) << "lane " << l;
             }
+}
+
+/// Likewise of parts of records, which are lines only together.
+TEST(AddressForms, StreamingStoresOfRecords) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes})
+      for (const u32 stride : {8u, 16u, 32u, 48u, 64u, 96u, 128u})
+        for (const u32 start : {0u, 4u, 32u}) {
+          SCOPED_TRACE(fmt::format("stride {} from {}, lanes {:#x}, AVX-512 {}", stride, start, exec,
+                                   simd == translator::Simd::Avx512));
+          alignas(64) std::array<u32, 2080> memory{};
+          std::string body = fmt::format("  v11:u32 = const #{:#x}\n  v12:g32 = splat v11\n"
+                                         "  v13:g32 = mul v9, v12\n  v19:g32 = add v13, v10\n"
+                                         "  v21:g64 = zext v19\n  v22:g64 = splat v2\n"
+                                         "  v23:g64 = add v21, v22\n  v24:v32 = splat v11\n"
+                                         "  v20:v32 = add v8, v24\n",
+                                         stride);
+          const u32 bytes = std::min(stride / 2, 16u);
+          for (u32 at = 0; at < stride; at += bytes)
+            body += fmt::format("  store v23, {}, v7 #{:#x} {{global {} row {} wave streams}}\n",
+                                bytes == 4   ? "v20"
+                                : bytes == 8 ? "v20, v8"
+                                             : "v20, v8, v8, v20",
+                                at, bytes, stride);
+          alignas(64) u32 row[64] = {};
+          run_program(body, simd, exec, reinterpret_cast<u64>(memory.data()), start, row);
+          for (u32 n = 0; n < memory.size(); ++n) {
+            const u32 at = 4 * n - start, lane = at / stride, d = at % bytes / 4;
+            const bool stored = 4 * n >= start && lane < 64 && (exec >> lane & 1) != 0;
+            EXPECT_EQ(memory[n], !stored ? 0 : d == 0 || d == 3 ? lane + stride : lane) << "dword " << n;
+          }
+        }
 }
 
 } // namespace

@@ -5,6 +5,9 @@
 
 namespace lanewise::ir {
 
+/// Bytes that an access adds to its address.
+inline i64 offset(const Inst& inst) { return static_cast<i32>(inst.imm); }
+
 /// Bytes from one lane's element to the next one's.
 constexpr i64 row_stride(const MemAttr& mem) {
   return i64{mem.stride} << (mem.form == AddressForm::Row ? 0 : mem.scale);
@@ -14,10 +17,13 @@ constexpr i64 row_stride(const MemAttr& mem) {
 constexpr bool is_consecutive(const MemAttr& mem) { return row_stride(mem) == mem.bytes; }
 
 /// Whether stores of such rows are put together with those of the other parts of the same elements: it takes
-/// few shuffles for small elements, and for the dwords of such of three or four.
+/// few shuffles for small elements, and for the dwords of such of three or four; of larger ones, pieces of 16
+/// bytes are put together.
 constexpr bool may_be_component(const MemAttr& mem) {
+  constexpr i64 kMostBytes = 252; // whole dwords that a FaultSite can tell
   const i64 stride = row_stride(mem);
   if (mem.bytes >= stride) return false;
+  if (stride > 16) return stride % 4 == 0 && stride <= kMostBytes;
   if (stride == 12 || stride == 16) return mem.bytes % 4 == 0;
   return mem.bytes <= 4 && (stride <= 4 || stride == 6 || stride == 8);
 }

@@ -33,11 +33,6 @@ bool is_addition(const Inst& inst) {
          (inst.mem.atomic == AtomicOp::Add || inst.mem.atomic == AtomicOp::Sub);
 }
 
-/// Loads what nobody writes: what the kernel starts with.
-bool loads_constants(const Function& f, InstId i) {
-  return f[i].op == Op::ScalarLoad && initial_address(f, f.operands(i)[0]).has_value();
-}
-
 /// (1): what may come after additions to elements of `bytes`.
 bool may_follow(const Function& f, InstId i, u32 bytes) {
   const Inst& inst = f[i];

@@ -82,6 +82,10 @@ std::optional<unsigned> half_of_aligned_pointer(const Function& f, ValueId v) {
   return std::nullopt;
 }
 
+bool loads_constants(const Function& f, InstId i) {
+  return f[i].op == Op::ScalarLoad && initial_address(f, f.operands(i)[0]).has_value();
+}
+
 bool is_always_readable(const Function& f, InstId i) {
   if (f[i].op != Op::ScalarLoad) return false;
   const auto first = loaded_from(f, i);

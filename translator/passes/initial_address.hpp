@@ -32,6 +32,9 @@ u32 extended(const ir::MemAttr& mem, u32 bits);
 /// Which half `v` is of a pointer that the launch facts say is aligned: 0 for the lower. Nothing if of none.
 std::optional<unsigned> half_of_aligned_pointer(const ir::Function& f, ir::ValueId v);
 
+/// A scalar load of what nobody writes: what the kernel starts with.
+bool loads_constants(const ir::Function& f, ir::InstId i);
+
 /// Where result `n` of a scalar load comes from, if the address is such a sum.
 std::optional<InitialAddress> loaded_from(const ir::Function& f, ir::InstId load, unsigned n = 0);
 

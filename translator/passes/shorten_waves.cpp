@@ -19,9 +19,11 @@ using namespace ir;
 
 namespace {
 
-/// At others than those of the first gang.
+/// At others than those of the first gang, or at what neighbours in another gang have.
 bool looks_at_lanes_by_number(const Function& f, InstId i, unsigned gang_lanes) {
   const Op op = f[i].op;
+  if (op == Op::DppMove || op == Op::DsSwizzle || op == Op::ShiftLanes)
+    return phases::looks_across_gangs(f[i], 0, gang_lanes);
   u64 lane = 0;
   if (op == Op::ReadLane) return !f.is_const(f.operands(i)[1], &lane) || lane % kWaveSize >= gang_lanes;
   return op == Op::MaskToU64 || op == Op::U64ToMask || op == Op::BPermute || op == Op::Permute;

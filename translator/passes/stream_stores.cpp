@@ -6,6 +6,7 @@
 // or loads past the first-level cache (glc): kernels with these are left alone. Any other store of the kernel
 // waits for them (Selector::order_streams), and so does the end of a range of workgroups.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ namespace {
 
 /// Output below that may well still be in a cache when somebody reads it.
 constexpr u64 kMinBytes = 16 << 20;
+constexpr i32 kMaxRecord = 96; ///< bytes that x86/select_records.cpp stores as whole lines
 
 class Streamer {
 public:
@@ -58,9 +60,10 @@ private:
   bool streams(InstId i) const {
     const MemAttr& mem = f_[i].mem;
     // One line here and one there is slower than through the caches.
-    const bool contiguous = mem.form == AddressForm::Row && mem.stride == mem.bytes && mem.wave_row;
-    if (!contiguous || mem.bytes < 4 || mem.bytes == 12 || f_.launch.min_items * mem.bytes < kMinBytes)
-      return false;
+    if (mem.form != AddressForm::Row || !mem.wave_row) return false;
+    const bool contiguous = mem.stride == mem.bytes && mem.bytes >= 4 && mem.bytes != 12;
+    if (!contiguous && !is_part_of_record(i)) return false;
+    if (f_.launch.min_items * static_cast<u64>(mem.stride) < kMinBytes) return false;
     const auto x = f_.operands(i);
     // What a loop stores to one place again and again belongs into a cache.
     const auto address = x.first(address_operands(mem));
@@ -73,6 +76,21 @@ private:
     return !stored.empty() && std::none_of(stored.begin(), stored.end(), [&](ValueId v) {
       return std::find(loaded_.begin(), loaded_.end(), v) != loaded_.end();
     });
+  }
+
+  /// Whether the block stores all other bytes of the lane's element, too.
+  bool is_part_of_record(InstId i) const {
+    const Inst& store = f_[i];
+    const i32 stride = store.mem.stride;
+    if (!may_be_component(store.mem) || stride % (stride > 16 ? 16 : 4) != 0 || stride > kMaxRecord)
+      return false;
+    u32 bytes = 0;
+    for (const InstId other : f_[store.block].insts)
+      if (f_[other].op == Op::Store && f_[other].mem.stride == stride &&
+          f_[other].mem.form == AddressForm::Row && f_.operands(other)[0] == f_.operands(i)[0] &&
+          f_.operands(other).back() == f_.operands(i).back())
+        bytes += f_[other].mem.bytes;
+    return bytes == static_cast<u32>(stride);
   }
 
   /// The pointers that the 64-bit address `v` is made from: halves joined, that is, not sums or extensions.

@@ -118,7 +118,8 @@ u32 vector_mask_operand(const Module& module, const LInst& inst, FaultSite::Kind
 
 /// Elements that an access of `bytes` has at least a part of.
 u8 elements_of(const FaultSite& site, u32 bytes) {
-  return static_cast<u8>((static_cast<u32>(site.early) + bytes + site.bytes - 1) / site.bytes);
+  const u32 distance = site.distance != 0 ? site.distance : site.bytes;
+  return static_cast<u8>((static_cast<u32>(site.early) + bytes + distance - 1) / distance);
 }
 
 } // namespace

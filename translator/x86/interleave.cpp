@@ -375,7 +375,8 @@ unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(
 unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
   constexpr unsigned kMemoryBound = 16; // instructions per row
   constexpr unsigned kLanes = 16;
-  if (f.launch.min_items == 0) return kMaxGangs;
+  constexpr u64 kManyItems = 1 << 20;
+  if (f.launch.min_items < kManyItems) return kMaxGangs;
   unsigned bytes = 4; // of the largest element
   std::vector<ValueId> rows;
   unsigned issued = 0;
@@ -645,7 +646,8 @@ void complete_lines(const ir::Function& f, phases::Plan& plan, translator::Simd 
         if (!f[i].mem.streams) continue;
         ++streams;
         unsigned& most = gangs[plan.phase_of[b.index].index];
-        most = std::max(most, kLine / std::min(kLine, gang_lanes * f[i].mem.bytes));
+        most =
+            std::max(most, kLine / std::min(kLine, gang_lanes * static_cast<u32>(ir::row_stride(f[i].mem))));
       }
   const unsigned most = all_gangs(plan.lanes, simd == translator::Simd::Avx512);
   for (std::size_t p = 0; streams > 1 && p < plan.phases.size(); ++p)

@@ -2,6 +2,7 @@
 // same small distance, are one store of all their bytes, which are brought together in registers. The last of
 // them does it for all: nothing in between can tell. Where not all lanes take part, each is done for itself.
 #include "translator/ir/rows.hpp"
+#include "translator/passes/initial_address.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 namespace lanewise::x86 {
 
 namespace {
-
-i64 offset(const ir::Inst& inst) { return static_cast<i32>(inst.imm); }
 
 /// Lanes whose elements lie in 16 bytes.
 u32 lanes_in_16_bytes(i64 stride) { return stride <= 4 ? 4 : 2; }
@@ -51,6 +50,7 @@ void Selector::find_components(IrBlockId b) {
   for (const InstId i : f_[b].insts) {
     const bool candidate = can_be_component(i);
     if (!candidate && !ir::info(f_[i].op).is(ir::kMemory) && !ir::waits_for_waves(f_[i].op)) continue;
+    if (passes::loads_constants(f_, i)) continue;
     if (!candidate || (!open.empty() && !go_together(open.front(), i))) close();
     if (candidate) open.push_back(i);
   }
@@ -60,10 +60,11 @@ void Selector::find_components(IrBlockId b) {
 /// If they are neighbours that do not overlap: with AVX-512 a mask can leave bytes out.
 void Selector::join_components(const std::vector<InstId>& stores) {
   const i64 stride = ir::row_stride(f_[stores.front()].mem);
-  Components all{.stores = stores, .first = offset(f_[stores.front()])};
-  for (const InstId i : stores) all.first = std::min(all.first, offset(f_[i]));
+  if (stride > 16) return join_records(stores);
+  Components all{.stores = stores, .first = ir::offset(f_[stores.front()])};
+  for (const InstId i : stores) all.first = std::min(all.first, ir::offset(f_[i]));
   for (const InstId i : stores) {
-    const i64 from = offset(f_[i]) - all.first, to = from + f_[i].mem.bytes;
+    const i64 from = ir::offset(f_[i]) - all.first, to = from + f_[i].mem.bytes;
     if (to > stride) return;
     const u32 bytes = (1u << to) - (1u << from);
     if ((all.bytes & bytes) != 0) return;
@@ -86,7 +87,7 @@ void Selector::store_apart(const Components& all, const Access& a) {
   const InstId last = all.stores.back();
   for (const InstId i : all.stores) {
     Access own = a;
-    own.disp += offset(f_[i]) - offset(f_[last]);
+    own.disp += ir::offset(f_[i]) - ir::offset(f_[last]);
     b_->set_pc(pc_of(i));
     std::array<VReg, 4> values{};
     store_scattered(i, own, stored_data(i, values));
@@ -99,10 +100,10 @@ Operand Selector::part_of_row(const Components& all, const Access& a, i64 stride
     b_->faults({.kind = FaultSite::Kind::Contiguous,
                 .bytes = f_[i].mem.bytes,
                 .distance = static_cast<u8>(stride),
-                .early = static_cast<i16>(at - (offset(f_[i]) - all.first)),
+                .early = static_cast<i16>(at - (ir::offset(f_[i]) - all.first)),
                 .is_write = true,
                 .pc = pc_of(i)});
-  return mem(a.base, a.disp + all.first - offset(f_[all.stores.back()]) + at, view);
+  return mem(a.base, a.disp + all.first - ir::offset(f_[all.stores.back()]) + at, view);
 }
 
 /// The row's bytes, one register after the other: those of so many lanes in each 16 bytes, and these put
@@ -114,7 +115,7 @@ std::array<VReg, 4> Selector::row_of_components(const Components& all, i64 strid
   std::array<VReg, 2> sixteens{}; // Of lanes 0 and 1 of each four, and 2 and 3.
   for (u32 p = 0; p < parts; ++p)
     for (const InstId i : all.stores) {
-      const auto from = static_cast<u32>(offset(f_[i]) - all.first);
+      const auto from = static_cast<u32>(ir::offset(f_[i]) - all.first);
       std::array<u8, 16> bytes{};
       bytes.fill(0x80); // Zero.
       for (u32 lane = 0; lane < together; ++lane)
@@ -143,7 +144,7 @@ std::array<VReg, 4> Selector::row_of_components(const Components& all, i64 strid
 std::array<VReg, 4> Selector::row_of_dwords(const Components& all, i64 stride) {
   std::array<VReg, 4> dwords{};
   for (const InstId i : all.stores) {
-    VReg* own = &dwords[static_cast<u64>(offset(f_[i]) - all.first) / 4];
+    VReg* own = &dwords[static_cast<u64>(ir::offset(f_[i]) - all.first) / 4];
     const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
     for (const ValueId v : values.first(values.size() - 1)) {
       if (parts(type(v)) == 1) {
@@ -181,8 +182,31 @@ VReg Selector::components_mask(const Components& all, const Access& a, i64 strid
   return b_->op_k(Inst::kIdKmovq, r64(b_->op_r64(Inst::kIdImul, r64(lanes), imm(all.bytes))));
 }
 
+/// All lanes take part. Past the caches if it is lines that are stored.
+void Selector::store_whole_components(const Components& all, const Access& a, i64 stride) {
+  if (!f_[all.stores.back()].mem.streams) return store_components(all, a, stride);
+  const auto through_caches = [&] {
+    order_streams();
+    store_components(all, a, stride);
+  };
+  const bool is_lines = all.record != 0 ? is_stored_in_lines(all, stride) : stride % 4 == 0;
+  if (!is_lines) return through_caches();
+  const i64 start = a.disp + all.first - ir::offset(f_[all.stores.back()]);
+  const VReg address = b_->op_r64(Inst::kIdLea, mem(a.base, start, View::R64));
+  b_->emit(Inst::kIdTest, {r32(address), imm(module_.vec_bytes() - 1)});
+  hot_or_cold(
+      CondCode::kNotZero, {},
+      [&] {
+        streaming_ = true;
+        store_components(all, a, stride);
+        streaming_ = false;
+      },
+      through_caches);
+}
+
 /// All lanes take part, unless one register with a mask does it.
 void Selector::store_components(const Components& all, const Access& a, i64 stride) {
+  if (all.record != 0) return store_record(all, a, stride);
   const std::array<VReg, 4> row = row_of_components(all, stride);
   if (!all.whole || !a.full) {
     const VReg mask = components_mask(all, a, stride);
@@ -195,7 +219,7 @@ void Selector::store_components(const Components& all, const Access& a, i64 stri
     const VReg r = row[at / full];
     const u32 left = bytes - at, from = at % full;
     if (left >= full) {
-      b_->store_vec(part_of_row(all, a, stride, at, View::Full), r);
+      store_row(part_of_row(all, a, stride, at, View::Full), r);
       at += full;
     } else if (left >= 32) {
       const Operand to = part_of_row(all, a, stride, at, View::Half);

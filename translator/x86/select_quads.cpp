@@ -40,25 +40,36 @@ void Selector::interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg,
   out[3] = b_->op(Inst::kIdVpunpckhqdq, high01, high23);
 }
 
+/// Of as many registers as they have 128-bit slots: their first slots become the first register, and so on.
+void Selector::gather_slots(std::array<VReg, 4>& rows) {
+  if (avx512()) {
+    const auto pick = [&](VReg a, VReg b, int which) {
+      return b_->op(Inst::kIdVshufi32x4, a, b, imm(which));
+    };
+    const VReg low01 = pick(rows[0], rows[1], 0x44), low23 = pick(rows[2], rows[3], 0x44);
+    const VReg high01 = pick(rows[0], rows[1], 0xee), high23 = pick(rows[2], rows[3], 0xee);
+    rows = {pick(low01, low23, 0x88), pick(low01, low23, 0xdd), pick(high01, high23, 0x88),
+            pick(high01, high23, 0xdd)};
+    return;
+  }
+  const VReg first = b_->op(Inst::kIdVperm2i128, rows[0], rows[1], imm(0x20));
+  rows[1] = b_->op(Inst::kIdVperm2i128, rows[0], rows[1], imm(0x31));
+  rows[0] = first;
+}
+
 /// The inverse of split_quads().
 void Selector::join_quads(std::array<VReg, 4>& d) {
   std::array<VReg, 4> m{};
   interleave_dwords(d, m); // m[i]: elements i, i + 4, ..
   if (avx512()) {
-    const auto pick = [&](VReg a, VReg b, int which) {
-      return b_->op(Inst::kIdVshufi32x4, a, b, imm(which));
-    };
-    const VReg low01 = pick(m[0], m[1], 0x44), low23 = pick(m[2], m[3], 0x44);
-    const VReg high01 = pick(m[0], m[1], 0xee), high23 = pick(m[2], m[3], 0xee);
-    d = {pick(low01, low23, 0x88), pick(low01, low23, 0xdd), pick(high01, high23, 0x88),
-         pick(high01, high23, 0xdd)};
+    gather_slots(m);
+    d = m;
     return;
   }
-  const auto halves = [&](VReg a, VReg b, int which) {
-    return b_->op(Inst::kIdVperm2i128, a, b, imm(which));
-  };
-  d = {halves(m[0], m[1], 0x20), halves(m[2], m[3], 0x20), halves(m[0], m[1], 0x31),
-       halves(m[2], m[3], 0x31)};
+  std::array<VReg, 4> low{m[0], m[1]}, high{m[2], m[3]};
+  gather_slots(low);
+  gather_slots(high);
+  d = {low[0], high[0], low[1], high[1]};
 }
 
 /// Four registers of consecutive 16-byte elements to the two 64-bit values of each.

@@ -12,6 +12,7 @@ namespace lanewise::x86 {
 namespace {
 
 constexpr u64 kMinBytesToFetchAhead = 4 << 20;
+constexpr i64 kMaxRecord = 256; ///< bytes, of which a gang goes through all lines
 /// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
 constexpr u32 kMaxOwnRows = 16 << 10;
 
@@ -157,9 +158,12 @@ bool Selector::goes_along_own_rows(InstId i) {
   return loop >= 0 && structure_->loops.contains(loop, f_.def_block(f_.operands(i)[0]));
 }
 
-/// What the next gang's lanes access where this one's do now. Of accesses to one line the first does it.
+/// What the next gang's lanes access where this one's do now, or in records a later one's. Of accesses to one
+/// line the first does it.
 void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
-  if (!goes_along_own_rows(i)) return;
+  constexpr i64 kLineLog2 = 6, kRecordsAhead = 2048;
+  const bool records = goes_through_records(i);
+  if (!records && !goes_along_own_rows(i)) return;
   const ir::Inst& inst = f_[i];
   const auto is_of_row = [&](InstId other) {
     const Op op = f_[other].op;
@@ -168,13 +172,26 @@ void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
   };
   const auto& insts = f_[inst.block].insts;
   const u64 start = f_[*std::ranges::find_if(insts, is_of_row)].imm;
-  const auto line = [&](InstId other) { return static_cast<i64>(f_[other].imm - start) >> 6; };
+  const auto line = [&](InstId other) { return static_cast<i64>(f_[other].imm - start) >> kLineLog2; };
   const auto has_fetched = [&](InstId before) { return is_of_row(before) && line(before) == line(i); };
   if (std::any_of(insts.begin(), std::ranges::find(insts, i), has_fetched)) return;
   const u32 id = inst.op == Op::Load ? Inst::kIdPrefetcht0 : Inst::kIdPrefetchw;
-  const i64 stride = inst.mem.stride;
-  const i64 next = disp + static_cast<i32>(inst.imm) + i64{interleave_} * lanes() * stride;
-  for (unsigned lane = 0; lane < lanes(); ++lane) b_->emit(id, {mem(base, next + lane * stride, View::Xmm)});
+  const i64 stride = inst.mem.stride, row = stride * lanes(), gangs = interleave_ * row;
+  const i64 ahead = records ? (kRecordsAhead + gangs - 1) / gangs * gangs : gangs;
+  const i64 next = disp + ir::offset(inst) + ahead;
+  for (i64 at = 0; at < row; at += records ? 1 << kLineLog2 : stride)
+    b_->emit(id, {mem(base, next + at, View::Xmm)});
+}
+
+/// An access to a part of each lane's element, in a launch of more than the caches of a core hold: the gang
+/// goes through all its lines for one part after the other, further apart than the hardware follows.
+bool Selector::goes_through_records(InstId i) const {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  const i64 stride = ir::row_stride(mem_attr);
+  return f_[i].op != Op::Atomic && mem_attr.space == ir::Space::Global &&
+         mem_attr.form == ir::AddressForm::Row && mem_attr.wave_row && !mem_attr.streams &&
+         stride > mem_attr.bytes && stride > 16 && stride <= kMaxRecord &&
+         f_.launch.min_items * static_cast<u64>(stride) >= kMinBytesToFetchAhead;
 }
 
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
@@ -193,7 +210,10 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
     const VReg first = of_leader(f_.operands(i)[0], members);
     const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
     fetch_ahead(i, first, disp, inst.mem.stride);
-    fetch_next_rows(i, first, disp);
+    if (const Components* all = components_of(i))
+      for (const InstId store : all->stores) fetch_next_rows(store, first, disp);
+    else
+      fetch_next_rows(i, first, disp);
     return row_access(i, first, disp, inst.mem.stride, out);
   }
   case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);
@@ -247,12 +267,14 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     });
   };
   if (const Components* all = components_of(i)) {
-    if (f_[i].mem.streams) order_streams();
-    if (!all->whole) return store_components(*all, a, stride);
+    if (!all->whole) {
+      if (f_[i].mem.streams) order_streams();
+      return store_components(*all, a, stride);
+    }
     return whole_gang([&] {
       Access whole = a;
       whole.full = true;
-      store_components(*all, whole, stride);
+      store_whole_components(*all, whole, stride);
     });
   }
   if (is_narrow_span(f_[i], stride)) {

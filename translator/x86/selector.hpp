@@ -420,6 +420,7 @@ private:
   [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   [[nodiscard]] bool goes_along_own_rows(InstId i);
+  [[nodiscard]] bool goes_through_records(InstId i) const;
   void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
@@ -501,6 +502,7 @@ private:
   void store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data);
   // select_quads.cpp
   void split_quads(std::array<VReg, 4>& r);
+  void gather_slots(std::array<VReg, 4>& rows);
   void join_quads(std::array<VReg, 4>& d);
   void interleave_dwords(const std::array<VReg, 4>& in, std::array<VReg, 4>& out);
   static FaultSite triple_site(unsigned dword, bool is_write);
@@ -541,7 +543,8 @@ private:
     std::vector<InstId> stores; ///< in their order
     i64 first = 0;              ///< the lowest offset
     u32 bytes = 0;              ///< a bit for each that is stored from there on
-    bool whole = false;         ///< that is all up to the next lane's
+    bool whole = false;         ///< that is all up to the next lane's, or whole pieces of a record
+    u32 record = 0;             ///< bytes of these pieces
   };
   [[nodiscard]] bool can_be_component(InstId i) const;
   [[nodiscard]] bool go_together(InstId first, InstId second) const;
@@ -555,6 +558,24 @@ private:
   VReg pick_dwords(VReg a, VReg b, const std::array<u32, 16>& from);
   VReg components_mask(const Components& all, const Access& a, i64 stride);
   void store_components(const Components& all, const Access& a, i64 stride);
+  void store_whole_components(const Components& all, const Access& a, i64 stride);
+  // select_records.cpp
+  struct RecordPart {
+    i64 at = 0; ///< its offset
+    u32 bytes = 0;
+    ValueId value;
+    InstId store;
+  };
+  [[nodiscard]] std::vector<RecordPart> parts_of_record(const std::vector<InstId>& stores) const;
+  void join_records(const std::vector<InstId>& stores);
+  VReg dword_of_record(std::span<const RecordPart> all, i64 at);
+  std::array<VReg, 4> piece_of_record(std::span<const RecordPart> all, i64 at);
+  [[nodiscard]] bool is_stored_in_lines(const Components& all, i64 stride) const;
+  void store_record(const Components& record, const Access& a, i64 stride);
+  template <class To>
+  void store_slots(VReg row, u32 from, u32 count, const To& to);
+  void store_pieces(const Components& record, const Access& a, i64 stride, std::span<const RecordPart> all,
+                    u32 first, u32 count);
   // select_half_rows.cpp
   [[nodiscard]] bool may_be_half_rows(InstId i, const Access& a) const;
   Regs branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no);
