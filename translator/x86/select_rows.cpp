@@ -130,6 +130,19 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
 
+/// Whether a gang before it in the workgroup's row, or a load before it of the same row, fetches that line.
+bool Selector::is_line_fetched(InstId i, i64 row) const {
+  constexpr i64 kLine = 64;
+  if (member_ % row_size() * row % kLine != 0) return true;
+  const auto& insts = f_[f_[i].block].insts;
+  const auto place = f_.operands(i).first(ir::address_operands(f_[i].mem));
+  return std::any_of(insts.begin(), std::ranges::find(insts, i), [&](InstId other) {
+    return f_[other].op == Op::Load && ir::row_stride(f_[other].mem) == ir::row_stride(f_[i].mem) &&
+           std::ranges::equal(f_.operands(other).first(ir::address_operands(f_[other].mem)), place) &&
+           std::abs(ir::offset(f_[other]) - ir::offset(f_[i])) < kLine;
+  });
+}
+
 /// What the workgroups that come next along x load instead of this row of one gang; of rounds that are lanes
 /// (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece is as good as
 /// the beginning of the next one's, and the hardware starts anew.
@@ -138,7 +151,7 @@ void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
   const ir::Inst& inst = f_[i];
   const i64 row = stride * lanes();
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
-  if (!pieces && (!is_worth_fetching_ahead(i) || member_ * row % kLine != 0)) return;
+  if (!pieces && (!is_worth_fetching_ahead(i) || is_line_fetched(i, row))) return;
   const u32 id = inst.op == Op::Store ? Inst::kIdPrefetchw : Inst::kIdPrefetcht0;
   const i64 first = disp + static_cast<i32>(inst.imm) + (pieces ? kPiecesAhead : kAhead);
   for (i64 at = 0; at < row; at += kLine) b_->emit(id, {mem(base, first + at, View::Xmm)});
