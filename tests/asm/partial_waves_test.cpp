@@ -105,6 +105,27 @@ const Body kBodies[] = {
         ds_bpermute_b32 v1, v3, v1
         s_waitcnt lgkmcnt(0)
         s_mov_b64 exec, s[10:11])"},
+    // Each gang decides whether it goes that way, and all go on with the next round.
+    {"WhatOneGangChangesIsMoved", R"(
+        v_lshlrev_b32 v3, 2, v0
+        v_mov_b32 v4, v0
+        v_mov_b32 v1, v0
+        s_mov_b32 s8, 4
+.Lloop: v_mov_b32_dpp v1, v4 row_bcast:31 row_mask:0xa bank_mask:0xf bound_ctrl:0
+        ds_permute_b32 v5, v3, v4
+        s_waitcnt lgkmcnt(0)
+        v_cmp_gt_u32 vcc, 1, v4
+        s_and_saveexec_b64 s[12:13], vcc
+        s_cbranch_execz .Lskip
+        ds_read_u16 v3, v2 offset:4
+        s_waitcnt lgkmcnt(0)
+        v_max_f32 v1, v3, v0
+        s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 1
+.Lskip: s_or_b64 exec, exec, s[12:13]
+        s_sub_u32 s8, s8, 1
+        s_cmp_lg_u32 s8, 0
+        s_cbranch_scc1 .Lloop
+        v_add_u32 v1, v1, v5)"},
     {"TheLastLaneAsksBehindIt", R"(
         v_mov_b32 v1, v2
         v_mov_b32 v3, 9

@@ -739,6 +739,26 @@ TEST(AddressForms, ComponentsWhoseIndexWraps) {
       }
 }
 
+/// A lane alone stores what its data are, not the index that goes before them.
+TEST(AddressForms, OneLaneStoresAtAnIndex) {
+  for (const translator::Simd simd : widths()) {
+    std::array<u32, 8> memory{};
+    auto f = ir::parse(program("  v11:u32 = const #0x5\n  v12:g32 = splat v11\n  v13:v32 = splat v6\n"
+                               "  v21:mask = const #0x1\n"
+                               "  store v2, v12, v13, v21 {global 4 wrapped 0 2}\n"));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    phases::Plan plan = trivial_plan(*f);
+    plan.lanes = translator::gang_lanes(simd);
+    RunInput input;
+    input.exec = 1;
+    input.pass(memory.data());
+    input.pass(memory.data());
+    input.sgprs.push_back(77);
+    run(*f, plan, simd, input);
+    EXPECT_EQ(memory, (std::array<u32, 8>{0, 0, 0, 0, 0, 77}));
+  }
+}
+
 /// What comes between sees what is stored before it, and is not seen by what is loaded before.
 TEST(AddressForms, ComponentsWithALoadBetween) {
   for (const translator::Simd simd : widths()) {

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace lanewise::phases {
 
@@ -395,21 +396,31 @@ private:
             isolate(phase_[n], f_.def_block(v));
         }
   }
+  /// One phase for all of them: gangs that have decided for themselves which way to take must not leave for
+  /// different ones.
   void isolate(u32 phase, BlockId target) {
     const u32 blocks = f_.num_blocks();
+    std::size_t edges = 0;
     for (u32 n = 0; n < blocks; ++n)
-      for (std::size_t s = 0; phase_[n] == phase && s < f_.blocks[n].successors.size(); ++s) {
-        if (f_.blocks[n].successors[s].block != target) continue;
-        const BlockId middle = f_.add_block(f_[target].pc);
-        phase_.push_back(new_phase(middle, phase_loop_[phase]));
-        Inst jump;
-        jump.op = Op::Jump;
-        jump.pc = f_[target].pc;
-        f_.append(middle, jump, {}, {});
-        Successor& edge = f_.blocks[n].successors[s];
-        f_[middle].successors = {std::move(edge)};
-        edge = {middle, {}};
+      for (const Successor& s : f_.blocks[n].successors) edges += phase_[n] == phase && s.block == target;
+    if (edges == 0) return;
+    const BlockId middle = f_.add_block(f_[target].pc);
+    phase_.push_back(new_phase(middle, phase_loop_[phase]));
+    Inst jump;
+    jump.op = Op::Jump;
+    jump.pc = f_[target].pc;
+    f_.append(middle, jump, {}, {});
+    Successor onwards{target, {}};
+    if (edges > 1)
+      for (const ValueId p : std::vector(f_[target].params))
+        onwards.args.push_back(f_.add_param(middle, f_.type(p)));
+    for (u32 n = 0; n < blocks; ++n)
+      for (Successor& s : f_.blocks[n].successors) {
+        if (phase_[n] != phase || s.block != target) continue;
+        if (edges == 1) onwards.args = std::exchange(s.args, {});
+        s.block = middle;
       }
+    f_[middle].successors = {std::move(onwards)};
   }
 
   void finish() {

@@ -368,17 +368,17 @@ unsigned gangs_of(unsigned lanes, bool avx512) {
 /// All gangs of waves with `lanes` lanes, side by side: a power of two.
 unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(lanes, avx512)); }
 
-/// How many gangs of 16 lanes there may be side by side where a phase mostly goes through three rows or more,
-/// in launches whose rows are larger than a core's caches. The hardware sees what comes next if each access
-/// goes on by two lines at most from one time to the next: with four gangs and dwords that is four lines, and
-/// takes 1.3 to 1.5 times as long on Zen 5. (Two rows do not mind.)
-unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
+/// How many gangs there may be side by side where a phase mostly goes through rows. The hardware sees what
+/// comes next for so many loads and stores only (32 rows by four gangs take twice as long as by one on Zen 5,
+/// in the second-level cache as long). And in launches whose rows are larger than a core's caches, each
+/// should go on by two lines at most from one time to the next: with four gangs of 16 lanes and dwords that
+/// is four lines, and takes 1.3 to 1.5 times as long. (Two rows do not mind.)
+unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase, unsigned lanes) {
   constexpr unsigned kMemoryBound = 16; // instructions per row
-  constexpr unsigned kLanes = 16;
+  constexpr unsigned kFollowed = 40;
   constexpr u64 kManyItems = 1 << 20;
-  if (f.launch.min_items < kManyItems) return kMaxGangs;
   unsigned bytes = 4; // of the largest element
-  std::vector<ValueId> rows;
+  std::vector<std::pair<ValueId, ValueId>> rows;
   unsigned issued = 0;
   for (const ir::BlockId b : phase.blocks)
     for (const ir::InstId i : f[b].insts) {
@@ -389,11 +389,16 @@ unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase) {
           !ir::is_consecutive(mem))
         continue;
       bytes = std::max<unsigned>(bytes, mem.bytes);
-      if (const ValueId row = f.operands(i)[0]; std::ranges::find(rows, row) == rows.end())
-        rows.push_back(row);
+      const auto x = f.operands(i);
+      const std::pair row{x[0], ir::address_operands(mem) > 1 ? x[1] : ValueId{}};
+      if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
     }
-  const bool streams = rows.size() > 2 && issued < rows.size() * kMemoryBound;
-  return streams ? std::max(1U, kFollowedStep / (kLanes * bytes)) : kMaxGangs;
+  const auto count = static_cast<unsigned>(rows.size());
+  if (count < 3 || issued >= count * kMemoryBound) return kMaxGangs;
+  unsigned gangs = std::bit_floor(std::clamp(kFollowed / count, 1U, kMaxGangs));
+  if (f.launch.min_items >= kManyItems)
+    gangs = std::min(gangs, std::max(1U, kFollowedStep / (lanes * bytes)));
+  return gangs;
 }
 
 /// What there is to gain in each phase: its innermost loops, or all of it.
@@ -418,8 +423,8 @@ public:
       }
       phase.interleave = best(demands_[p]);
       if (is_mostly_packed(p)) phase.interleave = kMaxGangs;
-      if (avx512_ && demands_[p].size() == 1)
-        phase.interleave = std::min(phase.interleave, gangs_of_streams(f_, phase));
+      if (demands_[p].size() == 1)
+        phase.interleave = std::min(phase.interleave, gangs_of_streams(f_, phase, avx512_ ? 16 : 8));
     }
   }
 
@@ -711,7 +716,7 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (!made.made) return plan;
   // Gangs in lockstep are too many then.
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
-                         return gangs_of_streams(f, p) < kMaxGangs;
+                         return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
                        });
   if (plan.phases.size() == 1 && !made.gathers && !streams) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));

@@ -849,7 +849,7 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
   const u32 bytes = f_[i].mem.bytes;
   const bool wide = is_wide(i);
   const auto store_first = [&](VReg lane) { // What all lanes have, if not lane 0 is the one.
-    const auto values = f_.operands(i).subspan(1);
+    const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
     for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1) {
       const VReg known = wide ? VReg{} : scalar_of(values[r]);
       store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base,
