@@ -368,16 +368,15 @@ unsigned gangs_of(unsigned lanes, bool avx512) {
 /// All gangs of waves with `lanes` lanes, side by side: a power of two.
 unsigned all_gangs(unsigned lanes, bool avx512) { return std::bit_ceil(gangs_of(lanes, avx512)); }
 
-/// How many gangs there may be side by side where a phase mostly goes through rows. The hardware sees what
-/// comes next for so many loads and stores only (32 rows by four gangs take twice as long as by one on Zen 5,
-/// in the second-level cache as long). And in launches whose rows are larger than a core's caches, each
-/// should go on by two lines at most from one time to the next: with four gangs of 16 lanes and dwords that
-/// is four lines, and takes 1.3 to 1.5 times as long. (Two rows do not mind.)
-unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase, unsigned lanes) {
+/// The rows that a phase goes through which does little else.
+struct Streams {
+  unsigned rows = 0;
+  unsigned bytes = 4; ///< of the largest element
+};
+
+Streams streams_of(const ir::Function& f, const phases::Phase& phase) {
   constexpr unsigned kMemoryBound = 16; // instructions per row
-  constexpr unsigned kFollowed = 40;
-  constexpr u64 kManyItems = 1 << 20;
-  unsigned bytes = 4; // of the largest element
+  Streams streams;
   std::vector<std::pair<ValueId, ValueId>> rows;
   unsigned issued = 0;
   for (const ir::BlockId b : phase.blocks)
@@ -388,17 +387,30 @@ unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase, uns
       if (!moves || mem.space != ir::Space::Global || !mem.wave_row || mem.bytes % 4 != 0 ||
           !ir::is_consecutive(mem))
         continue;
-      bytes = std::max<unsigned>(bytes, mem.bytes);
+      streams.bytes = std::max<unsigned>(streams.bytes, mem.bytes);
       const auto x = f.operands(i);
       const std::pair row{x[0], ir::address_operands(mem) > 1 ? x[1] : ValueId{}};
       if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
     }
-  const auto count = static_cast<unsigned>(rows.size());
-  if (count < 3 || issued >= count * kMemoryBound) return kMaxGangs;
-  unsigned gangs = std::bit_floor(std::clamp(kFollowed / count, 1U, kMaxGangs));
-  if (f.launch.min_items >= kManyItems)
-    gangs = std::min(gangs, std::max(1U, kFollowedStep / (lanes * bytes)));
-  return gangs;
+  if (rows.size() > 2 && issued < rows.size() * kMemoryBound) streams.rows = static_cast<u32>(rows.size());
+  return streams;
+}
+
+/// The hardware sees what comes next for so many loads and stores only (32 rows by four gangs take 2 to 3
+/// times as long as by one on Zen 5).
+constexpr unsigned kFollowedRows = 40;
+
+/// How many gangs there may be side by side where a phase mostly goes through three rows or more. Apart from
+/// their number, in launches whose rows are larger than a core's caches each should go on by two lines at
+/// most from one time to the next: with four gangs of 16 lanes and dwords that is four lines, and takes 1.3
+/// to 1.5 times as long. (Two rows do not mind.)
+unsigned gangs_of_streams(const ir::Function& f, const phases::Phase& phase, unsigned lanes) {
+  constexpr u64 kManyItems = 1 << 20;
+  const Streams streams = streams_of(f, phase);
+  if (streams.rows == 0) return kMaxGangs;
+  const unsigned gangs = std::bit_floor(std::clamp(kFollowedRows / streams.rows, 1U, kMaxGangs));
+  if (f.launch.min_items < kManyItems) return gangs;
+  return std::min(gangs, std::max(1U, kFollowedStep / (lanes * streams.bytes)));
 }
 
 /// What there is to gain in each phase: its innermost loops, or all of it.
@@ -612,6 +624,9 @@ constexpr std::size_t kLeastSaved = 4;
 /// takes longer; and then one more for every so many scalar instructions.
 constexpr std::size_t kLeastSavedByBoxes = 3, kLongTest = 128;
 
+/// So many phases are not worth going through more rows side by side than the hardware follows.
+constexpr std::size_t kFewPhases = 3;
+
 /// The plan for `f` as it is, in lockstep or not.
 phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool avx512 = simd == translator::Simd::Avx512;
@@ -630,6 +645,10 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
   const std::size_t enough = plan.phases.size() - std::max<std::size_t>(1, plan.phases.size() / kLeastSaved);
   if (lockstep.phases.size() > enough) return plan;
+  const bool too_many_rows = std::ranges::any_of(lockstep.phases, [&](const phases::Phase& p) {
+    return streams_of(together, p).rows * gangs > kFollowedRows;
+  });
+  if (too_many_rows && plan.phases.size() <= kFewPhases) return plan;
   if (!fits_in_registers(together, lockstep, avx512) && !is_short) return plan;
   if (is_short && cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
     return plan;
