@@ -196,15 +196,17 @@ void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
     b_->emit(id, {mem(base, next + at, View::Xmm)});
 }
 
-/// An access to a part of each lane's element, in a launch of more than the caches of a core hold: the gang
-/// goes through all its lines for one part after the other, further apart than the hardware follows.
-bool Selector::goes_through_records(InstId i) const {
+/// An access to a part of each lane's element, once per gang: it goes through all lines for one part after
+/// the other, further apart than the hardware follows.
+bool Selector::goes_through_records(InstId i) {
   const ir::MemAttr& mem_attr = f_[i].mem;
   const i64 stride = ir::row_stride(mem_attr);
-  return f_[i].op != Op::Atomic && mem_attr.space == ir::Space::Global &&
-         mem_attr.form == ir::AddressForm::Row && mem_attr.wave_row && !mem_attr.streams &&
-         stride > mem_attr.bytes && stride > 16 && stride <= kMaxRecord &&
-         f_.launch.min_items * static_cast<u64>(stride) >= kMinBytesToFetchAhead;
+  if (f_[i].op == Op::Atomic || mem_attr.space != ir::Space::Global ||
+      mem_attr.form != ir::AddressForm::Row || !mem_attr.wave_row || mem_attr.streams ||
+      stride <= std::max<i64>(mem_attr.bytes, 16) || stride > kMaxRecord)
+    return false;
+  if (!structure_) structure_.emplace(f_);
+  return structure_->loops.innermost[f_[i].block.index] < 0;
 }
 
 void Selector::shaped_access(InstId i, std::span<VReg> out) {

@@ -421,7 +421,7 @@ private:
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   [[nodiscard]] bool goes_along_own_rows(InstId i);
   [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
-  [[nodiscard]] bool goes_through_records(InstId i) const;
+  [[nodiscard]] bool goes_through_records(InstId i);
   void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
