@@ -346,7 +346,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)
       .run("finish_before_barriers", passes::finish_before_barriers)
-      .run("stream_stores", passes::stream_stores)
+      .run("stream_stores", [&](ir::Function& g) { passes::stream_stores(g, gang_lanes(options.simd)); })
       .run("compare_as_signed",
            [&](ir::Function& g) {
              if (options.simd == Simd::Avx2) passes::compare_as_signed(g);

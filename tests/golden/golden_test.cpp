@@ -155,7 +155,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"stream_stores",
        [](ir::Function& g) {
          g.launch.min_items = u64{1} << 22;
-         passes::stream_stores(g);
+         passes::stream_stores(g, 16);
        }},
       {"split_loops_by_full_masks",
        [](ir::Function& g) {

@@ -205,7 +205,7 @@ void sink(ir::Function& f);
 void finish_before_barriers(ir::Function& f);
 
 /// Marks the stores that go past the caches (MemAttr::streams), in launches large enough for that.
-void stream_stores(ir::Function& f);
+void stream_stores(ir::Function& f, unsigned gang_lanes);
 
 /// Marks the atomic additions that may reach memory later (MemAttr::deferred).
 void defer_adds(ir::Function& f);

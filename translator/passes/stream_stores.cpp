@@ -7,6 +7,7 @@
 // waits for them (Selector::order_streams), and so does the end of a range of workgroups.
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/rows.hpp"
+#include "translator/passes/initial_address.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -19,11 +20,11 @@ namespace {
 
 /// Output below that may well still be in a cache when somebody reads it.
 constexpr u64 kMinBytes = 16 << 20;
-constexpr i32 kMaxRecord = 96; ///< bytes that x86/select_records.cpp stores as whole lines
 
 class Streamer {
 public:
-  explicit Streamer(Function& f) : f_(f), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+  Streamer(Function& f, unsigned gang_lanes)
+      : f_(f), gang_lanes_(gang_lanes), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
 
   void run() {
     std::vector<InstId> stores;
@@ -39,6 +40,7 @@ public:
 
 private:
   Function& f_;
+  const unsigned gang_lanes_;
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
@@ -78,19 +80,31 @@ private:
     });
   }
 
-  /// Whether the block stores all other bytes of the lane's element, too.
+  /// Whether it and its neighbours, which x86/select_records.cpp puts together, store all of the lane's
+  /// element.
   bool is_part_of_record(InstId i) const {
     const Inst& store = f_[i];
     const i32 stride = store.mem.stride;
-    if (!may_be_component(store.mem) || stride % (stride > 16 ? 16 : 4) != 0 || stride > kMaxRecord)
-      return false;
-    u32 bytes = 0;
-    for (const InstId other : f_[store.block].insts)
-      if (f_[other].op == Op::Store && f_[other].mem.stride == stride &&
-          f_[other].mem.form == AddressForm::Row && f_.operands(other)[0] == f_.operands(i)[0] &&
-          f_.operands(other).back() == f_.operands(i).back())
+    const i32 most = gang_lanes_ == 16 ? 96 : 48; // bytes that become whole lines
+    if (!may_be_component(store.mem) || stride % (stride > 16 ? 16 : 4) != 0 || stride > most) return false;
+    const auto goes_with_it = [&](InstId other) {
+      return f_[other].op == Op::Store && f_[other].mem.stride == stride &&
+             f_[other].mem.form == AddressForm::Row && f_.operands(other)[0] == f_.operands(i)[0] &&
+             f_.operands(other).back() == f_.operands(i).back();
+    };
+    i32 bytes = 0;
+    bool has_passed = false;
+    for (const InstId other : f_[store.block].insts) {
+      has_passed |= other == i;
+      if (goes_with_it(other)) {
         bytes += f_[other].mem.bytes;
-    return bytes == static_cast<u32>(stride);
+      } else if ((info(f_[other].op).is(kMemory) && !loads_constants(f_, other)) ||
+                 waits_for_waves(f_[other].op)) {
+        if (has_passed) break;
+        bytes = 0;
+      }
+    }
+    return bytes == stride;
   }
 
   /// The pointers that the 64-bit address `v` is made from: halves joined, that is, not sums or extensions.
@@ -130,8 +144,8 @@ private:
 
 } // namespace
 
-void stream_stores(Function& f) {
-  if (f.launch.min_items != 0) Streamer(f).run();
+void stream_stores(Function& f, unsigned gang_lanes) {
+  if (f.launch.min_items != 0) Streamer(f, gang_lanes).run();
 }
 
 } // namespace lanewise::passes
