@@ -1,12 +1,9 @@
 // Accesses in rows: of elements at the same distance from lane to lane.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/ir/access.hpp"
 
 namespace lanewise::ir {
-
-/// Bytes that an access adds to its address.
-inline i64 offset(const Inst& inst) { return static_cast<i32>(inst.imm); }
 
 /// Bytes from one lane's element to the next one's.
 constexpr i64 row_stride(const MemAttr& mem) {
@@ -26,6 +23,12 @@ constexpr bool may_be_component(const MemAttr& mem) {
   if (stride > 16) return stride % 4 == 0 && stride <= kMostBytes;
   if (stride == 12 || stride == 16) return mem.bytes % 4 == 0;
   return mem.bytes <= 4 && (stride <= 4 || stride == 6 || stride == 8);
+}
+
+/// Whether elements at that distance, stored whole, become whole lines: of records, registers hold so many
+/// bytes (x86/select_records.cpp).
+constexpr bool fill_lines(i64 stride, unsigned gang_lanes) {
+  return stride <= 16 ? stride % 4 == 0 : stride % 16 == 0 && stride <= i64{6} * gang_lanes;
 }
 
 } // namespace lanewise::ir

@@ -68,7 +68,7 @@ private:
     if (f_.launch.min_items * static_cast<u64>(mem.stride) < kMinBytes) return false;
     const auto x = f_.operands(i);
     // What a loop stores to one place again and again belongs into a cache.
-    const auto address = x.first(address_operands(mem));
+    const auto address = address_of(f_, i);
     const i32 loop = loops_.innermost[f_[i].block.index];
     if (loop >= 0 && std::none_of(address.begin(), address.end(),
                                   [&](ValueId v) { return loops_.contains(loop, f_.def_block(v)); }))
@@ -85,18 +85,12 @@ private:
   bool is_part_of_record(InstId i) const {
     const Inst& store = f_[i];
     const i32 stride = store.mem.stride;
-    const i32 most = gang_lanes_ == 16 ? 96 : 48; // bytes that become whole lines
-    if (!may_be_component(store.mem) || stride % (stride > 16 ? 16 : 4) != 0 || stride > most) return false;
-    const auto goes_with_it = [&](InstId other) {
-      return f_[other].op == Op::Store && f_[other].mem.stride == stride &&
-             f_[other].mem.form == AddressForm::Row && f_.operands(other)[0] == f_.operands(i)[0] &&
-             f_.operands(other).back() == f_.operands(i).back();
-    };
+    if (!may_be_component(store.mem) || !fill_lines(stride, gang_lanes_)) return false;
     i32 bytes = 0;
     bool has_passed = false;
     for (const InstId other : f_[store.block].insts) {
       has_passed |= other == i;
-      if (goes_with_it(other)) {
+      if (f_[other].op == Op::Store && go_together(f_, i, other)) {
         bytes += f_[other].mem.bytes;
       } else if ((info(f_[other].op).is(kMemory) && !loads_constants(f_, other)) ||
                  waits_for_waves(f_[other].op)) {

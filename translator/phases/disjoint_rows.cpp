@@ -228,7 +228,7 @@ private:
   }
 
   /// Components of the same elements.
-  [[nodiscard]] bool go_together(InstId store, InstId next) const {
+  [[nodiscard]] bool are_components(InstId store, InstId next) const {
     const i64 shift = i64{static_cast<i32>(f_[next].imm)} - static_cast<i32>(f_[store].imm);
     return f_[next].op == Op::Store && may_be_component(f_[store].mem) && may_be_component(f_[next].mem) &&
            std::abs(shift) < row_stride(f_[next].mem) &&
@@ -247,7 +247,7 @@ private:
         if (waits_for_waves(inst.op)) break;
         if (!is_access(f_, insts[k])) continue;
         const Rows* others = rows_of(insts[k]);
-        if (others == rows && go_together(insts[n], insts[k]) && !passed.empty()) {
+        if (others == rows && are_components(insts[n], insts[k]) && !passed.empty()) {
           moves_.push_back({insts[n], insts[k]});
           passed_.insert(passed_.end(), passed.begin(), passed.end());
         }

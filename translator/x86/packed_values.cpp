@@ -30,11 +30,8 @@ bool is_narrow_row(const ir::Inst& inst) {
 
 /// The operands that are packed, of a load or store the lanes' data.
 std::span<const ValueId> lanes_of(const ir::Function& f, InstId i) {
-  const auto x = f.operands(i);
   if (f[i].op == Op::Load) return {};
-  if (f[i].op != Op::Store) return x;
-  const unsigned first = ir::address_operands(f[i].mem);
-  return x.subspan(first, x.size() - first - 1);
+  return f[i].op == Op::Store ? ir::stored_by(f, i) : f.operands(i);
 }
 
 } // namespace

@@ -29,16 +29,6 @@ bool Selector::can_be_component(InstId i) const {
   return attr.wave_row || !in_lockstep;
 }
 
-/// Whether they go to the same place but for the offset.
-bool Selector::go_together(InstId first, InstId second) const {
-  ir::MemAttr x = f_[first].mem, y = f_[second].mem;
-  x.bytes = y.bytes;
-  x.may_tear = y.may_tear;
-  const auto place = f_.operands(first), other = f_.operands(second);
-  return x == y && place.back() == other.back() &&
-         std::equal(place.begin(), place.begin() + ir::address_operands(x), other.begin());
-}
-
 /// Finds those of the block.
 void Selector::find_components(IrBlockId b) {
   components_.clear();
@@ -51,7 +41,7 @@ void Selector::find_components(IrBlockId b) {
     const bool candidate = can_be_component(i);
     if (!candidate && !ir::info(f_[i].op).is(ir::kMemory) && !ir::waits_for_waves(f_[i].op)) continue;
     if (passes::loads_constants(f_, i)) continue;
-    if (!candidate || (!open.empty() && !go_together(open.front(), i))) close();
+    if (!candidate || (!open.empty() && !ir::go_together(f_, open.front(), i))) close();
     if (candidate) open.push_back(i);
   }
   close();
@@ -121,7 +111,7 @@ std::array<VReg, 4> Selector::row_of_components(const Components& all, i64 strid
       for (u32 lane = 0; lane < together; ++lane)
         for (u32 n = 0; n < f_[i].mem.bytes; ++n)
           bytes[lane * step + from + n] = static_cast<u8>(4 * (p * together + lane) + n);
-      const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
+      const VReg data = reg1(ir::stored_by(f_, i)[0]);
       const VReg own = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
       sixteens[p] = sixteens[p].valid() ? vor(sixteens[p], own) : own;
     }
@@ -145,8 +135,7 @@ std::array<VReg, 4> Selector::row_of_dwords(const Components& all, i64 stride) {
   std::array<VReg, 4> dwords{};
   for (const InstId i : all.stores) {
     VReg* own = &dwords[static_cast<u64>(ir::offset(f_[i]) - all.first) / 4];
-    const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
-    for (const ValueId v : values.first(values.size() - 1)) {
+    for (const ValueId v : ir::stored_by(f_, i)) {
       if (parts(type(v)) == 1) {
         *own++ = reg1(v);
         continue;
@@ -189,8 +178,7 @@ void Selector::store_whole_components(const Components& all, const Access& a, i6
     order_streams();
     store_components(all, a, stride);
   };
-  const bool is_lines = all.record != 0 ? is_stored_in_lines(all, stride) : stride % 4 == 0;
-  if (!is_lines) return through_caches();
+  if (!is_stored_in_lines(all, stride)) return through_caches();
   const i64 start = a.disp + all.first - ir::offset(f_[all.stores.back()]);
   const VReg address = b_->op_r64(Inst::kIdLea, mem(a.base, start, View::R64));
   b_->emit(Inst::kIdTest, {r32(address), imm(module_.vec_bytes() - 1)});

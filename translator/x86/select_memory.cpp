@@ -1,6 +1,7 @@
 // Vector loads and stores. One access becomes the cheapest of: a scalar load and a broadcast, full-width
 // loads or stores of consecutive elements (proved, or found by a cheap test), gathers and scatters, a loop
 // over the lanes.
+#include "translator/ir/access.hpp"
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
@@ -55,9 +56,8 @@ bool Selector::is_wide(InstId i) const { return ir::is_wide_access(f_, i); }
 
 /// The registers of what a store stores: one per dword, or two per 64-bit value.
 std::span<const VReg> Selector::stored_data(InstId i, std::array<VReg, 4>& data) {
-  const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
   unsigned count = 0;
-  for (const ValueId v : values.first(values.size() - 1))
+  for (const ValueId v : ir::stored_by(f_, i))
     for (unsigned p = 0; p < parts(type(v)); ++p) data[count++] = part(v, p);
   return {data.data(), count};
 }
@@ -849,7 +849,7 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
   const u32 bytes = f_[i].mem.bytes;
   const bool wide = is_wide(i);
   const auto store_first = [&](VReg lane) { // What all lanes have, if not lane 0 is the one.
-    const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
+    const auto values = ir::stored_by(f_, i);
     for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1) {
       const VReg known = wide ? VReg{} : scalar_of(values[r]);
       store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base,

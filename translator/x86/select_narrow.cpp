@@ -2,6 +2,7 @@
 // pixels do, one access with a mask of bytes has them all. Loads from anywhere: the aligned dwords that hold
 // the elements are gathered - these lie in the same page, so nothing is read that the guest could not read -
 // and the bytes shifted out of them.
+#include "translator/ir/access.hpp"
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
@@ -89,8 +90,7 @@ void Selector::store_narrow_span(InstId i, const Access& a, i64 stride) {
   for (u32 d = 0; d < 4 * step; ++d) dwords[d] = d / step * 4 + d % step;
   for (u32 lane = 0; lane < 4; ++lane)
     for (u32 n = 0; n < attr.bytes; ++n) bytes[lane * step + n] = static_cast<u8>(4 * lane + n);
-  VReg v =
-      b_->op(Inst::kIdVpshufb, reg1(f_.operands(i)[ir::address_operands(attr)]), byte_table(bytes.data()));
+  VReg v = b_->op(Inst::kIdVpshufb, reg1(ir::stored_by(f_, i)[0]), byte_table(bytes.data()));
   if (stride != 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);
   const VReg mask = span_mask(a, attr.bytes, stride);
   b_->faults(span_site(attr.bytes, stride, true)).with_mask(mask);

@@ -23,8 +23,7 @@ std::vector<Selector::RecordPart> Selector::parts_of_record(const std::vector<In
   std::vector<RecordPart> all;
   for (const InstId i : stores) {
     i64 at = ir::offset(f_[i]);
-    const auto values = f_.operands(i).subspan(ir::address_operands(f_[i].mem));
-    for (const ValueId v : values.first(values.size() - 1)) {
+    for (const ValueId v : ir::stored_by(f_, i)) {
       const u32 bytes = parts(type(v)) == 2 ? 8 : std::min<u32>(4, f_[i].mem.bytes);
       all.push_back({.at = at, .bytes = bytes, .value = v, .store = i});
       at += bytes;
@@ -107,9 +106,9 @@ std::array<VReg, 4> Selector::piece_of_record(std::span<const RecordPart> all, i
   return rows;
 }
 
-/// Whether registers suffice to go through all lanes but once.
+/// Whether all of the element is stored, and registers suffice to go through all lanes but once.
 bool Selector::is_stored_in_lines(const Components& all, i64 stride) const {
-  return all.record == stride && all.record <= (avx512() ? 6 : 3) * kPiece;
+  return (all.record == 0 || all.record == stride) && ir::fill_lines(stride, lanes());
 }
 
 /// All lanes take part.

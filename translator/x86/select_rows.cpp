@@ -12,7 +12,8 @@ namespace lanewise::x86 {
 namespace {
 
 constexpr u64 kMinBytesToFetchAhead = 4 << 20;
-constexpr i64 kMaxRecord = 256; ///< bytes, of which a gang goes through all lines
+constexpr i64 kLineLog2 = 6, kLine = 1 << kLineLog2; ///< bytes of a cache line
+constexpr i64 kMaxRecord = 256;                      ///< bytes, of which a gang goes through all lines
 /// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
 constexpr u32 kMaxOwnRows = 16 << 10;
 
@@ -132,13 +133,12 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
 
 /// Whether a gang before it in the workgroup's row, or a load before it of the same row, fetches that line.
 bool Selector::is_line_fetched(InstId i, i64 row) const {
-  constexpr i64 kLine = 64;
   if (member_ % row_size() * row % kLine != 0) return true;
   const auto& insts = f_[f_[i].block].insts;
-  const auto place = f_.operands(i).first(ir::address_operands(f_[i].mem));
+  const auto place = ir::address_of(f_, i);
   return std::any_of(insts.begin(), std::ranges::find(insts, i), [&](InstId other) {
     return f_[other].op == Op::Load && ir::row_stride(f_[other].mem) == ir::row_stride(f_[i].mem) &&
-           std::ranges::equal(f_.operands(other).first(ir::address_operands(f_[other].mem)), place) &&
+           std::ranges::equal(ir::address_of(f_, other), place) &&
            std::abs(ir::offset(f_[other]) - ir::offset(f_[i])) < kLine;
   });
 }
@@ -147,13 +147,13 @@ bool Selector::is_line_fetched(InstId i, i64 row) const {
 /// (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece is as good as
 /// the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
-  constexpr i64 kLine = 64, kAhead = 256, kPiecesAhead = 4096;
+  constexpr i64 kAhead = 256, kPiecesAhead = 4096;
   const ir::Inst& inst = f_[i];
   const i64 row = stride * lanes();
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
   if (!pieces && (!is_worth_fetching_ahead(i) || is_line_fetched(i, row))) return;
   const u32 id = inst.op == Op::Store ? Inst::kIdPrefetchw : Inst::kIdPrefetcht0;
-  const i64 first = disp + static_cast<i32>(inst.imm) + (pieces ? kPiecesAhead : kAhead);
+  const i64 first = disp + ir::offset(inst) + (pieces ? kPiecesAhead : kAhead);
   for (i64 at = 0; at < row; at += kLine) b_->emit(id, {mem(base, first + at, View::Xmm)});
 }
 
@@ -174,7 +174,7 @@ bool Selector::goes_along_own_rows(InstId i) {
 /// What the next gang's lanes access where this one's do now, or in records a later one's. Of accesses to one
 /// line the first does it.
 void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
-  constexpr i64 kLineLog2 = 6, kRecordsAhead = 2048;
+  constexpr i64 kRecordsAhead = 2048;
   const bool records = goes_through_records(i);
   if (!records && !goes_along_own_rows(i)) return;
   const ir::Inst& inst = f_[i];
@@ -192,8 +192,7 @@ void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
   const i64 stride = inst.mem.stride, row = stride * lanes(), gangs = interleave_ * row;
   const i64 ahead = records ? (kRecordsAhead + gangs - 1) / gangs * gangs : gangs;
   const i64 next = disp + ir::offset(inst) + ahead;
-  for (i64 at = 0; at < row; at += records ? 1 << kLineLog2 : stride)
-    b_->emit(id, {mem(base, next + at, View::Xmm)});
+  for (i64 at = 0; at < row; at += records ? kLine : stride) b_->emit(id, {mem(base, next + at, View::Xmm)});
 }
 
 /// An access to a part of each lane's element, once per gang: it goes through all lines for one part after

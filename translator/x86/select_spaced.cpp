@@ -2,6 +2,7 @@
 // lane's element by one scalar-addressed access, and shuffles to and from one register per dword. A gather or
 // scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones. What
 // has no scatter is stored to any addresses likewise, and 12 or 16 bytes are loaded from any.
+#include "translator/ir/access.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <bit>
@@ -257,7 +258,7 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
 /// Elements of up to 4 bytes.
 void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
   const u32 bytes = f_[i].mem.bytes;
-  const VReg data = reg1(f_.operands(i)[ir::address_operands(f_[i].mem)]);
+  const VReg data = reg1(ir::stored_by(f_, i)[0]);
   const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
   VReg four = data;
   for (u32 lane = 0; lane < lanes(); ++lane) {

@@ -548,7 +548,6 @@ private:
     u32 record = 0;             ///< bytes of these pieces
   };
   [[nodiscard]] bool can_be_component(InstId i) const;
-  [[nodiscard]] bool go_together(InstId first, InstId second) const;
   void find_components(IrBlockId b);
   void join_components(const std::vector<InstId>& stores);
   [[nodiscard]] const Components* components_of(InstId i) const;

@@ -1,0 +1,33 @@
+// The operands of accesses: an address, what is stored, and the mask.
+#pragma once
+
+#include "translator/ir/ir.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace lanewise::ir {
+
+/// Bytes that an access adds to its address.
+inline i64 offset(const Inst& inst) { return static_cast<i32>(inst.imm); }
+
+inline std::span<const ValueId> address_of(const Function& f, InstId i) {
+  return f.operands(i).first(address_operands(f[i].mem));
+}
+
+/// The values that a store stores, one after the other.
+inline std::span<const ValueId> stored_by(const Function& f, InstId i) {
+  const auto x = f.operands(i).subspan(address_operands(f[i].mem));
+  return x.first(x.size() - 1);
+}
+
+/// Whether two stores go to the same place but for the offset, and by the same mask.
+inline bool go_together(const Function& f, InstId first, InstId second) {
+  MemAttr x = f[first].mem, y = f[second].mem;
+  x.bytes = y.bytes;
+  x.may_tear = y.may_tear;
+  return x == y && f.operands(first).back() == f.operands(second).back() &&
+         std::ranges::equal(address_of(f, first), address_of(f, second));
+}
+
+} // namespace lanewise::ir
