@@ -38,10 +38,7 @@ public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), private_bytes_(private_bytes),
         shapes_(f, cfg_, gang_lanes), wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
-        dom_(f, cfg_), ids_(f, gang_lanes) {
-    if (gang_lanes == 16 && f.launch.is_uniform(1, 8) && !f.launch.is_uniform(1, 16))
-      half_shapes_.emplace(f, cfg_, 8);
-  }
+        dom_(f, cfg_), ids_(f, gang_lanes) {}
 
   void run() {
     for (const BlockId b : cfg_.rpo)
@@ -57,7 +54,7 @@ private:
   unsigned gang_lanes_;
   u32 lds_bytes_, private_bytes_;
   const LaneShapes shapes_, wave_shapes_; ///< with respect to the gang, and to the wave
-  std::optional<LaneShapes> half_shapes_; ///< to half gangs, where these are rows of work-items
+  std::optional<LaneShapes> half_shapes_; ///< to half gangs; made when wanted
   GangScalars scalars_;
   const Dominators dom_;
   const IdValues ids_;
@@ -99,9 +96,11 @@ private:
     }
   }
 
-  /// Where a gang is two rows of work-items, what is no row may be one in each.
+  /// What is no row in a gang may be one in each half: where rows of work-items, or of tiles, are 8 long.
   void note_halves(InstId i, ValueId address) {
-    if (!half_shapes_ || f_[i].op == Op::Atomic || address.index >= half_shapes_->num_values()) return;
+    if (gang_lanes_ != 16 || f_[i].op == Op::Atomic) return;
+    if (!half_shapes_) half_shapes_.emplace(f_, cfg_, 8);
+    if (address.index >= half_shapes_->num_values()) return;
     const LaneShape& s = (*half_shapes_)[address];
     if (!s.strided() || !fits_stride(s.stride)) return;
     f_[i].mem.halves = true;

@@ -1,6 +1,7 @@
-// Workgroups whose rows are 8 work-items long, as 8 x 8: a gang of AVX-512 has work-items of two rows, and
-// what is one row of elements elsewhere is two, or what is one place. A load or store of each takes much less
-// than a gather or scatter. Mostly that is known (passes/shape_addresses.cpp); elsewhere rows are tested for.
+// Rows of 8 work-items, as of workgroups of 8 x 8, or of 8 elements, as of tiles: a gang of AVX-512 has two,
+// and what is one row of elements elsewhere is two, or what is one place. A load or store of each takes much
+// less than a gather or scatter. Mostly that is known (passes/shape_addresses.cpp); elsewhere rows are tested
+// for.
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
