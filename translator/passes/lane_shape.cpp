@@ -1,4 +1,5 @@
 #include "translator/passes/lane_shape.hpp"
+#include "translator/passes/aligned_counters.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,75 +14,6 @@ constexpr LaneShape kVarying{LaneShape::Kind::Varying, 0, 0};
 constexpr LaneShape kUnseen{};
 
 i64 wrapped(i64 stride, Type t) { return is_wide(t) ? stride : static_cast<i32>(stride); }
-
-/// Low bits that are 0 in what loops count in steps of more than 1, as tiles: compilers then or what is below
-/// the step to it. Known to `limits` afterwards.
-void assume_aligned_counters(const Function& f, const Cfg& cfg, ValueLimits& limits) {
-  struct Counter {
-    ValueId param;
-    std::vector<ValueId> args;
-  };
-  constexpr unsigned kAny = 64;
-  std::vector<u8> zeros(f.num_values(), 0); // of counters
-  std::vector<Counter> counters;
-  for (const BlockId b : cfg.rpo)
-    for (u32 p = 0; p < f[b].params.size(); ++p) {
-      const Type t = f.type(f[b].params[p]);
-      if (bit_width(t) < 32 || t == Type::Mask) continue;
-      Counter c{.param = f[b].params[p], .args = {}};
-      for (const BlockId pred : cfg.preds[b.index])
-        for (const Successor& s : f[pred].successors)
-          if (s.block == b) c.args.push_back(s.args[p]);
-      zeros[c.param.index] = kAny;
-      counters.push_back(std::move(c));
-    }
-  const auto of = [&](auto self, ValueId v, unsigned depth) -> unsigned {
-    u64 bits = 0;
-    if (f.is_const(v, &bits)) return bits == 0 ? kAny : static_cast<unsigned>(std::countr_zero(bits));
-    const InstId i = f.def_id(v);
-    if (!i.valid()) return zeros[v.index];
-    if (depth == 8) return 0;
-    const auto x = f.operands(i);
-    const auto in = [&](unsigned n) { return self(self, x[n], depth + 1); };
-    switch (f[i].op) {
-    case Op::Splat:
-    case Op::GangFirst:
-    case Op::ZExt:
-    case Op::SExt:
-    case Op::Lo: return in(0);
-    case Op::Join: return std::min(in(0), 32u);
-    case Op::Add:
-    case Op::Sub:
-    case Op::Or: return std::min(in(0), in(1));
-    case Op::And: return std::max(in(0), in(1));
-    case Op::Mul: return std::min(in(0) + in(1), kAny);
-    case Op::Select: return std::min(in(1), in(2));
-    case Op::Shl:
-      if (!f.is_const(x[1], &bits)) return 0;
-      return std::min(in(0) + static_cast<unsigned>(bits & (bit_width(f.type(v)) - 1)), kAny);
-    default: return 0;
-    }
-  };
-  for (bool again = true; again;) {
-    again = false;
-    for (const Counter& c : counters) {
-      u8& known = zeros[c.param.index];
-      for (const ValueId arg : c.args) {
-        if (known == 0) break;
-        const auto n = static_cast<u8>(of(of, arg, 0));
-        again |= n < known;
-        known = std::min(known, n);
-      }
-    }
-  }
-  for (const Counter& c : counters) {
-    const unsigned n = zeros[c.param.index];
-    const Type t = f.type(c.param);
-    if (n == 0 || n >= bit_width(t)) continue; // always 0, if never anything else
-    const u64 ones = constant_bits(t) & (~u64{0} << n);
-    limits.assume(c.param, {.max = ones, .ones = ones});
-  }
-}
 
 } // namespace
 

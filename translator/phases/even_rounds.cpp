@@ -34,7 +34,9 @@ public:
     return for_each_loop(kMaxLoops, [&] {
       if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxInstructions) return false;
       find_invariants();
-      if (!find_mask() || !find_count() || !is_walk_with_stores() || !find_escaping()) return false;
+      const auto count = lane_count();
+      if (!count || !is_walk_with_stores() || !find_escaping()) return false;
+      count_ = *count;
       change();
       return true;
     });
@@ -44,49 +46,10 @@ private:
   const unsigned gang_lanes_;
   std::optional<passes::LaneShapes> shapes_; ///< made when wanted; of the function as it was before
   // Of the current loop.
-  u32 mask_ = 0;   ///< which of the header's parameters has the lanes that are left
-  InstId compare_; ///< what decides whether a lane stays, or leaves if the next is true
-  bool leaves_ = false;
-  struct Count {
-    u32 param = 0;   ///< which of the header's parameters counts, by 1
-    u64 offset = 0;  ///< what is compared is that much more,
-    ValueId bound;   ///< with this:
-    IntPred stays{}; ///< a lane stays while it is Ne, ULt, SLt, ULe or SLe
-  } count_;
-
-  /// The loop goes on with the lanes of its mask that a comparison leaves.
-  bool find_mask() {
-    const ValueId tested = f_.tested_mask(header());
-    const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
-    const auto arg = std::ranges::find(back_edge().args, tested);
-    if (!i.valid() || goes_on_way() != 0 || arg == back_edge().args.end()) return false;
-    mask_ = static_cast<u32>(arg - back_edge().args.begin());
-    if (f_[i].op != Op::And && f_[i].op != Op::AndNot) return false;
-    const auto x = f_.operands(i);
-    leaves_ = f_[i].op == Op::AndNot;
-    const bool swapped = !leaves_ && x[1] == params()[mask_];
-    if (x[swapped ? 1 : 0] != params()[mask_]) return false;
-    compare_ = f_.def_id(x[swapped ? 0 : 1]);
-    return compare_.valid() && f_[compare_].op == Op::ICmp && f_[compare_].block == header();
-  }
-
-  bool find_count() {
-    if (!is_vector(f_.type(f_.operands(compare_)[0]))) return false;
-    auto found = bounded(compare_, leaves_);
-    if (!found) return false;
-    const Type t = f_.type(found->value);
-    if (f_.type(found->param) != t || growth(found->value) != 1) return false;
-    u64 bits = 0;
-    if (f_.is_const(found->bound, &bits))
-      found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
-    const IntPred stays = found->pred;
-    count_ = {f_[found->param].index, found->offset, found->bound, stays};
-    return stays == IntPred::Ne || stays == IntPred::ULt || stays == IntPred::SLt || stays == IntPred::ULe ||
-           stays == IntPred::SLe;
-  }
+  LaneCount count_;
 
   /// Lanes walk, each on its own, and store, so that gangs meet in each round. In loops that only load each
-  /// gang goes its own way, and a question to the wave would take more than it brings.
+  /// gang goes its own way (phases/walks.cpp), and a question to the wave would take more than it brings.
   [[nodiscard]] bool is_walk_with_stores() {
     bool walks = false, stores = false;
     for (const InstId i : f_[header()].insts) {
@@ -106,10 +69,11 @@ private:
   void change() {
     const BlockId plain = header();
     auto [at, start] = add_choice();
-    const ValueId mask = start[mask_];
+    const ValueId mask = start[count_.mask];
     const Rounds rounds = rounds_to_go(at, start, mask);
 
-    const BlockId copy = copy_blocks(f_, *loop_->blocks, {{f_[plain].params[mask_].index, mask}}).of(plain);
+    const BlockId copy =
+        copy_blocks(f_, *loop_->blocks, {{f_[plain].params[count_.mask].index, mask}}).of(plain);
     const BlockId behind = f_.add_block(at.pc);
     const ValueId left = f_.add_param(copy, Type::U32);
     const ValueId tested = f_.tested_mask(copy);
@@ -118,7 +82,7 @@ private:
     Builder end(f_, copy);
     end.pc = at.pc;
     std::vector<ValueId> next = again.args;
-    next[mask_] = mask;
+    next[count_.mask] = mask;
     next.push_back(end.sub(left, end.u32c(1)));
     end.branch(end.icmp(IntPred::Ne, left, end.u32c(0)), copy, behind, next);
 

@@ -35,6 +35,37 @@ std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite)
   return Bounded{value, sum.terms[0], bound, sum.constant & constant_bits(f_.type(value)), pred};
 }
 
+std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
+  const ValueId tested = f_.tested_mask(header());
+  const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
+  const auto arg = std::ranges::find(back_edge().args, tested);
+  if (!i.valid() || goes_on_way() != 0 || arg == back_edge().args.end()) return {};
+  LaneCount count;
+  count.mask = static_cast<u32>(arg - back_edge().args.begin());
+  if (f_[i].op != Op::And && f_[i].op != Op::AndNot) return {};
+  const auto x = f_.operands(i);
+  const bool leaves = f_[i].op == Op::AndNot, swapped = !leaves && x[1] == params()[count.mask];
+  if (x[swapped ? 1 : 0] != params()[count.mask]) return {};
+  const InstId compare = f_.def_id(x[swapped ? 0 : 1]);
+  if (!compare.valid() || f_[compare].op != Op::ICmp || f_[compare].block != header() ||
+      !is_vector(f_.type(f_.operands(compare)[0])))
+    return {};
+  auto found = bounded(compare, leaves);
+  if (!found) return {};
+  const Type t = f_.type(found->value);
+  if (f_.type(found->param) != t || growth(found->value) != 1) return {};
+  u64 bits = 0;
+  if (f_.is_const(found->bound, &bits))
+    found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
+  count.param = f_[found->param].index;
+  count.offset = found->offset;
+  count.bound = found->bound;
+  count.stays = found->pred;
+  const bool ends = count.stays == IntPred::Ne || count.stays == IntPred::ULt ||
+                    count.stays == IntPred::SLt || count.stays == IntPred::ULe || count.stays == IntPred::SLe;
+  return ends ? std::optional(count) : std::nullopt;
+}
+
 ValueId after_rounds(Builder& at, ValueId first, ValueId rounds, u64 growth) {
   if (growth == 0) return first;
   const Type t = at.type(first), scalar = uniform_of(t);

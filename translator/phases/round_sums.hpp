@@ -60,6 +60,16 @@ protected:
   };
   /// What `icmp`, or its opposite, compares, if it is such.
   [[nodiscard]] std::optional<Bounded> bounded(ir::InstId icmp, bool opposite) const;
+  /// How each lane counts for itself.
+  struct LaneCount {
+    u32 mask = 0;        ///< which of the header's parameters has the lanes that are left,
+    u32 param = 0;       ///< and which counts, by 1
+    u64 offset = 0;      ///< what is compared at the end of a round is that much more,
+    ir::ValueId bound;   ///< with this:
+    ir::IntPred stays{}; ///< a lane stays while it is Ne, ULt, SLt, ULe or SLe
+  };
+  /// If the loop goes on with the lanes of its mask that such a comparison leaves.
+  [[nodiscard]] std::optional<LaneCount> lane_count();
 
 private:
   void move_invariants(ir::BlockId choice);

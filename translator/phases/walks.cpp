@@ -23,7 +23,8 @@
 // Where such a loop carries nothing from round to round, lanes take turns (phases/round_lanes.cpp), and only
 // what is left then is done as above.
 //
-// That is for loops of one block whose number of rounds depends on a scalar that counts.
+// That is for loops of one block whose number of rounds depends on a scalar that counts. If it only loads,
+// each lane may count for itself: several rounds are those that all lanes have to go that are left.
 #include "translator/phases/walks.hpp"
 #include "translator/ir/copy.hpp"
 #include "translator/passes/lane_shape.hpp"
@@ -63,7 +64,7 @@ public:
     return for_each_loop(kMaxLoops, [&] {
       if (loop_->blocks->size() != 1 || f_[header()].insts.size() > kMaxInstructions) return false;
       find_invariants();
-      if (!find_count() || !find_walks() || !find_escaping()) return false;
+      if ((!find_count() && !find_lane_count()) || !find_walks() || !find_escaping()) return false;
       change();
       return true;
     });
@@ -81,6 +82,8 @@ private:
     IntPred goes_on; ///< the loop goes on while it is Ne, ULt or SLt
     u64 step = 0;    ///< per round
   } count_;
+  std::optional<u32>
+      lanes_; ///< if each lane counts: which of the header's parameters has those that are left
   std::vector<InstId> walks_;
   bool stores_ = false;         ///< some of them are stores
   std::vector<InstId> touched_; ///< then: all accesses of memory that others see
@@ -88,8 +91,17 @@ private:
   ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
   std::vector<Index> indices_;  ///< that must not wrap
 
+  /// Each lane stays while its own count has not come to its bound.
+  bool find_lane_count() {
+    const auto count = lane_count();
+    if (!count || count->stays == IntPred::ULe || count->stays == IntPred::SLe) return false;
+    count_ = {count->param, count->offset, count->bound, count->stays, 1};
+    lanes_ = count->mask;
+    return true;
+  }
   /// The loop goes on while a scalar has not come to its bound.
   bool find_count() {
+    lanes_.reset();
     const InstId end = f_.terminator(header());
     if (f_[end].op != Op::Branch || f_.tested_mask(header()).valid()) return false;
     const InstId test = f_.def_id(f_.operands(end)[0]);
@@ -117,10 +129,14 @@ private:
     const bool loads = inst.op == Op::Load && inst.num_results == dwords;
     const bool stores = inst.op == Op::Store && inst.num_operands == dwords + 2;
     if ((!loads && !stores) || inst.mem.space != Space::Global || inst.mem.form != AddressForm::Lanes ||
-        inst.mem.coherent || changes(f_.operands(i).back()))
+        inst.mem.coherent || !is_by_lanes_left(f_.operands(i).back()))
       return false;
     const auto grown = growth(f_.operands(i)[0]);
     return grown == bytes || (loads && grown && *grown != 0 && *grown < bytes && *grown % 4 == 0);
+  }
+  /// In all rounds at once the same lanes take part.
+  [[nodiscard]] bool is_by_lanes_left(ValueId mask) const {
+    return !changes(mask) || (lanes_ && mask == params()[*lanes_]);
   }
   /// A load or store by which each lane goes to one place of whole dwords in all rounds.
   [[nodiscard]] bool stays(InstId i) const {
@@ -165,6 +181,8 @@ private:
       const Sum sum = sum_of(f_.operands(i)[0]);
       indices_.insert(indices_.end(), sum.indices.begin(), sum.indices.end());
     }
+    // Where elements tell what else is loaded, as in sparse matrices, lanes had better go alone.
+    if (lanes_ && (stores_ || walks_.size() + staying_.size() != touched_.size())) return false;
     if ((stores_ || !indices_.empty()) && !std::has_single_bit(steps())) return false;
     return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
@@ -216,11 +234,11 @@ private:
     const BlockId plain = header();
     auto [at, start] = add_choice();
     // Accesses by a mask take more than those without, also where all lanes are in it.
-    const ValueId mask = f_.operands(walks_[0]).back();
+    const ValueId mask = lanes_ ? start[*lanes_] : f_.operands(walks_[0]).back();
     const ValueId full = f_.is_full(mask) ? ValueId{} : mask;
     if (stores_) {
       const Reordering order = may_be_reordered(at, start, full);
-      BlockId first = add_rounds(full);
+      BlockId first = add_rounds(full, plain);
       if (const std::vector<u64> growth = even_growth(); !growth.empty() && is_known_behind()) {
         std::vector<InstId> overlapping;
         std::ranges::copy_if(walks_, std::back_inserter(overlapping),
@@ -233,10 +251,17 @@ private:
       ++apart_;
       return;
     }
+    if (lanes_) { // Most rows may be short.
+      const BlockId many = f_.add_block(at.pc);
+      branch(at, lanes_with_less(at, start, kRounds, {}), {plain, start}, {many, {}});
+      at.set_block(many);
+    }
     if (!indices_.empty()) {
       const BlockId exact = f_.add_block(at.pc);
-      const ValueId left = wide(at, from_bound(at, start[count_.param]).left);
-      branch(at, lanes_that_wrap(at, start, left), {plain, start}, {exact, {}});
+      const ValueId left = from_bound(at, start[count_.param]).left;
+      const ValueId wrap = lanes_ ? at.and_(mask, lanes_that_wrap(at, start, left))
+                                  : lanes_that_wrap(at, start, wide(at, left));
+      branch(at, wrap, {plain, start}, {exact, {}});
       at.set_block(exact);
     }
     if (far_apart_.valid()) {
@@ -244,18 +269,18 @@ private:
       branch(at, lanes_far_apart(at, start), {together, {}}, {plain, start});
       at.set_block(together);
     }
-    if (!full.valid()) return at.jump(add_rounds({}), start);
-    const BlockId some = add_rounds({}), all = add_rounds(full);
-    branch(at, at.not_(full), {some, start}, {all, start});
+    const BlockId some = add_rounds({}, plain);
+    if (!full.valid()) return at.jump(some, start);
+    branch(at, at.not_(full), {some, start}, {add_rounds(full, lanes_ ? some : plain), start});
   }
   /// Each gang goes one way if it has lanes in `mask`, else the other.
   void branch(Builder& at, ValueId mask, const Successor& some, const Successor& none) {
     at.branch(at.any(mask), some.block, none.block, some.args, none.args);
     f_[f_.terminator(at.block())].imm = gang_decided(loop_->exit);
   }
-  /// The loops of several rounds, where `full`, if valid, has all lanes; the first block.
-  BlockId add_rounds(ValueId full) {
-    const BlockId four = add_rounds(full, kRounds, header());
+  /// The loops of several rounds, where `full`, if valid, has all lanes, before `rest`; the first block.
+  BlockId add_rounds(ValueId full, BlockId rest) {
+    const BlockId four = add_rounds(full, kRounds, rest);
     unsigned bytes = kMaxBytes;
     for (const InstId i : walks_) bytes = std::min(bytes, moved(i));
     const unsigned more = kMaxBytes / bytes;
@@ -268,7 +293,10 @@ private:
     Builder at(f_, rounds);
     at.pc = f_[header()].pc;
     const std::vector<ValueId> now = take_params(rounds);
-    at.branch(are_enough(at, now[count_.param], count), several, rest, now, now);
+    if (lanes_)
+      branch(at, lanes_with_less(at, now, count, full), {rest, now}, {several, now});
+    else
+      at.branch(are_enough(at, now[count_.param], count), several, rest, now, now);
     do_rounds(several, count, take_params(several), rounds, full);
     return rounds;
   }
@@ -305,6 +333,13 @@ private:
     return row;
   }
 
+  /// If each lane counts: those that are left and have not so many rounds to go, or, if `full` is valid, are
+  /// not.
+  ValueId lanes_with_less(Builder& at, const std::vector<ValueId>& now, unsigned rounds, ValueId full) {
+    const ValueId mask = now[*lanes_], enough = are_enough(at, now[count_.param], rounds);
+    return full.valid() ? at.not_(at.and_(mask, enough)) : at.op(Op::AndNot, Type::Mask, {mask, enough});
+  }
+
   /// Whether the count, which has `left` to go, comes to its bound without wrapping, and within 2^31.
   ValueId rounds_are_known(Builder& at, ValueId left) {
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
@@ -315,6 +350,7 @@ private:
 
   /// The lanes in which an index might wrap in the rounds to come; `left` is how far the count has to go.
   ValueId lanes_that_wrap(Builder& at, const std::vector<ValueId>& start, ValueId left) {
+    if (lanes_) return lanes_that_wrap_by_lane(at, start, left);
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
     ValueId wrap = at.splat(at.not_(rounds_are_known(at, left)));
     const ValueId end = at.add(left, u64c(steps()));
@@ -329,6 +365,26 @@ private:
       wrap = at.or_(wrap, at.icmp(index.sign ? IntPred::SGt : IntPred::UGt, lanes, limit));
     }
     return wrap;
+  }
+
+  /// The same if each lane counts.
+  ValueId lanes_that_wrap_by_lane(Builder& at, const std::vector<ValueId>& start, ValueId left) {
+    const auto v64c = [&](u64 bits) { return at.constant(Type::V64, bits); };
+    if (at.type(left) == Type::V32) left = at.zext(left);
+    ValueId wrap = at.icmp(IntPred::UGe, left, v64c(u64{1} << 31));
+    for (const Index& index : indices_) {
+      const ValueId first = first_value(at, index.value, start);
+      const ValueId lanes = is_per_lane(f_.type(first)) ? first : at.splat(first);
+      const ValueId end = after_rounds_of_lanes(at, index.sign ? at.sext(lanes) : at.zext(lanes), left,
+                                                growth(index.value).value());
+      wrap = at.or_(wrap, at.icmp(IntPred::SGt, end, v64c(index.sign ? 0x7fff'ffff : ~u32{0})));
+    }
+    return wrap;
+  }
+  /// What a v64 that grows by so much a round is after the rounds a lane has `left`, and another.
+  static ValueId after_rounds_of_lanes(Builder& at, ValueId first, ValueId left, u64 growth) {
+    const ValueId rounds = at.add(left, at.constant(Type::V64, 1));
+    return at.add(first, growth == 1 ? rounds : at.binary(Op::Mul, rounds, at.constant(Type::V64, growth)));
   }
 
   /// By how much each of the header's parameters grows from round to round, if rounds differ by that and by
@@ -452,6 +508,7 @@ private:
     std::unordered_map<u32, Together> together;          ///< by walk
     std::unordered_map<u32, std::vector<ValueId>> known; ///< what is there, by place_of()
     std::unordered_map<u32, ValueId> now;
+    ValueId left; ///< the lanes, where each counts
     const auto rename = [&](ValueId& v) {
       if (const auto it = now.find(v.index); it != now.end()) v = it->second;
     };
@@ -459,6 +516,10 @@ private:
       now.clear();
       if (full.valid()) now[full.index] = all;
       for (u32 n = 0; n < params.size(); ++n) now[f_[plain].params[n].index] = params[n];
+      if (lanes_) { // Nobody leaves before the last round ends.
+        if (round == 0) left = full.valid() ? all : params[*lanes_];
+        now[f_[plain].params[*lanes_].index] = left;
+      }
       for (const InstId i : insts) {
         const bool last = i == insts.back();
         if (last && round + 1 < count) break;

@@ -1,4 +1,5 @@
 #include "translator/x86/value_steps.hpp"
+#include "translator/passes/aligned_counters.hpp"
 
 #include <algorithm>
 
@@ -70,6 +71,7 @@ std::optional<i64> ValueSteps::compute(ValueId v, unsigned depth) const {
 GangSteps::GangSteps(const ir::Function& f, unsigned gang_lanes, unsigned members)
     : ValueSteps(f), gang_lanes_(gang_lanes), group_(members), limits_(f) {
   while (group_ > 1 && !f.launch.x_counts(group_ * gang_lanes)) group_ /= 2;
+  passes::assume_aligned_counters(f, ir::Cfg(f), limits_);
 }
 
 std::optional<i64> GangSteps::of_input(const ir::Inst& inst) const {
@@ -83,7 +85,14 @@ std::optional<i64> GangSteps::of_input(const ir::Inst& inst) const {
 /// No gang's wraps.
 bool GangSteps::is_exact(ValueId v, i64 step, bool is_signed) const {
   const u64 end = is_signed ? u64{1} << 31 : u64{1} << 32;
-  return step > 0 && limits_.max(v) + static_cast<u64>(step) * (group_ - 1) < end;
+  if (step <= 0) return step == 0;
+  if (limits_.max(v) + static_cast<u64>(step) * (group_ - 1) < end) return true;
+  // Limits hold for all gangs: sums of what does not wrap do not if their limits do not.
+  const ir::InstId i = f_.def_id(v);
+  if (!i.valid() || f_[i].op != Op::Add) return false;
+  const ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
+  return limits_.max(a) + limits_.max(b) < end && is_exact(a, *of(a), is_signed) &&
+         is_exact(b, *of(b), is_signed);
 }
 
 std::optional<i64> ColumnSteps::of_input(const ir::Inst& inst) const {
