@@ -7,8 +7,12 @@
 //   begin:  what they need to rows in memory, where a lane's is found by its number
 //   pick:   the next lane; what grows from round to round is its first plus n times that
 //   wide:   as many rounds as the gang has lanes; again, while that many are left
+//   behind: are some left?
+//   some:   those
 //   next:   the next lane
-//   done:   what is behind the loop; or rounds that are left, of all lanes, in another way
+//   done:   what is behind the loop
+//
+// With AVX2, whose masked stores are slow, the rounds that are left are done in another way, by all lanes.
 #include "translator/phases/round_lanes.hpp"
 #include "translator/ir/copy.hpp"
 #include "translator/passes/gang_scalars.hpp"
@@ -26,7 +30,8 @@ using namespace ir;
 
 namespace {
 
-constexpr u64 kWorthTurns = 2; ///< times as many rounds as a gang has lanes
+constexpr u64 kWorthTurns = 2;        ///< times as many rounds as a gang has lanes
+constexpr unsigned kMaskedLanes = 16; ///< of gangs for which masked stores are as fast as others
 
 /// Scalars of this op may become vectors.
 bool is_alike(Op op) {
@@ -42,9 +47,10 @@ public:
   BlockId add(BlockId rest, const Successor& behind) {
     const BlockId turns = add_block(), begin = add_block(), pick = add_block(), wide = add_block(),
                   next = add_block(), done = add_block();
+    const bool masks = gang_lanes_ == kMaskedLanes;
     for (const ValueId p : f_[loop_.block].params) start_.push_back(f_.add_param(turns, f_.type(p)));
     Builder at = at_end(turns);
-    const ValueId worth = at.constant(Type::U64, kWorthTurns * gang_lanes_);
+    const ValueId worth = at.constant(Type::U64, (masks ? 1 : kWorthTurns) * gang_lanes_);
     at.branch(at.icmp(IntPred::UGe, loop_.rounds, worth), begin, rest, {}, start_);
 
     Builder& rows = one_.rows = at_end(begin);
@@ -60,12 +66,15 @@ public:
     ValueId others;
     one_.start(left, all, others);
     list_lanes();
-    do_rounds(wide, times, next);
+    do_rounds(wide, times, masks ? add_some(left_over, next) : next);
     rows.jump(pick, {f_.entry_constant(Type::G32, (u64{1} << gang_lanes_) - 1)});
 
     at = at_end(next);
     branch_if_not_0(at, others, {pick, {others}}, {done, {}}, done);
-    at_end(done).branch(complete, behind.block, rest, behind.args, last);
+    if (masks)
+      at_end(done).jump(behind.block, behind.args);
+    else
+      at_end(done).branch(complete, behind.block, rest, behind.args, last);
     return turns;
   }
 
@@ -87,6 +96,12 @@ private:
   ValueId of_gang(ValueId u32) { return one_.rows.op(Op::Splat, Type::G32, {u32}); }
   ValueId number_in_gang(Builder& at) {
     return at.and_(at.op(Op::LaneId, Type::V32, {}), at.v32c(gang_lanes_ - 1));
+  }
+
+  std::vector<ValueId> take_params(BlockId b) {
+    std::vector<ValueId> params;
+    for (const ValueId p : start_) params.push_back(f_.add_param(b, per_lane_of(f_.type(p))));
+    return params;
   }
 
   /// Each gang goes one way if `count`, its scalar, is not 0, else the other; both come to `join`.
@@ -134,17 +149,35 @@ private:
     return params;
   }
 
-  /// `wide`, which does this `times` and goes on to `next`.
-  void do_rounds(BlockId wide, ValueId times, BlockId next) {
-    std::vector<ValueId> in, now;
+  /// A round, in `b`, with parameters for it; by the lanes of `mask`, if valid.
+  std::vector<ValueId> do_round(BlockId b, ValueId mask) {
+    std::vector<ValueId> now;
     now_.resize(f_.num_values());
     for (u32 n = 0; n < start_.size(); ++n) {
-      in.push_back(first_of(n));
-      now.push_back(f_.add_param(wide, f_.type(in.back())));
+      now.push_back(f_.add_param(b, per_lane_of(f_.type(start_[n]))));
+      now_[f_[loop_.block].params[n].index] = now.back();
     }
-    for (u32 n = 0; n < now.size(); ++n) now_[f_[loop_.block].params[n].index] = now[n];
     const std::vector<InstId> insts(f_[loop_.block].insts.begin(), f_[loop_.block].insts.end() - 1);
-    for (const InstId i : insts) copy(wide, i);
+    for (const InstId i : insts) copy(b, i, mask);
+    return now;
+  }
+  /// `behind` and `some`, which do the rounds (u32) that are left over and go on to `next`; the first of
+  /// them.
+  BlockId add_some(ValueId left_over, BlockId next) {
+    Builder& rows = one_.rows;
+    const BlockId behind = add_block(), some = add_block();
+    const ValueId mask = rows.icmp(IntPred::ULt, number_in_gang(rows), rows.splat(left_over));
+    const ValueId count = of_gang(left_over);
+    do_round(some, mask);
+    at_end(some).jump(next);
+    Builder at = at_end(behind);
+    branch_if_not_0(at, count, {some, take_params(behind)}, {next, {}}, next);
+    return behind;
+  }
+  /// `wide`, which does this `times` and goes on to `behind`.
+  void do_rounds(BlockId wide, ValueId times, BlockId behind) {
+    std::vector<ValueId> in, now = do_round(wide, {});
+    for (u32 n = 0; n < start_.size(); ++n) in.push_back(first_of(n));
     Builder at = at_end(wide);
     for (u32 n = 0; n < now.size(); ++n) {
       const Type t = f_.type(now[n]);
@@ -155,10 +188,12 @@ private:
     const ValueId count = f_.add_param(wide, Type::G32);
     std::vector<ValueId> again = now;
     again.push_back(at.add(count, f_.entry_constant(Type::G32, ~u32{0})));
-    branch_if_not_0(at, again.back(), {wide, again}, {next, {}}, next);
+    Successor out{behind, {}};
+    if (!f_[behind].params.empty()) out.args = now;
+    branch_if_not_0(at, again.back(), {wide, again}, out, behind);
     one_.turn.jump(wide, in);
   }
-  void copy(BlockId wide, InstId i) {
+  void copy(BlockId wide, InstId i, ValueId mask) {
     const bool scalar = f_[i].num_results != 0 && is_uniform(f_.type(f_.result(i)));
     std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
     for (ValueId& v : operands) {
@@ -168,7 +203,10 @@ private:
       if (!stays && !known.valid()) known = of_lane(v);
       if (!stays) v = known;
     }
-    if (info(f_[i].op).is(kMemory)) return copy_access(wide, i, operands);
+    if (info(f_[i].op).is(kMemory)) {
+      if (mask.valid()) operands.back() = mask;
+      return copy_access(wide, i, operands);
+    }
     if (f_[i].op == Op::Splat && is_per_lane(f_.type(operands[0]))) {
       now_[f_.result(i).index] = operands[0];
       return;

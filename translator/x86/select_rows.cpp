@@ -147,10 +147,16 @@ bool Selector::is_line_fetched(InstId i, i64 row) const {
 /// (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece is as good as
 /// the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
-  constexpr i64 kAhead = 256, kPiecesAhead = 4096;
+  constexpr i64 kAhead = 256, kPiecesAhead = 8192;
   const ir::Inst& inst = f_[i];
   const i64 row = stride * lanes();
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
+  const auto place = ir::address_of(f_, i);
+  const auto stores_there = [&](InstId other) {
+    return f_[other].op == Op::Store && std::ranges::equal(ir::address_of(f_, other), place) &&
+           ir::offset(f_[other]) == ir::offset(inst);
+  };
+  if (pieces && inst.op == Op::Load && std::ranges::any_of(f_[inst.block].insts, stores_there)) return;
   if (!pieces && (!is_worth_fetching_ahead(i) || is_line_fetched(i, row))) return;
   const u32 id = inst.op == Op::Store ? Inst::kIdPrefetchw : Inst::kIdPrefetcht0;
   const i64 first = disp + ir::offset(inst) + (pieces ? kPiecesAhead : kAhead);
