@@ -115,14 +115,13 @@ KernelCase gemv(uint32_t scale) {
       });
 }
 
-/// Rows that end with two elements, of four at a time.
-KernelCase row_walks(uint32_t scale) {
+/// Rows that end with two elements, of four at a time; or whose lines push each other out of the cache.
+KernelCase row_walks(std::string_view name, uint32_t rows, uint32_t columns) {
   Random random(141);
-  uint32_t rows = 150 * scale, columns = 38;
   const size_t elements = size_t{rows} * columns;
   const std::vector<int16_t> shorts =
       random.fill(elements, [](Random& r) { return static_cast<int16_t>(r.u32()); });
-  return Builder("row_walks")
+  return Builder(name)
       .grid({round_up(rows, 64), 1, 1}, {64, 1, 1})
       .value("rows", rows)
       .value("columns", columns)
@@ -356,7 +355,8 @@ constexpr CaseEntry kCases[] = {
     {"strided_sum", strided_sum},
     {"gemv", gemv},
     {"prefix_sum_rows", prefix_sum_rows},
-    {"row_walks", row_walks},
+    {"row_walks", [](uint32_t s) { return row_walks("row_walks", 150 * s, 38); }},
+    {"row_walks.aligned", [](uint32_t s) { return row_walks("row_walks.aligned", 70 * s, 512); }},
     {"row_updates", row_updates},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},

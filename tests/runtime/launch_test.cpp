@@ -215,6 +215,32 @@ TEST(Launch, RowsOfEveryLengthAreWalked) {
   }
 }
 
+// Where lanes' lines are a power of two apart, one lane's whole line is loaded after the other's.
+TEST(Launch, AlignedRowsEndWhereTheirMemoryDoes) {
+  constexpr std::uint32_t kRows = 64, kColumns = 1024;
+  const std::vector<float> weights(kColumns, 1.0f);
+  const std::vector<std::uint64_t> others(kRows * kColumns);
+  for (const std::uint32_t missing : {0u, 512u})
+    for (const DeviceOptions& options : engines()) {
+      auto values = Buffer::allocate(4 * kRows * kColumns);
+      ASSERT_TRUE(values);
+      const std::byte* first = values->data() + 4 * missing;
+      std::vector<float> sums(kRows);
+      std::vector<std::uint64_t> digests(kRows);
+      const auto fault =
+          fault_of(options, "row_walks", kRows,
+                   {Argument::value(kRows), Argument::value(kColumns), Argument::pointer(weights.data()),
+                    Argument::pointer(first), Argument::pointer(others.data()),
+                    Argument::pointer(others.data()), Argument::pointer(others.data()),
+                    Argument::pointer(sums.data()), Argument::pointer(digests.data())});
+      ASSERT_EQ(fault.has_value(), missing != 0);
+      if (!fault) continue;
+      EXPECT_EQ(fault->address, reinterpret_cast<std::uint64_t>(values->data()) + values->size())
+          << fault->message;
+      EXPECT_EQ(fault->lane, 63) << fault->message;
+    }
+}
+
 // Lanes go through a loop in another order where their rows keep apart: wherever they do not, results tell.
 TEST(Launch, RowsThatMeetAreUpdatedInOrder) {
   constexpr std::uint32_t kRows = 64;

@@ -10,6 +10,8 @@
 //   four:      four rounds, with one load for what each load has in them; back to `rounds`
 //
 // Where 16 bytes are more than four elements, `rounds` and `four` exist for so many as well, and come first.
+// So they do for a cache line, where gangs have so many lanes that their lines, a power of two apart, push
+// each other out of the cache.
 //
 // If the loop stores, too, each lane along a row of its own, what it stores in four rounds is stored
 // together. Where it stores to the same place in each round - a sum that compilers leave in memory since it
@@ -49,6 +51,9 @@ constexpr unsigned kRounds = 4;
 constexpr std::size_t kMaxCopied = 320;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of an access
+constexpr unsigned kLineLanes = 16;          ///< of gangs that load lines (x86/lines.hpp),
+constexpr unsigned kLineBytes = 64;          ///< which have so many bytes,
+constexpr u64 kMeetingLines = 2048;          ///< and push each other out of the cache at multiples of this
 constexpr u64 kMaxStep = 1 << 16;            ///< of the count, so that those of many rounds do not wrap
 constexpr u32 kFarApart = 16;                ///< bytes from lane to lane
 constexpr std::size_t kMaxRows = 6;          ///< that are tested
@@ -270,8 +275,39 @@ private:
       at.set_block(together);
     }
     const BlockId some = add_rounds({}, plain);
-    if (!full.valid()) return at.jump(some, start);
-    branch(at, at.not_(full), {some, start}, {add_rounds(full, lanes_ ? some : plain), start});
+    BlockId all = some;
+    if (full.valid()) {
+      all = add_rounds(full, lanes_ ? some : plain);
+      const BlockId whole = f_.add_block(at.pc);
+      branch(at, at.not_(full), {some, start}, {whole, {}});
+      at.set_block(whole);
+    }
+    const unsigned rounds = rounds_of_line();
+    if (rounds == 0) return at.jump(all, start);
+    const BlockId lines = add_rounds(full, rounds, all);
+    if (far_apart_.valid())
+      return branch(at, lanes_whose_lines_stay(at, start), {all, start}, {lines, start});
+    at.jump(lines, start);
+  }
+  /// How many rounds there are in a line, if lines may push each other out of the cache and registers
+  /// suffice; else 0.
+  unsigned rounds_of_line() {
+    const unsigned bytes = moved(walks_[0]), rounds = kLineBytes / bytes;
+    const passes::LaneShape& shape = (*shapes_)[f_.operands(walks_[0])[0]];
+    const bool meet = far_apart_.valid() || shape.stride % i64{kMeetingLines} == 0;
+    const bool even =
+        std::ranges::all_of(walks_, [&](InstId i) { return moved(i) == bytes && f_[i].mem.bytes == bytes; });
+    const bool fits = bytes >= 4 && bytes < kMaxBytes && rounds * f_[header()].insts.size() <= kMaxCopied;
+    return gang_lanes_ == kLineLanes && meet && even && fits ? rounds : 0;
+  }
+  /// The lanes whose lines do not push that of lane 0 out.
+  ValueId lanes_whose_lines_stay(Builder& at, const std::vector<ValueId>& start) {
+    const ValueId distance = from_first(at, first_place(at, far_apart_, start).lanes);
+    const ValueId rest = at.and_(distance, at.constant(Type::V64, kMeetingLines - 1));
+    return at.icmp(IntPred::Ne, rest, at.constant(Type::V64, 0));
+  }
+  static ValueId from_first(Builder& at, ValueId offset) {
+    return at.sub(offset, at.op(Op::Splat, Type::V64, {at.op(Op::GangFirst, Type::G64, {offset})}));
   }
   /// Each gang goes one way if it has lanes in `mask`, else the other.
   void branch(Builder& at, ValueId mask, const Successor& some, const Successor& none) {
@@ -467,10 +503,9 @@ private:
 
   /// The lanes whose first element is not in the row that starts with lane 0's, or the row before.
   ValueId lanes_far_apart(Builder& at, const std::vector<ValueId>& start) {
-    const ValueId offset = first_place(at, far_apart_, start).lanes;
     const u64 row = u64{gang_lanes_} * moved(walks_[0]);
-    const ValueId first = at.op(Op::Splat, Type::V64, {at.op(Op::GangFirst, Type::G64, {offset})});
-    const ValueId beyond = at.add(at.sub(offset, first), at.constant(Type::V64, row));
+    const ValueId distance = from_first(at, first_place(at, far_apart_, start).lanes);
+    const ValueId beyond = at.add(distance, at.constant(Type::V64, row));
     return at.icmp(IntPred::UGe, beyond, at.constant(Type::V64, 2 * row));
   }
 

@@ -150,6 +150,7 @@ void Selector::select_block(IrBlockId b) {
   const bool entry = b == plan_.phases[phase_].entry;
   find_fused(b);
   find_components(b);
+  lines_ = avx512() ? find_lines(f_, b) : std::vector<Line>();
   divider_bound_ = is_divider_bound(b);
   for (const InstId i : f_[b].insts) {
     if (fused_[i.index]) continue;

@@ -17,6 +17,10 @@ bool Selector::memory_inst(InstId i) {
   if (inst.num_results == 1 && ir::is_gang(type(f_.result(i)))) return load_scalar(i), true;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   if (const Components* all = components_of(i); all != nullptr && i != all->stores.back()) return true;
+  if (const Line* line = line_of(i)) {
+    if (i == line->first) load_line(*line);
+    return true;
+  }
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
   const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
   if ((member_ + 1) % members != 0) return true;

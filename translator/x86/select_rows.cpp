@@ -374,6 +374,20 @@ VReg Selector::start_of_wrapped(InstId i, VReg base, VReg index) {
 
 /// The access of so many members up to the current one: compares the first index with the last from which the
 /// others do not wrap.
+/// The addresses of a row that might wrap, from the lane on that is `lane` behind the first.
+Selector::Access Selector::wrapped_lanes(InstId i, VReg base, VReg index, unsigned lane) {
+  const ir::MemAttr& mem_attr = f_[i].mem;
+  Access a = masked_access(i);
+  a.wide = true;
+  const VReg lanes =
+      b_->op(Inst::kIdVpaddd, splat(Type::V32, index).r[0], lane_offsets(mem_attr.stride, lane));
+  for (unsigned p = 0; p < 2; ++p)
+    a.index.r[p] =
+        b_->op(Inst::kIdVpaddq, shl_imm(widen(lanes, p, mem_attr.index_sign), mem_attr.scale, true),
+               splat(Type::V64, base).r[0]);
+  return a;
+}
+
 void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
   const ir::MemAttr& mem_attr = f_[i].mem;
   const VReg base = of_leader(f_.operands(i)[0], members), index = of_leader(f_.operands(i)[1], members);
@@ -391,17 +405,7 @@ void Selector::wrapped_access(InstId i, unsigned members, std::span<VReg> out) {
     });
   };
   const auto cold = [&] {
-    each([&](unsigned lane, std::span<VReg> own) {
-      Access a = masked_access(i);
-      a.wide = true;
-      const VReg lanes =
-          b_->op(Inst::kIdVpaddd, splat(Type::V32, index).r[0], lane_offsets(mem_attr.stride, lane));
-      for (unsigned p = 0; p < 2; ++p)
-        a.index.r[p] =
-            b_->op(Inst::kIdVpaddq, shl_imm(widen(lanes, p, mem_attr.index_sign), mem_attr.scale, true),
-                   splat(Type::V64, base).r[0]);
-      scattered(i, a, own);
-    });
+    each([&](unsigned lane, std::span<VReg> own) { scattered(i, wrapped_lanes(i, base, index, lane), own); });
   };
   hot_or_cold(wraps, out, hot, cold);
 }

@@ -69,6 +69,18 @@ VReg Selector::whole(const SlotRow& row) {
   return avx512() ? b_->op(Inst::kIdVinserti64x4, row.halves[0], half(row.halves[1]), imm(1)) : row.halves[0];
 }
 
+/// The four dwords or, in two registers each, two qwords of all lanes.
+std::array<VReg, 4> Selector::quads_of_slots(bool wide, const std::array<VReg, 4>& rows) {
+  std::array<VReg, 4> result{};
+  if (wide)
+    for (unsigned r = 0; r < 4; ++r)
+      result[r] =
+          b_->op(r < 2 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, rows[r % 2 * 2], rows[r % 2 * 2 + 1]);
+  else
+    interleave_dwords(rows, result);
+  return result;
+}
+
 /// The 12 bytes of a lane behind which nothing may be read.
 VReg Selector::load_three(const Access& a, const Spacing& s, unsigned lane) {
   if (avx512()) {
@@ -118,12 +130,7 @@ void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::spa
       fill_slot(slots[row], slot, element);
     }
     for (unsigned r = 0; r < 4; ++r) rows[r] = whole(slots[r]);
-    if (wide)
-      for (unsigned r = 0; r < 4; ++r)
-        result[r] =
-            b_->op(r < 2 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, rows[r % 2 * 2], rows[r % 2 * 2 + 1]);
-    else
-      interleave_dwords(rows, result);
+    result = quads_of_slots(wide, rows);
     std::copy_n(result.begin(), out.size(), out.begin());
     return;
   }
@@ -177,8 +184,8 @@ void Selector::load_within_page(InstId i, const Access& a, i64 stride, std::span
   });
 }
 
-/// Elements of 12 or 16 bytes at any addresses. Lanes that take no part read zeros in the frame.
-void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
+/// The lanes' addresses, in the frame. Lanes that take no part read zeros there.
+Selector::Access Selector::of_any_lanes(const Access& a) {
   Access each = a;
   each.index = exact_addresses(a);
   each.wide = true;
@@ -191,7 +198,12 @@ void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
       each.index.r[p] = blend(wide_mask(a.mask, p), each.index.r[p], elsewhere, true);
   }
   spill_addresses(each);
-  load_spaced(i, each, {}, out);
+  return each;
+}
+
+/// Elements of 12 or 16 bytes at any addresses.
+void Selector::load_elements(InstId i, const Access& a, std::span<VReg> out) {
+  load_spaced(i, of_any_lanes(a), {}, out);
 }
 
 /// Elements that reach into those of the next lanes, as a cell and its neighbours do when they are loaded at

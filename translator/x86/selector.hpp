@@ -25,6 +25,7 @@
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/x86/float_kinds.hpp"
+#include "translator/x86/lines.hpp"
 #include "translator/x86/lookups.hpp"
 #include "translator/x86/next_rows.hpp"
 #include "translator/x86/packed_values.hpp"
@@ -424,6 +425,7 @@ private:
   [[nodiscard]] bool goes_through_records(InstId i);
   void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
+  Access wrapped_lanes(InstId i, VReg base, VReg index, unsigned lane);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
   CondCode compare_wrapped(InstId i, unsigned members, VReg index);
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
@@ -538,6 +540,11 @@ private:
   void load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
   Regs exact_addresses(const Access& a);            ///< V64 of each lane
+  Access of_any_lanes(const Access& a);
+  // select_lines.cpp
+  [[nodiscard]] const Line* line_of(InstId i) const;
+  void load_line(const Line& line);
+  Operand line_of_lane(const Line& line, const Access& a, i64 stride, unsigned lane);
   // select_components.cpp
   /// Stores of neighbouring elements that lanes have at the same distance.
   struct Components {
@@ -620,6 +627,7 @@ private:
   };
   void fill_slot(SlotRow& row, unsigned slot, const Operand& element);
   VReg whole(const SlotRow& row);
+  std::array<VReg, 4> quads_of_slots(bool wide, const std::array<VReg, 4>& rows);
   VReg load_three(const Access& a, const Spacing& s, unsigned lane);
   void store_three(const Access& a, const Spacing& s, unsigned lane, VReg three);
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
@@ -753,6 +761,7 @@ private:
   LookUps look_ups_;
   FloatKinds kinds_;
   std::vector<Components> components_; ///< of the current block
+  std::vector<Line> lines_;            ///< of the current block
   std::vector<bool> fused_;            ///< per instruction: its only user emits it
   std::vector<bool> alike_;            ///< per instruction: an access of elements whose components are alike
   std::vector<u32> position_;          ///< per instruction that find_fused() has seen: its place in its block

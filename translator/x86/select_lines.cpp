@@ -1,0 +1,72 @@
+// Lines (lines.hpp): four loads of 16 bytes each that follow one another in memory are one load of a line per
+// lane, where lanes are far apart. The first of them does it for all. Piece by piece each lane's line would
+// be loaded four times, and where lines are a power of two apart, as in matrices, the caches do not hold
+// those of all lanes until then.
+#include "translator/ir/rows.hpp"
+#include "translator/x86/selector.hpp"
+
+#include <algorithm>
+
+namespace lanewise::x86 {
+
+/// What the load is one of, if it is.
+const Line* Selector::line_of(InstId i) const {
+  for (const Line& line : lines_)
+    if (std::ranges::find(line.loads, i) != line.loads.end()) return &line;
+  return nullptr;
+}
+
+/// All lanes take part, or those that do not read zeros in the frame.
+void Selector::load_line(const Line& line) {
+  const InstId i = line.loads.front();
+  const ir::MemAttr& attr = f_[i].mem;
+  const bool row = attr.form == ir::AddressForm::Row;
+  const auto x = f_.operands(i);
+  const unsigned members = row || attr.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
+  const unsigned behind = member_ % members * lanes(); // the row's first lane
+  Access a;
+  switch (attr.form) {
+  case ir::AddressForm::Row:
+    a = masked_access(i);
+    a.base = of_leader(x[0], members);
+    a.disp += i64{behind} * attr.stride;
+    break;
+  case ir::AddressForm::Wrapped:
+    a = of_any_lanes(wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), behind));
+    break;
+
+  case ir::AddressForm::Indexed: a = of_any_lanes(indexed_access(i)); break;
+  default: a = of_any_lanes(global_access(i));
+  }
+  std::array<std::array<VReg, 4>, 4> pieces{}; // by place in the line, then as load_spaced() has them
+  for (u32 r = 0; r < 4; ++r) {
+    std::array<VReg, 4> lines{};
+    for (u32 slot = 0; slot < 4; ++slot) {
+      unsigned lane = 0;
+      while (slot_of_quad(is_wide(i), lane).row != r || slot_of_quad(is_wide(i), lane).slot != slot) ++lane;
+      lines[slot] = b_->load_vec(line_of_lane(line, a, row ? ir::row_stride(attr) : 0, lane));
+    }
+    gather_slots(lines);
+    for (u32 p = 0; p < kLinePieces; ++p) pieces[p][r] = lines[p];
+  }
+  for (u32 p = 0; p < kLinePieces; ++p) {
+    const std::array<VReg, 4> d = quads_of_slots(is_wide(i), pieces[p]);
+    for (u32 r = 0; r < f_[i].num_results; ++r)
+      set(f_.result(line.loads[p], r), is_wide(i) ? Regs{{d[2 * r], d[2 * r + 1]}} : Regs{{d[r], VReg{}}});
+  }
+}
+
+/// One lane's; `stride` is 0 if it has an address of its own.
+Operand Selector::line_of_lane(const Line& line, const Access& a, i64 stride, unsigned lane) {
+  const VReg base = stride == 0 ? lane_address(a, lane) : a.base;
+  for (u32 p = 0; p < kLinePieces; ++p)
+    b_->faults({.kind = FaultSite::Kind::Contiguous,
+                .bytes = kLinePiece,
+                .lane_offset = static_cast<u8>(lane),
+                .distance = kLinePiece * kLinePieces,
+                .early = static_cast<i16>(-i64{kLinePiece} * p),
+                .pc = pc_of(line.loads[p])});
+  return mem(base, a.disp + stride * lane);
+}
+
+} // namespace lanewise::x86
