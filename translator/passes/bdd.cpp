@@ -29,16 +29,17 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   }
 }
 
+/// By much at once: what is there has to be placed anew each time.
 void Bdd::grow() {
-  table_.assign(table_.size() * 2, 0);
+  table_.assign(table_.size() * kGrowth, 0);
   const u32 mask = static_cast<u32>(table_.size()) - 1;
   for (u32 n = 1; n < nodes_.size(); ++n) {
     u32 slot = mix(nodes_[n].lo, nodes_[n].hi, nodes_[n].var) & mask;
     while (table_[slot] != 0) slot = (slot + 1) & mask;
     table_[slot] = n;
   }
-  if (table_.size() <= cache_.size() || cache_.size() == kMaxCache) return;
-  std::vector<Cached> old(cache_.size() * 2);
+  if (cache_.size() == kMaxCache) return;
+  std::vector<Cached> old(std::min(cache_.size() * kGrowth, kMaxCache));
   old.swap(cache_);
   for (const Cached& c : old)
     if (c.c != 0) note(c.c, c.a, c.b, mix(c.a, c.b, c.c), c.result);

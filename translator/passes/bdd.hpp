@@ -77,7 +77,8 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr std::size_t kFirstTable = 2048, kFirstCache = 4096, kMaxCache = 1u << 14;
+  /// Most functions have few masks: what is small to begin with is quick to make.
+  static constexpr std::size_t kFirstTable = 512, kFirstCache = 512, kMaxCache = 1u << 14, kGrowth = 4;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   /// Of the two functions, the one that is false where all variables are.
   struct Inner {
