@@ -29,7 +29,8 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   }
 }
 
-/// By much at once: what is there has to be placed anew each time.
+/// By much at once: what is there has to be placed anew each time. To do the same with the cache takes as
+/// long as to compute again what is asked for again.
 void Bdd::grow() {
   table_.assign(table_.size() * kGrowth, 0);
   const u32 mask = static_cast<u32>(table_.size()) - 1;
@@ -38,11 +39,7 @@ void Bdd::grow() {
     while (table_[slot] != 0) slot = (slot + 1) & mask;
     table_[slot] = n;
   }
-  if (cache_.size() == kMaxCache) return;
-  std::vector<Cached> old(std::min(cache_.size() * kGrowth, kMaxCache));
-  old.swap(cache_);
-  for (const Cached& c : old)
-    if (c.c != 0) note(c.c, c.a, c.b, mix(c.a, c.b, c.c), c.result);
+  if (cache_.size() < kMaxCache) cache_.assign(std::min(cache_.size() * kGrowth, kMaxCache), {});
 }
 
 /// Of two functions that are neither constant, nor equal or opposite; a < b.

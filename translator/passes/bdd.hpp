@@ -78,7 +78,7 @@ public:
 
 private:
   /// Most functions have few masks: what is small to begin with is quick to make.
-  static constexpr std::size_t kFirstTable = 512, kFirstCache = 512, kMaxCache = 1u << 14, kGrowth = 4;
+  static constexpr std::size_t kFirstTable = 512, kFirstCache = 512, kMaxCache = 1u << 13, kGrowth = 4;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   /// Of the two functions, the one that is false where all variables are.
   struct Inner {
