@@ -4,6 +4,33 @@
 
 namespace lanewise::passes {
 
+Bdd::Memory& Bdd::spare() {
+  static thread_local Memory memory;
+  return memory;
+}
+
+void Bdd::exchange(Memory& memory) {
+  nodes_.swap(memory.nodes);
+  table_.swap(memory.table);
+  cache_.swap(memory.cache);
+  shapes_.swap(memory.shapes);
+  mark_.swap(memory.mark);
+}
+
+Bdd::Bdd() {
+  exchange(spare());
+  nodes_.assign(1, {~0u, 0, 0, 0});
+  table_.assign(kFirstTable, 0);
+  cache_.assign(kFirstCache, {});
+  shapes_.clear();
+  mark_.clear();
+}
+
+Bdd::~Bdd() {
+  const std::size_t mine = nodes_.capacity();
+  if (mine <= kMostKept && mine > spare().nodes.capacity()) exchange(spare());
+}
+
 Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   if (lo == hi) return lo;
   const Node opposite = lo & 1;
