@@ -4,6 +4,33 @@
 
 namespace lanewise::passes {
 
+Bdd::Memory& Bdd::spare() {
+  static thread_local Memory memory;
+  return memory;
+}
+
+void Bdd::exchange(Memory& memory) {
+  nodes_.swap(memory.nodes);
+  table_.swap(memory.table);
+  cache_.swap(memory.cache);
+  shapes_.swap(memory.shapes);
+  mark_.swap(memory.mark);
+}
+
+Bdd::Bdd() {
+  exchange(spare());
+  nodes_.assign(1, {~0u, 0, 0, 0});
+  table_.assign(kFirstTable, 0);
+  cache_.assign(kFirstCache, {});
+  shapes_.clear();
+  mark_.clear();
+}
+
+Bdd::~Bdd() {
+  const std::size_t mine = nodes_.capacity();
+  if (mine <= kMostKept && mine > spare().nodes.capacity()) exchange(spare());
+}
+
 Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   if (lo == hi) return lo;
   const Node opposite = lo & 1;
@@ -29,19 +56,17 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
   }
 }
 
+/// By much at once: what is there has to be placed anew each time. To do the same with the cache takes as
+/// long as to compute again what is asked for again.
 void Bdd::grow() {
-  table_.assign(table_.size() * 2, 0);
+  table_.assign(table_.size() * kGrowth, 0);
   const u32 mask = static_cast<u32>(table_.size()) - 1;
   for (u32 n = 1; n < nodes_.size(); ++n) {
     u32 slot = mix(nodes_[n].lo, nodes_[n].hi, nodes_[n].var) & mask;
     while (table_[slot] != 0) slot = (slot + 1) & mask;
     table_[slot] = n;
   }
-  if (table_.size() <= cache_.size() || cache_.size() == kMaxCache) return;
-  std::vector<Cached> old(cache_.size() * 2);
-  old.swap(cache_);
-  for (const Cached& c : old)
-    if (c.c != 0) note(c.c, c.a, c.b, mix(c.a, c.b, c.c), c.result);
+  if (cache_.size() < kMaxCache) cache_.assign(std::min(cache_.size() * kGrowth, kMaxCache), {});
 }
 
 /// Of two functions that are neither constant, nor equal or opposite; a < b.

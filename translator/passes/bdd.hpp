@@ -11,7 +11,8 @@
 namespace lanewise::passes {
 
 /// A store of Boolean functions over numbered variables, ordered by number. Functions are never freed; the
-/// store goes with the pass that made it.
+/// store goes with the pass that made it, but its memory stays for the thread's next one: the system takes
+/// longer to give pages than most of what is done in them.
 ///
 /// A function and its opposite share what is stored: the lowest bit of a Node says which of the two it is.
 class Bdd {
@@ -19,7 +20,10 @@ public:
   using Node = u32;
   static constexpr Node kFalse = 0, kTrue = 1;
 
-  Bdd() : nodes_{{~0u, 0, 0, 0}}, table_(kFirstTable, 0), cache_(kFirstCache) {}
+  Bdd();
+  ~Bdd();
+  Bdd(const Bdd&) = delete;
+  Bdd& operator=(const Bdd&) = delete;
 
   Node var(u32 v) { return make(v, kFalse, kTrue); }
   static Node not_(Node a) { return a ^ 1; }
@@ -77,7 +81,8 @@ public:
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
 private:
-  static constexpr std::size_t kFirstTable = 2048, kFirstCache = 4096, kMaxCache = 1u << 14;
+  /// Most functions have few masks: what is small to begin with is quick to make.
+  static constexpr std::size_t kFirstTable = 512, kFirstCache = 512, kMaxCache = 1u << 13, kGrowth = 4;
   static constexpr std::size_t kMaxNodes = 1u << 20;
   /// Of the two functions, the one that is false where all variables are.
   struct Inner {
@@ -95,6 +100,15 @@ private:
     u32 first_var = 0;               ///< in support_
     u16 num_vars = 0, num_nodes = 0; ///< no nodes: not yet known; more than kMaxSize: too large
   };
+  /// What is large, if anything is.
+  struct Memory {
+    std::vector<Inner> nodes;
+    std::vector<u32> table;
+    std::vector<Cached> cache;
+    std::vector<Shape> shapes;
+    std::vector<u32> mark;
+  };
+  static constexpr std::size_t kMostKept = 1u << 15; ///< nodes
   std::vector<Inner> nodes_;
   std::vector<u32> table_; ///< of nodes_, open addressing; 0: free
   std::vector<Cached> cache_;
@@ -129,6 +143,8 @@ private:
     cache_[slot & (cache_.size() - 1)] = {c, a, b, result};
     return result;
   }
+  static Memory& spare(); ///< of this thread
+  void exchange(Memory& memory);
   Node conjunction(Node a, Node b);
   /// Of a function that is not constant.
   const Shape& shape(Node f) const {

@@ -51,13 +51,13 @@ IdValues::Lanes IdValues::work_item_ids(u32 axis) const {
 
 template <class Compute>
 const std::vector<u64>* IdValues::remember(Memory& memory, ValueId v, unsigned depth, Compute compute) const {
-  const bool is_new = memory.try_emplace(v.index).second;
+  const auto [known, is_new] = memory.try_emplace(v.index);
+  Lanes& lanes = known->second; // stays where it is
   if (is_new && depth < kMaxDepth && computed_ < kBudget) {
     Lanes made = compute();
     if (made) computed_ += num_lanes_;
-    memory[v.index] = std::move(made);
+    lanes = std::move(made);
   }
-  const Lanes& lanes = memory[v.index];
   return lanes ? &*lanes : nullptr;
 }
 

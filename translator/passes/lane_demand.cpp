@@ -134,7 +134,7 @@ bool LaneDemand::is_comparison(ValueId v) const {
 
 LaneDemand::Node LaneDemand::restated(Node demand, BlockId from, unsigned successor) const {
   const auto& successors = f_[from].successors;
-  const Node before = facts_.before_edge(demand, successors[successor]);
+  const Node before = facts_.before_edge(demand, from, successor);
   if (successor == 0 || successors[0].block == successors[1].block) return before;
   // Who goes this way because a mask is empty looks at nothing in its lanes: those of an `if` skipped.
   const ValueId skipped = f_.tested_mask(from);
@@ -154,9 +154,7 @@ void LaneDemand::visit(BlockId b, bool is_new) {
         if (demand == Bdd::kFalse) continue;
         if (demand != last) {
           last = demand;
-          const auto [known, is_unknown] = restated_.try_emplace(u64{demand} << 32 | (2 * b.index + n));
-          if (is_unknown) known = restated(demand, b, n);
-          before = known;
+          before = restated(demand, b, n);
         }
         need_half(s.args[a], half, before);
       }

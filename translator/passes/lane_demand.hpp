@@ -96,8 +96,7 @@ private:
     ir::ValueId of;
     std::array<Node, 2> of_halves{};
   };
-  Asked asked_;            ///< what some uses ask of a value; its demand is known already
-  FlatMap<Node> restated_; ///< by demand, block and number of its successor: the demand before that edge
+  Asked asked_; ///< what some uses ask of a value; its demand is known already
 
   [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;
   void weigh_masks();

@@ -425,6 +425,13 @@ Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   });
 }
 
+Bdd::Node MaskFacts::before_edge(Node n, BlockId from, unsigned successor) const {
+  if (n <= Bdd::kTrue) return n;
+  auto [answer, is_new] = before_edges_.try_emplace(u64{n} << 32 | (2 * from.index + successor));
+  if (is_new) answer = before_edge(n, f_[from].successors[successor]);
+  return answer;
+}
+
 Bdd::Node MaskFacts::without_comparisons(Node n) const {
   return bdd_.substitute(n, [&](u32 v) { return variables_[v].b.valid() ? Bdd::kDropped : Bdd::kKept; });
 }

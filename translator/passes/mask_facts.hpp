@@ -34,6 +34,9 @@ public:
   /// `n`, a set of lanes in the block that `edge` leads to or in what that dominates, restated for the edge's
   /// start: the least set of lanes that contains it, whatever those blocks compute.
   [[nodiscard]] Node before_edge(Node n, const ir::Successor& edge) const;
+  /// The same for the way out of `from` that is its successor number `successor`; remembers the answer, so
+  /// that the function must be as it was.
+  [[nodiscard]] Node before_edge(Node n, ir::BlockId from, unsigned successor) const;
   /// The least set of lanes that contains `n` whatever comparisons give.
   [[nodiscard]] Node without_comparisons(Node n) const;
   /// What each lane knows from having gone from `from` to its successor number `successor`: a scalar
@@ -108,6 +111,7 @@ private:
     ir::BlockId asker; ///< who has been noted in asked_by_
   };
   mutable FlatMap<Answer> answers_;
+  mutable FlatMap<Node> before_edges_; ///< answers of before_edge()
   /// Answers of is_subset(), of which the same are asked for over and over: those given last, by hash.
   struct SubsetAnswer {
     Node a, b;

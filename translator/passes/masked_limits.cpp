@@ -488,7 +488,7 @@ template <class F>
 void MaskedLimits::for_each_way(ValueId param, Lanes lanes, F use) const {
   const MaskFacts& facts = masks_.facts;
   for (const Argument& a : arguments_[param.index]) {
-    const Bdd::Node there = facts.before_edge(lanes.set, f_[a.from].successors[a.successor]);
+    const Bdd::Node there = facts.before_edge(lanes.set, a.from, a.successor);
     const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
     if (!facts.is_empty(set, a.from)) use(a.value, Lanes{set, a.from});
   }

@@ -188,24 +188,25 @@ std::optional<IdPlaces> id_places(const HazardFacts& facts, InstId i) {
 
 /// No gang gets to a dword where another one of its wave gets to, as far as ids tell.
 bool ids_keep_apart(const HazardFacts& facts, InstId first, InstId second) {
+  constexpr u32 kMostDwords = 1 << 14, kUsualDwords = 1 << 10; // that there can be in the LDS
   const auto a = id_places(facts, first), b = a ? id_places(facts, second) : std::nullopt;
   if (!a || !b) return false;
   const u32 wave_lanes = facts.ids.wave_lanes(), gang_lanes = facts.gang_lanes;
-  std::vector<std::pair<u32, u32>> owned; // dwords of the first, and their gangs
+  std::vector<u8> gangs(kUsualDwords); // per dword of the first, those that get there, a bit each
   for (u32 wave = 0; wave < facts.ids.num_lanes(); wave += wave_lanes) {
-    owned.clear();
-    for (u32 lane = wave; lane < wave + wave_lanes; ++lane) {
-      if (!a->has(lane)) continue;
-      const auto [begin, end] = a->dwords(lane, lane % gang_lanes);
-      for (u32 n = begin; n != end; ++n) owned.emplace_back(n, lane / gang_lanes);
+    std::ranges::fill(gangs, 0);
+    for (u32 n = 0; n < wave_lanes; ++n) {
+      if (!a->has(wave + n)) continue;
+      const auto [begin, end] = a->dwords(wave + n, n % gang_lanes);
+      if (end > kMostDwords) return false;
+      while (end > gangs.size()) gangs.resize(gangs.size() * 2);
+      for (u32 at = begin; at != end; ++at) gangs[at] |= static_cast<u8>(1u << n / gang_lanes);
     }
-    std::ranges::sort(owned);
-    for (u32 lane = wave; lane < wave + wave_lanes; ++lane) {
-      if (!b->has(lane)) continue;
-      const auto [begin, end] = b->dwords(lane, lane % gang_lanes);
-      for (auto at = std::ranges::lower_bound(owned, std::pair{begin, 0u});
-           at != owned.end() && at->first < end; ++at)
-        if (at->second != lane / gang_lanes) return false;
+    for (u32 n = 0; n < wave_lanes; ++n) {
+      if (!b->has(wave + n)) continue;
+      const auto [begin, end] = b->dwords(wave + n, n % gang_lanes);
+      for (u32 at = begin; at < end && at < gangs.size(); ++at)
+        if ((gangs[at] & ~(1u << n / gang_lanes)) != 0) return false;
     }
   }
   return true;

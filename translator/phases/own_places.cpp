@@ -112,10 +112,11 @@ bool OwnPlaces::have_columns(const Places& a, const Places& b) const {
   const u64 ones = a.address.rest.ones | b.address.rest.ones | kMaxColumns;
   const u32 columns = u32{1} << std::countr_zero(ones);
   if (columns < a.bytes || columns < b.bytes) return false;
-  const std::array<u32, 4> both = {a.kind, b.kind, a.offset & (columns - 1), b.offset & (columns - 1)};
+  const u64 kinds = u64{a.kind} << 20 | b.kind;
+  const u64 both = kinds << 24 | (a.offset & (columns - 1)) << 12 | (b.offset & (columns - 1));
   const auto [known, is_new] = columns_.try_emplace(both);
-  if (is_new) known->second = are_columns_of_gangs(a, b, columns);
-  return known->second;
+  if (is_new) known = are_columns_of_gangs(a, b, columns);
+  return known;
 }
 
 bool OwnPlaces::are_columns_of_gangs(const Places& a, const Places& b, u32 columns) const {

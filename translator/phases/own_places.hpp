@@ -1,6 +1,7 @@
 // Places in the LDS of which each lane has its own: counters, stacks and tables per work-item.
 #pragma once
 
+#include "support/flat_map.hpp"
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/value_limits.hpp"
 
@@ -60,7 +61,7 @@ private:
   unsigned gang_lanes_;
   mutable std::unordered_map<u32, std::optional<Places>> places_; ///< by instruction
   mutable std::map<std::array<u32, 4>, u32> kinds_;               ///< by all that but offsets differ in
-  mutable std::map<std::array<u32, 4>, bool> columns_;            ///< by two kinds and offsets
+  mutable FlatMap<bool> columns_;                                 ///< by two kinds and offsets
 
   [[nodiscard]] u64 ones(ir::ValueId v) const;
   void add(Sum& sum, ir::ValueId v, unsigned shift, unsigned depth) const;

@@ -111,6 +111,9 @@ bool any_bound(const Function& f, ValueId mask, F use, unsigned depth = 0) {
 bool is_split_by_bound(const HazardFacts& facts, InstId lower, InstId upper,
                        const std::function<bool(ValueId)>& is_fixed) {
   const Function& f = facts.f;
+  const auto exists = [](ValueId, ValueId, bool) { return true; };
+  if (!any_bound(f, f.operands(lower).back(), exists))
+    return false; // That is quickly seen, and most often so.
   const auto a = address_of(facts, lower), b = a ? address_of(facts, upper) : std::nullopt;
   if (!b || a->lanes.empty() || a->lanes != b->lanes) return false;
   const auto all_fixed = [&](const std::vector<Term>& terms) {
