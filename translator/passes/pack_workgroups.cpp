@@ -442,7 +442,9 @@ private:
     const ValueId offset = op(Op::ZExt, Type::V64, {vector(x[1])});
     const ValueId sum = op(Op::Add, Type::V64, {base, offset});
     const ValueId address = op(Op::And, Type::V64, {sum, constant(Type::V64, ~u64{3})});
-    const ValueId who = comes_here(b);
+    const ValueId who = comes_here(b, lanes_, [&](Op o, ValueId a, ValueId mask) {
+      return op(o, Type::Mask, {a, now(mask)});
+    });
     for (u32 n = 0; n < f_[i].num_results; n += kMost) {
       const u32 dwords = std::min<u32>(kMost, f_[i].num_results - n);
       Inst proto;
@@ -460,9 +462,10 @@ private:
     }
   }
 
-  /// The workgroups that branches on masks before `b` let through. Forks are seen to by mask().
-  ValueId comes_here(BlockId b) {
-    ValueId who = lanes_;
+  /// Those of `who` that branches on masks before `b` let through. Forks are seen to by mask(). What
+  /// instructions are added by is emit(op, mask, mask).
+  template <class Emit>
+  ValueId comes_here(BlockId b, ValueId who, Emit emit) const {
     const auto& idom = packing_.dominators().idom;
     for (BlockId at = b; idom[at.index].valid(); at = idom[at.index]) {
       const BlockId from = idom[at.index];
@@ -471,7 +474,7 @@ private:
       const ValueId mask = f_.tested_mask(from);
       if (!mask.valid()) continue;
       const bool taken = f_[from].successors[0].block == at;
-      who = op(taken ? Op::And : Op::AndNot, Type::Mask, {who, now(mask)});
+      who = emit(taken ? Op::And : Op::AndNot, who, mask);
     }
     return who;
   }
@@ -520,15 +523,18 @@ private:
   void find_who_goes(u32 n) {
     const BlockId b = forks_[n].branch;
     const ValueId condition = f_.operands(f_.terminator(b))[0];
-    const ValueId outer = who_walks(b).valid() ? who_walks(b) : lanes_;
-    for (unsigned side = 0; side < 2; ++side) {
+    const auto emit = [&](Op o, ValueId a, ValueId mask) {
       Inst proto;
-      proto.op = side == 0 ? Op::And : Op::AndNot;
+      proto.op = o;
       proto.pc = f_[f_.terminator(b)].pc;
-      const ValueId x[] = {outer, condition};
+      const ValueId x[] = {a, mask};
       const Type t = Type::Mask;
-      fork_masks_[n][side] = f_.result(f_.insert_before_end(b, proto, x, {&t, 1}));
-    }
+      return f_.result(f_.insert_before_end(b, proto, x, {&t, 1}));
+    };
+    // Who has not come here would go ways that nobody goes: loops there need not end.
+    const ValueId outer = comes_here(b, who_walks(b).valid() ? who_walks(b) : lanes_, emit);
+    for (unsigned side = 0; side < 2; ++side)
+      fork_masks_[n][side] = emit(side == 0 ? Op::And : Op::AndNot, outer, condition);
   }
 
   /// Keeps what is not on behalf of the workgroups that walk here from memory, and from branches.
