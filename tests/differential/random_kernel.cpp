@@ -52,7 +52,7 @@ mixed:
                                      .lds_bytes = static_cast<int>(lds_bytes_),
                                      .private_bytes = plan_.everything ? static_cast<int>(kPrivateBytes) : 0,
                                      .work_item_ids = plan_.items_y > 1 ? 2 : 1,
-                                     .sgprs = 96,
+                                     .sgprs = 100,
                                      .vgprs = 32,
                                      .max_items = static_cast<int>(plan_.items() < 64 ? 64 : plan_.items())};
     return text_ + testing::kernel_end_with(end, {"global_buffer", "global_buffer"}, {4});
@@ -231,7 +231,7 @@ private:
   }
 
   void other_piece(unsigned depth, bool nest) {
-    if (r_.one_in(3)) return nest && r_.one_in(4) ? vote(depth) : idiom();
+    if (r_.one_in(3)) return nest && r_.one_in(3) ? look_across(depth) : idiom();
     switch (r_.below(nest ? 17 : 11)) {
     case 0: return wide();
     case 1: return uniform_ ? exchange() : lds();
@@ -253,9 +253,16 @@ private:
     }
   }
 
+  void look_across(unsigned depth) {
+    switch (r_.below(3)) {
+    case 0: return vote(depth);
+    case 1: return waterfall(depth);
+    default: return lane_by_lane(depth);
+    }
+  }
   /// What compilers make of things that passes look for.
   void idiom() {
-    switch (r_.below(9)) {
+    switch (r_.below(10)) {
     case 0: return retry();
     case 1: return walk();
     case 2: return search();
@@ -264,6 +271,7 @@ private:
     case 5: return narrow_row();
     case 6: return backwards();
     case 7: return divide();
+    case 8: return quotient();
     default: return spin_down();
     }
   }
@@ -892,6 +900,86 @@ private:
       if (n == 0 || r_.one_in(2)) put("v_cndmask_b32 v25, v25, v27, vcc");
     }
     put("v_mov_b32 {}, v{}", v(), r_.of({24, 25}));
+  }
+
+  /// Of floats, as compilers divide them; or a packed or permuting operation.
+  void quotient() {
+    const std::string a = v(), b = v(), to = v();
+    switch (r_.below(gfx9_ ? 4 : gfx8_ ? 3 : 2)) {
+    case 0:
+      put("v_div_scale_f32 v22, s[86:87], {1}, {1}, {0}", a, b);
+      put("v_div_scale_f32 v23, vcc, {0}, {1}, {0}", a, b);
+      put("v_rcp_f32 v24, v22");
+      if (r_.one_in(2)) put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3");
+      put("v_fma_f32 v25, -v22, v24, 1.0");
+      put("v_fma_f32 v24, v25, v24, v24");
+      put("v_mul_f32 v25, v23, v24");
+      put("v_fma_f32 v26, -v22, v25, v23");
+      put("v_fma_f32 v25, v26, v24, v25");
+      put("v_fma_f32 v22, -v22, v25, v23");
+      if (r_.one_in(2)) put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0");
+      put("v_div_fmas_f32 v22, v22, v24, v25");
+      return put("v_div_fixup_f32 {}, v22, {}, {}", to, b, a);
+    case 1:
+      put("v_cvt_f64_{}32 v[22:23], {}", r_.of({"f", "u", "i"}), a);
+      put("v_cvt_f64_f32 v[24:25], {}", b);
+      switch (r_.below(4)) {
+      case 0: put("v_fma_f64 v[22:23], v[22:23], v[24:25], v[22:23]"); break;
+      case 1: put("v_max_f64 v[22:23], v[22:23], -v[24:25]"); break;
+      case 2: put("v_add_f64 v[22:23], v[22:23], v[24:25]"); break;
+      default:
+        put("v_cmp_lt_f64 vcc, v[22:23], v[24:25]");
+        put("v_cndmask_b32 v22, v22, v24, vcc");
+        put("v_cndmask_b32 v23, v23, v25, vcc");
+      }
+      return put("v_cvt_{}32_f64 {}, v[22:23]", r_.of({"f", "u", "i"}), to);
+    case 2: return put("v_perm_b32 {}, {}, {}, {}", to, a, b, s());
+    default:
+      return put("v_pk_{} {}, {}, {}",
+                 r_.of({"add_u16", "mul_lo_u16", "max_i16", "min_u16", "sub_i16", "lshlrev_b16"}), to, a, b);
+    }
+  }
+
+  /// Lanes with the same value together, one value after the other.
+  void waterfall(unsigned depth) {
+    const std::string loop = label(), by = fmt::format("v{}", 9 + depth);
+    put("v_and_b32 {}, {}, {}", by, r_.of({1, 3, 7}), v());
+    put("s_mov_b64 {}, exec", mask(depth));
+    put("{}:", loop);
+    put("v_readfirstlane_b32 {}, {}", counter(depth), by);
+    put("v_cmp_eq_u32 vcc, {}, {}", counter(depth), by);
+    put("s_and_saveexec_b64 s[{}:{}], vcc", 88 + 2 * depth, 89 + 2 * depth);
+    if (r_.one_in(2)) put("v_add_f32 {0}, {1}, {0}", v(), counter(depth));
+    divergent_pieces(depth + 1);
+    put("s_xor_b64 exec, exec, s[{}:{}]", 88 + 2 * depth, 89 + 2 * depth);
+    put("s_cbranch_execnz {}", loop);
+    put("s_mov_b64 exec, {}", mask(depth));
+  }
+
+  /// Of those that a mask has, one lane after the other says something to all.
+  void lane_by_lane(unsigned depth) {
+    const std::string loop = label(), end = label(), left = mask(depth);
+    compare_vectors(left);
+    put("s_and_b64 {0}, {0}, exec", left);
+    put("s_cmp_eq_u32 s{}, 0", 50 + 2 * depth);
+    put("s_cbranch_scc1 {}", end);
+    put("{}:", loop);
+    put("s_ff1_i32_b32 s28, s{}", 50 + 2 * depth);
+    put("s_nop 4");
+    put("v_readlane_b32 s29, {}, s28", v());
+    switch (r_.below(3)) {
+    case 0: put("v_xor_b32 {0}, s29, {0}", v()); break;
+    case 1:
+      put("v_cmp_lt_u32 vcc, s29, {}", v());
+      put("v_addc{}_u32 {}, vcc, 0, {}, vcc", gfx9_ ? "_co" : "", v(), v());
+      break;
+    default: put("s_xor_b32 {0}, s29, {0}", s()); break;
+    }
+    put("s_lshl_b32 s28, 1, s28");
+    put("s_andn2_b32 s{0}, s{0}, s28", 50 + 2 * depth);
+    put("s_cmp_lg_u32 s{}, 0", 50 + 2 * depth);
+    put("s_cbranch_scc1 {}", loop);
+    put("{}:", end);
   }
 
   /// What any or all lanes say decides where all go, or those of a mask.
