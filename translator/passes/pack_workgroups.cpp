@@ -305,6 +305,7 @@ private:
   };
   std::vector<Region> regions_;
   std::vector<std::array<ValueId, 2>> fork_masks_; ///< workgroups that go there
+  std::vector<ValueId> come_to_fork_;              ///< per fork; invalid: all that walk there
 
   std::vector<InstId> out_; ///< the block's instructions anew
   Rewriter r_;
@@ -321,6 +322,7 @@ private:
   void find_regions() {
     regions_.assign(f_.num_blocks(), {});
     fork_masks_.resize(forks_.size());
+    come_to_fork_.resize(forks_.size());
     for (u32 n = 0; n < forks_.size(); ++n) // inner ones come later
       for (unsigned side = 0; side < 2; ++side)
         for (const BlockId b : forks_[n].sides[side]) regions_[b.index] = {static_cast<i32>(n), side};
@@ -532,7 +534,9 @@ private:
       return f_.result(f_.insert_before_end(b, proto, x, {&t, 1}));
     };
     // Who has not come here would go ways that nobody goes: loops there need not end.
-    const ValueId outer = comes_here(b, who_walks(b).valid() ? who_walks(b) : lanes_, emit);
+    const ValueId all = who_walks(b).valid() ? who_walks(b) : lanes_;
+    const ValueId outer = comes_here(b, all, emit);
+    if (outer != all) come_to_fork_[n] = outer;
     for (unsigned side = 0; side < 2; ++side)
       fork_masks_[n][side] = emit(side == 0 ? Op::And : Op::AndNot, outer, condition);
   }
@@ -566,6 +570,7 @@ private:
     f_[branch].block = BlockId{};
     join_pc_ = f_[branch].pc;
     BlockId at = fork.branch;
+    const ValueId first = takes_first(n, condition);
     std::array<std::vector<ValueId>, 2> values = {ways[0].args, ways[1].args};
     for (unsigned side = 0; side < 2; ++side)
       if (!fork.sides[side].empty()) at = walk(n, side, at, ways[side], common, values[side]);
@@ -573,9 +578,23 @@ private:
     for (u32 p = 0; p < common.size(); ++p)
       args.push_back(common[p].valid() ? common[p]
                                        : append(at, Op::Select, f_.type(f_[fork.join].params[p]),
-                                                {condition, values[0][p], values[1][p]}));
+                                                {first, values[0][p], values[1][p]}));
     append(at, Op::Jump, Type::None, {});
     f_[at].successors = {{fork.join, std::move(args)}};
+  }
+
+  /// Whose values behind the fork are those of the first way. Workgroups that have not come to it may have
+  /// either's, if somebody walks it.
+  ValueId takes_first(u32 n, ValueId condition) {
+    const ValueId come = come_to_fork_[n];
+    if (!come.valid()) return condition;
+    const BlockId b = forks_[n].branch;
+    ValueId others = append(b, Op::Not, Type::Mask, {come});
+    if (!forks_[n].sides[0].empty()) {
+      const ValueId walked = append(b, Op::AnyLane, Type::U1, {fork_masks_[n][0]});
+      others = append(b, Op::And, Type::Mask, {others, append(b, Op::Splat, Type::Mask, {walked})});
+    }
+    return append(b, Op::Or, Type::Mask, {fork_masks_[n][0], others});
   }
 
   ValueId append(BlockId b, Op o, Type t, std::initializer_list<ValueId> x) {
