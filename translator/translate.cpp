@@ -97,10 +97,17 @@ void tidy_up(ir::Function& f) {
   passes::merge_blocks(f);
 }
 
-/// `last_lanes`: loops may have a copy for lanes that are left alone. `promotion`: what lifting has done
-/// already.
-Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, bool last_lanes,
+/// Which loops may have a copy in which lanes run alone.
+enum class LanesAlone : u8 {
+  LastAndRetrying,
+  Retrying, ///< those that add with a compare-and-swap
+  None,
+};
+
+/// `promotion`: what lifting has done already.
+Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, LanesAlone alone,
                       lift::Promotion promotion, Reasons& reasons, Stats& stats) {
+  const bool last_lanes = alone == LanesAlone::LastAndRetrying;
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
@@ -328,6 +335,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("chain_retries",
            [&](ir::Function& g) {
+             if (alone == LanesAlone::None) return;
              const auto loops = passes::find_retry_loops(g);
              if (phases::chain_retries(g, loops, gang_lanes(options.simd), lds_bytes)) tidy_up(g);
            })
@@ -394,7 +402,7 @@ std::string print(const Reasons& reasons, const ir::Function& f) {
 
 /// Nothing if lanes that run alone would have to be the wave's decision.
 Result<std::optional<Translation>> attempt(const KernelSource& source, const Options& options,
-                                           bool last_lanes, Stats& stats) {
+                                           LanesAlone alone, Stats& stats) {
   stats = Stats{};
   Clock clock;
   auto lifted = lift::lift(source, options.launch);
@@ -411,7 +419,7 @@ Result<std::optional<Translation>> attempt(const KernelSource& source, const Opt
   }
   ir::Function& f = lifted->function;
   Reasons reasons;
-  if (auto done = optimize(f, options, source, last_lanes, lifted->promotion, reasons, stats); !done)
+  if (auto done = optimize(f, options, source, alone, lifted->promotion, reasons, stats); !done)
     return std::move(done).error();
   const std::string optimized = options.dump.ir ? ir::print(f) : "";
   phases::Plan plan = x86::form_phases(f, options.simd, options.interleave);
@@ -448,8 +456,8 @@ Result<Translation> translate(const KernelSource& source, const Options& options
   Stats& stats = out != nullptr ? *out : unused;
   if (options.dump.gcn) dump(options, true, "gcn", disassemble(source));
   // Whether a loop will lie within a phase is seen only when phases have been formed.
-  for (const bool last_lanes : {true, false}) {
-    auto translation = attempt(source, options, last_lanes, stats);
+  for (const LanesAlone alone : {LanesAlone::LastAndRetrying, LanesAlone::Retrying, LanesAlone::None}) {
+    auto translation = attempt(source, options, alone, stats);
     if (!translation) return std::move(translation).error();
     if (*translation) return std::move(**translation);
   }

@@ -16,8 +16,8 @@ constexpr u32 kPrivateBytes = 64;
 
 /// s[60:61] is the workgroup's output and s[72:75] a buffer of that, s[62:63] the table and s[76:79] a buffer
 /// of that, s[80:83] and s65 are private memory, s64 is the workgroup, s66 the kernel's number. v0 is where
-/// the work-item's part of the output begins, v16 its place in the workgroup, v8 and v13 to v15 are for the
-/// moment.
+/// the work-item's part of the output begins, v16 its place in the workgroup, v8, v13 to v15 and v22 to v29
+/// are for the moment.
 class Writer {
 public:
   Writer(u64 seed, const KernelPlan& plan)
@@ -52,8 +52,8 @@ mixed:
                                      .lds_bytes = static_cast<int>(lds_bytes_),
                                      .private_bytes = plan_.everything ? static_cast<int>(kPrivateBytes) : 0,
                                      .work_item_ids = plan_.items_y > 1 ? 2 : 1,
-                                     .sgprs = 96,
-                                     .vgprs = 24,
+                                     .sgprs = 100,
+                                     .vgprs = 32,
                                      .max_items = static_cast<int>(plan_.items() < 64 ? 64 : plan_.items())};
     return text_ + testing::kernel_end_with(end, {"global_buffer", "global_buffer"}, {4});
   }
@@ -100,6 +100,11 @@ private:
   void add_carry(std::string_view d, std::string_view a, std::string_view b) {
     put("{} {}, vcc, {}, {}, vcc", gfx9_ ? "v_addc_co_u32" : "v_addc_u32", d, a, b);
   }
+  /// vcc may be lost.
+  void subtract(std::string_view d, std::string_view a, std::string_view b) {
+    if (gfx9_) return put("v_sub_u32 {}, {}, {}", d, a, b);
+    put("{} {}, vcc, {}, {}", gfx8_ ? "v_sub_u32" : "v_sub_i32", d, a, b);
+  }
   std::string offset_of(u32 bytes) const { return fmt::format("{:#x}", gfx8_ ? bytes : bytes / 4); }
   void lds_limit() {
     if (!gfx9_) put("s_mov_b32 m0, -1");
@@ -122,7 +127,7 @@ private:
           suffix);
     } else {
       const bool load = op.starts_with("load") || suffix == "glc";
-      const bool returns = suffix == "glc";
+      const bool returns = suffix == "glc" && !op.starts_with("load");
       const auto operands = [&](std::string_view address) {
         return !load     ? fmt::format("{}, {}", address, data)
                : returns ? fmt::format("{}, {}, {}", data, address, data)
@@ -226,6 +231,7 @@ private:
   }
 
   void other_piece(unsigned depth, bool nest) {
+    if (r_.one_in(3)) return nest && r_.one_in(3) ? look_across(depth) : idiom();
     switch (r_.below(nest ? 17 : 11)) {
     case 0: return wide();
     case 1: return uniform_ ? exchange() : lds();
@@ -244,6 +250,29 @@ private:
     case 14: return whole_wave();
     case 15: return loop_over_rows(depth);
     default: return mask_algebra(depth);
+    }
+  }
+
+  void look_across(unsigned depth) {
+    switch (r_.below(3)) {
+    case 0: return vote(depth);
+    case 1: return waterfall(depth);
+    default: return lane_by_lane(depth);
+    }
+  }
+  /// What compilers make of things that passes look for.
+  void idiom() {
+    switch (r_.below(10)) {
+    case 0: return retry();
+    case 1: return walk();
+    case 2: return search();
+    case 3: return wide_atomic();
+    case 4: return array_loop();
+    case 5: return narrow_row();
+    case 6: return backwards();
+    case 7: return divide();
+    case 8: return quotient();
+    default: return spin_down();
     }
   }
 
@@ -608,6 +637,413 @@ private:
     case 3: return access(Place::Table, r_.of({"load_ushort", "load_sshort"}), v(), "v8", 2);
     default: return access(Place::Table, "load_dword", v(), "v8", 4 * r_.below(4));
     }
+  }
+
+  /// v22 becomes a place in the LDS or in the workgroup's part of the output, of few.
+  void some_place(bool in_lds, u32 alignment) {
+    const u32 places = r_.of({1u, 2u, 4u, 16u}),
+              bytes = in_lds ? std::bit_floor(lds_bytes_) : plan_.items() * kOutDwords * 4;
+    if (r_.one_in(4))
+      put("v_lshlrev_b32 v22, {}, v16", std::countr_zero(alignment));
+    else
+      put("v_lshlrev_b32 v22, {}, {}", std::countr_zero(alignment), v());
+    put("v_and_b32 v22, {:#x}, v22", std::min(places * alignment, std::bit_floor(bytes)) - alignment);
+  }
+  /// Adds, or the like, by a compare-and-swap that is retried; some leave when there is nothing to do.
+  void retry() {
+    const bool in_lds = r_.one_in(2), returns = r_.one_in(2), leaves = r_.one_in(3);
+    const std::string loop = label(), end = label(), seen = returns ? v() : "v25", with = v();
+    const u32 kind = r_.below(3);
+    const char* op =
+        r_.of<const char*>({"v_add_f32", "v_max_u32", "v_min_i32", "v_xor_b32", "v_mul_f32", "v_max_f32"});
+    some_place(in_lds, 4);
+    if (in_lds) {
+      lds_limit();
+      put("ds_read_b32 v25, v22");
+      put("s_waitcnt lgkmcnt(0)");
+    } else {
+      access_by(kind, Place::Output, "load_dword", "v25", "v22", 0, r_.one_in(2) ? "glc" : "");
+    }
+    put("s_mov_b64 s[84:85], 0");
+    if (leaves) put("s_mov_b64 s[86:87], exec");
+    put("{}:", loop);
+    if (leaves) {
+      put("v_cmp_{}_u32 vcc, v25, {}", r_.of({"lt", "ne", "gt"}), with);
+      put("s_and_b64 exec, exec, vcc");
+      put("s_cbranch_execz {}", end);
+    }
+    put("{} v24, {}, v25", op, with);
+    if (in_lds) {
+      put("ds_cmpst_rtn_b32 v26, v22, v25, v24");
+      put("s_waitcnt lgkmcnt(0)");
+    } else {
+      put("v_mov_b32 v26, v24");
+      put("v_mov_b32 v27, v25");
+      retry_swap(kind);
+    }
+    put("v_cmp_eq_u32 vcc, v26, v25");
+    put("v_mov_b32 v25, v26");
+    put("s_or_b64 s[84:85], vcc, s[84:85]");
+    put("s_andn2_b64 exec, exec, s[84:85]");
+    put("s_cbranch_execnz {}", loop);
+    put("{}:", end);
+    put(fmt::runtime(leaves ? "s_mov_b64 exec, s[86:87]" : "s_or_b64 exec, exec, s[84:85]"));
+    if (returns) put("v_mov_b32 {}, v25", seen);
+  }
+  /// v26 becomes what was at v22 of the output.
+  void retry_swap(u32 kind) {
+    if (kind == 0 || !gfx7_) {
+      put("buffer_atomic_cmpswap v[26:27], v22, s[72:75], 0 offen glc");
+    } else if (kind == 1 && gfx9_) {
+      put("global_atomic_cmpswap v26, v22, v[26:27], s[60:61] glc");
+    } else {
+      put("v_mov_b32 v15, s61");
+      put("{} v14, vcc, s60, v22", gfx9_ ? "v_add_co_u32" : gfx8_ ? "v_add_u32" : "v_add_i32");
+      add_carry("v15", "0", "v15");
+      put("flat_atomic_cmpswap v26, v[14:15], v[26:27] glc");
+    }
+    put("s_waitcnt vmcnt(0) lgkmcnt(0)");
+  }
+
+  /// The end of a loop that lanes in VCC leave.
+  void next_round(const std::string& loop) {
+    put("s_or_b64 s[84:85], vcc, s[84:85]");
+    put("s_andn2_b64 exec, exec, s[84:85]");
+    put("s_cbranch_execnz {}", loop);
+    put("s_or_b64 exec, exec, s[84:85]");
+  }
+  /// Each lane as often as it likes from one load to the next, or through elements one by one.
+  void walk() {
+    const std::string loop = label(), to = v(), start = v(), count = v();
+    const bool chases = r_.one_in(2);
+    const u32 kind = r_.below(3), step = r_.of({4u, 4u, 4u, 1u, 8u, 16u});
+    const char* load = step == 1 ? "load_ubyte" : "load_dword";
+    put("v_and_b32 v23, {}, {}", r_.of({3, 7, 15, 31}), count);
+    put("v_and_b32 v22, {:#x}, {}", kTableBytes / 2 - 16, start);
+    put("s_mov_b64 s[84:85], 0");
+    put("{}:", loop);
+    access_by(kind, Place::Table, load, "v24", "v22", 0);
+    if (r_.one_in(3)) access_by(kind, Place::Table, "load_dword", "v25", "v22", 16);
+    switch (r_.below(3)) {
+    case 0: put("v_xor_b32 {0}, {0}, v24", to); break;
+    case 1: put("v_add_f32 {0}, {0}, v24", to); break;
+    default: put("v_max_u32 {0}, {0}, v24", to); break;
+    }
+    if (chases)
+      put("v_and_b32 v22, {:#x}, v24", kTableBytes / 2 - 16);
+    else
+      add("v22", std::to_string(step), "v22");
+    add("v23", "-1", "v23");
+    put("v_cmp_gt_i32 vcc, 1, v23");
+    if (r_.one_in(3)) {
+      put("v_cmp_eq_u32 s[86:87], {}, v24", r_.below(16));
+      put("s_or_b64 vcc, vcc, s[86:87]");
+    }
+    next_round(loop);
+  }
+  /// Where in the table something would stand, were it sorted.
+  void search() {
+    const std::string loop = label(), what = v(), to = v();
+    put("v_mov_b32 v22, 0");
+    put("v_mov_b32 v23, {}", r_.of({16, 64, 31}));
+    put("s_mov_b64 s[84:85], 0");
+    put("{}:", loop);
+    add("v24", "v22", "v23");
+    put("v_lshrrev_b32 v24, 1, v24");
+    put("v_lshlrev_b32 v25, 2, v24");
+    access(Place::Table, "load_dword", "v26", "v25");
+    put("v_cmp_lt_u32 vcc, v26, {}", what);
+    add_one_if(what);
+    put("v_cmp_ge_u32 vcc, v22, v23");
+    next_round(loop);
+    put("v_mov_b32 {}, v22", to);
+  }
+  void add_one_if(const std::string& what) {
+    put("v_cmp_lt_u32 s[86:87], v26, {}", what);
+    add("v27", "1", "v24");
+    put("v_cndmask_b32 v22, v22, v27, s[86:87]");
+    put("v_cndmask_b32 v23, v24, v23, s[86:87]");
+  }
+
+  /// Of 64 bits, or two at once.
+  void wide_atomic() {
+    const bool in_lds = r_.one_in(2);
+    const u32 kind = r_.below(3);
+    some_place(in_lds, 8);
+    put("v_mov_b32 v24, {}", v());
+    put("v_mov_b32 v25, {}", v());
+    if (in_lds) {
+      lds_limit();
+      switch (r_.below(4)) {
+      case 0: put("ds_{}_u64 v22, v[24:25]", r_.of({"add", "max", "min", "sub"})); break;
+      case 1: put("ds_{}_rtn_u64 v[26:27], v22, v[24:25]", r_.of({"add", "min", "inc"})); break;
+      case 2: put("ds_cmpst_rtn_b64 v[26:27], v22, {}, v[24:25]", vpair()); break;
+      default: put("ds_wrxchg_rtn_b64 v[26:27], v22, v[24:25]"); break;
+      }
+      put("s_waitcnt lgkmcnt(0)");
+    } else {
+      put("v_mov_b32 v26, v24");
+      put("v_mov_b32 v27, v25");
+      const char* op = r_.of<const char*>(
+          {"atomic_add_x2", "atomic_smax_x2", "atomic_swap_x2", "atomic_xor_x2", "atomic_umin_x2"});
+      access_by(kind, Place::Output, op, "v[26:27]", "v22", 0, r_.one_in(2) ? "glc" : "");
+    }
+    if (r_.one_in(2)) put("v_xor_b32 {0}, v26, {0}", v());
+    if (r_.one_in(2)) put("v_mov_b32 {}, v27", v());
+  }
+
+  /// Over an array in private memory, in all lanes alike or as far as each goes.
+  void array_loop() {
+    const std::string loop = label(), x = v();
+    const u32 elements = r_.of({3u, 4u, 8u, 16u}), first = r_.below(17 - elements);
+    const bool even = r_.one_in(2), store = r_.one_in(2);
+    put("v_mov_b32 v22, 0");
+    if (even)
+      put("v_mov_b32 v23, {}", elements);
+    else
+      put("v_and_b32 v23, {}, {}", std::bit_floor(elements) - 1, v());
+    put("s_mov_b64 s[84:85], 0");
+    put("{}:", loop);
+    put("v_lshlrev_b32 v24, 2, v22");
+    put("buffer_load_dword v25, v24, s[80:83], s65 offen offset:{}", 4 * first);
+    put("s_waitcnt vmcnt(0)");
+    if (r_.one_in(3)) {
+      put("v_lshlrev_b32 v26, 2, v25");
+      put("v_and_b32 v26, {}, v26", 4 * std::bit_floor(elements) - 4);
+      put("buffer_load_dword v26, v26, s[80:83], s65 offen offset:{}", 4 * first);
+      put("s_waitcnt vmcnt(0)");
+      put("v_xor_b32 {0}, {0}, v26", x);
+    }
+    put("v_mul_lo_u32 {0}, {0}, v25", x);
+    put("v_xor_b32 {0}, v22, {0}", x);
+    if (store) put("buffer_store_dword {}, v24, s[80:83], s65 offen offset:{}", x, 4 * first);
+    add("v22", "1", "v22");
+    put("v_cmp_ge_u32 vcc, v22, v23");
+    next_round(loop);
+  }
+
+  /// Rows of bytes or half-words through a few operations.
+  void narrow_row() {
+    const bool bytes = r_.one_in(2);
+    const u32 kind = r_.below(3), size = bytes ? 1 : 2, row = size * plan_.items();
+    const char* type = bytes ? "byte" : "short";
+    put("v_lshlrev_b32 v22, {}, v16", bytes ? 0 : 1);
+    put("v_and_b32 v29, {:#x}, v22", kTableBytes - 16);
+    const bool inside = plan_.items() * size <= kTableBytes;
+    const char* from = inside ? "v22" : "v29";
+    access_by(kind, Place::Table, fmt::format("load_{}{}", r_.of({"u", "s"}), type), "v24", from,
+              size * r_.below(3));
+    access_by(kind, Place::Table, fmt::format("load_{}{}", r_.of({"u", "s"}), type), "v25", from,
+              size * r_.below(4));
+    if (r_.one_in(3)) access_by(kind, Place::Output, fmt::format("load_u{}", type), "v25", "v22", 0);
+    for (u32 n = 1 + r_.below(5); n > 0; --n) {
+      switch (r_.below(9)) {
+      case 0: add("v24", "v24", "v25"); break;
+      case 1: subtract("v24", "v24", "v25"); break;
+      case 2: put("v_mul_u32_u24 v24, v24, v25"); break;
+      case 3: put("v_{}_{}32 v24, v24, v25", r_.of({"min", "max"}), r_.of({"i", "u"})); break;
+      case 4: put("v_{}_b32 v24, {}, v24", r_.of({"lshrrev", "lshlrev"}), r_.below(9)); break;
+      case 5: put("v_and_b32 v24, {:#x}, v24", r_.of({0xff, 0xffff, 0x7f, 0xf0})); break;
+      case 6: put("v_bfe_{}32 v24, v24, 0, {}", r_.of({"i", "u"}), 8 * size); break;
+      case 7:
+        put("v_cmp_{}_{}32 vcc, v24, v25", r_.of({"lt", "gt", "eq"}), r_.of({"i", "u"}));
+        put("v_cndmask_b32 v24, v24, v25, vcc");
+        break;
+      default: put("v_{}_b32 v24, v24, v25", r_.of({"xor", "and", "or"})); break;
+      }
+    }
+    access_by(kind, Place::Output, fmt::format("store_{}", type), "v24", "v22",
+              row < 2048 ? r_.of({0u, size, row}) : 0);
+    if (r_.one_in(3)) put("v_xor_b32 {0}, {0}, v24", v());
+  }
+
+  /// The last work-item's element first.
+  void backwards() {
+    const u32 size = r_.of({4u, 4u, 8u, 16u}), kind = r_.below(3), constant = 4 * r_.below(3);
+    put("v_mul_i32_i24 v22, {}, v16", -static_cast<i32>(size));
+    put("s_movk_i32 s68, {:#x}", std::min(size * (plan_.items() - 1), 0x7ff0u));
+    add("v22", "s68", "v22");
+    if (size * (plan_.items() - 1) > 0x7ff0) put("v_and_b32 v22, {:#x}, v22", 0x3ff0);
+    const auto data = [&] { return size == 4 ? v() : size == 8 ? vpair() : vs(4); };
+    const char* dwords = size == 4 ? "dword" : size == 8 ? "dwordx2" : "dwordx4";
+    if (r_.one_in(2))
+      access_by(kind, Place::Output, fmt::format("load_{}", dwords), data(), "v22", size == 4 ? constant : 0);
+    if (r_.one_in(2))
+      access_by(kind, Place::Output, fmt::format("store_{}", dwords), data(), "v22",
+                size == 4 ? constant : 0);
+  }
+
+  /// Unsigned, as compilers do.
+  void divide() {
+    const std::string a = r_.one_in(3) ? s() : v(), b = v();
+    if (r_.one_in(2))
+      put("v_and_b32 v22, {:#x}, {}", r_.of({0xff, 0xffff, 7}), b);
+    else
+      put("v_mov_b32 v22, {}", b);
+    put("v_mov_b32 v23, {}", a);
+    put("v_cvt_f32_u32 v24, v22");
+    put("v_rcp_iflag_f32 v24, v24");
+    put("v_mul_f32 v24, 0x4f7ffffe, v24");
+    put("v_cvt_u32_f32 v24, v24");
+    subtract("v25", "0", "v22");
+    put("v_mul_lo_u32 v25, v25, v24");
+    put("v_mul_hi_u32 v25, v24, v25");
+    add("v24", "v24", "v25");
+    put("v_mul_hi_u32 v24, v23, v24");
+    put("v_mul_lo_u32 v25, v24, v22");
+    subtract("v25", "v23", "v25");
+    for (unsigned n = 0; n < 2; ++n) {
+      add("v26", "1", "v24");
+      subtract("v27", "v25", "v22");
+      put("v_cmp_ge_u32 vcc, v25, v22");
+      put("v_cndmask_b32 v24, v24, v26, vcc");
+      if (n == 0 || r_.one_in(2)) put("v_cndmask_b32 v25, v25, v27, vcc");
+    }
+    put("v_mov_b32 {}, v{}", v(), r_.of({24, 25}));
+  }
+
+  /// Of floats, as compilers divide them; or a packed or permuting operation.
+  void quotient() {
+    const std::string a = v(), b = v(), to = v();
+    switch (r_.below(gfx9_ ? 4 : gfx8_ ? 3 : 2)) {
+    case 0:
+      put("v_div_scale_f32 v22, s[86:87], {1}, {1}, {0}", a, b);
+      put("v_div_scale_f32 v23, vcc, {0}, {1}, {0}", a, b);
+      put("v_rcp_f32 v24, v22");
+      if (r_.one_in(2)) put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3");
+      put("v_fma_f32 v25, -v22, v24, 1.0");
+      put("v_fma_f32 v24, v25, v24, v24");
+      put("v_mul_f32 v25, v23, v24");
+      put("v_fma_f32 v26, -v22, v25, v23");
+      put("v_fma_f32 v25, v26, v24, v25");
+      put("v_fma_f32 v22, -v22, v25, v23");
+      if (r_.one_in(2)) put("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0");
+      put("v_div_fmas_f32 v22, v22, v24, v25");
+      return put("v_div_fixup_f32 {}, v22, {}, {}", to, b, a);
+    case 1:
+      put("v_cvt_f64_{}32 v[22:23], {}", r_.of({"f", "u", "i"}), a);
+      put("v_cvt_f64_f32 v[24:25], {}", b);
+      switch (r_.below(4)) {
+      case 0: put("v_fma_f64 v[22:23], v[22:23], v[24:25], v[22:23]"); break;
+      case 1: put("v_max_f64 v[22:23], v[22:23], -v[24:25]"); break;
+      case 2: put("v_add_f64 v[22:23], v[22:23], v[24:25]"); break;
+      default:
+        put("v_cmp_lt_f64 vcc, v[22:23], v[24:25]");
+        put("v_cndmask_b32 v22, v22, v24, vcc");
+        put("v_cndmask_b32 v23, v23, v25, vcc");
+      }
+      return put("v_cvt_{}32_f64 {}, v[22:23]", r_.of({"f", "u", "i"}), to);
+    case 2: return put("v_perm_b32 {}, {}, {}, {}", to, a, b, s());
+    default:
+      return put("v_pk_{} {}, {}, {}",
+                 r_.of({"add_u16", "mul_lo_u16", "max_i16", "min_u16", "sub_i16", "lshlrev_b16"}), to, a, b);
+    }
+  }
+
+  /// Lanes with the same value together, one value after the other.
+  void waterfall(unsigned depth) {
+    const std::string loop = label(), by = fmt::format("v{}", 9 + depth);
+    put("v_and_b32 {}, {}, {}", by, r_.of({1, 3, 7}), v());
+    put("s_mov_b64 {}, exec", mask(depth));
+    put("{}:", loop);
+    put("v_readfirstlane_b32 {}, {}", counter(depth), by);
+    put("v_cmp_eq_u32 vcc, {}, {}", counter(depth), by);
+    put("s_and_saveexec_b64 s[{}:{}], vcc", 88 + 2 * depth, 89 + 2 * depth);
+    if (r_.one_in(2)) put("v_add_f32 {0}, {1}, {0}", v(), counter(depth));
+    divergent_pieces(depth + 1);
+    put("s_xor_b64 exec, exec, s[{}:{}]", 88 + 2 * depth, 89 + 2 * depth);
+    put("s_cbranch_execnz {}", loop);
+    put("s_mov_b64 exec, {}", mask(depth));
+  }
+
+  /// Of those that a mask has, one lane after the other says something to all.
+  void lane_by_lane(unsigned depth) {
+    const std::string loop = label(), end = label(), left = mask(depth);
+    compare_vectors(left);
+    put("s_and_b64 {0}, {0}, exec", left);
+    put("s_cmp_eq_u32 s{}, 0", 50 + 2 * depth);
+    put("s_cbranch_scc1 {}", end);
+    put("{}:", loop);
+    put("s_ff1_i32_b32 s28, s{}", 50 + 2 * depth);
+    put("s_nop 4");
+    put("v_readlane_b32 s29, {}, s28", v());
+    switch (r_.below(3)) {
+    case 0: put("v_xor_b32 {0}, s29, {0}", v()); break;
+    case 1:
+      put("v_cmp_lt_u32 vcc, s29, {}", v());
+      put("v_addc{}_u32 {}, vcc, 0, {}, vcc", gfx9_ ? "_co" : "", v(), v());
+      break;
+    default: put("s_xor_b32 {0}, s29, {0}", s()); break;
+    }
+    put("s_lshl_b32 s28, 1, s28");
+    put("s_andn2_b32 s{0}, s{0}, s28", 50 + 2 * depth);
+    put("s_cmp_lg_u32 s{}, 0", 50 + 2 * depth);
+    put("s_cbranch_scc1 {}", loop);
+    put("{}:", end);
+  }
+
+  /// What any or all lanes say decides where all go, or those of a mask.
+  void vote(unsigned depth) {
+    const std::string end = label(), otherwise = label();
+    const bool all = r_.one_in(3);
+    compare_vectors("s[30:31]");
+    if (gfx8_) {
+      put("s_mov_b64 s[28:29], {}", all ? "exec" : "0");
+      put("s_cmp_{}_u64 s[30:31], s[28:29]", all ? "eq" : "lg");
+    } else if (all) {
+      put("s_xor_b64 s[28:29], s[30:31], exec");
+      put("s_cmp_eq_u32 s28, 0");
+    } else {
+      put("s_or_b64 s[28:29], s[30:31], 0");
+    }
+    put("s_cselect_b64 s[28:29], -1, 0");
+    const bool through_vector = r_.one_in(2);
+    if (through_vector) {
+      put("v_cndmask_b32 v8, 0, 1, s[28:29]");
+      if (r_.one_in(4)) put("v_xor_b32 {0}, v8, {0}", v());
+      put("v_cmp_ne_u32 vcc, 0, v8");
+    } else {
+      put("s_mov_b64 vcc, s[28:29]");
+    }
+    if (r_.one_in(4)) {
+      compare_vectors("s[30:31]");
+      put("s_{}_b64 vcc, vcc, s[30:31]", r_.of({"and", "or", "xor"}));
+    }
+    put("s_and_saveexec_b64 {}, vcc", mask(depth));
+    if (!r_.one_in(3)) put("s_cbranch_execz {}", end);
+    if (r_.one_in(2)) put("v_mov_b32 {}, {}", v(), r_.below(60));
+    divergent_pieces(depth + 1);
+    put("{}:", end);
+    if (r_.one_in(2)) {
+      put("s_andn2_b64 exec, {}, exec", mask(depth));
+      if (r_.one_in(2)) put("s_cbranch_execz {}", otherwise);
+      divergent_pieces(depth + 1);
+      put("{}:", otherwise);
+    }
+    put("s_mov_b64 exec, {}", mask(depth));
+  }
+
+  /// A loop inside which few lanes store, to where they like.
+  void spin_down() {
+    const std::string loop = label(), skip = label(), x = v(), y = v();
+    put("v_and_b32 v23, {}, {}", r_.of({1, 7, 31}), v());
+    put("s_mov_b64 s[84:85], 0");
+    put("{}:", loop);
+    put("v_cmp_{}_u32 vcc, {}, v23", r_.of({"eq", "lt", "gt"}), r_.below(8));
+    put("s_and_saveexec_b64 s[86:87], vcc");
+    put("s_cbranch_execz {}", skip);
+    some_place(false, 4);
+    switch (r_.below(3)) {
+    case 0: access(Place::Output, "store_dword", x, "v22"); break;
+    case 1: access(Place::Output, "atomic_add", x, "v22"); break;
+    default: access(Place::Output, "load_dword", x, "v22"); break;
+    }
+    put("{}:", skip);
+    put("s_or_b64 exec, exec, s[86:87]");
+    if (r_.one_in(2)) put("v_xor_b32 {0}, v23, {0}", y);
+    add("v23", "-1", "v23");
+    put("v_cmp_gt_i32 vcc, 1, v23");
+    next_round(loop);
   }
 
   /// Scalars that go through lanes.

@@ -10,6 +10,7 @@
 #include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <array>
 #include <optional>
@@ -79,10 +80,11 @@ private:
   void visit(InstId i) {
     const auto operands = f_.operands(i);
     if (operands.empty()) return keep(i);
+    const ValueId first = operands[0];
     for (ValueId& v : operands) v = resolve(v);
     const Op op = f_[i].op;
     pc_ = f_[i].pc;
-    if (op == Op::Branch) return fold_branch(i);
+    if (op == Op::Branch) return fold_branch(i, first);
     if (op == Op::Store && can_be_wide(f_[i])) join_stored(i);
     // Of what has no rule of its own, only constants are looked at.
     if (f_[i].num_results == 1 && info(op).is(kPure) && operands.size() <= kMaxOperands &&
@@ -1470,9 +1472,12 @@ private:
 
   // --- control
 
-  void fold_branch(InstId i) {
+  /// `asked` is its condition as it was. What gangs may decide is whether they have lanes of that mask, not
+  /// whether the wave has some of another one.
+  void fold_branch(InstId i, ValueId asked) {
     ValueId c = f_.operands(i)[0];
     auto& successors = f_[block_].successors;
+    if (c != asked) f_[i].imm = phases::decided_by_wave(f_[i].imm);
     if (const Match n = match(c, Op::Not)) {
       c = operand(n, 0);
       f_.operands(i)[0] = c;

@@ -305,6 +305,7 @@ private:
   };
   std::vector<Region> regions_;
   std::vector<std::array<ValueId, 2>> fork_masks_; ///< workgroups that go there
+  std::vector<ValueId> come_to_fork_;              ///< per fork; invalid: all that walk there
 
   std::vector<InstId> out_; ///< the block's instructions anew
   Rewriter r_;
@@ -321,6 +322,7 @@ private:
   void find_regions() {
     regions_.assign(f_.num_blocks(), {});
     fork_masks_.resize(forks_.size());
+    come_to_fork_.resize(forks_.size());
     for (u32 n = 0; n < forks_.size(); ++n) // inner ones come later
       for (unsigned side = 0; side < 2; ++side)
         for (const BlockId b : forks_[n].sides[side]) regions_[b.index] = {static_cast<i32>(n), side};
@@ -442,7 +444,9 @@ private:
     const ValueId offset = op(Op::ZExt, Type::V64, {vector(x[1])});
     const ValueId sum = op(Op::Add, Type::V64, {base, offset});
     const ValueId address = op(Op::And, Type::V64, {sum, constant(Type::V64, ~u64{3})});
-    const ValueId who = comes_here(b);
+    const ValueId who = comes_here(b, lanes_, [&](Op o, ValueId a, ValueId mask) {
+      return op(o, Type::Mask, {a, now(mask)});
+    });
     for (u32 n = 0; n < f_[i].num_results; n += kMost) {
       const u32 dwords = std::min<u32>(kMost, f_[i].num_results - n);
       Inst proto;
@@ -460,9 +464,10 @@ private:
     }
   }
 
-  /// The workgroups that branches on masks before `b` let through. Forks are seen to by mask().
-  ValueId comes_here(BlockId b) {
-    ValueId who = lanes_;
+  /// Those of `who` that branches on masks before `b` let through. Forks are seen to by mask(). What
+  /// instructions are added by is emit(op, mask, mask).
+  template <class Emit>
+  ValueId comes_here(BlockId b, ValueId who, Emit emit) const {
     const auto& idom = packing_.dominators().idom;
     for (BlockId at = b; idom[at.index].valid(); at = idom[at.index]) {
       const BlockId from = idom[at.index];
@@ -471,7 +476,7 @@ private:
       const ValueId mask = f_.tested_mask(from);
       if (!mask.valid()) continue;
       const bool taken = f_[from].successors[0].block == at;
-      who = op(taken ? Op::And : Op::AndNot, Type::Mask, {who, now(mask)});
+      who = emit(taken ? Op::And : Op::AndNot, who, mask);
     }
     return who;
   }
@@ -520,15 +525,20 @@ private:
   void find_who_goes(u32 n) {
     const BlockId b = forks_[n].branch;
     const ValueId condition = f_.operands(f_.terminator(b))[0];
-    const ValueId outer = who_walks(b).valid() ? who_walks(b) : lanes_;
-    for (unsigned side = 0; side < 2; ++side) {
+    const auto emit = [&](Op o, ValueId a, ValueId mask) {
       Inst proto;
-      proto.op = side == 0 ? Op::And : Op::AndNot;
+      proto.op = o;
       proto.pc = f_[f_.terminator(b)].pc;
-      const ValueId x[] = {outer, condition};
+      const ValueId x[] = {a, mask};
       const Type t = Type::Mask;
-      fork_masks_[n][side] = f_.result(f_.insert_before_end(b, proto, x, {&t, 1}));
-    }
+      return f_.result(f_.insert_before_end(b, proto, x, {&t, 1}));
+    };
+    // Who has not come here would go ways that nobody goes: loops there need not end.
+    const ValueId all = who_walks(b).valid() ? who_walks(b) : lanes_;
+    const ValueId outer = comes_here(b, all, emit);
+    if (outer != all) come_to_fork_[n] = outer;
+    for (unsigned side = 0; side < 2; ++side)
+      fork_masks_[n][side] = emit(side == 0 ? Op::And : Op::AndNot, outer, condition);
   }
 
   /// Keeps what is not on behalf of the workgroups that walk here from memory, and from branches.
@@ -560,6 +570,7 @@ private:
     f_[branch].block = BlockId{};
     join_pc_ = f_[branch].pc;
     BlockId at = fork.branch;
+    const ValueId first = takes_first(n, condition);
     std::array<std::vector<ValueId>, 2> values = {ways[0].args, ways[1].args};
     for (unsigned side = 0; side < 2; ++side)
       if (!fork.sides[side].empty()) at = walk(n, side, at, ways[side], common, values[side]);
@@ -567,9 +578,23 @@ private:
     for (u32 p = 0; p < common.size(); ++p)
       args.push_back(common[p].valid() ? common[p]
                                        : append(at, Op::Select, f_.type(f_[fork.join].params[p]),
-                                                {condition, values[0][p], values[1][p]}));
+                                                {first, values[0][p], values[1][p]}));
     append(at, Op::Jump, Type::None, {});
     f_[at].successors = {{fork.join, std::move(args)}};
+  }
+
+  /// Whose values behind the fork are those of the first way. Workgroups that have not come to it may have
+  /// either's, if somebody walks it.
+  ValueId takes_first(u32 n, ValueId condition) {
+    const ValueId come = come_to_fork_[n];
+    if (!come.valid()) return condition;
+    const BlockId b = forks_[n].branch;
+    ValueId others = append(b, Op::Not, Type::Mask, {come});
+    if (!forks_[n].sides[0].empty()) {
+      const ValueId walked = append(b, Op::AnyLane, Type::U1, {fork_masks_[n][0]});
+      others = append(b, Op::And, Type::Mask, {others, append(b, Op::Splat, Type::Mask, {walked})});
+    }
+    return append(b, Op::Or, Type::Mask, {fork_masks_[n][0], others});
   }
 
   ValueId append(BlockId b, Op o, Type t, std::initializer_list<ValueId> x) {

@@ -34,7 +34,7 @@ CopiedBlocks copy_blocks(Function& f, const std::vector<BlockId>& blocks,
       std::ranges::for_each(s.args, rename);
     }
     if (Inst& end = f[f.terminator(to)]; end.op == Op::Branch && (end.imm & kGangDecided) != 0)
-      end.imm = gang_decided(copied.of(join_of(end))) | (end.imm & kFirstIsRare);
+      end.imm = gang_decided(copied.of(join_of(end))) | (end.imm & (kRetries | kFirstIsRare));
   }
   return copied;
 }

@@ -39,6 +39,9 @@ inline constexpr u64 kRetries = 4;
 /// not disturb the rest.
 inline constexpr u64 kFirstIsRare = 8;
 
+/// Branch::imm of a branch that gangs were to decide, now that its condition is another one.
+constexpr u64 decided_by_wave(u64 imm) { return imm & (kSecondIsRare | kFirstIsRare); }
+
 /// The Branch ending `b` is on AnyLane and gang-decided.
 bool is_gang_decided(const ir::Function& f, ir::BlockId b);
 
