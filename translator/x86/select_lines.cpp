@@ -30,6 +30,10 @@ void Selector::load_line(const Line& line) {
     a = masked_access(i);
     a.base = of_leader(x[0], members);
     a.disp += i64{behind} * attr.stride;
+    for (const InstId load : line.loads) {
+      fetch_ahead(load, a.base, i64{behind} * attr.stride, attr.stride);
+      fetch_next_rows(load, a.base, i64{behind} * attr.stride);
+    }
     break;
   case ir::AddressForm::Wrapped:
     a = of_any_lanes(wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), behind));
