@@ -59,8 +59,6 @@ public:
     const u32 log2_lanes = static_cast<u32>(std::countr_zero(gang_lanes_));
     const ValueId times = of_gang(rows.op(Op::LShr, Type::U32, {rounds, rows.u32c(log2_lanes)}));
     const ValueId left_over = rows.and_(rounds, rows.u32c(gang_lanes_ - 1));
-    const ValueId complete = rows.icmp(IntPred::Eq, left_over, rows.u32c(0));
-    const std::vector<ValueId> last = params_behind(rows.sub(rounds, left_over));
     const ValueId all = f_.entry_constant(Type::Mask, ~u64{0});
     const ValueId left = f_.add_param(pick, Type::G32);
     ValueId others;
@@ -71,10 +69,13 @@ public:
 
     at = at_end(next);
     branch_if_not_0(at, others, {pick, {others}}, {done, {}}, done);
-    if (masks)
-      at_end(done).jump(behind.block, behind.args);
-    else
-      at_end(done).branch(complete, behind.block, rest, behind.args, last);
+    at = at_end(done);
+    if (masks) {
+      at.jump(behind.block, behind.args);
+      return turns;
+    }
+    const ValueId complete = at.icmp(IntPred::Eq, left_over, at.u32c(0));
+    at.branch(complete, behind.block, rest, behind.args, params_behind(at, at.sub(rounds, left_over)));
     return turns;
   }
 
@@ -142,8 +143,7 @@ private:
   }
 
   /// The parameters behind so many rounds (u32).
-  std::vector<ValueId> params_behind(ValueId rounds) {
-    Builder& at = one_.rows;
+  std::vector<ValueId> params_behind(Builder& at, ValueId rounds) {
     std::vector<ValueId> params = start_;
     for (u32 n = 0; n < params.size(); ++n) params[n] = after_rounds(at, params[n], rounds, loop_.growth[n]);
     return params;
