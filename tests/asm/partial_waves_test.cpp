@@ -126,6 +126,23 @@ const Body kBodies[] = {
         s_cmp_lg_u32 s8, 0
         s_cbranch_scc1 .Lloop
         v_add_u32 v1, v1, v5)"},
+    // Each gang reads lane after lane, by a scalar that changes meanwhile, of what the round changes.
+    {"WhatChangesIsReadInTurns", R"(
+        v_mov_b32 v1, v0
+        s_mov_b32 s8, 3
+.Lloop: s_movk_i32 s9, 0x28
+        v_mov_b32 v3, 0
+.Lturn: s_ff1_i32_b32 s12, s9
+        s_nop 4
+        v_readlane_b32 s13, v1, s12
+        v_add_u32 v3, s13, v3
+        s_lshl_b32 s12, 1, s12
+        s_andn2_b32 s9, s9, s12
+        s_cbranch_scc1 .Lturn
+        v_mul_lo_u32 v1, v1, v3
+        s_sub_u32 s8, s8, 1
+        s_cmp_lg_u32 s8, 0
+        s_cbranch_scc1 .Lloop)"},
     {"TheLastLaneAsksBehindIt", R"(
         v_mov_b32 v1, v2
         v_mov_b32 v3, 9

@@ -83,6 +83,7 @@ private:
   std::vector<u32> phase_; ///< per block
   std::vector<std::vector<InstId>> accesses_; ///< per phase
   std::vector<bool> repeats_;                 ///< per block: lies in a loop inside a phase
+  std::vector<bool> done_once_;               ///< per instruction: see find_done_once()
   std::vector<i32> phase_loop_;               ///< per phase: innermost wave-level loop
   std::vector<Reason> reasons_;
   std::vector<Reason> revoked_;
@@ -380,19 +381,55 @@ private:
     return true;
   }
 
-  /// An operation that each gang does by looking at all of its operand (the others run once per wave, before
-  /// the gangs).
-  bool is_gang_gather(Op op) const { return op == Op::BPermute || op == Op::Permute || is_lane_move(op); }
+  /// An operation that looks at all of its operand once per gang, not once before them all.
+  bool looks_per_gang(InstId i, BlockId b) const {
+    const Op op = f_[i].op;
+    if (op == Op::BPermute || op == Op::Permute || is_lane_move(op)) return true;
+    return !is_whole(b) && !is_gang_condition(i, b) && !done_once_[i.index];
+  }
+  /// Finds what is done once per wave, before its phase's gangs. (Selector::is_hoistable() has the rule; this
+  /// says no where that is not plain to see.)
+  void find_done_once() {
+    const Cfg cfg(f_);
+    done_once_.assign(f_.num_insts(), false);
+    std::vector<bool> rare(f_.num_blocks(), true); // only branches marked as such lead there (kFirstIsRare)
+    for (const BlockId b : cfg.rpo) {
+      const auto is_rare_way = [&](BlockId from) {
+        const Inst& end = f_[f_.terminator(from)];
+        const bool first_is_rare = end.op == Op::Branch && (end.imm & kFirstIsRare) != 0;
+        return rare[from.index] || (first_is_rare && f_[from].successors[1].block != b);
+      };
+      const auto& preds = cfg.preds[b.index];
+      rare[b.index] = !preds.empty() && std::ranges::all_of(preds, is_rare_way);
+      for (const InstId i : f_[b].insts)
+        done_once_[i.index] = !rare[b.index] && is_scalar_by_what_is_there(i);
+    }
+  }
+  bool is_scalar_by_what_is_there(InstId i) const {
+    const u32 phase = phase_[f_[i].block.index];
+    const OpInfo& op = info(f_[i].op);
+    const auto x = f_.operands(i);
+    bool all = op.is(kPure);
+    for (unsigned n = 0; n < x.size(); ++n) {
+      const InstId def = f_.def_id(x[n]);
+      const bool made = is_made_in(x[n], phase);
+      all &= is_uniform(f_.type(x[n])) ? !made || f_.is_const(x[n]) || (def.valid() && done_once_[def.index])
+                                       : !made && op.reads_whole(n);
+    }
+    return all;
+  }
 
   /// Moves the exit edges of such operations' phases that pass a new value for a parameter read whole there
   /// into phases of their own: otherwise the first gang would overwrite what the next still reads.
   void isolate_whole_parameters() {
     const u32 blocks = f_.num_blocks();
+    find_done_once();
     for (u32 n = 0; n < blocks; ++n)
       for (const InstId i : f_.blocks[n].insts)
-        for (unsigned o = 0; is_gang_gather(f_[i].op) && o < f_[i].num_operands; ++o) {
+        for (unsigned o = 0; o < f_[i].num_operands; ++o) {
           const ValueId v = f_.operands(i)[o];
-          if (reads_whole(i, o) && !f_.def_id(v).valid() && phase_[n] != kNoPhase)
+          if (reads_whole(i, o) && !f_.def_id(v).valid() && phase_[n] != kNoPhase &&
+              looks_per_gang(i, BlockId{n}))
             isolate(phase_[n], f_.def_block(v));
         }
   }
