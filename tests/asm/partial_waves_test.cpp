@@ -143,6 +143,38 @@ const Body kBodies[] = {
         s_sub_u32 s8, s8, 1
         s_cmp_lg_u32 s8, 0
         s_cbranch_scc1 .Lloop)"},
+    // A gang's first lane is picked in one phase and spread in another, where loops with two entries keep the
+    // one of a compare-and-swap at wave level.
+    {"WhatIsPickedIsSpreadElsewhere", R"(
+        v_mov_b32 v3, 0
+        ds_write_b32 v3, v3
+        v_mov_b32 v5, 0
+        s_mov_b64 s[8:9], 0
+        s_mov_b64 s[10:11], exec
+        s_waitcnt lgkmcnt(0)
+        s_barrier
+        ds_read_b32 v7, v2 offset:4
+        s_waitcnt lgkmcnt(0)
+        v_readfirstlane_b32 s14, v7
+.Lretry:
+        v_xor_b32 v4, v0, v5
+        ds_cmpst_rtn_b32 v6, v3, v5, v4
+        s_waitcnt lgkmcnt(0)
+        v_cmp_eq_u32 vcc, v6, v5
+        v_mov_b32 v5, v6
+        s_or_b64 s[8:9], vcc, s[8:9]
+        s_andn2_b64 exec, exec, s[8:9]
+        s_cbranch_execnz .Lretry
+        s_mov_b64 exec, s[10:11]
+        s_mov_b32 s12, 3
+        s_cmp_eq_u32 s14, 0
+        s_cbranch_scc1 .Lmiddle
+.Ltop:  v_xor_b32 v1, v1, v0
+.Lmiddle:
+        v_add_u32 v1, v1, v0
+        s_sub_u32 s12, s12, 1
+        s_cmp_lg_u32 s12, 0
+        s_cbranch_scc1 .Ltop)"},
     {"TheLastLaneAsksBehindIt", R"(
         v_mov_b32 v1, v2
         v_mov_b32 v3, 9

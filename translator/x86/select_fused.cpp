@@ -85,7 +85,9 @@ void Selector::find_fused(IrBlockId b) {
     }
     if (inst.op == Op::Splat) {
       const InstId def = near(operands[0], n);
-      if (def.valid() && (f_[def].op == Op::GangPick || f_[def].op == Op::LaneOf)) fused_[def.index] = true;
+      const bool picks = def.valid() && (f_[def].op == Op::GangPick || f_[def].op == Op::LaneOf);
+      // Other phases spread it anew, from its slot.
+      if (picks && !frame_.has_slot(operands[0])) fused_[def.index] = true;
     } else if (inst.op == Op::AndNot && type(operands[0]) == Type::Mask) {
       const InstId def = near(operands[1], n);
       if (def.valid() && f_[def].op == Op::FirstLane && f_.operands(def)[0] == operands[0]) {

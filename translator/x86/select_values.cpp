@@ -1,6 +1,8 @@
 // Where values are: registers of the current phase, slots of the frame, or nowhere until wanted.
 #include "translator/x86/selector.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lanewise::x86 {
@@ -117,7 +119,8 @@ Regs Selector::materialize(ValueId v) {
       }
       return splat(t, reg1(source));
     }
-    if (error_.empty()) error_ = "internal: a value is used where it is not available";
+    if (error_.empty())
+      error_ = fmt::format("internal: v{} is used where it is not available, in phase {}", v.index, phase_);
     return {{b_->const32(0), VReg{}}};
   });
 }
