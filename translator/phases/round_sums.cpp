@@ -22,7 +22,7 @@ void RoundSums::find_invariants() {
   }
 }
 
-std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite) const {
+std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite) {
   ValueId value = f_.operands(icmp)[0], bound = f_.operands(icmp)[1];
   auto pred = static_cast<IntPred>(f_[icmp].imm);
   if (changes(bound)) {
@@ -32,6 +32,9 @@ std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite)
   if (opposite) pred = inverse(pred);
   const Sum sum = sum_of(value);
   if (changes(bound) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0])) return {};
+  u64 bits = 0;
+  if (f_.is_const(bound, &bits))
+    bound = f_.entry_constant(f_.type(bound), bits); // This one might be in the loop.
   return Bounded{value, sum.terms[0], bound, sum.constant & constant_bits(f_.type(value)), pred};
 }
 
@@ -50,13 +53,10 @@ std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
   if (!compare.valid() || f_[compare].op != Op::ICmp || f_[compare].block != header() ||
       !is_vector(f_.type(f_.operands(compare)[0])))
     return {};
-  auto found = bounded(compare, leaves);
+  const auto found = bounded(compare, leaves);
   if (!found) return {};
   const Type t = f_.type(found->value);
   if (f_.type(found->param) != t || growth(found->value) != 1) return {};
-  u64 bits = 0;
-  if (f_.is_const(found->bound, &bits))
-    found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
   count.param = f_[found->param].index;
   count.offset = found->offset;
   count.bound = found->bound;

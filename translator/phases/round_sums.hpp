@@ -59,7 +59,7 @@ protected:
     ir::IntPred pred; ///< of value and bound
   };
   /// What `icmp`, or its opposite, compares, if it is such.
-  [[nodiscard]] std::optional<Bounded> bounded(ir::InstId icmp, bool opposite) const;
+  [[nodiscard]] std::optional<Bounded> bounded(ir::InstId icmp, bool opposite);
   /// How each lane counts for itself.
   struct LaneCount {
     u32 mask = 0;        ///< which of the header's parameters has the lanes that are left,

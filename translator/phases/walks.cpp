@@ -112,14 +112,11 @@ private:
     const InstId test = f_.def_id(f_.operands(end)[0]);
     if (!test.valid() || f_[test].op != Op::ICmp || f_[test].block != header()) return false;
     if (!is_uniform(f_.type(f_.operands(test)[0]))) return false;
-    auto found = bounded(test, goes_on_way() == 1);
+    const auto found = bounded(test, goes_on_way() == 1);
     if (!found) return false;
     const auto step = growth(found->value);
     const Type t = f_.type(found->value);
     const u64 mask = constant_bits(t);
-    u64 bits = 0;
-    if (f_.is_const(found->bound, &bits))
-      found->bound = f_.entry_constant(t, bits); // This one might be in the loop.
     const IntPred pred = found->pred;
     count_ = {f_[found->param].index, found->offset, found->bound, pred, step.value_or(0) & mask};
     const u64 distance = std::min(count_.step, mask & (0 - count_.step));
@@ -264,7 +261,7 @@ private:
     if (!indices_.empty()) {
       const BlockId exact = f_.add_block(at.pc);
       const ValueId left = from_bound(at, start[count_.param]).left;
-      const ValueId wrap = lanes_ ? at.and_(mask, lanes_that_wrap(at, start, left))
+      const ValueId wrap = lanes_ ? at.and_(mask, lanes_that_wrap_by_lane(at, start, left))
                                   : lanes_that_wrap(at, start, wide(at, left));
       branch(at, wrap, {plain, start}, {exact, {}});
       at.set_block(exact);
@@ -386,7 +383,6 @@ private:
 
   /// The lanes in which an index might wrap in the rounds to come; `left` is how far the count has to go.
   ValueId lanes_that_wrap(Builder& at, const std::vector<ValueId>& start, ValueId left) {
-    if (lanes_) return lanes_that_wrap_by_lane(at, start, left);
     const auto u64c = [&](u64 bits) { return at.constant(Type::U64, bits); };
     ValueId wrap = at.splat(at.not_(rounds_are_known(at, left)));
     const ValueId end = at.add(left, u64c(steps()));

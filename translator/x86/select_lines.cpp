@@ -22,7 +22,7 @@ void Selector::load_line(const Line& line) {
   const ir::MemAttr& attr = f_[i].mem;
   const bool row = attr.form == ir::AddressForm::Row;
   const auto x = f_.operands(i);
-  const unsigned members = row || attr.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
+  const unsigned members = row_members(i);
   const unsigned behind = member_ % members * lanes(); // the row's first lane
   Access a;
   switch (attr.form) {
@@ -38,7 +38,6 @@ void Selector::load_line(const Line& line) {
   case ir::AddressForm::Wrapped:
     a = of_any_lanes(wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), behind));
     break;
-
   case ir::AddressForm::Indexed: a = of_any_lanes(indexed_access(i)); break;
   default: a = of_any_lanes(global_access(i));
   }
