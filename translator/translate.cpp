@@ -12,6 +12,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
+#include "translator/phases/gang_rounds.hpp"
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
@@ -353,6 +354,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("unmask_accesses", passes::unmask_accesses)
       .run("split_loops_by_full_masks", phases::split_loops_by_full_masks)
       .run("hoist", passes::hoist)
+      .run("unroll_gang_rounds",
+           [](ir::Function& g) {
+             if (phases::unroll_gang_rounds(g)) tidy_up(g);
+           })
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", [&](ir::Function& g) { passes::stream_stores(g, gang_lanes(options.simd)); })
       .run("compare_as_signed",

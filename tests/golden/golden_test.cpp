@@ -16,6 +16,7 @@
 #include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/lane_turns.hpp"
+#include "translator/phases/gang_rounds.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/retry_chains.hpp"
@@ -184,6 +185,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
        [](ir::Function& g) {
          if (phases::run_lanes_in_turn(g, 16)) passes::eliminate_dead_code(g);
        }},
+      {"unroll_gang_rounds", [](ir::Function& g) { phases::unroll_gang_rounds(g); }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_guards",
        [](ir::Function& g) {

@@ -295,13 +295,12 @@ KernelCase narrow_rows(uint32_t scale) {
       });
 }
 
-KernelCase row_sums(uint32_t scale) {
+KernelCase row_sums(std::string_view name, uint32_t width, uint32_t height, uint32_t columns) {
   Random random(145);
-  uint32_t width = 64 * scale, height = 24, columns = 41;
   const auto numbers = [&](size_t n) {
     return random.fill(n, [](Random& r) { return static_cast<int32_t>(r.u32()) >> 18; });
   };
-  return Builder("row_sums")
+  return Builder(name)
       .grid({width, height, 1}, {32, 8, 1})
       .value("width", width)
       .value("columns", columns)
@@ -360,7 +359,8 @@ constexpr CaseEntry kCases[] = {
     {"row_updates", row_updates},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
-    {"row_sums", row_sums},
+    {"row_sums", [](uint32_t s) { return row_sums("row_sums", 64 * s, 24, 41); }},
+    {"row_sums.aligned", [](uint32_t s) { return row_sums("row_sums.aligned", 64 * s, 8, 512); }},
     {"narrow_rows", narrow_rows},
     {"indexed_rows", indexed_rows},
     {"empty", [](uint32_t s) { return empty("empty", 64 * s); }},

@@ -10,7 +10,7 @@ InstId append_copy(Function& f, BlockId block, InstId i) {
   return f.append(block, proto, operands, types);
 }
 
-void append_renamed(Function& f, BlockId block, const std::vector<InstId>& insts, Renaming& now) {
+void append_renamed(Function& f, BlockId block, std::span<const InstId> insts, Renaming& now) {
   for (const InstId i : insts) {
     const InstId copy = append_copy(f, block, i);
     for (ValueId& x : f.operands(copy)) rename(now, x);

@@ -18,6 +18,6 @@ inline void rename(const Renaming& now, ValueId& v) {
 
 /// Appends to `block` copies of these instructions, with operands as `now` says, and notes their results
 /// there.
-void append_renamed(Function& f, BlockId block, const std::vector<InstId>& insts, Renaming& now);
+void append_renamed(Function& f, BlockId block, std::span<const InstId> insts, Renaming& now);
 
 } // namespace lanewise::ir

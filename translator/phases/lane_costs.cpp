@@ -34,7 +34,8 @@ public:
           ++others;
       }
     if (gathered == 0 || chases_pointers()) return 0;
-    const unsigned alone = 3 + (loads + others) / 4;
+    // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
+    const unsigned alone = loop_.blocks->size() == 1 ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
     return std::min((gathered + alone) / alone, most);
   }
 

@@ -240,7 +240,7 @@ private:
     const ValueId full = f_.is_full(mask) ? ValueId{} : mask;
     if (stores_) {
       const Reordering order = may_be_reordered(at, start, full);
-      BlockId first = add_rounds(full, plain);
+      BlockId first = add_lines(full, add_rounds(full, plain));
       if (const std::vector<u64> growth = even_growth(); !growth.empty() && is_known_behind()) {
         std::vector<InstId> overlapping;
         std::ranges::copy_if(walks_, std::back_inserter(overlapping),
@@ -285,6 +285,19 @@ private:
     if (far_apart_.valid())
       return branch(at, lanes_whose_lines_stay(at, start), {all, start}, {lines, start});
     at.jump(lines, start);
+  }
+  /// For a loop that stores, but not along rows: before `rest`, the loop of a line's rounds. The first block.
+  BlockId add_lines(ValueId full, BlockId rest) {
+    const bool along = std::ranges::any_of(walks_, [&](InstId i) { return f_[i].op == Op::Store; });
+    const unsigned rounds = along ? 0 : rounds_of_line();
+    if (rounds == 0) return rest;
+    const BlockId lines = add_rounds(full, rounds, rest);
+    if (!far_apart_.valid()) return lines;
+    Builder at(f_, f_.add_block(f_[header()].pc));
+    at.pc = f_[header()].pc;
+    const std::vector<ValueId> start = take_params(at.block());
+    at.branch(at.any(lanes_whose_lines_stay(at, start)), rest, lines, start, start);
+    return at.block();
   }
   /// How many rounds there are in a line, if lines may push each other out of the cache and registers
   /// suffice; else 0.

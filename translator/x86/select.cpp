@@ -4,6 +4,7 @@
 
 #include "translator/phases/hazards.hpp"
 #include "translator/x86/fold_addresses.hpp"
+#include "translator/x86/fold_loads.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -54,7 +55,9 @@ Result<void> Selector::run() {
   for (unsigned m = 0; m < most; ++m) members_[m].resize(f_.num_values());
   for (u32 p = 0; p < plan_.phases.size() && error_.empty(); ++p) {
     select_phase(p);
-    fold_addresses(*module_.parts[part_of_[p].index]);
+    Part& part = *module_.parts[part_of_[p].index];
+    fold_addresses(part);
+    fold_loads(part, avx512());
   }
   if (!error_.empty()) return Error{ErrorCode::Unsupported, fmt::format("{}: {}", f_.name, error_)};
   return {};
