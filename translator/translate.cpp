@@ -249,6 +249,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [](ir::Function& g) {
              if (passes::rotate_loops(g)) tidy_up(g);
            })
+      .run("unmask_pointers",
+           [](ir::Function& g) {
+             if (passes::unmask_pointers(g)) tidy_up(g);
+           })
       .run("join_loops", passes::join_loops)
       .run("merge_bytes",
            [&](ir::Function& g) {

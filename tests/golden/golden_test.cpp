@@ -78,6 +78,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"merge_selects", passes::merge_selects},
       {"change_elements", [](ir::Function& g) { (void)passes::change_elements(g); }},
       {"simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); }},
+      {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},
       {"scalarize_counters", [](ir::Function& g) { (void)passes::scalarize_counters(g); }},
       {"restore_masks", [](ir::Function& g) { (void)passes::restore_masks(g); }},

@@ -148,6 +148,10 @@ bool fill_masks(ir::Function& f);
 /// there were any.
 bool scalarize_counters(ir::Function& f);
 
+/// Pointers in descriptors that loops count up lose what is above their 48 bits before the loop. Returns
+/// whether there were any.
+bool unmask_pointers(ir::Function& f);
+
 /// Loops that ask at their start whether to go on do so at their end, and once before. Returns whether there
 /// were any.
 bool rotate_loops(ir::Function& f);

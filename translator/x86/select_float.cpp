@@ -49,6 +49,8 @@ u32 Selector::most_common_mxcsr() const {
       for (const InstId i : f_[b].insts) {
         const ir::Inst& inst = f_[i];
         if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16) continue;
+        const bool in_any_mode = inst.op == Op::FMin || inst.op == Op::FMax; // select_min_max.cpp
+        if (in_any_mode && inst.fp.kind == FloatKind::F32 && !inst.fp.flush_in) continue;
         const u32 wanted = mxcsr_of(inst.fp);
         if (++votes[wanted] > votes[best]) best = wanted;
       }
@@ -117,12 +119,7 @@ bool Selector::float_inst(InstId i) {
     switch (inst.op) {
     case Op::FLdexp: out.r[p] = ldexp(inst.fp, part(operands[0], p), reg1(operands[1]), p); continue;
     case Op::FMin:
-    case Op::FMax:
-      out.r[p] = is_limit(operands[1], inst)   ? limited(inst, in[0], in[1], kinds_.is_quiet(operands[0]))
-                 : is_limit(operands[0], inst) ? limited(inst, in[1], in[0], kinds_.is_quiet(operands[1]))
-                                               : min_max(inst.fp, inst.op == Op::FMax, in[0], in[1],
-                                                         kinds_.of(operands[0]), kinds_.of(operands[1]));
-      continue;
+    case Op::FMax: out.r[p] = min_max_part(inst, operands, in[0], in[1]); continue;
     default: break;
     }
     // A constant can come from memory if it is second. It is no NaN that would have to win.
@@ -187,92 +184,6 @@ VReg Selector::clamp(const FpAttr& fp, VReg x) {
 
 VReg Selector::quieted(VReg x, bool wide) {
   return vor(x, wide ? b_->splat64(u64{1} << 51) : b_->splat32(1u << 22));
-}
-
-/// Whether `v` is a constant that x86's minimum or maximum gives, as its second operand, where it should: for
-/// NaN, and for two zeros.
-bool Selector::is_limit(ValueId v, const ir::Inst& inst) {
-  u64 bits = 0;
-  if (!f_.is_const(v, &bits) || !kinds_.is_number(v)) return false;
-  const bool wide = inst.fp.kind == FloatKind::F64;
-  const u64 sign = wide ? u64{1} << 63 : u64{1} << 31, normal = wide ? u64{1} << 52 : u64{1} << 23;
-  const u64 magnitude = bits & (sign - 1);
-  return magnitude == 0 ? ((bits & sign) != 0) == (inst.op == Op::FMin) : magnitude >= normal;
-}
-
-/// The minimum or maximum of `x` and such a constant.
-VReg Selector::limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet) {
-  const FpAttr& fp = inst.fp;
-  const bool wide = fp.kind == FloatKind::F64, max = inst.op == Op::FMax;
-  set_mxcsr(fp, kMxcsrDaz);
-  const u32 id =
-      max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
-  const VReg r = b_->op(id, x, or_mem(limit));
-  if (!fp.ieee || quiet) return r;
-  return quieted_or(x, avx512() ? VReg{} : fcompare(x, x, kUnordered, wide), r, wide);
-}
-
-/// `x`, quieted, in lanes where it is a signalling NaN, else `r`; AVX2 wants to know where it is a NaN.
-VReg Selector::quieted_or(VReg x, VReg nan, VReg r, bool wide) {
-  if (avx512()) {
-    const VReg signalling = b_->op_k(wide ? Inst::kIdVfpclasspd : Inst::kIdVfpclassps, vec(x), imm(0x80));
-    return blend(signalling, quieted(x, wide), r, wide);
-  }
-  // The blend looks at the top bits alone, so the bit that makes a NaN a quiet one goes there.
-  const VReg signalling = vandn(shl_imm(x, wide ? 12 : 9, wide), nan);
-  return b_->op(wide ? Inst::kIdVblendvpd : Inst::kIdVblendvps, r, quieted(x, wide), signalling);
-}
-
-/// IEEE: a signalling first, then second operand is returned quieted. Otherwise one NaN gives the other
-/// operand as is. -0 < +0.
-VReg Selector::min_max(const FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind,
-                       FloatKinds::Kind b_kind) {
-  using Kind = FloatKinds::Kind;
-  const bool wide = fp.kind == FloatKind::F64;
-  if (a == b && fp.ieee && fp.flush_in == fp.flush_out) { // as compilers quiet: what times one does, too
-    set_mxcsr(fp, kMxcsrDenormals);
-    return b_->op(wide ? Inst::kIdVmulpd : Inst::kIdVmulps, a, or_mem(splat_float(wide, 1.0)));
-  }
-  set_mxcsr(fp, kMxcsrDaz);
-  const bool a_quiet = a_kind != Kind::Any, b_quiet = b_kind != Kind::Any, quiet = a_quiet && b_quiet;
-  VReg r;
-  if (avx512() && (fp.ieee || quiet)) {
-    // vrange takes the other operand for a quiet NaN, the first for two, and quiets signalling ones. Of two
-    // of those it takes the first, too.
-    r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, b, a, imm(max ? 5 : 4));
-    return a_quiet || b_quiet || a == b ? r : quieted_or(a, {}, r, wide);
-  }
-  if (avx512()) {
-    r = b_->op(wide ? Inst::kIdVrangepd : Inst::kIdVrangeps, a, b, imm(max ? 5 : 4));
-  } else { // Either order gives the second of two zeros: combine their signs.
-    const u32 id =
-        max ? (wide ? Inst::kIdVmaxpd : Inst::kIdVmaxps) : (wide ? Inst::kIdVminpd : Inst::kIdVminps);
-    const bool a_number = a_kind == Kind::Number, b_number = b_kind == Kind::Number;
-    const bool one_is_number = quiet && (a_number || b_number);
-    if (one_is_number) { // A NaN counts as what any other number wins against.
-      const VReg least = splat_float(wide, max ? -HUGE_VAL : HUGE_VAL);
-      if (!a_number) a = b_->op(id, a, or_mem(least));
-      if (!b_number) b = b_->op(id, b, or_mem(least));
-    }
-    const VReg ab = b_->op(id, a, b), ba = b_->op(id, b, a);
-    r = max ? vand(ab, ba) : vor(ab, ba);
-    if (one_is_number) return r;
-  }
-  if (a == b) {
-    const VReg nan = fcompare(a, a, kUnordered, wide);
-    return blend(nan, fp.ieee ? quieted(a, wide) : a, r, wide);
-  }
-  const VReg a_nan = fcompare(a, a, kUnordered, wide), b_nan = fcompare(b, b, kUnordered, wide);
-  VReg a_flushed = a, b_flushed = b;
-  if (fp.flush_in) { // The other operand is returned, but flushed like any input.
-    a_flushed = b_->op(wide ? Inst::kIdVminpd : Inst::kIdVminps, a, a);
-    b_flushed = b_->op(wide ? Inst::kIdVminpd : Inst::kIdVminps, b, b);
-  }
-  r = blend(b_nan, a_flushed, r, wide);
-  r = blend(a_nan, b_flushed, r, wide);
-  if (!fp.ieee) return r;
-  if (!b_quiet) r = quieted_or(b, b_nan, r, wide);
-  return a_quiet ? r : quieted_or(a, a_nan, r, wide);
 }
 
 u32 Selector::compare_predicate(u64 outcomes) { return kComparePredicates[outcomes & 15]; }

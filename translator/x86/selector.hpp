@@ -347,10 +347,14 @@ private:
   VReg clamp(const ir::FpAttr& fp, VReg x);
   VReg quieted(VReg x, bool wide);
   [[nodiscard]] bool is_as_quieted(ir::Op op, const ir::FpAttr& fp, std::span<const ValueId> x);
+  // select_min_max.cpp
+  [[nodiscard]] bool may_be_denormal(ValueId v, unsigned depth = 0) const;
+  VReg min_max_part(const ir::Inst& inst, std::span<const ValueId> x, VReg a, VReg b);
+  VReg min_max_of_bits(const ir::Inst& inst, std::span<const ValueId> x, VReg a, VReg b);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind = {},
-               FloatKinds::Kind b_kind = {});
+               FloatKinds::Kind b_kind = {}, bool any_mode = false);
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
-  VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet);
+  VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet, bool any_mode);
   VReg quieted_or(VReg x, VReg nan, VReg r, bool wide);
   [[nodiscard]] bool is_int32(ValueId v, bool is_signed);
   bool is_nonnegative(ValueId v);
