@@ -1,9 +1,13 @@
 // Compilers spill scalar registers into the lanes of a VGPR (v_writelane, v_readlane with constant lanes).
 // Each such lane is a scalar variable: readlane(x, j) is traced back through writelanes and block parameters
-// to the scalars written, with new scalar parameters where paths meet.
+// to the scalars written, with new scalar parameters where paths meet. Unoptimised loops also read, in their
+// first round, lanes that nobody has written, of whatever the register has: those are read before the loop.
 #include "support/flat_map.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+
+#include <algorithm>
+#include <functional>
 
 namespace lanewise::passes {
 
@@ -13,13 +17,16 @@ namespace {
 
 class LaneScalarizer {
 public:
-  explicit LaneScalarizer(Function& f) : f_(f), cfg_(f) {}
+  explicit LaneScalarizer(Function& f) : f_(f), cfg_(f), loops_(f, cfg_, Dominators(f, cfg_)) {}
 
   bool run() {
     std::vector<InstId> reads;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
         if (f_[i].op == Op::ReadLane) reads.push_back(i);
+    // What cannot be traced from inner loops cannot be traced from outer ones.
+    const auto depth_of = [&](InstId i) { return loops_.depth(f_[i].block); };
+    std::ranges::stable_sort(reads, std::greater(), depth_of);
     bool changed = false;
     std::vector<ValueId> map;
     for (const InstId i : reads) {
@@ -29,6 +36,7 @@ public:
       lane &= kWaveSize - 1;
       visited_.clear();
       steps_ = 0;
+      depth_ = depth_of(i);
       if (!traceable(x[0], lane)) {
         if (steps_ > kMaxSteps) untraceable_.try_emplace(key(skip_other_lanes(x[0], lane), lane), true);
         continue;
@@ -46,11 +54,13 @@ public:
 private:
   static constexpr unsigned kMaxSteps = 4096;
   Function& f_;
-  Cfg cfg_;
+  const Cfg cfg_;
+  const Loops loops_;
   FlatMap<ValueId> memo_;     ///< (value, lane) -> scalar
   FlatMap<bool> untraceable_; ///< (value, lane) of which that was found
   FlatMap<bool> visited_;     ///< by the present search: not known to be untraceable
   unsigned steps_ = 0;
+  u32 depth_ = 0; ///< of the read's loop
 
   static u64 key(ValueId v, u64 lane) { return u64{v.index} << 6 | lane; }
 
@@ -90,7 +100,7 @@ private:
     else if (inst->op == Op::WriteLane)
       ok = f_.is_const(f_.operands(f_.def_id(v))[2]);
     else
-      ok = inst->op == Op::Const || inst->op == Op::Splat;
+      ok = inst->op == Op::Const || inst->op == Op::Splat || loops_.depth(f_.def_block(v)) < depth_;
     visited_.try_emplace(key(v, lane)).first = ok;
     if (!ok && steps_ <= kMaxSteps) untraceable_.try_emplace(key(v, lane), true);
     return ok;
@@ -102,10 +112,12 @@ private:
     const InstId id = f_.def_id(v);
     if (!id.valid()) return trace_parameter(v, lane);
     ValueId scalar;
-    if (f_[id].op == Op::Const)
-      scalar = constant(v);
-    else
-      scalar = f_.operands(id)[f_[id].op == Op::WriteLane ? 1 : 0];
+    switch (f_[id].op) {
+    case Op::Const: scalar = constant(v); break;
+    case Op::WriteLane: scalar = f_.operands(id)[1]; break;
+    case Op::Splat: scalar = f_.operands(id)[0]; break;
+    default: scalar = read_behind(id, v, lane);
+    }
     memo_.try_emplace(key(v, lane), scalar);
     return scalar;
   }
@@ -130,6 +142,16 @@ private:
       }
     }
     return scalar;
+  }
+  /// The lane of `v`, which `id` defines.
+  ValueId read_behind(InstId id, ValueId v, u64 lane) {
+    const auto& insts = f_[f_[id].block].insts;
+    const InstId next = *(std::ranges::find(insts, id) + 1);
+    const Type t = Type::U32;
+    const InstId number =
+        f_.insert_before(next, {.op = Op::Const, .pc = f_[id].pc, .imm = lane}, {}, {&t, 1});
+    const ValueId operands[] = {v, f_.result(number)};
+    return f_.result(f_.insert_before(next, {.op = Op::ReadLane, .pc = f_[id].pc}, operands, {&t, 1}));
   }
   /// A u32 constant equal to vector constant `v`, placed beside it.
   ValueId constant(ValueId v) {
