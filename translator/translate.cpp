@@ -247,7 +247,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("rotate_loops",
            [](ir::Function& g) {
-             if (passes::rotate_loops(g)) tidy_up(g);
+             if (!passes::rotate_loops(g)) return;
+             tidy_up(g);
+             if (passes::scalarize_counters(g)) tidy_up(g); // of which it was not seen that all stay
            })
       .run("unmask_pointers",
            [](ir::Function& g) {

@@ -1,9 +1,10 @@
 // Global value numbering, the simple kind: walking the dominator tree, a pure instruction equal to one that
 // dominates it is replaced by that. Block parameters whose arguments all agree, if only as constants, are
-// replaced by the common argument.
+// replaced by the common argument, and those that have the same arguments as another one by that.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -53,6 +54,7 @@ public:
   }
 
 private:
+  static constexpr u32 kNone = ~u32{0};
   Function& f_;
   Cfg cfg_;
   Dominators dom_;
@@ -70,6 +72,8 @@ private:
   /// To a fixed point: one merged parameter can make others agree.
   void merge_parameters() {
     std::vector<const Successor*> ways_in;
+    std::vector<u32> with_first(f_.num_values(), kNone); // by what a parameter is by the first way: the last
+    std::vector<u32> firsts;                             // that have one
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : cfg_.rpo) {
@@ -93,8 +97,23 @@ private:
           if (agree && common.valid() && (!f_.is_const(common) || is_before(common, b))) {
             map_[param.index] = common;
             changed = true;
+            continue;
+          }
+          const u32 first = resolve(ways_in[0]->args[p]).index;
+          u32& twin = with_first[first];
+          firsts.push_back(first);
+          if (twin != kNone && f_.type(f_[b].params[twin]) == f_.type(param) &&
+              std::ranges::all_of(ways_in, [&](const Successor* way) {
+                return resolve(way->args[twin]) == resolve(way->args[p]);
+              })) {
+            map_[param.index] = f_[b].params[twin];
+            changed = true;
+          } else {
+            twin = p;
           }
         }
+        for (const u32 first : firsts) with_first[first] = kNone;
+        firsts.clear();
       }
     }
   }
