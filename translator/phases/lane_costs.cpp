@@ -20,11 +20,14 @@ public:
   [[nodiscard]] unsigned lanes_done_sooner_alone(unsigned gang_lanes) const {
     const unsigned gather = gang_lanes + 8;
     unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
-    std::optional<Cfg> now; // Loops before may have been copied.
+    bool shares_lines = false; // of memory, which lanes that go alone fetch each for itself
+    std::optional<Cfg> now;    // Loops before may have been copied.
     for (const BlockId b : *loop_.blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
-        if (inst.op == Op::Load && !is_row(f_.operands(i)[0])) {
+        const Kind place = inst.op == Op::Load ? kind(f_.operands(i)[0]) : Kind::Any;
+        shares_lines |= place == Kind::Row;
+        if (inst.op == Op::Load && place == Kind::Any) {
           // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
           gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
           loads += (inst.mem.bytes + 3u) / 4;
@@ -35,7 +38,8 @@ public:
       }
     if (gathered == 0 || chases_pointers()) return 0;
     // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
-    const unsigned alone = loop_.blocks->size() == 1 ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    const bool small = loop_.blocks->size() == 1 && !shares_lines;
+    const unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
     return std::min((gathered + alone) / alone, most);
   }
 
@@ -51,9 +55,6 @@ private:
 
   /// How a value goes from lane to lane, if no index wraps and all lanes take part.
   enum class Kind : u8 { Uniform, Row, Any };
-
-  /// Such loads are no gathers.
-  [[nodiscard]] bool is_row(ValueId address) const { return kind(address) != Kind::Any; }
 
   [[nodiscard]] Kind kind(ValueId v, unsigned depth = 0) const {
     if (!is_per_lane(f_.type(v))) return Kind::Uniform;
