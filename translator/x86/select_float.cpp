@@ -6,6 +6,7 @@
 // operands are placed as fma() does.
 #include "translator/x86/select_float.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lanewise::x86 {
@@ -61,8 +62,36 @@ u32 Selector::most_common_mxcsr() const {
 VReg Selector::rounded(const FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied, u32 care) {
   set_mxcsr(fp, care | (avx512() ? 0 : kMxcsrRounding));
   const bool embed = ((mxcsr_ ^ mxcsr_of(fp)) & kMxcsrRounding) != 0;
+  if (one_for_all_ && !embed) return divided_once(id, ops);
   if (embed) b_->rounding(embedded(fp.round));
   return tied.valid() ? b_->def_tied(id, View::Full, tied, ops) : b_->def(id, View::Full, ops);
+}
+
+/// What is the same in all lanes takes the divider as long as the lanes that it divides.
+VReg Selector::divided_once(u32 id, std::initializer_list<Operand> ops) {
+  const auto low = [](Operand o) {
+    o.view = View::Xmm;
+    o.may_be_memory = false;
+    return o;
+  };
+  const bool wide = id == Inst::kIdVdivpd || id == Inst::kIdVsqrtpd;
+  const VReg one = ops.size() == 1 ? b_->def(id, View::Xmm, {low(ops.begin()[0])})
+                                   : b_->def(id, View::Xmm, {low(ops.begin()[0]), low(ops.begin()[1])});
+  return b_->op(wide ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, xmm(one));
+}
+
+/// Whether `v` has the same in all lanes, by the way it is made in a loop that one lane goes through alone.
+bool Selector::is_same_in_all_lanes(ValueId v, unsigned depth) const {
+  constexpr unsigned kMaxDepth = 4;
+  if (f_.is_const(v)) return true;
+  const InstId i = f_.def_id(v);
+  if (!i.valid() || depth > kMaxDepth) return false;
+  const ir::Inst& inst = f_[i];
+  if (inst.op == Op::Splat || (inst.op == Op::Load && inst.mem.spread)) return true;
+  const bool lanewise = (inst.op >= Op::Add && inst.op <= Op::FpToUI) || inst.op == Op::Join;
+  return lanewise && std::ranges::all_of(f_.operands(i), [&](ValueId x) {
+           return type(x) != Type::Mask && is_same_in_all_lanes(x, depth + 1);
+         });
 }
 
 VReg Selector::fma(const FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c) {
@@ -107,7 +136,15 @@ bool Selector::float_inst(InstId i) {
   if (convert_inst(i)) return true;
   if (inst.op == Op::FCmp) return float_compare(i), true;
   if (inst.fp.kind == FloatKind::F16) return half_inst(i);
-  if (root_or_reciprocal(i)) return true;
+  one_for_all_ = (inst.op == Op::FDiv || inst.op == Op::FSqrt) && is_same_in_all_lanes(f_.operands(i)[0]) &&
+                 is_same_in_all_lanes(f_.operands(i).back());
+  const bool done = root_or_reciprocal(i) || arithmetic(i);
+  one_for_all_ = false;
+  return done;
+}
+
+bool Selector::arithmetic(InstId i) {
+  const ir::Inst& inst = f_[i];
   const ValueId result = f_.result(i);
   const auto operands = f_.operands(i);
   if (is_as_quieted(inst.op, inst.fp, operands)) return set(result, regs(operands[0])), true;

@@ -332,6 +332,7 @@ private:
 
   // ---- select_float.cpp, select_half.cpp, select_fp_convert.cpp
   bool float_inst(InstId i);
+  bool arithmetic(InstId i);
   bool half_inst(InstId i);
   bool convert_inst(InstId i);
   void set_mxcsr(const ir::FpAttr& fp, u32 care);
@@ -340,6 +341,8 @@ private:
   static constexpr u32 kMxcsrDenormals = 0x8040; ///< DAZ and FTZ
   VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {},
                u32 care = kMxcsrDenormals);
+  VReg divided_once(u32 id, std::initializer_list<Operand> ops);
+  [[nodiscard]] bool is_same_in_all_lanes(ValueId v, unsigned depth = 0) const;
   VReg fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c);
   VReg fcompare(VReg a, VReg b, u32 predicate, bool wide);
   VReg float_part(const ir::Inst& inst, std::span<const VReg> in);
@@ -764,6 +767,7 @@ private:
   NextRows next_rows_;
   LookUps look_ups_;
   FloatKinds kinds_;
+  bool one_for_all_ = false;           ///< a division or root of what is the same in all lanes is selected
   std::vector<Components> components_; ///< of the current block
   std::vector<Line> lines_;            ///< of the current block
   std::vector<bool> fused_;            ///< per instruction: its only user emits it
