@@ -13,6 +13,7 @@ namespace {
 
 constexpr u32 kFirstScalar = 20, kScalars = 8, kVectors = 7; // s20 to s27, v1 to v7
 constexpr u32 kPrivateBytes = 64;
+constexpr unsigned kMaxDepth = 3, kMaxLines = 200;
 
 /// s[60:61] is the workgroup's output and s[72:75] a buffer of that, s[62:63] the table and s[76:79] a buffer
 /// of that, s[80:83] and s65 are private memory, s64 is the workgroup, s66 the kernel's number. v0 is where
@@ -47,6 +48,7 @@ mixed:
     }
     for (u32 n = 0; n < kVectors; ++n) store_own(fmt::format("v{}", n + 1), n);
     put("s_endpgm");
+    text_ += functions_;
     const testing::KernelText end = {.name = "mixed",
                                      .kernarg_bytes = 24,
                                      .lds_bytes = static_cast<int>(lds_bytes_),
@@ -64,9 +66,10 @@ private:
   bool gfx7_, gfx8_, gfx9_;
   bool rows_; ///< an output's dwords for all work-items are a row
   u32 lds_bytes_;
-  std::string text_;
-  unsigned labels_ = 0, lines_ = 0;
-  bool uniform_ = true; ///< the whole workgroup comes here
+  std::string text_, functions_; ///< what is called stands behind the kernel
+  unsigned labels_ = 0, lines_ = 0, num_functions_ = 0;
+  bool uniform_ = true;      ///< the whole workgroup comes here
+  bool in_function_ = false; ///< which calls no other
 
   template <class... Args>
   void put(fmt::format_string<Args...> line, Args&&... args) {
@@ -205,7 +208,6 @@ private:
   }
 
   void piece(unsigned depth) {
-    constexpr unsigned kMaxDepth = 3, kMaxLines = 200;
     if (plan_.everything && r_.one_in(2)) return other_piece(depth, depth < kMaxDepth && lines_ < kMaxLines);
     const unsigned kinds = depth >= kMaxDepth || lines_ > kMaxLines ? 9 : 15;
     switch (r_.below(kinds)) {
@@ -232,7 +234,7 @@ private:
 
   void other_piece(unsigned depth, bool nest) {
     if (r_.one_in(3)) return nest && r_.one_in(3) ? look_across(depth) : idiom();
-    switch (r_.below(nest ? 17 : 11)) {
+    switch (r_.below(nest ? 19 : 11)) {
     case 0: return wide();
     case 1: return uniform_ ? exchange() : lds();
     case 2: return private_memory();
@@ -249,6 +251,8 @@ private:
     case 13: return shared_loop(depth);
     case 14: return whole_wave();
     case 15: return loop_over_rows(depth);
+    case 16: return few_lanes(depth);
+    case 17: return call();
     default: return mask_algebra(depth);
     }
   }
@@ -262,7 +266,7 @@ private:
   }
   /// What compilers make of things that passes look for.
   void idiom() {
-    switch (r_.below(10)) {
+    switch (r_.below(14)) {
     case 0: return retry();
     case 1: return walk();
     case 2: return search();
@@ -272,6 +276,10 @@ private:
     case 6: return backwards();
     case 7: return divide();
     case 8: return quotient();
+    case 9: return own_rows();
+    case 10: return table_rows();
+    case 11: return tile();
+    case 12: return indexed_registers();
     default: return spin_down();
     }
   }
@@ -1044,6 +1052,202 @@ private:
     add("v23", "-1", "v23");
     put("v_cmp_gt_i32 vcc, 1, v23");
     next_round(loop);
+  }
+
+  /// The end of a loop whose rounds a scalar counts, or each lane; what begin_rounds() has begun.
+  bool begin_rounds(unsigned rounds) {
+    const bool scalar = r_.below(3) != 0;
+    if (scalar) {
+      put("s_movk_i32 s32, {}", rounds);
+    } else {
+      put("v_and_b32 v23, {}, {}", std::bit_floor(rounds) - 1, r_.one_in(3) ? "v16" : v());
+      put("s_mov_b64 s[84:85], 0");
+    }
+    return scalar;
+  }
+  void end_rounds(const std::string& loop, bool scalar) {
+    if (scalar) {
+      put("s_sub_u32 s32, s32, 1");
+      put("s_cmp_lg_u32 s32, 0");
+      put("s_cbranch_scc1 {}", loop);
+    } else {
+      add("v23", "-1", "v23");
+      put("v_cmp_gt_i32 vcc, 1, v23");
+      next_round(loop);
+    }
+  }
+  void accumulate(const std::string& to, std::string_view with) {
+    switch (r_.below(4)) {
+    case 0: return put("v_xor_b32 {0}, {0}, {1}", to, with);
+    case 1: return put("v_add_f32 {0}, {0}, {1}", to, with);
+    case 2: return put("v_max_u32 {0}, {0}, {1}", to, with);
+    default: return add(to, with, to);
+    }
+  }
+
+  /// Each lane along a row of its own in the output, in place, or to where others read.
+  void own_rows() {
+    const std::string loop = label(), to = v();
+    const u32 row = r_.of({4u, 8u, 12u, 16u, 32u, 36u, 64u}), step = r_.of({4u, 4u, 4u, 1u, 2u, 8u}),
+              kind = r_.below(3);
+    const char* type = step == 1 ? "byte" : step == 2 ? "short" : "dword";
+    const std::string load = fmt::format("load_{}{}", step < 4 ? "u" : "", type);
+    put("v_mul_u32_u24 v22, {}, v16", row);
+    if (r_.one_in(4)) add("v22", std::to_string(step), "v22");
+    const bool scalar = begin_rounds(r_.of({2u, 4u, 5u, 7u})), twice = r_.one_in(3);
+    const u32 from = r_.of({0u, 0u, step, 4u}), where = r_.of({0u, 0u, step, 4u, 16u});
+    put("{}:", loop);
+    access_by(kind, Place::Output, load, "v24", "v22", from);
+    if (twice) access_by(kind, Place::Output, load, "v25", "v22", from + step);
+    accumulate(to, "v24");
+    if (twice) put("v_xor_b32 v24, v25, v24");
+    const std::string mask = "s[86:87]";
+    const bool some = r_.one_in(4);
+    if (some) {
+      put("v_cmp_{}_u32 vcc, v24, {}", r_.of({"lt", "ne", "gt"}), v());
+      put("s_and_saveexec_b64 {}, vcc", mask);
+    }
+    access_by(kind, Place::Output, fmt::format("store_{}", type), r_.one_in(3) ? "v24" : to, "v22", where);
+    if (some) put("s_or_b64 exec, exec, {}", mask);
+    add("v22", std::to_string(step), "v22");
+    end_rounds(loop, scalar);
+  }
+
+  /// Rows of the table, far from each other or not, that are only read, for many rounds; or a few at once.
+  void table_rows() {
+    const std::string loop = label(), to = v();
+    const u32 items = plan_.items(), kind = r_.below(3), step = r_.of({4u, 4u, 4u, 1u, 2u, 16u});
+    const u32 longest = std::min(kTableBytes / std::max(items, 1u), 1024u);
+    const u32 row = r_.one_in(2) ? longest : 4 + 4 * r_.below(std::max(longest / 4, 1u));
+    const char* load = step == 1 ? "load_sbyte" : step == 2 ? "load_ushort" : "load_dword";
+    const u32 rounds = std::min(r_.of({3u, 8u, 16u, 20u, 37u, 64u}), kTableBytes / step);
+    if (items > 64)
+      put("v_and_b32 v22, 0x3f, v16");
+    else
+      put("v_mov_b32 v22, v16");
+    put("v_mul_u32_u24 v22, {}, v22", std::min(row, kTableBytes / 64));
+    const bool scalar = begin_rounds(rounds), twice = r_.one_in(3);
+    put("{}:", loop);
+    access_by(kind, Place::Table, load, "v24", "v22", 0);
+    if (twice) access_by(kind, Place::Table, load, "v25", "v22", step < 4 ? step : 8);
+    accumulate(to, "v24");
+    if (twice) accumulate(to, "v25");
+    if (r_.one_in(4)) {
+      put("v_cmp_eq_u32 vcc, {}, v24", r_.below(16));
+      put("v_cndmask_b32 {0}, {0}, v24, vcc", v());
+    }
+    add("v22", std::to_string(step), "v22");
+    end_rounds(loop, scalar);
+  }
+
+  /// Lines and columns in the LDS, by which work-item it is, and a way along one of them.
+  void tile() {
+    const u32 width = r_.of({4u, 8u, 16u}), bits = static_cast<u32>(std::countr_zero(width)),
+              size = r_.of({4u, 4u, 4u, 8u, 1u, 2u});
+    const u32 line = size * (width + r_.of({0u, 0u, 1u})), mask = 1023;
+    const auto line_and_column = [&](std::string_view x, std::string_view y) {
+      put("v_and_b32 {}, {}, v16", x, width - 1);
+      put("v_bfe_u32 {}, v16, {}, {}", y, bits, bits);
+    };
+    lds_limit();
+    line_and_column("v22", "v23");
+    const bool turned = r_.one_in(2);
+    put("v_mul_u32_u24 v24, {}, {}", line, turned ? "v22" : "v23");
+    put("v_mul_u32_u24 v25, {}, {}", size, turned ? "v23" : "v22");
+    add("v24", "v25", "v24");
+    put("v_and_b32 v24, {}, v24", mask & ~(size - 1));
+    const char* write = size == 1 ? "b8" : size == 2 ? "b16" : size == 4 ? "b32" : "b64";
+    put("ds_write_{} v24, {}", write, size == 8 ? vpair() : v());
+    put("s_waitcnt lgkmcnt(0)");
+    if (uniform_ && r_.below(3) != 0) put("s_barrier");
+    const bool down = r_.one_in(2);
+    put("v_mul_u32_u24 v24, {}, {}", down ? size : line, r_.of({"v22", "v23"}));
+    const std::string loop = label(), to = v();
+    const u32 step = down ? line : size;
+    put("s_movk_i32 s32, {}", r_.of({width, width, width / 2, 3u}));
+    put("{}:", loop);
+    const char* read = size == 1 ? "i8" : size == 2 ? "u16" : size == 4 ? "b32" : "b64";
+    put("ds_read_{} {}, v24 offset:{}", read, size == 8 ? "v[26:27]" : "v26",
+        r_.one_in(4) ? step & ~(size - 1) : 0);
+    put("s_waitcnt lgkmcnt(0)");
+    accumulate(to, size == 8 && r_.one_in(2) ? "v27" : "v26");
+    if (r_.one_in(4)) put("ds_write_{} v24, {}", write, size == 8 ? vpair() : to);
+    add("v24", std::to_string(step), "v24");
+    put("s_sub_u32 s32, s32, 1");
+    put("s_cmp_lg_u32 s32, 0");
+    put("s_cbranch_scc1 {}", loop);
+    if (uniform_ && r_.one_in(2)) put("s_barrier");
+  }
+
+  /// v1 to v7 by an index.
+  void indexed_registers() {
+    const u32 first = 1 + r_.below(4);
+    put("s_and_b32 s28, {}, 3", s());
+    const bool to = r_.one_in(2);
+    if (gfx8_) {
+      put("s_set_gpr_idx_on s28, {}", to ? "gpr_idx(DST)" : "gpr_idx(SRC0)");
+      put("v_mov_b32 {}, {}", to ? fmt::format("v{}", first) : "v22", to ? "v16" : fmt::format("v{}", first));
+      put("s_set_gpr_idx_off");
+    } else {
+      put("s_mov_b32 m0, s28");
+      put("s_nop 4");
+      put("v_movrel{}_b32 {}, {}", to ? "d" : "s", to ? fmt::format("v{}", first) : "v22",
+          to ? "v16" : fmt::format("v{}", first));
+    }
+    if (!to) put("v_xor_b32 {0}, v22, {0}", v());
+  }
+
+  /// Much is done by few lanes, who meet others'; behind it all have what one of the two ways says.
+  void few_lanes(unsigned depth) {
+    const std::string end = label(), way = mask(depth);
+    const u32 lanes = r_.of({1u, 3u, 7u, 15u});
+    put("v_mul_u32_u24 v22, {}, v16", r_.of({1, 5, 37}));
+    put("v_xor_b32 v22, {}, v22", r_.one_in(2) ? s() : v());
+    put("v_and_b32 v22, 63, v22");
+    put("v_cmp_gt_u32 vcc, {}, v22", lanes);
+    const std::string which = v(), other = v();
+    put("s_and_saveexec_b64 {}, vcc", way);
+    put("s_cbranch_execz {}", end);
+    if (r_.one_in(2)) put("v_mov_b32 {}, {}", which, other);
+    for (u32 n = 2 + r_.below(3); n > 0; --n) own_rows();
+    if (r_.one_in(3)) divergent_pieces(depth + 1);
+    put("{}:", end);
+    if (r_.one_in(2)) put("s_andn2_b64 {0}, {0}, exec", way);
+    put("s_or_b64 exec, exec, {}", way);
+    if (r_.one_in(3)) put("v_cndmask_b32 {0}, {0}, {1}, vcc", v(), which);
+  }
+
+  /// A function, or one of two by a scalar.
+  void call() {
+    if (in_function_) return vectors();
+    const auto function = [&] {
+      if (num_functions_ > 2 || (num_functions_ > 0 && r_.one_in(2))) return r_.below(num_functions_);
+      std::string outer = std::exchange(text_, {});
+      const bool before = std::exchange(uniform_, false);
+      in_function_ = true;
+      for (u32 n = 1 + r_.below(3); n > 0; --n) piece(kMaxDepth);
+      put("s_setpc_b64 s[34:35]");
+      in_function_ = false;
+      uniform_ = before;
+      functions_ += fmt::format("        .type f{0},@function\nf{0}:\n{1}.Lf{0}: .size f{0}, .Lf{0}-f{0}\n",
+                                num_functions_, std::exchange(text_, std::move(outer)));
+      return num_functions_++;
+    };
+    const std::string here = label();
+    const u32 one = function(), other = r_.one_in(3) ? function() : one;
+    put("s_getpc_b64 s[36:37]");
+    put("{}:", here);
+    if (one == other) {
+      put("s_add_u32 s36, s36, f{}-{}", one, here);
+    } else {
+      put("s_mov_b32 s38, f{}-{}", one, here);
+      put("s_mov_b32 s39, f{}-{}", other, here);
+      compare_scalars();
+      put("s_cselect_b32 s38, s38, s39");
+      put("s_add_u32 s36, s36, s38");
+    }
+    put("s_addc_u32 s37, s37, 0");
+    put("s_swappc_b64 s[34:35], s[36:37]");
   }
 
   /// Scalars that go through lanes.

@@ -27,11 +27,13 @@ void append(Function& f, BlockId b, BlockId next, std::vector<ValueId>& replaced
 }
 
 /// Where an edge leads in the end: through blocks that only jump on.
-const Successor& end_of(const Function& f, const Successor& edge) {
+const Successor& end_of(const Function& f, BlockId from, const Successor& edge) {
   const Successor* end = &edge;
   for (std::size_t n = 0; n < f.num_blocks(); ++n) { // round in circles at most
     const Block& next = f[end->block];
-    if (next.insts.size() != 1 || !next.params.empty() || f[next.insts[0]].op != Op::Jump) break;
+    if (next.insts.size() != 1 || !next.params.empty() || f[next.insts[0]].op != Op::Jump ||
+        !next.has_lanes_of(f[from])) // What it brings, it brings to more lanes.
+      break;
     end = &next.successors[0];
   }
   return *end;
@@ -41,7 +43,7 @@ const Successor& end_of(const Function& f, const Successor& edge) {
 void join_ways(Function& f, BlockId b) {
   const InstId branch = f.terminator(b);
   if (f[branch].op != Op::Branch) return;
-  const Successor &x = end_of(f, f[b].successors[0]), &y = end_of(f, f[b].successors[1]);
+  const Successor &x = end_of(f, b, f[b].successors[0]), &y = end_of(f, b, f[b].successors[1]);
   if (x.block != y.block || x.args != y.args) return;
   const Successor way = x; // a copy: it may be one of those replaced
   f[branch].op = Op::Jump;

@@ -225,12 +225,22 @@ BlockId Ranks::spread(BlockId from, const Behind& behind, const std::vector<bool
   const auto way_out = [&]() -> Successor& {
     return *std::ranges::find(f_[from].successors, behind.block, &Successor::block);
   };
-  if (std::ranges::none_of(changed, std::identity{})) {
-    for (std::size_t n = 0; n < changed.size(); ++n)
-      if (is_per_lane(f_.type(behind.from[n]))) way_out().args[n] = behind.from[n];
-    return behind.block;
-  }
   const u32 pc = f_[from].pc;
+  if (std::ranges::none_of(changed, std::identity{})) {
+    const auto lanes_have = [&](ValueId v) { return is_per_lane(f_.type(v)); };
+    if (std::ranges::none_of(behind.from, lanes_have)) return behind.block;
+    // What all lanes take there, gangs that the copy is not for take as well.
+    Builder all(f_, f_.add_block(pc));
+    all.pc = pc;
+    std::vector<ValueId> args;
+    for (const ValueId v : behind.from) {
+      const ValueId p = f_.add_param(all.block(), f_.type(v));
+      args.push_back(lanes_have(v) ? v : p);
+    }
+    all.jump(behind.block, args);
+    way_out().block = all.block();
+    return all.block();
+  }
   Builder leave(f_, f_.add_block(pc)), spread(f_, f_.add_block(pc));
   leave.pc = spread.pc = pc;
   add(leave.block());
