@@ -55,7 +55,7 @@ public:
   RowSplitter(Function& f, unsigned gang_lanes)
       : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f, cfg_.rpo[0]), ids_(f, gang_lanes) {}
 
-  RowSplit run() {
+  RowSplit run(bool if_it_gathers) {
     if (instructions() > kMaxInstructions) return {};
     collect();
     if (std::ranges::none_of(rows_, &Rows::writes)) return {};
@@ -65,6 +65,7 @@ public:
     if (count_tests() > kMaxTests) std::erase_if(rows_, &Rows::box);
     if (count_tests() > kMaxTests) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
+    if (if_it_gathers && moves_.empty()) return {};
     ValueId apart = test();
     if (!apart.valid()) return {};
     split(all_pass_guards(apart));
@@ -461,7 +462,9 @@ private:
 
 } // namespace
 
-RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run(); }
+RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gathers) {
+  return RowSplitter(f, gang_lanes).run(if_it_gathers);
+}
 
 bool split_by_guards(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run_guards(); }
 

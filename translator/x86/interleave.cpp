@@ -731,13 +731,13 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
   phases::Plan plan = form_behind_guards(f, simd);
-  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd));
-  if (!made.made) return plan;
   // Gangs in lockstep are too many then.
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
                          return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
                        });
-  if (plan.phases.size() == 1 && !made.gathers && !streams) return plan;
+  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd),
+                                                               plan.phases.size() == 1 && !streams);
+  if (!made.made) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, true);
