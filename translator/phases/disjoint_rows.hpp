@@ -32,4 +32,7 @@ RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes, bool if_it
 /// Likewise, but only guards are asked about. Returns whether there are any with rows in memory behind them.
 bool split_by_guards(ir::Function& f, unsigned gang_lanes);
 
+/// False if split_by_guards() would find none to ask about.
+[[nodiscard]] bool has_guards(const ir::Function& f);
+
 } // namespace lanewise::phases
