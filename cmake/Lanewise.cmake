@@ -16,7 +16,7 @@ target_compile_options(lanewise_flags INTERFACE
   -ffp-contract=off -frounding-math
   # False alarm of GCC 12 on `"literal" + std::string` with -O3 (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # IR objects are placed in arenas and reinterpreted there.
+  # What lies in frames and in the guest's memory is accessed as what the guest's code says.
   -fno-strict-aliasing)
 target_include_directories(lanewise_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)

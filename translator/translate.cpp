@@ -112,7 +112,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
   PassRunner passes(f, options);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
-    if (count_instructions(g) < g.num_insts() / 2) g.compact();
+    if (passes::is_sparse(g)) g.compact();
   };
   bool is_folded = false;                            // as far as it goes
   bool restored = false;                             // masks behind loops

@@ -1,21 +1,24 @@
 #include "translator/ir/cfg.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace lanewise::ir {
 
-namespace {
-
-/// What this thread has found of control flow last: few passes change it, and all ask.
-struct Known {
+/// Dominators and loops are added once they have been asked for; a graph stays with its thread.
+struct Cfg::Graph {
+  std::vector<BlockId> rpo;
+  std::vector<u32> rpo_index;
+  Lists<BlockId> preds;
   std::vector<u32> edges; ///< per block: how many successors it has, and which
-  std::optional<Cfg> cfg;
-  std::optional<Dominators> dom; ///< once they have been asked for
-};
-thread_local Known known;
+  mutable std::shared_ptr<const Dominators::Tree> dominators;
+  mutable std::shared_ptr<const Loops::Forest> loops;
 
-bool has_edges(const Function& f, std::span<const u32> edges) {
+  explicit Graph(const Function& f);
+  [[nodiscard]] bool is_of(const Function& f) const;
+  static std::shared_ptr<const Graph> of(const Function& f);
+};
+
+bool Cfg::Graph::is_of(const Function& f) const {
   std::size_t at = 0;
   for (const Block& block : f.blocks) {
     const auto& successors = block.successors;
@@ -26,35 +29,21 @@ bool has_edges(const Function& f, std::span<const u32> edges) {
   return at == edges.size();
 }
 
-void note_edges(const Function& f, std::vector<u32>& edges) {
-  edges.clear();
+Cfg::Graph::Graph(const Function& f) : rpo_index(f.num_blocks(), ~0u) {
   for (const Block& block : f.blocks) {
     edges.push_back(static_cast<u32>(block.successors.size()));
     for (const Successor& s : block.successors) edges.push_back(s.block.index);
   }
-}
-
-/// The graph may be that of a function which has changed since.
-bool is_known(const Cfg& cfg) {
-  return known.cfg && known.cfg->rpo == cfg.rpo && std::ranges::all_of(cfg.rpo, [&](BlockId b) {
-           return std::ranges::equal(known.cfg->preds[b.index], cfg.preds[b.index]);
-         });
-}
-
-void walk(const Function& f, Cfg& cfg) {
   constexpr u32 kSeen = ~0u - 1;
-  std::vector<BlockId>& rpo = cfg.rpo;
-  std::vector<u32>& rpo_index = cfg.rpo_index;
-  rpo_index.assign(f.num_blocks(), ~0u);
-  std::vector<std::pair<u32, BlockId>> edges;
+  std::vector<std::pair<u32, BlockId>> ways;
   std::vector<std::pair<BlockId, u32>> stack;
-  edges.reserve(2 * std::size_t{f.num_blocks()});
+  ways.reserve(2 * std::size_t{f.num_blocks()});
   stack.reserve(f.num_blocks());
   rpo.reserve(f.num_blocks());
   const auto enter = [&](BlockId b) {
     rpo_index[b.index] = kSeen;
     stack.emplace_back(b, 0);
-    for (const Successor& s : f[b].successors) edges.emplace_back(s.block.index, b);
+    for (const Successor& s : f[b].successors) ways.emplace_back(s.block.index, b);
   };
   enter(BlockId{0});
   while (!stack.empty()) {
@@ -68,23 +57,21 @@ void walk(const Function& f, Cfg& cfg) {
     const BlockId to = successors[next++].block;
     if (rpo_index[to.index] != kSeen) enter(to);
   }
-  cfg.preds = Lists<BlockId>(f.num_blocks(), edges);
+  preds = Lists<BlockId>(f.num_blocks(), ways);
   std::reverse(rpo.begin(), rpo.end());
   for (u32 i = 0; i < rpo.size(); ++i) rpo_index[rpo[i].index] = i;
 }
 
-} // namespace
-
-Cfg::Cfg(const Function& f) {
-  if (known.cfg && has_edges(f, known.edges)) {
-    *this = *known.cfg;
-    return;
-  }
-  walk(f, *this);
-  known.cfg = *this;
-  known.dom.reset();
-  note_edges(f, known.edges);
+std::shared_ptr<const Cfg::Graph> Cfg::Graph::of(const Function& f) {
+  thread_local std::shared_ptr<const Graph> last;
+  if (last == nullptr || !last->is_of(f)) last = std::make_shared<const Graph>(f);
+  return last;
 }
+
+Cfg::Cfg(const Function& f) : Cfg(Graph::of(f)) {}
+
+Cfg::Cfg(std::shared_ptr<const Graph> graph)
+    : graph_(std::move(graph)), rpo(graph_->rpo), rpo_index(graph_->rpo_index), preds(graph_->preds) {}
 
 namespace {
 
@@ -119,21 +106,15 @@ std::vector<u32> immediate_dominators(const Lists<u32>& preds) {
 
 } // namespace
 
-Dominators::Dominators(const Function& f, const Cfg& cfg) {
-  const bool is_of_known = is_known(cfg);
-  if (is_of_known && known.dom && known.dom->idom.size() == f.num_blocks()) {
-    *this = *known.dom;
-    return;
-  }
-  idom.assign(f.num_blocks(), BlockId{});
-  first_.assign(f.num_blocks(), ~0u);
-  last_.assign(f.num_blocks(), 0);
+Dominators::Tree Dominators::find(const Cfg& cfg, u32 num_blocks) {
+  Tree tree = {std::vector<BlockId>(num_blocks), std::vector<u32>(num_blocks, ~0u),
+               std::vector<u32>(num_blocks, 0)};
   std::vector<std::pair<u32, u32>> edges;
   edges.reserve(2 * cfg.rpo.size());
   for (u32 n = 0; n < cfg.rpo.size(); ++n)
     for (const BlockId p : cfg.preds[cfg.rpo[n].index]) edges.emplace_back(n, cfg.rpo_index[p.index]);
   const std::vector<u32> order = immediate_dominators(Lists<u32>(cfg.rpo.size(), edges));
-  for (u32 n = 1; n < cfg.rpo.size(); ++n) idom[cfg.rpo[n].index] = cfg.rpo[order[n]];
+  for (u32 n = 1; n < cfg.rpo.size(); ++n) tree.idom[cfg.rpo[n].index] = cfg.rpo[order[n]];
   // A dominator precedes in reverse postorder: sizes of subtrees upwards, then ranges downwards.
   std::vector<u32> size(cfg.rpo.size(), 1), next(cfg.rpo.size(), 0);
   for (std::size_t n = cfg.rpo.size(); n-- > 1;) size[order[n]] += size[n];
@@ -141,11 +122,22 @@ Dominators::Dominators(const Function& f, const Cfg& cfg) {
     const u32 first = n == 0 ? 0 : next[order[n]];
     if (n != 0) next[order[n]] += size[n];
     next[n] = first + 1;
-    first_[cfg.rpo[n].index] = first;
-    last_[cfg.rpo[n].index] = first + size[n] - 1;
+    tree.first[cfg.rpo[n].index] = first;
+    tree.last[cfg.rpo[n].index] = first + size[n] - 1;
   }
-  if (is_of_known) known.dom = *this;
+  return tree;
 }
+
+/// The function may have got blocks since its graph was asked for, which must not be looked for beyond the
+/// ends of what is shared.
+std::shared_ptr<const Dominators::Tree> Dominators::of(const Function& f, const Cfg& cfg) {
+  auto& shared = cfg.graph_->dominators;
+  if (f.num_blocks() != cfg.rpo_index.size()) return std::make_shared<const Tree>(find(cfg, f.num_blocks()));
+  if (shared == nullptr) shared = std::make_shared<const Tree>(find(cfg, f.num_blocks()));
+  return shared;
+}
+
+Dominators::Dominators(const Function& f, const Cfg& cfg) : tree_(of(f, cfg)), idom(tree_->idom) {}
 
 PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_blocks()) {
   // Reverse graph with a virtual exit as root, walked from it; blocks in endless loops are not reached and
@@ -188,7 +180,9 @@ PostDominators::PostDominators(const Function& f, const Cfg& cfg) : ipdom(f.num_
   }
 }
 
-Loops::Loops(const Function& f, const Cfg& cfg, const Dominators& dom) : innermost(f.num_blocks(), -1) {
+Loops::Forest Loops::find(const Cfg& cfg, const Dominators& dom, u32 num_blocks) {
+  Forest forest;
+  forest.innermost.assign(num_blocks, -1);
   // Headers in reverse postorder: outer loops are found before the loops inside them.
   for (const BlockId header : cfg.rpo) {
     std::vector<BlockId> work;
@@ -197,27 +191,40 @@ Loops::Loops(const Function& f, const Cfg& cfg, const Dominators& dom) : innermo
       if (dom.dominates(header, p))
         work.push_back(p);
       else
-        irreducible = true;
+        forest.irreducible = true;
     }
     if (work.empty()) continue;
-    const auto index = static_cast<i32>(loops.size());
+    const auto index = static_cast<i32>(forest.loops.size());
     Loop loop;
     loop.header = header;
-    loop.parent = innermost[header.index];
-    loop.depth = loop.parent < 0 ? 1 : loops[static_cast<unsigned>(loop.parent)].depth + 1;
+    loop.parent = forest.innermost[header.index];
+    loop.depth = loop.parent < 0 ? 1 : forest.loops[static_cast<unsigned>(loop.parent)].depth + 1;
     loop.blocks.push_back(header);
-    innermost[header.index] = index;
+    forest.innermost[header.index] = index;
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      if (innermost[b.index] == index) continue;
-      innermost[b.index] = index;
+      if (forest.innermost[b.index] == index) continue;
+      forest.innermost[b.index] = index;
       loop.blocks.push_back(b);
       for (const BlockId p : cfg.preds[b.index])
         if (cfg.reachable(p)) work.push_back(p);
     }
-    loops.push_back(std::move(loop));
+    forest.loops.push_back(std::move(loop));
   }
+  return forest;
 }
+
+std::shared_ptr<const Loops::Forest> Loops::of(const Function& f, const Cfg& cfg, const Dominators& dom) {
+  auto& shared = cfg.graph_->loops;
+  if (dom.tree_ != cfg.graph_->dominators)
+    return std::make_shared<const Forest>(find(cfg, dom, f.num_blocks()));
+  if (shared == nullptr) shared = std::make_shared<const Forest>(find(cfg, dom, f.num_blocks()));
+  return shared;
+}
+
+Loops::Loops(const Function& f, const Cfg& cfg, const Dominators& dom)
+    : forest_(of(f, cfg, dom)), loops(forest_->loops), innermost(forest_->innermost),
+      irreducible(forest_->irreducible) {}
 
 } // namespace lanewise::ir

@@ -1,13 +1,18 @@
 #include "translator/ir/copy.hpp"
 
+#include <array>
+
 namespace lanewise::ir {
+
+namespace {
+constexpr unsigned kMaxResults = 16; ///< of an instruction: ScalarLoad has so many
+}
 
 InstId append_copy(Function& f, BlockId block, InstId i) {
   const Inst proto = f[i];
-  const std::vector<ValueId> operands(f.operands(i).begin(), f.operands(i).end());
-  std::vector<Type> types;
-  for (unsigned r = 0; r < proto.num_results; ++r) types.push_back(f.type(f.result(i, r)));
-  return f.append(block, proto, operands, types);
+  std::array<Type, kMaxResults> types;
+  for (unsigned r = 0; r < proto.num_results; ++r) types[r] = f.type(f.result(i, r));
+  return f.append(block, proto, f.operands(i), std::span(types).first(proto.num_results));
 }
 
 void append_renamed(Function& f, BlockId block, std::span<const InstId> insts, Renaming& now) {

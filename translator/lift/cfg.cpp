@@ -555,8 +555,11 @@ void Cfg::note_address(u64 address) {
 }
 
 void Cfg::renumber(std::span<const ir::InstId> now) {
-  for (auto& [pc, jump] : assumptions_) jump = now[jump.index];
-  for (ir::InstId& jump : assumed_returns_) jump = now[jump.index];
+  const auto rename = [&](ir::InstId& jump) {
+    if (jump.valid()) jump = now[jump.index];
+  };
+  for (auto& [pc, jump] : assumptions_) rename(jump);
+  for (ir::InstId& jump : assumed_returns_) rename(jump);
 }
 
 std::set<u32> Cfg::unproved(const ir::Function& f) const {

@@ -139,9 +139,10 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
       passes::fold(out.function);
       passes::eliminate_dead_code(out.function);
       cfg.renumber(out.function.compact()); // what lifting has left is a small part
-      out.promotion = passes::promote_private_memory(out.function, source.private_bytes_per_lane)
-                          ? Promotion::Finished
-                          : Promotion::Begun;
+      const bool finished =
+          passes::promote_private_memory(out.function, source.private_bytes_per_lane, true,
+                                         [&](std::span<const ir::InstId> now) { cfg.renumber(now); });
+      out.promotion = finished ? Promotion::Finished : Promotion::Begun;
     }
     const std::set<u32> wrong = cfg.unproved(out.function);
     const bool learned = learn(plan, cfg.addresses_of_callers());

@@ -74,8 +74,8 @@ public:
   static constexpr Node kDropped = ~0u, kKept = ~1u;
   template <class F>
   Node substitute(Node f, F to) {
-    std::vector<std::pair<Node, Node>> done; // functions asked about are small
-    return substitute(f, to, done);
+    substituted_.clear();
+    return substitute_in(f, to);
   }
   /// The store grew too large: results since then are wrong, and nothing may be concluded from them.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
@@ -117,6 +117,8 @@ private:
   mutable std::vector<u32> mark_;     ///< per node: the last walk that saw it
   mutable std::vector<u32> var_mark_; ///< per variable, likewise
   mutable std::vector<Node> work_;
+  std::vector<std::pair<Node, Node>>
+      substituted_; ///< by the substitution at hand: functions asked about are small
   mutable u32 walk_ = 0;
   bool overflowed_ = false;
 
@@ -157,19 +159,19 @@ private:
   void grow();
 
   template <class F>
-  Node substitute(Node f, F& to, std::vector<std::pair<Node, Node>>& done) {
+  Node substitute_in(Node f, F& to) {
     if (f <= kTrue) return f;
-    for (const auto& [from, result] : done)
+    for (const auto& [from, result] : substituted_)
       if (from == f) return result;
     const u32 first = variable(f);
     const Halves h = halves(f, first);
-    const Node lo = substitute(h.lo, to, done), hi = substitute(h.hi, to, done);
+    const Node lo = substitute_in(h.lo, to), hi = substitute_in(h.hi, to);
     const Node v = to(first);
     const Node result = v == kDropped                                  ? or_(lo, hi)
                         : v != kKept                                   ? ite(v, hi, lo)
                         : first < std::min(variable(lo), variable(hi)) ? make(first, lo, hi)
                                                                        : ite(var(first), hi, lo);
-    done.emplace_back(f, result);
+    substituted_.emplace_back(f, result);
     return result;
   }
 };

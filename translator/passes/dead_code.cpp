@@ -128,4 +128,10 @@ private:
 
 bool eliminate_dead_code(Function& f) { return DeadCode(f).run(); }
 
+bool is_sparse(const Function& f) {
+  std::size_t in_blocks = 0;
+  for (const Block& block : f.blocks) in_blocks += block.insts.size();
+  return in_blocks < f.num_insts() / 2;
+}
+
 } // namespace lanewise::passes

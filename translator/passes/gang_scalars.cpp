@@ -235,6 +235,7 @@ void GangScalars::finish() {
   const auto known = static_cast<u32>(before_.size()); // Later instructions are the new ones.
   for (const BlockId b : cfg_.rpo) {
     std::vector<InstId> insts = at_start_[b.index];
+    insts.reserve(insts.size() + f_[b].insts.size());
     const auto append = [&](const std::vector<InstId>& more) {
       insts.insert(insts.end(), more.begin(), more.end());
     };

@@ -399,7 +399,7 @@ bool MaskFacts::is_from_above(u32 v, BlockId b) const {
 Bdd::Node MaskFacts::before_edge(Node n, const Successor& edge) const {
   if (n <= Bdd::kTrue) return n;
   const BlockId to = edge.block;
-  std::vector<u32> vars;
+  std::vector<u32>& vars = vars_;
   if (!bdd_.support(n, vars)) return Bdd::kTrue;
   const auto is_argument = [&](u32 v) {
     return is_plain_parameter(v) && f_.def_block(variables_[v].a) == to;

@@ -450,6 +450,7 @@ private:
     for (const auto& [load, r] : replaced_) map_[load.index] = r.guarded;
     for (const BlockId b : cfg_.rpo) {
       std::vector<InstId> insts;
+      insts.reserve(f_[b].insts.size());
       for (const InstId i : f_[b].insts) {
         if (f_[i].block != b) continue; // it has been moved
         if (const auto found = before_.find(i); found != before_.end())
@@ -525,6 +526,7 @@ public:
     if (becomes_.empty()) return false;
     for (const BlockId b : cfg.rpo) {
       std::vector<InstId> insts;
+      insts.reserve(f_[b].insts.size());
       for (const InstId i : f_[b].insts) {
         const auto found = becomes_.find(i);
         if (found == becomes_.end()) {

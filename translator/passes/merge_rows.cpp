@@ -53,6 +53,7 @@ public:
       if (std::ranges::none_of(f_[b].insts, [&](InstId i) { return is_candidate(i); })) continue;
       std::vector<InstId> old;
       old.swap(f_[b].insts);
+      f_[b].insts.reserve(old.size());
       for (const InstId i : old) {
         if (may_change_lds(i)) merge(b);
         if (is_candidate(i)) collect(i, f_[b].insts.size());
@@ -169,6 +170,7 @@ private:
     std::vector<InstId> old;
     old.swap(f_[b].insts);
     std::vector<InstId>& insts = f_[b].insts;
+    insts.reserve(old.size());
     InstId last; // The store that the next may join.
     for (const InstId i : old) {
       if (last.valid() && can_join(last, i)) {

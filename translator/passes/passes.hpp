@@ -4,7 +4,9 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <functional>
 #include <memory>
+#include <span>
 
 namespace lanewise::translator {
 struct KernelSource;
@@ -44,6 +46,9 @@ void merge_common(ir::Function& f);
 /// there were any.
 bool eliminate_dead_code(ir::Function& f);
 
+/// Less than half of the instructions that there are lie in blocks, so that it pays to compact() them.
+[[nodiscard]] bool is_sparse(const ir::Function& f);
+
 /// Loads of one lane for all of which only scalars are wanted have a scalar for a result.
 void load_scalars(ir::Function& f);
 
@@ -82,8 +87,12 @@ bool choose_private_elements(ir::Function& f, u32 private_bytes);
 /// Private memory at constant addresses becomes values, and so do the scalars that code keeps in lanes there.
 /// `private_bytes` is the size of each lane's private memory. With `follow_pointers`, it is found out where
 /// accesses by pointers go that lie in private memory themselves; false if that would take too long, so that
-/// it is worth another try when the function has become smaller.
-bool promote_private_memory(ir::Function& f, u32 private_bytes, bool follow_pointers = true);
+/// it is worth another try when the function has become smaller. Instructions may be renumbered on the way,
+/// of which `renumbered` is told each time, as by ir::Function::compact().
+using Renumbered = std::function<void(std::span<const ir::InstId>)>;
+bool promote_private_memory(
+    ir::Function& f, u32 private_bytes, bool follow_pointers = true,
+    const Renumbered& renumbered = [](std::span<const ir::InstId>) {});
 
 /// Parameters of a block that are given the same on every way in become one, also where that only is so if
 /// others are equal, and these if they are.

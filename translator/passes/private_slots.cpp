@@ -455,7 +455,14 @@ private:
 /// lanes of registers that were themselves in private memory meanwhile: hence in turns, call by call. It ends
 /// when neither a round nor the scalars that it found let more be known than the round before. False if there
 /// is nothing left to be known.
-bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted) {
+bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted, const Renumbered& renumbered) {
+  const auto tidy_up = [&] {
+    fold(f);
+    merge_common(f);
+    eliminate_dead_code(f);
+    if (!renumbered || !is_sparse(f)) return; // Each round may leave as much behind as there is.
+    renumbered(f.compact());
+  };
   const auto reachable = [&] {
     return std::count_if(f.blocks.begin(), f.blocks.end(), [](const Block& b) { return !b.insts.empty(); });
   };
@@ -469,15 +476,11 @@ bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted) {
     unknown = promotion.others();
     blocks = left;
     promotion.run();
-    fold(f);
-    merge_common(f);
-    eliminate_dead_code(f);
+    tidy_up();
     scalarized = scalarize_lanes(f);
     if (promotion.others() == 0 && !scalarized) return false;
     use_launch_facts(f);
-    fold(f);
-    merge_common(f);
-    eliminate_dead_code(f);
+    tidy_up();
     if (promotion.others() == 0) return false;
   }
 }
@@ -495,28 +498,32 @@ bool has_private_accesses(const Function& f) {
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
 /// be so when EXEC behind an if, or a loop, is that before it. (Scalars that nobody looks at may stay, for
 /// which simplify_masks() would find out about all masks once more.) With `granted`, masks are seen through
-/// in any case: what accesses are found to be is looked at next.
-bool promote_all(Function& f, u32 private_bytes, const Extents* granted = nullptr) {
-  if (!promote_in_rounds(f, private_bytes, granted) && granted == nullptr) return false;
+/// in any case: what accesses are found to be is looked at next. It goes by instructions' numbers, so that
+/// these stay then.
+bool promote_all(Function& f, u32 private_bytes, const Extents* granted, const Renumbered& renumbered) {
+  if (!promote_in_rounds(f, private_bytes, granted, renumbered) && granted == nullptr) return false;
   join_pairs(f);
   fold(f);
   merge_common(f);
   std::shared_ptr<const MaskAnalysis> masks;
   restore_masks(f, &masks);
   simplify_decided_masks(f, std::move(masks));
-  return promote_in_rounds(f, private_bytes, granted);
+  return promote_in_rounds(f, private_bytes, granted, renumbered);
 }
 
 } // namespace
 
-bool promote_private_memory(Function& f, u32 private_bytes, bool follow_pointers) {
+bool promote_private_memory(Function& f, u32 private_bytes, bool follow_pointers,
+                            const Renumbered& renumbered) {
   // Once some are known, more rarely are, and of many it takes long to find out.
   constexpr std::size_t kMaxFollowedAgain = 48;
   if (!has_private_accesses(f)) return true;
-  const auto promote = [&](Function& g, const Extents& granted) { promote_all(g, private_bytes, &granted); };
+  const auto promote = [&](Function& g, const Extents& granted) {
+    promote_all(g, private_bytes, &granted, nullptr);
+  };
   Resolution pointers = follow_pointers ? Resolution::Some : Resolution::None;
   for (std::size_t max = ~std::size_t{0};; max = kMaxFollowedAgain) {
-    if (!promote_all(f, private_bytes)) return true;
+    if (!promote_all(f, private_bytes, nullptr, renumbered)) return true;
     if (pointers != Resolution::Some) break;
     pointers = resolve_stack_pointers(f, private_bytes, promote, max);
     if (pointers != Resolution::Some) break;

@@ -37,9 +37,11 @@ public:
       lows_.clear();
       have_wholes_.clear();
       lengths_.clear();
-      for (const InstId i : block.insts) assign_number(i);
+      if (std::ranges::any_of(block.insts, [&](InstId i) { return is_whole(i); })) // else nothing is shared
+        for (const InstId i : block.insts) assign_number(i);
       std::vector<InstId> old;
       old.swap(block.insts);
+      block.insts.reserve(old.size());
       for (const InstId i : old) {
         r_.begin(i, block.insts);
         visit(i);
@@ -128,9 +130,13 @@ private:
     else
       share_long_chains(i);
     if (t == Type::V32 && op == Op::Hi) replace_high_half(i);
-    if (t != Type::V64) return;
-    const bool whole = op == Op::UMulWide || op == Op::SMulWide || is_bitwise_from_below(op);
-    if (whole) wholes_.try_emplace(number(f_.result(i)), f_.result(i));
+    if (is_whole(i)) wholes_.try_emplace(number(f_.result(i)), f_.result(i));
+  }
+  /// What halves can be taken from.
+  [[nodiscard]] bool is_whole(InstId i) const {
+    const Op op = f_[i].op;
+    return f_[i].num_results == 1 && f_.type(f_.result(i)) == Type::V64 &&
+           (op == Op::UMulWide || op == Op::SMulWide || is_bitwise_from_below(op));
   }
 
   /// `v`, or the low half of what there is as a whole.
@@ -162,6 +168,7 @@ private:
       lengths_[f_.result(i)] = length;
       return;
     }
+    if (lengths_.empty()) return;
     std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
     bool changed = false;
     for (ValueId& v : x) {

@@ -27,6 +27,7 @@ public:
     if (taken_.empty()) return;
     for (const BlockId b : cfg.rpo) {
       std::vector<InstId> insts;
+      insts.reserve(f_[b].insts.size());
       for (const InstId i : f_[b].insts) {
         insts.push_back(i);
         if (is_candidate(i)) split(i, insts);

@@ -73,6 +73,7 @@ private:
     for (Block& block : f_.blocks) {
       std::vector<InstId> old;
       old.swap(block.insts);
+      block.insts.reserve(old.size());
       for (const InstId i : old) {
         rewriter_.begin(i, block.insts);
         rule(i, block.insts);

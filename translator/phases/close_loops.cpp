@@ -204,7 +204,7 @@ private:
     const BlockId out = copy_.of(land.block());
     std::vector<ValueId> now;
     for (std::size_t n = 0; n < left.size(); ++n)
-      now.push_back(is_inside(behind_[n]) ? copy_.value.at(left[n].index) : behind_[n]);
+      now.push_back(is_inside(behind_[n]) ? copy_.of(left[n]) : behind_[n]);
     edge(out, loop_->exit).args = now;
     const BlockId leave =
         ranks.spread(out, {loop_->exit, now, before}, [&](ValueId v) { return f_.def_block(v) != out; });
@@ -228,12 +228,8 @@ private:
 
   /// In the copy, scalars that change from round to round are vectors; others are spread in block `enter`.
   void count_per_lane(Builder& enter, BlockId land) {
-    const auto in_copy = [&](ValueId v) {
-      const auto it = copy_.value.find(v.index);
-      return it == copy_.value.end() ? v : it->second;
-    };
     for (ValueId v{0}; v.index < counts_.size(); ++v.index)
-      if (counts_[v.index]) f_.set_type(in_copy(v), per_lane_of(f_.type(v)));
+      if (counts_[v.index]) f_.set_type(copy_.of(v), per_lane_of(f_.type(v)));
     const auto spread = [&](ValueId v) {
       u64 bits = 0;
       if (!is_uniform(f_.type(v))) return v;
@@ -244,7 +240,7 @@ private:
       for (const InstId i : f_[b].insts) {
         const auto x = f_.operands(i);
         if (std::ranges::none_of(x, [&](ValueId v) { return counts(v); }) || f_[i].op == Op::Branch) continue;
-        const ValueId result = in_copy(f_.result(i));
+        const ValueId result = copy_.of(f_.result(i));
         const InstId now = f_.def_id(result);
         if (f_[i].op == Op::Splat) same[result.index] = f_.operands(now)[0];
         for (unsigned n = 0; n < f_[now].num_operands && f_[i].op != Op::Splat; ++n) {

@@ -1,7 +1,7 @@
 // A part of a function once more.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/ir/copy.hpp"
 
 #include <unordered_map>
 
@@ -9,12 +9,15 @@ namespace lanewise::phases {
 
 /// What stands for what in a copy: the rest is common to both.
 struct CopiedBlocks {
-  std::unordered_map<u32, ir::BlockId> block;
-  std::unordered_map<u32, ir::ValueId> value;
+  std::vector<ir::BlockId> block; ///< by block: invalid if there is no copy
+  ir::Renaming value;
 
   [[nodiscard]] ir::BlockId of(ir::BlockId b) const {
-    const auto it = block.find(b.index);
-    return it == block.end() ? b : it->second;
+    return b.index < block.size() && block[b.index].valid() ? block[b.index] : b;
+  }
+  [[nodiscard]] ir::ValueId of(ir::ValueId v) const {
+    ir::rename(value, v);
+    return v;
   }
 };
 

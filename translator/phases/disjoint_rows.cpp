@@ -50,13 +50,37 @@ struct Rows {
   std::vector<ValueId> holds; ///< all this is true if these are
 };
 
+/// Where no lane is in the mask that block `b` asks about, the kernel ends.
+bool ends_with_guard(const Function& f, BlockId b) {
+  if (!f.tested_mask(b).valid()) return false;
+  const BlockId end = f[b].successors[1].block;
+  return f[end].insts.size() == 1 && f[f.terminator(end)].op == Op::EndPgm;
+}
+
+/// In global memory.
+bool has_rows(const Function& f, const Cfg& cfg) {
+  return std::ranges::any_of(cfg.rpo, [&](BlockId b) {
+    return std::ranges::any_of(f[b].insts, [&](InstId i) {
+      const MemAttr& mem = f[i].mem;
+      return (f[i].op == Op::Load || f[i].op == Op::Store) && mem.space == Space::Global &&
+             is_consecutive(mem);
+    });
+  });
+}
+
+std::size_t count_instructions(const Function& f, const Cfg& cfg) {
+  std::size_t n = 0;
+  for (const BlockId b : cfg.rpo) n += f[b].insts.size();
+  return n;
+}
+
 class RowSplitter {
 public:
   RowSplitter(Function& f, unsigned gang_lanes)
       : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f, cfg_.rpo[0]), ids_(f, gang_lanes) {}
 
-  RowSplit run() {
-    if (instructions() > kMaxInstructions) return {};
+  RowSplit run(bool if_it_gathers) {
+    if (count_instructions(f_, cfg_) > kMaxInstructions) return {};
     collect();
     if (std::ranges::none_of(rows_, &Rows::writes)) return {};
     std::erase_if(rows_, [&](Rows& r) {
@@ -65,6 +89,7 @@ public:
     if (count_tests() > kMaxTests) std::erase_if(rows_, &Rows::box);
     if (count_tests() > kMaxTests) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
+    if (if_it_gathers && moves_.empty()) return {};
     ValueId apart = test();
     if (!apart.valid()) return {};
     split(all_pass_guards(apart));
@@ -78,7 +103,6 @@ public:
   }
 
   bool run_guards() {
-    if (instructions() > kMaxInstructionsBehindGuards || !has_rows()) return false;
     const ValueId all = all_pass_guards({});
     if (!all.valid()) return false;
     split(all);
@@ -103,21 +127,6 @@ private:
   std::vector<BlockId> guards_;                             ///< that end with what all lanes pass
   const passes::ValueLimits limits_{f_};
 
-  [[nodiscard]] std::size_t instructions() const {
-    std::size_t n = 0;
-    for (const BlockId b : cfg_.rpo) n += f_[b].insts.size();
-    return n;
-  }
-  /// In global memory.
-  [[nodiscard]] bool has_rows() const {
-    return std::ranges::any_of(cfg_.rpo, [&](BlockId b) {
-      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
-        const MemAttr& mem = f_[i].mem;
-        return (f_[i].op == Op::Load || f_[i].op == Op::Store) && mem.space == Space::Global &&
-               is_consecutive(mem);
-      });
-    });
-  }
   void tidy_up() {
     if (guards_.empty()) return;
     passes::merge_blocks(f_);
@@ -298,11 +307,7 @@ private:
   /// Whether no lane of the wave is one for which the kernel ends at the end of `b`, as where the grid is
   /// larger than what it is about. Nothing if `b` does not end like that, or a scalar cannot tell.
   ValueId all_pass_guard(BlockId b) {
-    const ValueId mask = f_.tested_mask(b);
-    if (!mask.valid() || f_[f_[b].successors[1].block].insts.size() != 1 ||
-        f_[f_.terminator(f_[b].successors[1].block)].op != Op::EndPgm)
-      return {};
-    return is_full(mask, 0);
+    return ends_with_guard(f_, b) ? is_full(f_.tested_mask(b), 0) : ValueId{};
   }
   ValueId is_full(ValueId mask, unsigned depth) {
     const InstId i = f_.def_id(mask);
@@ -461,8 +466,18 @@ private:
 
 } // namespace
 
-RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run(); }
+RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gathers) {
+  return RowSplitter(f, gang_lanes).run(if_it_gathers);
+}
 
-bool split_by_guards(Function& f, unsigned gang_lanes) { return RowSplitter(f, gang_lanes).run_guards(); }
+bool has_guards(const Function& f) {
+  const Cfg cfg(f);
+  return std::ranges::any_of(cfg.rpo, [&](BlockId b) { return ends_with_guard(f, b); }) &&
+         count_instructions(f, cfg) <= kMaxInstructionsBehindGuards && has_rows(f, cfg);
+}
+
+bool split_by_guards(Function& f, unsigned gang_lanes) {
+  return has_guards(f) && RowSplitter(f, gang_lanes).run_guards();
+}
 
 } // namespace lanewise::phases

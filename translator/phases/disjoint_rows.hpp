@@ -26,10 +26,13 @@ inline constexpr u8 kFirstMoving = 128;
 /// There, stores of an element's components with loads between them come directly after one another, if those
 /// loads' rows do not even overlap where lanes meet themselves. Guards at which the kernel ends for some
 /// lanes are asked about, too: the first copy is for waves without such lanes, if a scalar can tell. If there
-/// is nothing to ask, `f` is as it was.
-RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes);
+/// is nothing to ask, or `if_it_gathers` and no stores come together, `f` is of no use any more.
+RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes, bool if_it_gathers = false);
 
 /// Likewise, but only guards are asked about. Returns whether there are any with rows in memory behind them.
 bool split_by_guards(ir::Function& f, unsigned gang_lanes);
+
+/// False if split_by_guards() would find none to ask about.
+[[nodiscard]] bool has_guards(const ir::Function& f);
 
 } // namespace lanewise::phases

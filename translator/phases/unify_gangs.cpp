@@ -85,6 +85,7 @@ private:
     }
     for_each_block([&](BlockId b) {
       std::vector<InstId> insts;
+      insts.reserve(f_[b].insts.size());
       const auto respread = [&](ValueId v) { // For those who still want one per gang.
         Inst again;
         const bool constant = f_.is_const(v, &again.imm);

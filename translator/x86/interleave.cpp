@@ -21,6 +21,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 namespace lanewise::x86 {
 
@@ -418,7 +419,7 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f), use_counts_(f.use_counts()), limits_(f), single_lanes_(f),
+        tables_(f), use_counts_(f.use_counts()), limits_(f),
         common_(f, translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2),
                 kMaxGangs) {}
 
@@ -451,7 +452,7 @@ private:
   RegionTables tables_;
   std::vector<u32> use_counts_;
   passes::ValueLimits limits_;
-  passes::SingleLanes single_lanes_;
+  std::optional<passes::SingleLanes> single_lanes_; ///< once they have been asked for: only loops are
   CommonValues common_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
 
@@ -502,11 +503,13 @@ private:
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
   }
   /// Behind a branch that only the gang of one lane takes.
-  [[nodiscard]] bool is_for_one_lane(ir::BlockId b) const {
-    for (ir::BlockId d = b; single_lanes_.any() && (b = d, d = dom_.idom[d.index]).valid();)
-      if (plan_.gang_decided[d.index] && cfg_.preds[b.index].size() == 1 && f_[d].successors[0].block == b &&
-          single_lanes_[f_.tested_mask(d)].valid())
-        return true;
+  [[nodiscard]] bool is_for_one_lane(ir::BlockId b) {
+    for (ir::BlockId d = b; (b = d, d = dom_.idom[d.index]).valid();) {
+      if (!plan_.gang_decided[d.index] || cfg_.preds[b.index].size() != 1 || f_[d].successors[0].block != b)
+        continue;
+      if (!single_lanes_) single_lanes_.emplace(f_);
+      if ((*single_lanes_)[f_.tested_mask(d)].valid()) return true;
+    }
     return false;
   }
   /// Gangs that go round together wait for the slowest: what they share is then no gain to count on.
@@ -716,6 +719,7 @@ namespace {
 /// all for such waves, which needs no masks. What is masked takes longer also if no lane is missing, on
 /// Zen 5 up to four times so where it comes from beyond the caches.
 phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
+  if (!phases::has_guards(f)) return form_best(f, simd);
   ir::Function behind = f;
   phases::Plan plan = form_best(f, simd);
   if (!phases::split_by_guards(behind, translator::gang_lanes(simd))) return plan;
@@ -731,13 +735,13 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
   phases::Plan plan = form_behind_guards(f, simd);
-  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd));
-  if (!made.made) return plan;
   // Gangs in lockstep are too many then.
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
                          return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
                        });
-  if (plan.phases.size() == 1 && !made.gathers && !streams) return plan;
+  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd),
+                                                               plan.phases.size() == 1 && !streams);
+  if (!made.made) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, true);
