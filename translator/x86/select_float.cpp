@@ -58,11 +58,17 @@ u32 Selector::most_common_mxcsr() const {
   return best;
 }
 
+namespace {
+bool is_divider(u32 id) {
+  return id == Inst::kIdVdivps || id == Inst::kIdVdivpd || id == Inst::kIdVsqrtps || id == Inst::kIdVsqrtpd;
+}
+} // namespace
+
 /// An instruction that rounds: with embedded rounding where that exists.
 VReg Selector::rounded(const FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied, u32 care) {
   set_mxcsr(fp, care | (avx512() ? 0 : kMxcsrRounding));
   const bool embed = ((mxcsr_ ^ mxcsr_of(fp)) & kMxcsrRounding) != 0;
-  if (one_for_all_ && !embed) return divided_once(id, ops);
+  if (one_for_all_ && !embed && is_divider(id)) return divided_once(id, ops);
   if (embed) b_->rounding(embedded(fp.round));
   return tied.valid() ? b_->def_tied(id, View::Full, tied, ops) : b_->def(id, View::Full, ops);
 }
