@@ -9,7 +9,8 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
+constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
 
 class LaneCosts {
 public:
@@ -36,10 +37,11 @@ public:
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
       }
-    if (gathered == 0 || chases_pointers()) return 0;
+    if (gathered == 0 || is_led_by_loads(false)) return 0;
     // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
     const bool small = loop_.blocks->size() == 1 && !shares_lines;
-    const unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
   }
 
@@ -95,8 +97,9 @@ private:
   }
 
   /// An address depends on what was loaded in the round before. Lanes that take turns wait one after the
-  /// other then, where together they wait once.
-  [[nodiscard]] bool chases_pointers() const {
+  /// other then, where together they wait once. With `walks`, also if it only depends on that whether it is
+  /// the next one.
+  [[nodiscard]] bool is_led_by_loads(bool walks) const {
     std::vector<bool> loaded(f_.num_values(), false);
     const auto spread = [&](bool from_loads) {
       for (const BlockId b : *loop_.blocks) {
@@ -115,7 +118,8 @@ private:
     spread(true);
     std::vector<ValueId> carried;
     for (u32 p = 0; p < back_edge_.args.size(); ++p)
-      if (p != mask_ && loaded[back_edge_.args[p].index] && !walks(back_edge_.args[p], params()[p]))
+      if (p != mask_ && loaded[back_edge_.args[p].index] &&
+          (walks || !goes_on(back_edge_.args[p], params()[p])))
         carried.push_back(params()[p]);
     loaded.assign(f_.num_values(), false);
     for (const ValueId v : carried) loaded[v.index] = true;
@@ -129,22 +133,22 @@ private:
   /// In lanes for which what was loaded says so, `v` is a constant more than `param`, else the same: one
   /// place after the other, as in two lists that are merged, of which the processor has the next ones at
   /// hand.
-  [[nodiscard]] bool walks(ValueId v, ValueId param, unsigned depth = 0) const {
+  [[nodiscard]] bool goes_on(ValueId v, ValueId param, unsigned depth = 0) const {
     if (v == param) return true;
     if (depth > kMaxDepth || !loop_.contains(f_.def_block(v))) return false;
     const InstId i = f_.def_id(v);
     if (i.valid()) {
       const auto x = f_.operands(i);
-      if (f_[i].op == Op::Select) return walks(x[1], param, depth + 1) && walks(x[2], param, depth + 1);
+      if (f_[i].op == Op::Select) return goes_on(x[1], param, depth + 1) && goes_on(x[2], param, depth + 1);
       if (f_[i].op != Op::Add || !(f_.is_const(x[0]) || f_.is_const(x[1]))) return false;
-      return walks(f_.is_const(x[0]) ? x[1] : x[0], param, depth + 1);
+      return goes_on(f_.is_const(x[0]) ? x[1] : x[0], param, depth + 1);
     }
     const BlockId b = f_.def_block(v);
     if (b == loop_.header()) return false;
     const auto n = std::ranges::find(f_[b].params, v) - f_[b].params.begin();
     return std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) {
       return std::ranges::all_of(f_[p].successors, [&](const Successor& s) {
-        return s.block != b || walks(s.args[static_cast<std::size_t>(n)], param, depth + 1);
+        return s.block != b || goes_on(s.args[static_cast<std::size_t>(n)], param, depth + 1);
       });
     });
   }
