@@ -209,6 +209,15 @@ private:
     if (f_.is_const(v, &x) && f_.is_const(whole, &y)) return x == y >> 32;
     const Inst *half = f_.def(v), *join = f_.def(whole);
     if (half != nullptr && half->op == Op::Hi && f_.operands(f_.def_id(v))[0] == whole) return true;
+    if (half != nullptr && join != nullptr && half->op == Op::Splat && join->op == Op::Splat)
+      return is_upper_half(f_.operands(f_.def_id(v))[0], f_.operands(f_.def_id(whole))[0]);
+    if (half != nullptr && join != nullptr && half->op == join->op && // with the sign changed
+        (half->op == Op::Xor || half->op == Op::And)) {
+      const auto a = f_.operands(f_.def_id(v)), b = f_.operands(f_.def_id(whole));
+      const unsigned m = f_.is_const(a[0]) ? 0 : 1, n = f_.is_const(b[0]) ? 0 : 1;
+      return f_.is_const(a[m], &x) && f_.is_const(b[n], &y) && x == y >> 32 &&
+             is_upper_half(a[1 - m], b[1 - n]);
+    }
     return join != nullptr && join->op == Op::Join && f_.operands(f_.def_id(whole))[1] == v;
   }
   [[nodiscard]] bool scales(InstId i, ValueId what) const {
