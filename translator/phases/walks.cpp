@@ -48,7 +48,7 @@ namespace {
 
 constexpr unsigned kMaxLoops = 8; ///< of a function
 constexpr unsigned kRounds = 4;
-constexpr std::size_t kMaxCopied = 320;      ///< instructions of more rounds at once
+constexpr std::size_t kMaxCopied = 400;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of an access
 constexpr unsigned kLineLanes = 16;          ///< of gangs that load lines (x86/lines.hpp),

@@ -6,8 +6,11 @@
 // operands are placed as fma() does.
 #include "translator/x86/select_float.hpp"
 
+#include "translator/phases/decide.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace lanewise::x86 {
 
@@ -41,24 +44,46 @@ void Selector::load_mxcsr(u32 value) {
   b_->emit(Inst::kIdLdmxcsr, {module_.constant(bytes, View::R32)});
 }
 
-/// The MXCSR that most operations of the function want.
-u32 Selector::most_common_mxcsr() const {
-  std::unordered_map<u32, u32> votes;
-  u32 best = kMxcsrMasked;
+/// The MXCSR that most operations of the function want: inner loops count for more, and what is hardly ever
+/// done for nothing.
+u32 Selector::most_common_mxcsr() {
+  std::vector<bool> rare(f_.num_blocks(), false);
+  for (const phases::Phase& phase : plan_.phases)
+    for (const IrBlockId b : phase.blocks)
+      if (const ir::Inst& end = f_[f_.terminator(b)]; end.op == Op::Branch) {
+        if ((end.imm & phases::kFirstIsRare) != 0) rare[f_[b].successors[0].block.index] = true;
+        if ((end.imm & phases::kSecondIsRare) != 0) rare[f_[b].successors[1].block.index] = true;
+      }
+  std::map<u32, std::vector<IrBlockId>> wanted; ///< a block for each operation
   for (const phases::Phase& phase : plan_.phases)
     for (const IrBlockId b : phase.blocks)
       for (const InstId i : f_[b].insts) {
         const ir::Inst& inst = f_[i];
-        if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16) continue;
+        if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16 || rare[b.index]) continue;
         const bool in_any_mode = inst.op == Op::FMin || inst.op == Op::FMax; // select_min_max.cpp
         if (in_any_mode && inst.fp.kind == FloatKind::F32 && !inst.fp.flush_in) continue;
-        const u32 wanted = mxcsr_of(inst.fp);
-        if (++votes[wanted] > votes[best]) best = wanted;
+        wanted[mxcsr_of(inst.fp)].push_back(b);
       }
+  if (wanted.empty()) return kMxcsrMasked;
+  if (wanted.size() == 1) return wanted.begin()->first;
+  constexpr u32 kMaxDepth = 5, kLog2Rounds = 3; // as good a guess as any
+  if (!structure_) structure_.emplace(f_);
+  u32 best = kMxcsrMasked;
+  u64 most = 0;
+  for (const auto& [mode, blocks] : wanted) {
+    u64 votes = 0;
+    for (const IrBlockId b : blocks)
+      votes += u64{1} << kLog2Rounds * std::min(kMaxDepth, structure_->loops.depth(b));
+    if (votes > most || (votes == most && mode == kMxcsrMasked)) {
+      most = votes;
+      best = mode;
+    }
+  }
   return best;
 }
 
 namespace {
+
 bool is_divider(u32 id) {
   return id == Inst::kIdVdivps || id == Inst::kIdVdivpd || id == Inst::kIdVsqrtps || id == Inst::kIdVsqrtpd;
 }

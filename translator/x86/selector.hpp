@@ -337,7 +337,7 @@ private:
   bool convert_inst(InstId i);
   void set_mxcsr(const ir::FpAttr& fp, u32 care);
   void load_mxcsr(u32 value);
-  [[nodiscard]] u32 most_common_mxcsr() const;
+  [[nodiscard]] u32 most_common_mxcsr();
   static constexpr u32 kMxcsrDenormals = 0x8040; ///< DAZ and FTZ
   VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {},
                u32 care = kMxcsrDenormals);
