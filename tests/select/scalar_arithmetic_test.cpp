@@ -63,6 +63,44 @@ TEST(ScalarArithmetic, EachInItsRoundingMode) {
     }
 }
 
+/// Behind a barrier, what a gang has of a scalar is spread by each gang anew: what is made of that cannot
+/// come before the gangs.
+TEST(ScalarArithmetic, NotOfWhatGangsSpreadAnew) {
+  auto f = ir::parse(R"(func "spread" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = const #0x1
+  v5:u32 = add v3, v4
+  v6:g32 = splat v5
+  barrier -> b1
+b1:
+  v7:v32 = splat v6
+  v8:v32 = const #0x6
+  v9:v32 = and v7, v8
+  v10:v32 = lane_id
+  v11:g32 = gang_first v10
+  v12:u32 = const #0x2
+  v13:g32 = shl v11, v12
+  v14:g64 = zext v13
+  v15:g64 = splat v2
+  v16:g64 = add v14, v15
+  v17:mask = const #0xffffffffffffffff
+  store v16, v9, v17 {global 4 row 4 wave}
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  for (const translator::Simd simd : widths()) {
+    ir::Function g = *f;
+    const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+    const auto compiled = compile(g, plan, {.simd = simd, .verify = true});
+    EXPECT_TRUE(compiled) << compiled.error().message;
+  }
+}
+
 /// Whether the quotients are computed before the gangs.
 bool is_done_before(const ir::Function& f) {
   ir::Function g = f;

@@ -54,6 +54,7 @@ std::optional<Operand> Selector::argument(ValueId v) {
 bool Selector::in_preamble(ValueId v) {
   if (const Location* at = location(v)) return at->preamble;
   if (place_of_argument(f_, v)) return true;
+  if (is_gang_recomputed(v)) return false; // in the head
   const ir::Inst* def = f_.def(v);
   if (def != nullptr && def->op == Op::Const) return true;
   if (def != nullptr && def->op == Op::Splat && !frame_.has_slot(v))
