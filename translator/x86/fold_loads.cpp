@@ -21,8 +21,7 @@ public:
         if (is_load(block.insts[n])) open_.push_back(n);
         if (is_dword(block.insts[n])) dwords_.push_back(n);
       }
-      std::ranges::sort(gone_, std::greater());
-      for (const u32 n : gone_) block.insts.erase(block.insts.begin() + n);
+      remove(block);
     }
   }
 
@@ -83,22 +82,40 @@ private:
     else if (inst.num_fault_sites != 0)
       std::erase_if(open_, [&](u32 n) { return block.insts[n].num_fault_sites != 0; });
   }
+  void remove(Block& block) {
+    if (gone_.empty()) return;
+    std::ranges::sort(gone_);
+    u32 n = 0;
+    auto next = gone_.begin();
+    std::erase_if(block.insts, [&](const LInst&) {
+      const bool is_gone = next != gone_.end() && *next == n++;
+      if (is_gone) ++next;
+      return is_gone;
+    });
+  }
 
   /// Whether `inst` loads for itself now.
   bool fold(const LInst& load, LInst& inst) {
-    const Operand value = part_.ops(load)[0], from = part_.ops(load)[1];
-    if (inst.pseudo != LInst::Pseudo::None || inst.rounding != Rounding::None || inst.num_fault_sites != 0)
+    const auto before = part_.ops(inst);
+    const VReg value = part_.ops(load)[0].reg;
+    const auto is_use = [&](const Operand& o) {
+      return o.kind == OperandKind::Reg && o.role == Role::Use && o.reg == value;
+    };
+    const auto found = std::ranges::find_if(before, is_use);
+    if (found == before.end() || !takes_memory(load, inst, *found) || uses(value) != 1) return false;
+    const bool plain = std::ranges::none_of(before, [](const Operand& o) {
+      return o.kind == OperandKind::Mem || o.kind == OperandKind::WriteMask;
+    });
+    if (!plain || inst.pseudo != LInst::Pseudo::None || inst.rounding != Rounding::None ||
+        inst.num_fault_sites != 0)
       return false;
-    std::vector<Operand> ops(part_.ops(inst).begin(), part_.ops(inst).end());
-    auto use = ops.end();
-    for (auto o = ops.begin(); o != ops.end(); ++o) {
-      if (o->kind == OperandKind::Mem || o->kind == OperandKind::WriteMask) return false;
-      if (o->kind == OperandKind::Reg && o->role == Role::Use && o->reg == value.reg) use = o;
+    std::vector<Operand> ops(before.begin(), before.end());
+    auto use = ops.begin() + (found - before.begin());
+    if (const auto next = use + 1; next != ops.end() && next->may_be_memory) {
+      std::swap(*use, *next); // They commute.
+      use = next;
     }
-    if (use == ops.end() || !takes_memory(load, inst, *use) || uses(value.reg) != 1) return false;
-    if (const auto next = use + 1; next != ops.end() && next->may_be_memory)
-      std::swap(*use, *next), use = next;
-    *use = from;
+    *use = part_.ops(load)[1];
     if (load.id == Inst::kIdVpbroadcastd) use->broadcast_log2 = 4;
     if (load.id == Inst::kIdVpbroadcastq) use->broadcast_log2 = 3;
     if (part_.ops(load).size() == 3) ops.push_back(part_.ops(load)[2]);
