@@ -58,6 +58,11 @@ inline constexpr OpInfo kOpInfo[] = {
 };
 } // namespace detail
 constexpr const OpInfo& info(Op op) { return detail::kOpInfo[static_cast<unsigned>(op)]; }
+/// Arithmetic that in each lane looks at that lane alone.
+constexpr bool is_lanewise(Op op) {
+  return (op >= Op::Add && op <= Op::FpToUI) || op == Op::ZExt || op == Op::SExt || op == Op::Join ||
+         op == Op::Lo || op == Op::Hi;
+}
 
 /// The wave stops until other waves have got somewhere, and goes on in the successor.
 constexpr bool waits_for_waves(Op op) { return op == Op::Barrier || op == Op::Sync; }

@@ -45,29 +45,20 @@ public:
 
 private:
   // Of the current loop, which goes on while
-  Sum value_;       ///< one of the header's parameters and what does not change, which grows by 1,
-  IntPred goes_on_; ///< is Ne, ULt or SLt than
-  ValueId bound_;
+  Comparison goes_on_; ///< a sum of one of its parameters, which grows by 1, is Ne, ULt or SLt than the bound
 
   bool find_count() {
     const ValueId tested = f_.tested_mask(header());
     const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
     if (!i.valid() || f_[i].op != Op::ICmp || f_[i].block != header() || !is_gang(f_.type(f_.operands(i)[0])))
       return false;
-    ValueId value = f_.operands(i)[0];
-    bound_ = f_.operands(i)[1];
-    goes_on_ = static_cast<IntPred>(f_[i].imm);
-    if (changes(bound_)) {
-      std::swap(value, bound_);
-      goes_on_ = swapped(goes_on_);
-    }
-    if (goes_on_way() == 1) goes_on_ = inverse(goes_on_);
-    value_ = sum_of(value);
-    const bool ends = goes_on_ == IntPred::Ne || goes_on_ == IntPred::ULt || goes_on_ == IntPred::SLt;
-    const bool alike = std::ranges::all_of(value_.terms, [&](ValueId v) {
-      return f_.type(v) == f_.type(value) && (!changes(v) || is_param(v));
-    });
-    return ends && alike && value_.indices.empty() && !changes(bound_) && growth(value) == 1;
+    goes_on_ = comparison(i, goes_on_way() == 1);
+    const auto [value, bound, pred] = goes_on_;
+    const bool ends = pred == IntPred::Ne || pred == IntPred::ULt || pred == IntPred::SLt;
+    const Sum sum = sum_of(value);
+    const bool alike = std::ranges::all_of(
+        sum.terms, [&](ValueId v) { return f_.type(v) == f_.type(bound) && (!changes(v) || is_param(v)); });
+    return ends && alike && sum.indices.empty() && !changes(bound) && growth(value) == 1;
   }
 
   void change() {
@@ -77,17 +68,16 @@ private:
     for (const BlockId b : {begin, four, rest}) f_[b].take_lanes_of(f_[plain]);
 
     // What is compared comes to the bound without wrapping: it grows by 1.
-    const Type t = f_.type(bound_);
-    ValueId first = at.constant(t, value_.constant & constant_bits(t));
-    for (const ValueId v : value_.terms) first = at.add(first, changes(v) ? start[f_[v].index] : v);
-    const ValueId bound = goes_on_ == IntPred::Ne
-                              ? bound_
-                              : at.binary(goes_on_ == IntPred::ULt ? Op::UMax : Op::SMax, bound_, first);
+    const Type t = f_.type(goes_on_.bound);
+    const ValueId first = first_value(at, goes_on_.value, start);
+    const Op larger = goes_on_.pred == IntPred::ULt ? Op::UMax : Op::SMax;
+    const ValueId bound =
+        goes_on_.pred == IntPred::Ne ? goes_on_.bound : at.binary(larger, goes_on_.bound, first);
     const ValueId more = at.sub(bound, first); // after the first round
     const ValueId many = at.op(Op::LShr, t, {more, at.constant(Type::U32, kLog2Many)});
     std::vector<ValueId> args = start;
     args.push_back(more);
-    branch(at, many, {begin, {}}, {rest, args}, rest);
+    branch_if_not_0(at, many, {begin, {}}, {rest, args}, rest);
 
     at.set_block(begin);
     const ValueId times = at.op(Op::LShr, t, {more, at.constant(Type::U32, kLog2Rounds)});
@@ -101,7 +91,7 @@ private:
     std::vector<ValueId> again = args;
     again.push_back(at.sub(left, at.constant(t, 1)));
     args.push_back(at.and_(more, at.constant(t, kRounds - 1)));
-    branch(at, again.back(), {four, again}, {rest, args}, rest);
+    branch_if_not_0(at, again.back(), {four, again}, {rest, args}, rest);
 
     args = take_params(rest);
     args.push_back(f_.add_param(rest, t));
@@ -124,13 +114,6 @@ private:
     f_[plain].insts.push_back(end);
     back.args.push_back(next);
   }
-  /// Each gang goes one way if `count` is not 0, else the other.
-  void branch(Builder& at, ValueId count, const Successor& some, const Successor& none, BlockId join) {
-    const ValueId more = at.any(at.icmp(IntPred::Ne, count, at.constant(f_.type(count), 0)));
-    at.branch(more, some.block, none.block, some.args, none.args);
-    f_[f_.terminator(at.block())].imm = gang_decided(join);
-  }
-
   /// By how much a parameter of the header grows from round to round.
   [[nodiscard]] std::optional<u64> step(ValueId v) const {
     return is_param(v) && (is_gang(f_.type(v)) || is_vector(f_.type(v))) ? growth(v) : std::nullopt;

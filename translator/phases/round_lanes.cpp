@@ -105,14 +105,6 @@ private:
     return params;
   }
 
-  /// Each gang goes one way if `count`, its scalar, is not 0, else the other; both come to `join`.
-  void branch_if_not_0(Builder& at, ValueId count, const Successor& some, const Successor& none,
-                       BlockId join) {
-    const ValueId zero = f_.entry_constant(Type::G32, 0);
-    at.branch(at.any(at.icmp(IntPred::Ne, count, zero)), some.block, none.block, some.args, none.args);
-    f_[f_.terminator(at.block())].imm = gang_decided(join);
-  }
-
   /// All lanes stand for the one that has its turn, if there is a fault.
   void list_lanes() {
     Builder& at = one_.turn;

@@ -1,4 +1,5 @@
 #include "translator/phases/round_sums.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <algorithm>
 
@@ -22,14 +23,18 @@ void RoundSums::find_invariants() {
   }
 }
 
-std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite) {
-  ValueId value = f_.operands(icmp)[0], bound = f_.operands(icmp)[1];
-  auto pred = static_cast<IntPred>(f_[icmp].imm);
-  if (changes(bound)) {
-    std::swap(value, bound);
-    pred = swapped(pred);
+RoundSums::Comparison RoundSums::comparison(InstId icmp, bool opposite) const {
+  Comparison c{f_.operands(icmp)[0], f_.operands(icmp)[1], static_cast<IntPred>(f_[icmp].imm)};
+  if (changes(c.bound)) {
+    std::swap(c.value, c.bound);
+    c.pred = swapped(c.pred);
   }
-  if (opposite) pred = inverse(pred);
+  if (opposite) c.pred = inverse(c.pred);
+  return c;
+}
+
+std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite) {
+  auto [value, bound, pred] = comparison(icmp, opposite);
   const Sum sum = sum_of(value);
   if (changes(bound) || !sum.indices.empty() || sum.terms.size() != 1 || !is_param(sum.terms[0])) return {};
   u64 bits = 0;
@@ -73,6 +78,25 @@ ValueId after_rounds(Builder& at, ValueId first, ValueId rounds, u64 growth) {
   if (at.type(rounds) != scalar) rounds = is_wide(scalar) ? at.zext(rounds) : at.lo(rounds);
   const ValueId grown = at.binary(Op::Mul, rounds, each);
   return at.add(first, is_per_lane(t) ? at.splat(grown) : grown);
+}
+
+void branch_if_not_0(Builder& at, ValueId count, const Successor& some, const Successor& none, BlockId join) {
+  Function& f = at.function();
+  const ValueId zero = f.entry_constant(f.type(count), 0);
+  at.branch(at.any(at.icmp(IntPred::Ne, count, zero)), some.block, none.block, some.args, none.args);
+  f[f.terminator(at.block())].imm = gang_decided(join);
+}
+
+ValueId RoundSums::first_value(Builder& at, ValueId v, const std::vector<ValueId>& start) const {
+  const Sum sum = sum_of(v);
+  ValueId all = at.constant(f_.type(v), sum.constant & constant_bits(f_.type(v)));
+  for (const ValueId term : sum.terms) {
+    ValueId x = changes(term) ? start[f_[term].index] : term;
+    if (is_wide(f_.type(x)) && !is_wide(f_.type(v))) x = at.lo(x);
+    const bool splat = is_per_lane(f_.type(v)) && !is_per_lane(f_.type(x));
+    all = at.add(all, splat ? at.splat(x) : x);
+  }
+  return all;
 }
 
 RoundSums::Choice RoundSums::add_choice() {

@@ -25,6 +25,10 @@ struct Sum {
 /// What a value that is `first` and grows by so much a round is after `rounds` (u32 or u64) of them.
 ir::ValueId after_rounds(ir::Builder& at, ir::ValueId first, ir::ValueId rounds, u64 growth);
 
+/// Each gang goes one way if `count`, its scalar, is not 0, else the other; both come to `join`.
+void branch_if_not_0(ir::Builder& at, ir::ValueId count, const ir::Successor& some, const ir::Successor& none,
+                     ir::BlockId join);
+
 /// What passes that look at the rounds of such loops have in common.
 class RoundSums : protected LoadLoopPass {
 protected:
@@ -52,6 +56,15 @@ protected:
   [[nodiscard]] Sum sum_of(ir::ValueId v, unsigned depth = 0) const;
   /// By how much `v` grows from round to round, if no index in it wraps.
   [[nodiscard]] std::optional<u64> growth(ir::ValueId v) const;
+  /// What `v`, of the header, is in the first round.
+  [[nodiscard]] ir::ValueId first_value(ir::Builder& at, ir::ValueId v,
+                                        const std::vector<ir::ValueId>& start) const;
+  /// What `icmp`, or its opposite, compares: what does not change comes second, if there is any.
+  struct Comparison {
+    ir::ValueId value, bound;
+    ir::IntPred pred;
+  };
+  [[nodiscard]] Comparison comparison(ir::InstId icmp, bool opposite) const;
   /// A comparison of `value`, a parameter and a constant, with what does not change.
   struct Bounded {
     ir::ValueId value, param, bound;

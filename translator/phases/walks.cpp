@@ -347,19 +347,8 @@ private:
     return rounds;
   }
 
-  /// What `v`, of the header, is in the first round.
-  ValueId first_value(Builder& at, ValueId v, const std::vector<ValueId>& start) {
-    const Sum sum = sum_of(v);
-    ValueId all = at.constant(f_.type(v), sum.constant & constant_bits(f_.type(v)));
-    for (const ValueId term : sum.terms) {
-      ValueId x = changes(term) ? start[f_[term].index] : term;
-      if (is_wide(f_.type(x)) && !is_wide(f_.type(v))) x = at.lo(x);
-      const bool splat = is_per_lane(f_.type(v)) && !is_per_lane(f_.type(x));
-      all = at.add(all, splat ? at.splat(x) : x);
-    }
-    return all;
-  }
-  /// Likewise of an address: a sum of what differs from lane to lane, of scalars, and a constant.
+  /// What an address is in the first round: a sum of what differs from lane to lane, of scalars, and a
+  /// constant.
   LaneRow first_place(Builder& at, ValueId v, const std::vector<ValueId>& start) {
     LaneRow row;
     const auto add = [&](ValueId x) {

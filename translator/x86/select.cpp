@@ -40,13 +40,14 @@ Selector::Selector(const ir::Function& f, const phases::Plan& plan, const FrameL
     : f_(f), plan_(plan), frame_(frame), options_(options), module_(module), use_counts_(f.use_counts()),
       next_rows_(f), look_ups_(f), kinds_(f), fused_(f.num_insts(), false), alike_(f.num_insts(), false),
       position_(f.num_insts(), 0), needed_by_each_(f.num_values(), 1), shared_(f.num_values()),
-      blocks_(f.num_blocks()), rare_(f.num_blocks(), false), along_x_(f) {}
+      blocks_(f.num_blocks()), along_x_(f) {}
 
 Result<void> Selector::run() {
   for (u32 p = 0; p < plan_.phases.size(); ++p) {
     part_of_.push_back(module_.add_part(fmt::format("phase{}", p)));
     module_.resume_points.push_back(part_of_.back());
   }
+  find_rare_blocks();
   mxcsr_ = module_.mxcsr = most_common_mxcsr();
   for (const ir::Block& block : f_.blocks)
     for (const InstId i : block.insts) num_streams_ += f_[i].mem.streams ? 1u : 0u;
@@ -113,19 +114,24 @@ void Selector::select_phase(u32 phase) {
   b_ = nullptr;
 }
 
+/// Finds what of each phase only rare ways lead to.
+void Selector::find_rare_blocks() {
+  rare_.assign(f_.num_blocks(), true);
+  for (const phases::Phase& phase : plan_.phases) {
+    rare_[phase.entry.index] = false;
+    for (const IrBlockId b : phase.blocks) {
+      const ir::Inst& end = f_[f_.terminator(b)];
+      const bool first_is_rare = end.op == ir::Op::Branch && (end.imm & phases::kFirstIsRare) != 0;
+      const auto& ways = f_[b].successors;
+      for (std::size_t n = 0; n < ways.size(); ++n)
+        if (!rare_[b.index] && !(first_is_rare && n == 0)) rare_[ways[n].block.index] = false;
+    }
+  }
+}
+
 void Selector::make_blocks() {
   const phases::Phase& phase = plan_.phases[phase_];
-  std::vector<bool> usual(f_.num_blocks(), false); // reached by a way that is not rare
-  usual[phase.entry.index] = true;
   for (const IrBlockId b : phase.blocks) {
-    const ir::Inst& end = f_[f_.terminator(b)];
-    const bool first_is_rare = end.op == ir::Op::Branch && (end.imm & phases::kFirstIsRare) != 0;
-    const auto& ways = f_[b].successors;
-    for (std::size_t n = 0; n < ways.size(); ++n)
-      if (usual[b.index] && !(first_is_rare && n == 0)) usual[ways[n].block.index] = true;
-  }
-  for (const IrBlockId b : phase.blocks) {
-    rare_[b.index] = !usual[b.index];
     blocks_[b.index] = b_->add_block(rare_[b.index]);
     if (b == phase.entry) continue; // Its parameters lie in slots.
     for (const ValueId v : f_[b].params) {

@@ -13,12 +13,6 @@ namespace lanewise::x86 {
 
 namespace {
 
-/// Ops that in each lane look at that lane alone.
-bool is_lanewise(Op op) {
-  return (op >= Op::Add && op <= Op::FpToUI) || op == Op::ZExt || op == Op::SExt || op == Op::Join ||
-         op == Op::Lo || op == Op::Hi;
-}
-
 /// Consecutive elements of several components, of all lanes.
 bool is_whole_row(const ir::Function& f, InstId i) {
   const ir::Inst& inst = f[i];

@@ -6,8 +6,6 @@
 // operands are placed as fma() does.
 #include "translator/x86/select_float.hpp"
 
-#include "translator/phases/decide.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -47,19 +45,12 @@ void Selector::load_mxcsr(u32 value) {
 /// The MXCSR that most operations of the function want: inner loops count for more, and what is hardly ever
 /// done for nothing.
 u32 Selector::most_common_mxcsr() {
-  std::vector<bool> rare(f_.num_blocks(), false);
-  for (const phases::Phase& phase : plan_.phases)
-    for (const IrBlockId b : phase.blocks)
-      if (const ir::Inst& end = f_[f_.terminator(b)]; end.op == Op::Branch) {
-        if ((end.imm & phases::kFirstIsRare) != 0) rare[f_[b].successors[0].block.index] = true;
-        if ((end.imm & phases::kSecondIsRare) != 0) rare[f_[b].successors[1].block.index] = true;
-      }
   std::map<u32, std::vector<IrBlockId>> wanted; ///< a block for each operation
   for (const phases::Phase& phase : plan_.phases)
     for (const IrBlockId b : phase.blocks)
       for (const InstId i : f_[b].insts) {
         const ir::Inst& inst = f_[i];
-        if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16 || rare[b.index]) continue;
+        if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind == FloatKind::F16 || rare_[b.index]) continue;
         const bool in_any_mode = inst.op == Op::FMin || inst.op == Op::FMax; // select_min_max.cpp
         if (in_any_mode && inst.fp.kind == FloatKind::F32 && !inst.fp.flush_in) continue;
         wanted[mxcsr_of(inst.fp)].push_back(b);
@@ -119,8 +110,7 @@ bool Selector::is_same_in_all_lanes(ValueId v, unsigned depth) const {
   if (!i.valid() || depth > kMaxDepth) return false;
   const ir::Inst& inst = f_[i];
   if (inst.op == Op::Splat || (inst.op == Op::Load && inst.mem.spread)) return true;
-  const bool lanewise = (inst.op >= Op::Add && inst.op <= Op::FpToUI) || inst.op == Op::Join;
-  return lanewise && std::ranges::all_of(f_.operands(i), [&](ValueId x) {
+  return is_lanewise(inst.op) && std::ranges::all_of(f_.operands(i), [&](ValueId x) {
            return type(x) != Type::Mask && is_same_in_all_lanes(x, depth + 1);
          });
 }

@@ -67,7 +67,7 @@ VReg Selector::half_min_max(const FpAttr& fp, bool max, VReg a, VReg b) {
   if (fp.flush_in) a = flush_half(a), b = flush_half(b);
   const auto key = [&](VReg v) {
     const VReg extended = sar_imm32(shl_imm(v, 16), 16);
-    return vxor(extended, shr_imm(sar_imm32(extended, 31), 17)); // Negative: flip the magnitude.
+    return ordered_bits(extended, 0x7fff);
   };
   VReg r = blend(compare(max ? ir::IntPred::SGt : ir::IntPred::SLt, key(a), key(b), false), a, b);
   const VReg a_nan = half_is_nan(a), b_nan = half_is_nan(b);

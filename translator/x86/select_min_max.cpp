@@ -6,6 +6,7 @@
 #include "translator/x86/select_float.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace lanewise::x86 {
@@ -78,16 +79,19 @@ VReg Selector::min_max_part(const ir::Inst& inst, std::span<const ValueId> x, VR
   return min_max(fp, inst.op == Op::FMax, a, b, kinds_.of(x[0]), kinds_.of(x[1]), any_mode);
 }
 
+/// Sign and magnitude, of the bits of `magnitude`, to two's complement and back.
+VReg Selector::ordered_bits(VReg v, u32 magnitude) {
+  const VReg sign = sar_imm32(v, 31);
+  if (!avx512()) return vxor(v, shr_imm(sign, static_cast<u32>(std::countl_zero(magnitude))));
+  constexpr int kFirstXorBoth = 0x78; // of the second and third
+  return b_->op_tied(Inst::kIdVpternlogd, v, sign, or_mem(b_->splat32(magnitude)), imm(kFirstXorBoth));
+}
+
 /// As min_max(), of f32: sign and magnitude to two's complement orders everything but NaNs.
 VReg Selector::min_max_of_bits(const ir::Inst& inst, std::span<const ValueId> x, VReg a, VReg b) {
   using Kind = FloatKinds::Kind;
   const bool max = inst.op == Op::FMax;
-  const auto key = [&](VReg v) { // Negative: flip the magnitude.
-    const VReg sign = sar_imm32(v, 31);
-    if (!avx512()) return vxor(v, shr_imm(sign, 1));
-    constexpr int kFirstXorBoth = 0x78; // of the second and third
-    return b_->op_tied(Inst::kIdVpternlogd, v, sign, or_mem(b_->splat32(0x7fff'ffff)), imm(kFirstXorBoth));
-  };
+  const auto key = [&](VReg v) { return ordered_bits(v, 0x7fff'ffff); };
   const auto key_of = [&](ValueId v, VReg r) {
     u64 bits = 0;
     if (!f_.is_const(v, &bits)) return key(r);

@@ -65,6 +65,7 @@ public:
 private:
   // ---- select.cpp: phases, blocks, exits
   void select_phase(u32 phase);
+  void find_rare_blocks();
   void make_blocks();
   void select_block(IrBlockId b);
   void select_inst(InstId i);
@@ -353,6 +354,7 @@ private:
   // select_min_max.cpp
   [[nodiscard]] bool may_be_denormal(ValueId v, unsigned depth = 0) const;
   VReg min_max_part(const ir::Inst& inst, std::span<const ValueId> x, VReg a, VReg b);
+  VReg ordered_bits(VReg v, u32 magnitude);
   VReg min_max_of_bits(const ir::Inst& inst, std::span<const ValueId> x, VReg a, VReg b);
   VReg min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b, FloatKinds::Kind a_kind = {},
                FloatKinds::Kind b_kind = {}, bool any_mode = false);
