@@ -85,12 +85,26 @@ TEST(Scale, NeverOvershootsACubicProblem) {
   EXPECT_EQ(scale_after(1, 1e-9, 3), 16u);
 }
 
+TEST(Measurement, CountsTheRunsOnAsManyThreadsAsMost) {
+  Measurement m;
+  m.add(2, 10, 5);
+  m.add(2, 11, 6);
+  m.add(1, 6, 6);
+  EXPECT_EQ(m.cpu_ms, 10);
+  m.add(1, 7, 7);
+  m.add(1, 8, 8);
+  EXPECT_EQ(m.threads_used, 1u);
+  EXPECT_EQ(m.cpu_ms, 6);
+  EXPECT_EQ(m.wall_ms, 6) << "not the 5 of two threads";
+  EXPECT_EQ(m.runs, 5u);
+}
+
 Row made_up(const std::string& name, double pocl_ms, double avx512_ms) {
   Row row;
   row.name = row.kernel = name;
-  row.entrants[{"pocl", 2}] = {pocl_ms, pocl_ms, 0, 3, "", "", false};
-  row.entrants[{"avx512", 2}] = {avx512_ms, avx512_ms / 2, 0, 3, "", "", false};
-  row.entrants[{"avx512", 1}] = {avx512_ms, avx512_ms, 0, 3, "", "", false};
+  row.entrants[{"pocl", 2}].add(0, pocl_ms, pocl_ms);
+  row.entrants[{"avx512", 2}].add(2, avx512_ms, avx512_ms / 2);
+  row.entrants[{"avx512", 1}].add(1, avx512_ms, avx512_ms);
   return row;
 }
 

@@ -25,7 +25,8 @@ reference, and buffers that a kernel changes are restored between runs.
   pocl     the same source through PoCL         hand           AVX-512 intrinsics, for some kernels
 
 Ratios are about AVX-512 code, or AVX2 code where the machine or the choice of engines has no AVX-512. Times are CPU
-times of all threads, which other processes disturb least; t1/t2 is of wall times. "of its peak"
+times of all threads, which other processes disturb least; t1/t2 is of wall times. Lanewise uses fewer threads than it may
+where it finds that more do not pay (a line below the table names these kernels). "of its peak"
 is the share of the measured FMA peak or, for kernels that stream memory, of the measured triad bandwidth. A star marks
 kernels bound by arithmetic. Sizes are chosen so that a run takes some milliseconds: launches do not count, and have
 lines of their own at the end.)";
@@ -133,7 +134,7 @@ int run(Options options) {
   say(table_means(results) + "\n");
   say(peaks_text(results));
   if (!results.opencl.empty()) say("pocl: " + results.opencl + "\n");
-  say("\n" + overhead_text(results) + "\n" + goals_text(results));
+  say("\n" + threads_text(results) + "\n" + overhead_text(results) + "\n" + goals_text(results));
   const bool written = write(options.json, to_json(results)) &&
                        write(options.svg, to_svg(results, options.relative_to)) &&
                        write(options.markdown, to_markdown(results, options.svg));

@@ -13,6 +13,8 @@ namespace lanewise::bench {
 struct RunTime {
   double wall_ms = 0;
   double cpu_ms = 0; ///< CPU time of all threads meanwhile
+  unsigned threads =
+      0; ///< that shared it, which may be fewer than it was given; 0 if the engine does not say
 };
 
 /// One kernel case, ready to run repeatedly on one engine.

@@ -15,7 +15,7 @@ public:
   Result<RunTime> run() override {
     auto times = kernel_.launch(config_, memory_.arguments());
     if (!times) return std::move(times).error();
-    return RunTime{times->wall_ms, times->cpu_ms};
+    return RunTime{times->wall_ms, times->cpu_ms, times->threads};
   }
   double prepare_ms() const override { return prepare_ms_; }
 

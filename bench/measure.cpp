@@ -65,9 +65,7 @@ void run_once(Runner& runner) {
     m.error = time.error().message;
     return;
   }
-  m.cpu_ms = m.runs == 0 ? time->cpu_ms : std::min(m.cpu_ms, time->cpu_ms);
-  m.wall_ms = m.runs == 0 ? time->wall_ms : std::min(m.wall_ms, time->wall_ms);
-  ++m.runs;
+  m.add(time->threads, time->cpu_ms, time->wall_ms);
 }
 
 double fastest(const std::vector<Runner>& runners) {

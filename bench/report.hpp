@@ -10,6 +10,8 @@ namespace lanewise::bench {
 std::string table_header(const Results& results);
 std::string table_row(const Results& results, const Row& row);
 std::string table_means(const Results& results);
+/// Which kernels ran on fewer threads than they might, by the engine's choice; empty if none did.
+std::string threads_text(const Results& results);
 /// What launches and workgroups cost by themselves, by the kernels that do nothing; empty if none ran.
 std::string overhead_text(const Results& results);
 std::string peaks_text(const Results& results);

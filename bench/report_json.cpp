@@ -52,6 +52,7 @@ json entrant_json(const Results& results, const Row& row, const Entrant& entrant
               {"wall_ms", rounded(m.wall_ms)},
               {"prepare_ms", rounded(m.prepare_ms)},
               {"runs", m.runs}});
+  if (m.threads_used != 0) out["threads_used"] = m.threads_used;
   if (const double share = results.share_of_peak(row, entrant.engine, entrant.threads); share > 0)
     out["share_of_peak"] = rounded(share);
   return out;

@@ -19,7 +19,8 @@ turns. `*` marks kernels bound by arithmetic.
 {goals}```
 
 ```
-{table}```
+{table}
+{threads}```
 
 ```
 {overhead}```
@@ -42,7 +43,7 @@ std::string to_markdown(const Results& results, const std::string& svg) {
                      "peaks"_a = peaks_text(results),
                      "chart"_a = svg.empty() ? "" : fmt::format("\n![Speed of the engines]({})\n", name),
                      "goals"_a = goals_text(results), "table"_a = whole_table(results),
-                     "overhead"_a = overhead_text(results));
+                     "threads"_a = threads_text(results), "overhead"_a = overhead_text(results));
 }
 
 } // namespace lanewise::bench

@@ -80,6 +80,17 @@ std::string table_means(const Results& results) {
   return mean_line(results, false) + mean_line(results, true);
 }
 
+std::string threads_text(const Results& results) {
+  std::string text;
+  for (const Row& row : results.rows)
+    if (const Measurement* m = row.find(results.best, results.many);
+        m != nullptr && m->threads_used != 0 && m->threads_used < results.many && !row.traits.overhead)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, m->threads_used);
+  return text.empty() ? text
+                      : fmt::format("Threads that {} used where it found that more do not pay: {}\n",
+                                    results.best, text);
+}
+
 std::string overhead_text(const Results& results) {
   std::string text;
   for (const Row& row : results.rows) {

@@ -1,8 +1,25 @@
 #include "bench/results.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace lanewise::bench {
+
+void Measurement::Minima::add(double cpu, double wall) {
+  cpu_ms = runs == 0 ? cpu : std::min(cpu_ms, cpu);
+  wall_ms = runs == 0 ? wall : std::min(wall_ms, wall);
+  ++runs;
+}
+
+void Measurement::add(unsigned threads, double cpu, double wall) {
+  by_threads[threads].add(cpu, wall);
+  ++runs;
+  const auto most =
+      std::ranges::max_element(by_threads, {}, [](const auto& minima) { return minima.second.runs; });
+  threads_used = most->first;
+  cpu_ms = most->second.cpu_ms;
+  wall_ms = most->second.wall_ms;
+}
 
 const Measurement* Row::find(const std::string& engine, unsigned threads) const {
   const auto it = entrants.find({engine, threads});

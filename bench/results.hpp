@@ -18,10 +18,20 @@ struct Entrant {
   auto operator<=>(const Entrant&) const = default;
 };
 
-/// Minima over the rounds.
+/// Minima over the rounds. An engine that finds out how many threads pay tries several: what counts is the
+/// number with the most runs, for CPU and wall time alike.
 struct Measurement {
+  struct Minima {
+    double cpu_ms = 0, wall_ms = 0;
+    unsigned runs = 0;
+    void add(double cpu, double wall);
+  };
+  std::map<unsigned, Minima> by_threads; ///< of the engine's choice; 0 if it does not say
   double cpu_ms = 0, wall_ms = 0, prepare_ms = 0;
-  unsigned runs = 0;
+  unsigned runs = 0;         ///< in all
+  unsigned threads_used = 0; ///< of those that count
+  void add(unsigned threads, double cpu, double wall);
+
   std::string description;  ///< what exactly ran, where the name does not say it
   std::string error;        ///< why there are no numbers
   bool unsupported = false; ///< `error` says that this engine cannot run this kernel, or not here

@@ -17,7 +17,8 @@ struct Ready {
 /// The parent's end. Whoever starts workers must have no threads, for they begin as copies of it.
 class Worker {
 public:
-  /// Makes the contender and, when `expected` is given, runs it once and compares. The case and `expected`
+  /// Makes the contender and, when `expected` is given, runs it once and compares; then a few times more, for
+  /// engines that learn. The case and `expected`
   /// need to live only until this returns. Errors: what the contender says, a wrong result, a crash.
   static Result<Worker> start(const kernels::KernelCase& test, const Setup& setup,
                               const std::vector<kernels::Arg>* expected);

@@ -49,7 +49,7 @@ typedef enum lanewise_simd { LANEWISE_SIMD_AUTO = 0, LANEWISE_AVX512 = 1, LANEWI
 typedef struct lanewise_device_options {
   lanewise_engine engine;
   lanewise_simd simd;
-  unsigned threads;
+  unsigned threads; /**< at most; 0: all that the process may use */
   int no_fallback;
   int no_specialize; /**< not 0: recompile once for all launches, not for each shape and steady arguments */
   int disk_cache;    /**< not 0: keep translations on disk, for other processes and later ones */

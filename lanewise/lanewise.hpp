@@ -64,7 +64,9 @@ LANEWISE_API bool host_supports(Simd simd);
 struct DeviceOptions {
   Engine engine = Engine::Auto;
   Simd simd = Simd::Auto;
-  unsigned threads = 0;     ///< 0: all that the process may use
+  /// At most; 0: all that the process may use. Launches that are repeated come to run on fewer if they take
+  /// about as long then.
+  unsigned threads = 0;
   bool no_fallback = false; ///< a kernel that cannot be recompiled whole is an error; none is interpreted
   /// Recompile for the shape of a launch (workgroup, size class), not once for all launches; and once more,
   /// in the background, for the values of scalar arguments that many launches have passed.
@@ -173,6 +175,7 @@ struct Fault {
 struct LaunchTimes {
   double wall_ms = 0;                       ///< of the run itself, without preparation
   double cpu_ms = 0;                        ///< CPU time of all threads that ran it
+  unsigned threads = 1;                     ///< that shared it: see DeviceOptions::threads
   const Preparation* preparation = nullptr; ///< of the version that ran; lives as long as the module
 };
 

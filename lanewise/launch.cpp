@@ -224,7 +224,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   const u32 lds_bytes = align_up(packet.group_segment_size, kLdsGranule);
   runtime::DispatchRequest request = make_request(engine, waves, info, lds_bytes * packed);
   request.kernel = state.info.name;
-  request.group_ns = version->group_ns.get();
+  request.history = (*prepared)->history.get(); // one of both versions: their times are compared
   request.entry = state.module.image.entry(state.kernel);
   runtime::DispatchTimes times;
   std::jthread host;
@@ -234,8 +234,9 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   if (printf_buffer) printf_buffer->print(state.module.object.printf_formats, state.module.device->output);
   if (!outcome) return std::move(outcome).error();
   if (!*outcome) {
-    state.count_launch(*prepared, version, values, times.cpu_ms, checked->shape.workgroup_count());
-    return LaunchTimes{times.wall_ms, times.cpu_ms, &version->how};
+    state.count_launch(*prepared, version, values,
+                       {times.cpu_ms, times.threads, checked->shape.workgroup_count()});
+    return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &version->how};
   }
   if (packed > 1) unpack(**outcome, packed);
   Fault described = describe(state.module, request.entry, **outcome);

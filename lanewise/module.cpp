@@ -160,13 +160,13 @@ const Prepared* Kernel::State::prepare_for_values(const Prepared* usual,
 }
 
 void Kernel::State::count_launch(const Prepared* usual, const Prepared* version,
-                                 const SteadyArguments::Values& values, double cpu_ms, u64 workgroups) {
+                                 const SteadyArguments::Values& values, const SteadyArguments::Cost& cost) {
   // Who translates ahead of time does not want it done when the program runs.
   const bool is_fixed = usual->how.engine == Engine::Interp || usual->how.origin == CodeOrigin::AheadOfTime;
   if (values.empty() || is_fixed || !module.device->options.specialize) return;
   std::lock_guard lock(mutex_);
-  steady_[usual].count(values, version == usual ? nullptr : version, cpu_ms, workgroups,
-                       usual->how.translate_ms, [this, usual, values] {
+  steady_[usual].count(values, version == usual ? nullptr : version, cost, usual->how.translate_ms,
+                       [this, usual, values] {
                          translator::LaunchFacts facts = usual->facts;
                          facts.dwords.insert(facts.dwords.end(), values.begin(), values.end());
                          auto made = make_engine(module, kernel, module.device->options, facts);

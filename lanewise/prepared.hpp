@@ -2,10 +2,9 @@
 #pragma once
 
 #include "lanewise/lanewise.hpp"
-#include "runtime/wave.hpp"
+#include "runtime/dispatch.hpp"
 #include "translator/launch_facts.hpp"
 
-#include <atomic>
 #include <memory>
 
 namespace lanewise {
@@ -15,8 +14,7 @@ struct Prepared {
   translator::LaunchFacts facts;
   Preparation how;
   std::unique_ptr<runtime::WaveEngine> engine;
-  /// What the dispatcher learns: see DispatchRequest.
-  std::unique_ptr<std::atomic<u64>> group_ns = std::make_unique<std::atomic<u64>>(0);
+  std::unique_ptr<runtime::DispatchHistory> history = std::make_unique<runtime::DispatchHistory>();
 };
 
 } // namespace lanewise

@@ -51,7 +51,7 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   /// Tells how long a launch of what prepare_for_values() answered took. Begins to make a version for the
   /// values when it is time, unless the usual one was made ahead of time.
   void count_launch(const Prepared* usual, const Prepared* version, const SteadyArguments::Values& values,
-                    double cpu_ms, u64 workgroups);
+                    const SteadyArguments::Cost& cost);
 
   Module::State& module;
   const abi::Kernel& kernel;

@@ -35,20 +35,24 @@ const Prepared* SteadyArguments::version_for(const Values& values) {
   return trial || kind->state == State::Special ? kind->special.get() : nullptr;
 }
 
-void SteadyArguments::count(const Values& values, const Prepared* version, double cpu_ms, u64 workgroups,
+void SteadyArguments::count(const Values& values, const Prepared* version, const Cost& cost,
                             double translate_ms, const Make& make) {
   Kind* kind = find(values);
   if (kind == nullptr) kind = add(values);
   if (kind == nullptr) return;
   if (kind->state == State::Counting) {
-    kind->cpu_ms += cpu_ms;
+    kind->cpu_ms += cost.cpu_ms;
     if (kind->cpu_ms < kWorth * std::max(translate_ms, kMinTranslateMs)) return;
     kind->making = std::async(std::launch::async, make);
     kind->state = State::Making;
   } else if (kind->state == State::Trying) {
+    if (cost.threads != kind->threads) { // which is another time, not another version
+      kind->threads = cost.threads;
+      kind->usual_record = kind->special_record = {};
+    }
     Record& record = version != nullptr ? kind->special_record : kind->usual_record;
     ++record.launches;
-    record.workgroup_ms = std::min(record.workgroup_ms, cpu_ms / static_cast<double>(workgroups));
+    record.workgroup_ms = std::min(record.workgroup_ms, cost.cpu_ms / static_cast<double>(cost.workgroups));
     if (kind->usual_record.launches < kTrials || kind->special_record.launches < kTrials) return;
     const bool faster = kind->special_record.workgroup_ms < kind->usual_record.workgroup_ms;
     kind->state = faster ? State::Special : State::Usual;

@@ -29,10 +29,16 @@ public:
 
   /// The version for a launch that passes `values`; null for the usual one.
   const Prepared* version_for(const Values& values);
+  /// What a launch took.
+  struct Cost {
+    double cpu_ms = 0;
+    unsigned threads = 1;
+    u64 workgroups = 1;
+  };
   /// Takes note that a launch with `values` ran in `version`, null for the usual one, which it took
   /// `translate_ms` to make. Begins to `make` a version if it is time.
-  void count(const Values& values, const Prepared* version, double cpu_ms, u64 workgroups,
-             double translate_ms, const Make& make);
+  void count(const Values& values, const Prepared* version, const Cost& cost, double translate_ms,
+             const Make& make);
 
 private:
   enum class State : u8 {
@@ -53,6 +59,7 @@ private:
     double cpu_ms = 0; ///< while Counting
     std::future<Result<Prepared>> making;
     std::unique_ptr<Prepared> special;
+    unsigned threads = 0;                ///< of the launches that are compared
     Record usual_record, special_record; ///< while Trying
   };
   std::vector<Kind> kinds_; ///< in the order in which they were launched first

@@ -69,6 +69,13 @@ private:
   double of_those_gone_ms_ = 0;
 };
 
+/// Threads that share dispatches.
+struct Team {
+  explicit Team(unsigned size) : arena(static_cast<int>(size)), helpers(arena) {}
+  tbb::task_arena arena;
+  HelperClocks helpers;
+};
+
 class FaultCollector;
 
 } // namespace
@@ -87,26 +94,25 @@ struct Dispatcher::Pool {
   u64 alone_ns = 1'000'000;
   // Made when that has not been enough.
   std::optional<tbb::global_control> allowance;
-  std::optional<tbb::task_arena> arena;
-  std::optional<HelperClocks> helpers;
+  std::map<unsigned, Team> teams; // by their size
 
   /// CPU time so far of this thread and of the helpers; differences tell what a dispatch took.
   [[nodiscard]] double cpu_ms() const {
-    return read_cpu_ms(CLOCK_THREAD_CPUTIME_ID) + (helpers ? helpers->ms() : 0);
+    double sum = read_cpu_ms(CLOCK_THREAD_CPUTIME_ID);
+    for (const auto& [size, team] : teams) sum += team.helpers.ms();
+    return sum;
   }
 
-  void run_parked(const DispatchRequest& request, FaultCollector& faults);
+  void run_parked(const DispatchRequest& request, unsigned team_size, FaultCollector& faults);
 
-  /// Calls run_range(worker, first, last) for parts of the range on all threads.
+  /// Calls run_range(worker, first, last) for parts of the range on so many threads.
   template <class RunRange>
-  void run_parallel(u64 begin, u64 end, u64 grain, const RunRange& run_range) {
-    if (!arena) {
+  void run_parallel(u64 begin, u64 end, u64 grain, unsigned team_size, const RunRange& run_range) {
+    if (teams.empty()) {
       alone_ns = 0;
       if (threads > host_threads()) allowance.emplace(tbb::global_control::max_allowed_parallelism, threads);
-      arena.emplace(static_cast<int>(threads));
-      helpers.emplace(*arena);
     }
-    arena->execute([&] {
+    teams.try_emplace(team_size, team_size).first->second.arena.execute([&] {
       tbb::parallel_for(
           tbb::blocked_range<u64>(begin, end, grain), [&](const tbb::blocked_range<u64>& range) {
             Worker& worker = workers[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
@@ -166,7 +172,7 @@ constexpr u64 kSmallNs = 20'000; // sharing less than this among threads costs m
 constexpr u64 kTaskNs = 5'000;   // work that makes a task's overhead small
 
 u64 expected_group_ns(const DispatchRequest& request) {
-  return request.group_ns ? request.group_ns->load(std::memory_order_relaxed) : 0;
+  return request.history ? request.history->group_ns : 0;
 }
 
 u64 grain(const DispatchRequest& request) {
@@ -197,7 +203,8 @@ u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, u64 s
 } // namespace
 
 /// Goes on with the workgroups that have waited for others, until all have ended.
-void Dispatcher::Pool::run_parked(const DispatchRequest& request, FaultCollector& faults) {
+void Dispatcher::Pool::run_parked(const DispatchRequest& request, unsigned team_size,
+                                  FaultCollector& faults) {
   const auto add = [&](std::optional<Worker::Fault>&& fault) {
     if (fault) faults.add(fault->group, std::move(fault->report));
   };
@@ -208,7 +215,7 @@ void Dispatcher::Pool::run_parked(const DispatchRequest& request, FaultCollector
         add(group->home->never_released(request, *group, faults.stopped(), sync));
       return;
     }
-    run_parallel(0, ready.size(), 1, [&](Worker&, u64 first, u64 last) {
+    run_parallel(0, ready.size(), 1, team_size, [&](Worker&, u64 first, u64 last) {
       for (; first < last; ++first) {
         SyncedGroup& group = *ready[first];
         add(group.home->resume(request, group, faults.stopped(), sync));
@@ -241,19 +248,26 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   const Clock clock;
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 small_ns = kSmallNs + pool_->alone_ns;
-  const u64 done = run_small(request, total, pool_->threads, small_ns, clock, run_here);
+  DispatchHistory* const history = request.history;
+  const unsigned team_size = history ? history->team.next(pool_->threads, total) : pool_->threads;
+  const u64 done = run_small(request, total, team_size, small_ns, clock, run_here);
   const u64 here_ns = clock.ns();
   pool_->alone_ns -= std::min(pool_->alone_ns, here_ns);
-  if (done < total) pool_->run_parallel(done, total, grain(request), run_range);
+  const bool shared = done < total || sync.used();
+  if (done < total) pool_->run_parallel(done, total, grain(request), team_size, run_range);
   if (sync.used()) {
-    pool_->run_parked(request, faults);
+    pool_->run_parked(request, team_size, faults);
     sync.end_dispatch();
   }
+  const u64 all_ns = clock.ns();
   if (times)
-    *times = {.wall_ms = static_cast<double>(clock.ns()) * 1e-6, .cpu_ms = pool_->cpu_ms() - cpu_before};
-  if (request.group_ns && total)
-    request.group_ns->store(std::max<u64>(1, (here_ns + (clock.ns() - here_ns) * pool_->threads) / total),
-                            std::memory_order_relaxed);
+    *times = {.wall_ms = static_cast<double>(all_ns) * 1e-6,
+              .cpu_ms = pool_->cpu_ms() - cpu_before,
+              .threads = shared ? team_size : 1};
+  if (history && total) {
+    history->group_ns = std::max<u64>(1, (here_ns + (all_ns - here_ns) * team_size) / total);
+    if (shared || team_size == 1) history->team.count(team_size, static_cast<double>(all_ns));
+  }
   return std::move(faults).take(request);
 }
 

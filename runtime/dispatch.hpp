@@ -4,9 +4,9 @@
 
 #include "runtime/fault.hpp"
 #include "runtime/memory.hpp"
+#include "runtime/team_size.hpp"
 #include "support/result.hpp"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +30,13 @@ public:
                      u32 wave) const = 0;
 };
 
+/// What the dispatcher learns from the dispatches of a kernel, for those to come. Only the dispatcher uses
+/// it.
+struct DispatchHistory {
+  u64 group_ns = 0; ///< time of a workgroup when the kernel ran last, 0 unknown
+  TeamSize team;
+};
+
 /// One grid to run. Sizes are checked by whoever builds the request.
 struct DispatchRequest {
   const WaveEngine* engine = nullptr;
@@ -40,19 +47,21 @@ struct DispatchRequest {
   u32 max_waves = 1;         ///< waves of a whole workgroup
   u32 lds_bytes = 0;         ///< static and dynamic group segment
   u64 scratch_wave_bytes = 0;
-  std::atomic<u64>* group_ns = nullptr; ///< time of a workgroup when the kernel ran last, 0 unknown; updated
+  DispatchHistory* history = nullptr; ///< of the kernel, for one dispatcher; may be null
 };
 
 /// What a dispatch took, without waiting for its turn.
 struct DispatchTimes {
   double wall_ms = 0;
-  double cpu_ms = 0; ///< of all threads that ran it
+  double cpu_ms = 0;    ///< of all threads that ran it
+  unsigned threads = 1; ///< that shared it, or might have
 };
 
 inline constexpr u32 kGdsBytes = 64 << 10;
 
-/// A pool of workers with their arenas, and the device's GDS. Memory grows with the number of workers and the
-/// largest workgroup seen, never with a grid. Any thread may call run(); concurrent calls take turns.
+/// A pool of workers with their arenas, and the device's GDS. A dispatch is shared by all threads, or by as
+/// many as its history says will do. Memory grows with the number of workers and the largest workgroup seen,
+/// never with a grid. Any thread may call run(); concurrent calls take turns.
 class Dispatcher {
 public:
   /// `threads` = 0 means all the host's.

@@ -146,23 +146,27 @@ Result<void> write_dumps(const RunPlan& plan, const Memory& memory) {
 /// The further runs that --repeat asks for.
 Result<void> repeat(const RunPlan& plan, const Kernel& kernel, const Memory& memory, LaunchTimes first,
                     RunReport& report) {
-  std::vector<double> walls, cpus;
+  std::vector<double> walls;
+  std::map<unsigned, double> cpus; // the least, by the number of threads
+  report.threads_used = first.threads;
   for (unsigned i = 0; i < report.repeats; ++i) {
     auto times = kernel.launch(plan.config, memory.arguments);
     if (!times) return std::move(times).error().in(fmt::format("run {}", i + 2));
     walls.push_back(times->wall_ms);
-    cpus.push_back(times->cpu_ms);
+    const auto [least, is_new] = cpus.try_emplace(times->threads, times->cpu_ms);
+    least->second = std::min(least->second, times->cpu_ms);
+    report.threads_used = times->threads;
     report.for_values += times->preparation->for_values ? 1 : 0;
   }
   if (walls.empty()) {
     walls.push_back(first.wall_ms);
-    cpus.push_back(first.cpu_ms);
+    cpus[first.threads] = first.cpu_ms;
   }
   std::sort(walls.begin(), walls.end());
   const std::size_t middle = walls.size() / 2;
   report.min_ms = walls.front();
   report.median_ms = walls.size() % 2 ? walls[middle] : (walls[middle - 1] + walls[middle]) / 2;
-  report.min_cpu_ms = *std::min_element(cpus.begin(), cpus.end());
+  report.min_cpu_ms = cpus[report.threads_used];
   return {};
 }
 

@@ -12,6 +12,7 @@ std::string to_json(const RunReport& report) {
       {"engine", report.engine},
       {"simd", report.simd},
       {"threads", report.threads},
+      {"threads_used", report.threads_used},
       {"grid", report.config.grid},
       {"block", report.config.block},
       {"translation", to_string(report.preparation.origin)},
@@ -49,6 +50,8 @@ std::string to_text(const RunReport& report) {
   if (report.repeats)
     text += fmt::format("{} further runs: min {:.3f} ms, median {:.3f} ms, min CPU {:.3f} ms\n",
                         report.repeats, report.min_ms, report.median_ms, report.min_cpu_ms);
+  if (report.repeats && report.threads_used < report.threads)
+    text += fmt::format("{} threads at the end: more do not pay\n", report.threads_used);
   if (report.for_values)
     text += fmt::format("{} of them in code recompiled for the values of the scalar arguments\n",
                         report.for_values);

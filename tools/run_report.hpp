@@ -17,11 +17,13 @@ struct BufferReport {
 struct RunReport {
   std::string kernel, target, engine, simd;
   unsigned threads = 0, repeats = 0;
+  unsigned threads_used = 0; ///< that shared the last run
   LaunchConfig config;
   Preparation preparation;
   double first_ms = 0;
   double min_ms = 0, median_ms = 0,
-         min_cpu_ms = 0;   ///< over the further runs; over the first if there were none
+         min_cpu_ms = 0;   ///< over the further runs; over the first if there were none. min_cpu_ms: of those
+                           ///< on as many threads as the last
   unsigned for_values = 0; ///< of the further runs, those in code made for the values of scalar arguments
   std::vector<BufferReport> buffers;
 };

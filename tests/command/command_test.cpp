@@ -298,6 +298,7 @@ TEST(Command, JsonHasTheFieldsScriptsRelyOn) {
   EXPECT_EQ(json.at("engine"), "interp");
   EXPECT_TRUE(json.at("simd").is_string());
   EXPECT_EQ(json.at("threads"), 2);
+  EXPECT_LE(json.at("threads_used"), 2);
   EXPECT_EQ(json.at("grid"), (std::vector<int>{1024, 1, 1}));
   EXPECT_EQ(json.at("block"), (std::vector<int>{256, 1, 1}));
   EXPECT_EQ(json.at("runs_for_values"), 0);

@@ -20,13 +20,14 @@ public:
   SteadyArguments steady;
   std::atomic<int> made = 0; ///< versions
   bool fails = false;        ///< to make them
+  unsigned threads = 2;      ///< that share the launches
 
   /// Whether the launch ran in the version for its values. It takes so long in that one, else in the usual
   /// one.
   bool launch(u32 value, double usual_ms, double special_ms) {
     const Values values = one_value(value);
     const Prepared* version = steady.version_for(values);
-    steady.count(values, version, version != nullptr ? special_ms : usual_ms, 1, 10,
+    steady.count(values, version, {version != nullptr ? special_ms : usual_ms, threads, 1}, 10,
                  [&]() -> Result<Prepared> {
                    ++made;
                    if (fails) return Error{ErrorCode::Internal, "not today"};
