@@ -289,8 +289,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("replace_integer_divisions",
            [](ir::Function& g) {
-             const bool narrow = passes::replace_narrow_divisions(g);
-             if (!passes::replace_wide_divisions(g) && !narrow) return;
+             const bool small = passes::replace_small_divisions(g),
+                        narrow = passes::replace_narrow_divisions(g);
+             if (!passes::replace_wide_divisions(g) && !narrow && !small) return;
              tidy_up(g);
              passes::predicate(g); // what was left of them in registers nobody looks at any more
              tidy_up(g);

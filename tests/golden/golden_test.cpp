@@ -91,6 +91,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"replace_divisions", [](ir::Function& g) { passes::replace_divisions(g); }},
       {"replace_medians", [](ir::Function& g) { passes::replace_divisions(g, true); }},
       {"replace_wide_divisions", [](ir::Function& g) { (void)passes::replace_wide_divisions(g); }},
+      {"replace_small_divisions", [](ir::Function& g) { (void)passes::replace_small_divisions(g); }},
       {"replace_narrow_divisions", [](ir::Function& g) { (void)passes::replace_narrow_divisions(g); }},
       {"legalize", passes::legalize},
       {"drop_unseen_bits", passes::drop_unseen_bits},

@@ -495,6 +495,128 @@ TEST(Division, ReciprocalsOfNarrowIntegers) {
   ASSERT_TRUE(check(0x1p32f, kTwo32 - 128, kTwo32 - 1));
 }
 
+constexpr const char* kSmall = R"(  v1:v32 = load v63, v50 {global NUMERATOR}
+DIVISOR  v4:v32 = const #0x80000000
+  v5:v32 = const #0x7fffffff
+  v6:v32 = const #0x0
+  v7:v32 = const #0x1
+  v10:v32 = ui_to_fp v2 #0x20 {f32}
+  v11:v32 = ui_to_fp v1 #0x20 {f32}
+  v12:v32 = frcp v10 {f32 flush_in flush_out}
+  v13:v32 = fmul v11, v12 {f32}
+  v14:v32 = ftrunc v13 {f32}
+  v15:v32 = fp_to_ui v14 #0x20 {f32}
+  v16:v32 = xor v14, v4
+  v17:v32 = fmul v16, v10 {f32}
+  v18:v32 = fadd v17, v11 {f32}
+  v19:v32 = and v18, v5
+  v20:mask = fcmp v19, v10 #0x6 {f32}
+  v21:v32 = select v20, v7, v6
+  v22:v32 = add v15, v21
+  store v64, v22, v50 {global 4}
+  endpgm
+}
+)";
+
+constexpr const char* kSmallSigned = R"(  v1:v32 = load v63, v50 {global NUMERATOR sext}
+DIVISOR  v4:v32 = const #0x80000000
+  v5:v32 = const #0x7fffffff
+  v6:v32 = const #0x0
+  v7:v32 = const #0x1
+  v8:v32 = const #0x1e
+  v10:v32 = si_to_fp v2 #0x20 {f32}
+  v11:v32 = si_to_fp v1 #0x20 {f32}
+  v12:v32 = frcp v10 {f32 flush_in flush_out}
+  v13:v32 = fmul v11, v12 {f32}
+  v14:v32 = ftrunc v13 {f32}
+  v15:v32 = fp_to_si v14 #0x20 {f32}
+  v16:v32 = xor v14, v4
+  v17:v32 = fmul v16, v10 {f32}
+  v18:v32 = fadd v17, v11 {f32}
+  v19:v32 = and v18, v5
+  v23:v32 = and v10, v5
+  v20:mask = fcmp v19, v23 #0x6 {f32}
+  v24:v32 = xor v1, v2
+  v25:v32 = ashr v24, v8
+  v26:v32 = or v25, v7
+  v21:v32 = select v20, v26, v6
+  v22:v32 = add v15, v21
+  store v64, v22, v50 {global 4}
+  endpgm
+}
+)";
+
+/// Integers of so few bits that compilers divide them as f32: of bytes and half-words, with signs and
+/// without, by lanes' own numbers (0 among them) and by one that is known.
+TEST(Division, SmallIntegers) {
+  std::mt19937_64 random(11);
+  for (unsigned round = 0; round < 160; ++round) {
+    const bool is_signed = round % 2 != 0, is_known = round % 4 >= 2;
+    const unsigned bytes = round % 8 < 4 ? 1 : 2;
+    const auto number = [&] {
+      const u32 x = static_cast<u32>(random()) >> (random() & 15);
+      const u32 cut = bytes == 1 ? x & 0xff : x & 0xffff;
+      if (!is_signed) return cut;
+      return static_cast<u32>(bytes == 1 ? i32{static_cast<std::int8_t>(cut)}
+                                         : i32{static_cast<std::int16_t>(cut)});
+    };
+    const u32 one = std::max(number(), 1u);
+    Operands x{};
+    for (unsigned l = 0; l < 64; ++l) {
+      const u32 d = x[64 + l] = is_known ? one : (random() & 15) == 0 ? 0 : number();
+      x[l] = number();
+      if (!is_signed && d != 0 && (random() & 1) != 0) x[l] = x[l] / d * d - (x[l] >= d ? 1 : 0);
+    }
+    std::string text = std::string(kBegin) + (is_signed ? kSmallSigned : kSmall);
+    text.replace(text.find("NUMERATOR"), 9, std::to_string(bytes));
+    text.replace(text.find("DIVISOR"), 7,
+                 is_known ? "  v2:v32 = const #" + std::to_string(one) + "\n"
+                          : "  v2:v32 = load v63, v50 #0x200 {global " + std::to_string(bytes) +
+                                (is_signed ? " sext}\n" : "}\n"));
+    const auto divisions = as_is_and_replaced(text, [&](ir::Function& f) {
+      passes::fold(f);
+      EXPECT_TRUE(passes::replace_small_divisions(f) || one == 1) << one;
+      passes::fold(f);
+    });
+    for (const translator::Simd simd : widths()) {
+      const auto expected = quotients(divisions[0], simd, x), actual = quotients(divisions[1], simd, x);
+      for (unsigned l = 0; l < 64; ++l) {
+        ASSERT_EQ(expected[l], actual[l]) << std::hex << x[l] << " / " << x[64 + l];
+        const auto n = static_cast<i32>(x[l]), d = static_cast<i32>(x[64 + l]);
+        ASSERT_TRUE(d == 0 || static_cast<i32>(expected[l]) == n / d) << n << " / " << d;
+      }
+    }
+  }
+}
+
+/// What replace_small_divisions() rests on, at the multiples of all denominators and next to them: for the
+/// compilers' sequence and a division below 2^23, for a product with the reciprocal rounded up below 2^22.
+TEST(Division, SmallIntegersAsF32) {
+  const auto check = [](u32 n, u32 d) {
+    const auto a = static_cast<float>(n), b = static_cast<float>(d);
+    float q = std::trunc(a * (1.0f / b));
+    if (std::abs(-q * b + a) >= b) q += 1;
+    return static_cast<u32>(q) == n / d && static_cast<u32>(a / b) == n / d;
+  };
+  const auto check_product = [](u32 n, u32 d) {
+    float c = 1.0f / static_cast<float>(d);
+    if (std::fma(c, static_cast<float>(d), -1.0f) < 0) c = std::nextafter(c, 2.0f);
+    return static_cast<u32>(static_cast<float>(n) * c) == n / d;
+  };
+  for (u32 d = 1; d < 1u << 23; d += d < 4096 ? 1 : 97)
+    for (const u32 most : {(1u << 23) - 1, (1u << 22) - 1, (1u << 21) + 12345}) {
+      const u32 step = std::max(1u, most / d / 200);
+      for (u32 q = most / d;; q -= std::min(q, step)) {
+        for (const u32 n : {q * d, q * d + d - 1, q * d + d / 2}) {
+          if (n > most) continue;
+          ASSERT_TRUE(check(n, d)) << n << " / " << d;
+          ASSERT_TRUE(n >= 1u << 22 || check_product(n, d)) << n << " / " << d;
+        }
+        if (q == 0) break;
+      }
+    }
+}
+
 TEST(Division, RootF32) {
   for (const char* mode : {"", " flush_in flush_out"})
     compare(with_mode(std::string(kScaled32) + kImproved32 + kEnd32, mode), 23, 8, 100);

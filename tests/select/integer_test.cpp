@@ -3,6 +3,7 @@
 #include "translator/ir/evaluate.hpp"
 
 #include <algorithm>
+#include <random>
 
 namespace lanewise::x86::test {
 
@@ -259,6 +260,39 @@ TEST(SelectInteger, Unary) {
            }});
     check({"bitrev", {.op = Op::BitRev}, t, {t}, [=](const u64* in) { return reversed(in[0], width); }});
   }
+}
+
+/// max(x, 0 - x), in either order, where a mask chooses it, and with the negative number in use besides.
+TEST(SelectInteger, Absolute) {
+  std::array<u64, 64> in{}, out{};
+  std::mt19937_64 random(3);
+  for (u64& x : in) x = (random() & 3) == 0 ? u64{1} << (random() & 63) : random() >> (random() & 63);
+  in[0] = 0x8000'0000, in[1] = u64{1} << 63, in[2] = ~u64{0};
+  for (const translator::Simd simd : widths())
+    for (const Type t : {Type::V32, Type::V64})
+      for (unsigned kind = 0; kind < 4; ++kind) {
+        LaneProgram p;
+        const auto x = p.operand(0, t), zero = p.b.op(Op::Const, t, {});
+        const auto minus = p.b.binary(Op::Sub, zero, x);
+        auto v = kind % 2 == 0 ? p.b.binary(Op::SMax, x, minus) : p.b.binary(Op::SMax, minus, x);
+        if (kind == 2) v = p.b.binary(Op::Xor, v, minus);
+        if (kind == 3) v = p.b.select(p.b.icmp(IntPred::SLt, minus, x), v, zero);
+        p.store(v, 1);
+        p.b.end_program();
+        RunInput input;
+        input.pass(in.data());
+        input.pass(out.data());
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (unsigned l = 0; l < 64; ++l) {
+          const bool wide = t == Type::V64;
+          const u64 ones = wide ? ~u64{0} : 0xffff'ffff, neg = (0 - in[l]) & ones, pos = in[l] & ones;
+          const bool negative = wide ? s64(pos) < 0 : s32(pos) < 0;
+          u64 wanted = negative ? neg : pos;
+          if (kind == 2) wanted ^= neg;
+          if (kind == 3 && !(wide ? s64(neg) < s64(pos) : s32(neg) < s32(pos))) wanted = 0;
+          ASSERT_EQ(out[l], wanted) << std::hex << in[l] << " kind " << kind << " " << ir::name(t);
+        }
+      }
 }
 
 TEST(SelectInteger, BytePerm) {

@@ -10,6 +10,7 @@
 // so the estimate is at most 2 less than the quotient: n (2^32 / d - z) / 2^32 < 2. For d = 0 the conversion
 // saturates and z stays 2^32 - 1; the remainder is n, which is not less than 0, so that both corrections add:
 // max(n, 1) + 1, as udiv is defined there.
+#include "translator/passes/numbers.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 
@@ -25,21 +26,14 @@ namespace {
 
 constexpr u32 kScale = 0x4f7f'fffe; ///< 2^32 * (1 - 2^-23)
 
-/// A value, or the scalar that it has in all lanes; or a constant.
-struct Number {
-  ValueId v;
-  std::optional<u32> bits;
-  friend bool operator==(const Number&, const Number&) = default;
-};
-
 struct Division {
   Number n, d;
   bool remainder = false;
 };
 
-class Finder {
+class Finder : Numbers {
 public:
-  explicit Finder(const Function& f) : f_(f) {}
+  using Numbers::Numbers;
 
   /// What a select by the outcome of the second correction divides.
   std::optional<Division> find(InstId root) const {
@@ -80,23 +74,6 @@ private:
     AtLeast at_least;
     ValueId more, less;
   };
-  const Function& f_;
-
-  /// The scalar behind `v`.
-  [[nodiscard]] ValueId scalar(ValueId v) const {
-    for (InstId i = f_.def_id(v); i.valid() && f_[i].op == Op::Splat; i = f_.def_id(v)) v = f_.operands(i)[0];
-    return v;
-  }
-  [[nodiscard]] Number number(ValueId v) const {
-    if (u64 bits = 0; f_.is_const(scalar(v), &bits)) return {{}, static_cast<u32>(bits)};
-    return {scalar(v), {}};
-  }
-  [[nodiscard]] bool is_same(ValueId a, ValueId b) const { return number(a) == number(b); }
-  [[nodiscard]] bool is_constant(ValueId v, u32 bits) const { return number(v).bits == bits; }
-  [[nodiscard]] InstId def(ValueId v, Op op) const {
-    const InstId i = f_.def_id(scalar(v));
-    return i.valid() && f_[i].op == op ? i : InstId{};
-  }
 
   [[nodiscard]] std::optional<Correction> correction(InstId select) const {
     const auto x = f_.operands(select);
@@ -218,12 +195,6 @@ private:
       return !whole.empty() && f_[def(rcp[0], Op::UIToFp)].imm == 32 && number(whole[0]) == d;
     }
     return false;
-  }
-  /// The operands of an `op` on f32 that rounds to nearest; nothing if `v` is none.
-  [[nodiscard]] std::span<const ValueId> single(ValueId v, Op op) const {
-    const InstId i = def(v, op);
-    const bool fits = i.valid() && f_[i].fp.kind == FloatKind::F32 && f_[i].fp.round == Round::NearestEven;
-    return fits ? f_.operands(i) : std::span<const ValueId>{};
   }
   /// What becomes of the reciprocal of a constant.
   static u32 reciprocal_of(u32 d) {

@@ -182,6 +182,10 @@ bool replace_wide_divisions(ir::Function& f);
 /// Replaces the sequences for divisions of 32-bit integers. Returns whether there were any.
 bool replace_narrow_divisions(ir::Function& f);
 
+/// Replaces the sequences of f32 for divisions of integers of at most 24 bits. Returns whether there were
+/// any.
+bool replace_small_divisions(ir::Function& f);
+
 /// Square roots of f32 with corrections become roots: v_sqrt_f32 is rounded to nearest here.
 void drop_root_corrections(ir::Function& f);
 

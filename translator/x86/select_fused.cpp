@@ -5,6 +5,7 @@
 // A scalar that is shifted to be added becomes the scaled index of a lea.
 // Two shifts of qwords that are or-ed may be a rotation (with AVX2, one by whole bytes).
 // A constant that is added before AVX2 compares unsigned numbers is one with the bias of the comparison.
+// The larger of a number and what it is with the other sign is its absolute value.
 // Halves of qwords that are only multiplied or extended are taken from these.
 #include "translator/passes/halves.hpp"
 #include "translator/x86/select_float.hpp"
@@ -25,10 +26,27 @@ constexpr u32 kMaxDistance = 24; ///< instructions over which operands are kept 
 bool Selector::is_maskable(InstId i, ValueId old) const {
   const ir::Inst& inst = f_[i];
   if (inst.num_results != 1 || type(f_.result(i)) != Type::V32) return false;
+  if (absolute(i).valid()) return false;
   if (integer_instruction(inst.op, false, true) != 0) return !has_fused_logic(i) || starts_from(i, old);
   if (!ir::info(inst.op).is(ir::kFloat) || inst.fp.kind != FloatKind::F32) return false;
   if (inst.op == Op::FFma) return f_.operands(i)[2] == old;
   return inst.op == Op::FAdd || inst.op == Op::FSub || inst.op == Op::FMul;
+}
+
+/// The number, if `i` is max(x, 0 - x) or the other way round.
+ValueId Selector::absolute(InstId i) const {
+  if (f_[i].op != Op::SMax ||
+      (type(f_.result(i)) != Type::V32 && !(type(f_.result(i)) == Type::V64 && avx512())))
+    return {};
+  const auto x = f_.operands(i);
+  for (const unsigned n : {0u, 1u}) {
+    const InstId minus = f_.def_id(x[n]);
+    u64 bits = 0;
+    if (minus.valid() && f_[minus].op == Op::Sub && f_.operands(minus)[1] == x[1 - n] &&
+        f_.is_const(f_.operands(minus)[0], &bits) && bits == 0)
+      return x[1 - n];
+  }
+  return {};
 }
 
 std::optional<i32> Selector::counted(InstId i, ValueId old) const {
@@ -102,6 +120,11 @@ void Selector::find_fused(IrBlockId b) {
         x.valid() && type(x) == Type::V64 && (avx512() || right % 8 == 0)) {
       const InstId first = near(operands[0], n), second = near(operands[1], n);
       if (first.valid() && second.valid()) fused_[first.index] = fused_[second.index] = true;
+      continue;
+    }
+    if (const ValueId x = absolute(insts[n]); x.valid()) {
+      const InstId minus = near(operands[operands[0] == x ? 1 : 0], n);
+      if (minus.valid()) fused_[minus.index] = true;
       continue;
     }
     if (is_biased(insts[n]))

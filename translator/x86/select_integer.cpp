@@ -87,6 +87,12 @@ bool Selector::integer_inst(InstId i) {
                           : rotate_bytes(part(x, p), static_cast<unsigned>(right / 8), 8);
     return set(result, out), true;
   }
+  if (const ValueId x = absolute(i); x.valid()) {
+    Regs out;
+    for (unsigned p = 0; p < parts(t); ++p)
+      out.r[p] = b_->op(wide ? Inst::kIdVpabsq : Inst::kIdVpabsd, or_mem(part(x, p)));
+    return set(result, out), true;
+  }
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {
     // What can come from memory second.
     const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);

@@ -272,6 +272,7 @@ private:
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
   /// 1 or -1 if `i` adds that to `old`: with AVX2 the mask of a select between the two is what is added.
+  [[nodiscard]] ValueId absolute(InstId i) const;
   [[nodiscard]] std::optional<i32> counted(InstId i, ValueId old) const;
   [[nodiscard]] bool is_narrowable(InstId i) const;
   void find_fused(IrBlockId b);
@@ -361,6 +362,7 @@ private:
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
   VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet, bool any_mode);
   VReg quieted_or(VReg x, VReg nan, VReg r, bool wide);
+  bool is_small_quotient(ir::InstId i);
   [[nodiscard]] bool is_int32(ValueId v, bool is_signed);
   bool is_nonnegative(ValueId v);
   void float_compare(InstId i);
