@@ -658,6 +658,7 @@ private:
   void load_overlapping(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void store_spaced(InstId i, const Access& a, const Spacing& s);
   void store_elements(InstId i, const Access& a, const Spacing& s);
+  VReg mask_of(const Access& a, unsigned p = 0);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data, bool all_exist = false);
   VReg first_index(const Access& a);   ///< 32 bits of lane 0's in the gang
@@ -682,8 +683,16 @@ private:
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
+  /// Does the access without a mask if that is full, as most are.
   template <class F>
-  void if_full(const Access& a, std::span<VReg> out, F access);
+  void if_full(const Access& a, std::span<VReg> out, F access) {
+    CondCode partial{};
+    test_all(a.mask, partial);
+    Access whole = a;
+    whole.full = true;
+    hot_or_cold(
+        partial, out, [&] { access(whole); }, [&] { access(a); });
+  }
   [[nodiscard]] static bool may_be_beyond_caches(const ir::MemAttr& mem);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
