@@ -952,6 +952,15 @@ std::string listing(const std::string& body, translator::Simd simd = translator:
   return code.ok() ? code->listing : "";
 }
 
+/// Elements that lie close together are loaded with what is between them, which may be behind the last one as
+/// well within their page; by a mask only at its end, or for some lanes.
+TEST(AddressForms, WholeGangsLoadWhatIsBetweenElements) {
+  const std::string code = listing(row_of(3) + "  v23:v32 = load v22, v7 {global 1 row 3}\n"
+                                               "  store v18, v23, v7 {global 4 row 4}\n");
+  EXPECT_EQ(count(code, "vmovdqu8 zmm"), 3u) << code;
+  EXPECT_EQ(count(code, "{z}"), 2u) << code;
+}
+
 /// 64-bit values lie in memory as they do in registers.
 TEST(AddressForms, WideRowsTakeNoShuffles) {
   for (const char* mask : {"const #0xffffffffffffffff", "and v7, v7"}) {

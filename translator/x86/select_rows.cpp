@@ -303,8 +303,17 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   if (is_narrow_span(f_[i], stride)) {
     if (f_[i].mem.streams) order_streams();
     if (f_[i].op == Op::Store) return store_narrow_span(i, a, stride);
-    out[0] = load_narrow_span(i, a, stride);
-    return;
+    const auto load_span = [&](const Access& x, bool whole) {
+      out[0] = load_narrow_span(i, x, stride, whole);
+    };
+    if (!may_be_beyond_caches(f_[i].mem)) return load_span(a, false);
+    const auto load = [&](const Access& x) { // What is behind the elements in their page can be loaded, too.
+      if (!x.full) return load_span(x, false);
+      const CondCode leaves_page = test_page(x, module_.vec_bytes());
+      hot_or_cold(
+          leaves_page, out, [&] { load_span(x, true); }, [&] { load_span(x, false); });
+    };
+    return a.full ? load(a) : if_full(a, out, load);
   }
   const bool overlaps = stride < static_cast<i64>(bytes) && (stride == 4 || (stride == 8 && bytes == 16));
   if (overlaps && f_[i].op == Op::Load) return load_overlapping(i, a, stride, out);
@@ -325,7 +334,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
     const auto load_all = [&] { whole_gang([&] { load_spaced(i, a, {.stride = stride}, out); }); };
     if (a.full || !is_within_page(i, stride)) return load_all();
-    const CondCode leaves_page = test_page(a, stride);
+    const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + bytes);
     return hot_or_cold(
         leaves_page, out, [&] { load_within_page(i, a, stride, out); }, load_all);
   }
@@ -338,7 +347,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   hot_or_cold(
       partial, out, [&] { perform(i, a, out); },
       [&] {
-        const CondCode leaves_page = test_page(a, stride);
+        const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + 16);
         hot_or_cold(
             leaves_page, out, [&] { load_narrow_within_page(i, a, out); },
             [&] {

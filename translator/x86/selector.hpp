@@ -534,7 +534,7 @@ private:
   [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
   VReg span_mask(const Access& a, u32 bytes, i64 stride);
   static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
-  VReg load_narrow_span(InstId i, const Access& a, i64 stride);
+  VReg load_narrow_span(InstId i, const Access& a, i64 stride, bool whole);
   void store_narrow_span(InstId i, const Access& a, i64 stride);
   [[nodiscard]] bool is_near(const ir::Inst& inst, i64 stride) const;
   VReg load_near(InstId i, const Access& a, i64 stride);
@@ -642,7 +642,7 @@ private:
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
   VReg load_each_spaced(InstId i, const Access& a, const Spacing& s);
   [[nodiscard]] bool is_within_page(InstId i, i64 stride) const;
-  CondCode test_page(const Access& a, i64 stride);
+  CondCode test_page(const Access& a, i64 bytes);
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
   // select_each.cpp
