@@ -359,8 +359,18 @@ TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
   }
 }
 
+/// Prefetches to load and to store.
+std::array<u32, 2> count_fetches(ir::Function& f, unsigned interleave, translator::Simd simd) {
+  phases::Plan plan = trivial_plan(f);
+  for (phases::Phase& phase : plan.phases) phase.interleave = interleave;
+  auto code = compile(f, plan, {.simd = simd, .verify = true, .listing = true});
+  EXPECT_TRUE(code.ok());
+  const std::string listing = code.ok() ? code->listing : "";
+  return {count(listing, "prefetcht0 "), count(listing, "prefetchw ")};
+}
+
 /// Large launches of workgroups with several rows fetch ahead what the next workgroup's rows begin with, a
-/// line at a time, if these follow along x.
+/// line at a time, if these follow along x. What is loaded is not fetched again where it is stored to.
 TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
   const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd) {
     std::string text = program(kGridRows);
@@ -376,19 +386,73 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
     f->launch.ragged = {false, false, false};
     f->launch.group_id_sgpr[0] = 5;
     f->launch.min_items = items;
-    phases::Plan plan = trivial_plan(*f);
-    for (phases::Phase& phase : plan.phases) phase.interleave = 4;
-    auto code = compile(*f, plan, {.simd = simd, .verify = true, .listing = true});
-    EXPECT_TRUE(code.ok());
-    return code.ok() ? count(code->listing, "prefetch") : 0;
+    return count_fetches(*f, 4, simd);
   };
+  using Fetches = std::array<u32, 2>;
   constexpr u64 kLarge = 1 << 21, kSmall = 1 << 19;
-  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), 4u);
-  EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), 4u);
-  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 2u) << "a line is two gangs";
-  EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), 0u) << "this stays in the caches";
-  EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), 0u) << "the hardware sees one row";
-  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), (Fetches{4, 4}));
+  EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), (Fetches{4, 4}));
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), (Fetches{2, 2})) << "a line is two gangs";
+  EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), Fetches{}) << "this stays in the caches";
+  EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), Fetches{}) << "the hardware sees one row";
+  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), Fetches{})
+      << "the next one's rows are elsewhere";
+}
+
+/// So they do where half a gang is a row.
+TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
+  const auto fetches = [](u32 width, std::string_view access) {
+    const std::string text =
+        program(fmt::format("  v20:v32 = init_vgpr\n  v21:v32 = init_vgpr #0x1\n  v22:v32 = const #0x1000\n"
+                            "  v23:v32 = mul v21, v22\n  v24:v32 = add v20, v23\n  v25:u32 = init_sgpr #0x5\n"
+                            "  v26:u32 = const #{:#x}\n  v27:u32 = mul v25, v26\n  v28:v32 = splat v27\n"
+                            "  v29:v32 = add v24, v28\n{}",
+                            width, access));
+    auto f = ir::parse(text);
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+    f->launch.workgroup = {8, 8, 1};
+    f->launch.ragged = {false, false, false};
+    f->launch.group_id_sgpr[0] = 5;
+    f->launch.min_items = 1 << 21;
+    return count_fetches(*f, 1, translator::Simd::Avx512);
+  };
+  using Fetches = std::array<u32, 2>;
+  constexpr std::string_view kLoad = "  v30:v32 = load v2, v29, v7 {global 4 indexed 2 halves 1}\n";
+  constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 halves 1}\n";
+  EXPECT_EQ(fetches(8, kLoad), (Fetches{2, 0}));
+  EXPECT_EQ(fetches(8, kStore), (Fetches{0, 2}));
+  EXPECT_EQ(fetches(16, kStore), Fetches{}) << "the next one's rows are elsewhere";
+}
+
+/// From beyond the caches, what is masked takes longer also if no lane is missing: so that is asked, of bytes
+/// and of rows of half a gang as well, and no mask is used where all are known to take part.
+TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
+  const auto masked = [](std::string_view access, bool full) {
+    std::string text =
+        program(fmt::format("  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n"
+                            "  v23:v64 = add v21, v22\n{}",
+                            access));
+    if (full) text.replace(text.find("init_exec"), 9, "const #0xffffffffffffffff");
+    auto f = ir::parse(text);
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+    f->launch.workgroup = {8, 8, 1};
+    f->launch.ragged = {};
+    auto code =
+        compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    const std::string listing = code.ok() ? code->listing : "";
+    return std::pair{count(listing, "{k"), count(listing, "kortestw")};
+  };
+  for (const std::string_view access : {
+           "  v30:v32 = load v18, v7 {global 1 row 1}\n  store v18, v30, v7 {global 4 row 4}\n",
+           "  v30:v32 = load v18, v7 {global 2 row 2}\n  store v18, v30, v7 {global 1 row 1}\n",
+           "  v30:v32 = load v23, v7 {global 4 halves 4}\n  store v23, v30, v7 {global 4 halves 4}\n",
+           "  v30:v32 = load v23, v7 {global 1 halves 1}\n  store v23, v30, v7 {global 2 halves 2}\n",
+       }) {
+    SCOPED_TRACE(access);
+    EXPECT_EQ(masked(access, true), (std::pair{0u, 0u}));
+    EXPECT_EQ(masked(access, false).second, 2u);
+  }
 }
 
 /// Where lanes go along short rows of their own, the rows of the next gangs are fetched, a line of each lane
@@ -418,12 +482,7 @@ b2:
                                          accesses);
     auto f = ir::parse(text);
     EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
-    phases::Plan plan = trivial_plan(*f);
-    for (phases::Phase& phase : plan.phases) phase.interleave = 2;
-    auto code = compile(*f, plan, {.simd = translator::Simd::Avx2, .verify = true, .listing = true});
-    EXPECT_TRUE(code.ok());
-    const std::string listing = code.ok() ? code->listing : "";
-    return std::array{count(listing, "prefetcht0 "), count(listing, "prefetchw ")};
+    return count_fetches(*f, 2, translator::Simd::Avx2);
   };
   const std::array none = {0u, 0u}, loads = {16u, 0u}, stores = {0u, 16u};
   const std::string load = "  v22:v32, v23:v32, v24:v32, v25:v32 = load ";
@@ -891,6 +950,15 @@ std::string listing(const std::string& body, translator::Simd simd = translator:
   auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true, .listing = true});
   EXPECT_TRUE(code.ok()) << code.error().message;
   return code.ok() ? code->listing : "";
+}
+
+/// Elements that lie close together are loaded with what is between them, which may be behind the last one as
+/// well within their page; by a mask only at its end, or for some lanes.
+TEST(AddressForms, WholeGangsLoadWhatIsBetweenElements) {
+  const std::string code = listing(row_of(3) + "  v23:v32 = load v22, v7 {global 1 row 3}\n"
+                                               "  store v18, v23, v7 {global 4 row 4}\n");
+  EXPECT_EQ(count(code, "vmovdqu8 zmm"), 3u) << code;
+  EXPECT_EQ(count(code, "{z}"), 2u) << code;
 }
 
 /// 64-bit values lie in memory as they do in registers.

@@ -180,7 +180,7 @@ Builder& Builder::masked(VReg mask, VReg old) {
 
 Builder& Builder::zero_masked(VReg mask) {
   next_mask_ = mask;
-  next_.zeroing = true;
+  next_.zeroing = mask.valid();
   return *this;
 }
 

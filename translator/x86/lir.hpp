@@ -340,7 +340,7 @@ public:
     return def_tied(id, View::R64, old, {Operand(ops)...});
   }
 
-  // Modifiers of the next instruction.
+  // Modifiers of the next instruction. Without a register, a mask is none.
   Builder& masked(VReg mask, VReg old); ///< {k}: lanes outside keep `old`; the next must be def()/op()
   Builder& zero_masked(VReg mask);      ///< {k}{z}
   Builder&

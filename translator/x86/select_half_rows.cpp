@@ -2,18 +2,10 @@
 // and what is one row of elements elsewhere is two, or what is one place. A load or store of each takes much
 // less than a gather or scatter. Mostly that is known (passes/shape_addresses.cpp); elsewhere rows are tested
 // for.
+#include "translator/ir/rows.hpp"
 #include "translator/x86/selector.hpp"
 
 namespace lanewise::x86 {
-
-namespace {
-
-/// Bytes from lane to lane in each half.
-i64 half_row_stride(const ir::MemAttr& attr) {
-  return i64{attr.half_stride} << (attr.form == ir::AddressForm::Indexed ? attr.scale : 0);
-}
-
-} // namespace
 
 /// Whether addresses that differ from lane to lane probably lie in a row for each half of the gang.
 bool Selector::may_be_half_rows(InstId i, const Access& a) const {
@@ -62,14 +54,14 @@ Regs Selector::branch_if_half_rows(InstId i, const Access& a, BlockId yes, Block
 bool Selector::has_half_rows(InstId i) const {
   const ir::MemAttr& attr = f_[i].mem;
   if (!avx512() || !attr.halves || attr.retry != 0) return false;
-  const i64 stride = half_row_stride(attr);
+  const i64 stride = ir::half_row_stride(attr);
   if (f_[i].op == Op::Store && stride == 0) return false; // The last lane counts.
   return is_full_width(i) || attr.bytes <= 4 || can_be_spaced(attr.bytes, stride);
 }
 
 /// Whether full-width accesses have the row.
 bool Selector::is_full_width(InstId i) const {
-  const i64 bytes = f_[i].mem.bytes, stride = half_row_stride(f_[i].mem);
+  const i64 bytes = f_[i].mem.bytes, stride = ir::half_row_stride(f_[i].mem);
   if (f_[i].op == Op::Store) return stride == bytes && bytes != 12;
   if (bytes < 4) return stride == 0 || stride == bytes;
   return stride == 0 || stride == 4 || (stride == 8 && bytes % 8 == 0) || (stride == 16 && bytes == 16);
@@ -78,16 +70,23 @@ bool Selector::is_full_width(InstId i) const {
 /// The access of a gang whose halves are rows; behind tests, if an index might wrap or lanes must take part.
 void Selector::half_rows(InstId i, const Access& a, std::span<VReg> out) {
   const ir::MemAttr& attr = f_[i].mem;
-  const i64 stride = half_row_stride(attr);
+  const i64 stride = ir::half_row_stride(attr);
   const bool full_width = is_full_width(i), is_store = f_[i].op == Op::Store;
   const bool has_masks = full_width && (attr.bytes != 16 || stride != 16), whole = !a.full && !has_masks;
-  const auto access = [&](Regs start) {
+  const auto rows = [&](const Access& by, Regs start) {
     std::array<VReg, 4> values{};
+    if (is_store)
+      store_half_rows(i, by, start, stored_data(i, values));
+    else
+      load_half_rows(i, by, start, stride, out);
+  };
+  const auto access = [&](Regs start) {
     const Spacing spacing{.stride = stride, .is_write = is_store, .halves = start};
-    if (full_width && is_store)
-      store_half_rows(i, a, start, stored_data(i, values));
+    for (const VReg half : start.r) fetch_ahead(i, half, 0, stride);
+    if (full_width && has_masks && stride != 0 && !a.full && may_be_beyond_caches(attr))
+      if_full(a, out, [&](const Access& by) { rows(by, start); });
     else if (full_width)
-      load_half_rows(i, a, start, stride, out);
+      rows(a, start);
     else if (attr.bytes <= 4 && is_store)
       store_elements(i, a, spacing);
     else if (attr.bytes <= 4)
@@ -168,7 +167,7 @@ void Selector::load_half_rows(InstId i, const Access& a, Regs start, i64 stride,
 VReg Selector::load_half_dwords(InstId i, const Access& a, Regs start, i64 at) {
   Regs rows;
   for (unsigned p = 0; p < 2; ++p) {
-    b_->faults(half_row_site(i, 4, p)).zero_masked(wide_mask(a.mask, p));
+    b_->faults(half_row_site(i, 4, p)).zero_masked(mask_of(a, p));
     rows.r[p] = b_->def(Inst::kIdVmovdqu32, View::Half, {mem(start.r[p], at, View::Half)});
   }
   return b_->op(Inst::kIdVinserti64x4, rows.r[0], half(rows.r[1]), imm(1));
@@ -177,7 +176,7 @@ VReg Selector::load_half_dwords(InstId i, const Access& a, Regs start, i64 at) {
 Regs Selector::load_half_qwords(InstId i, const Access& a, Regs start, i64 at) {
   Regs rows;
   for (unsigned p = 0; p < 2; ++p) {
-    b_->faults(half_row_site(i, 8, p)).zero_masked(wide_mask(a.mask, p));
+    b_->faults(half_row_site(i, 8, p)).zero_masked(mask_of(a, p));
     rows.r[p] = b_->op(Inst::kIdVmovdqu64, mem(start.r[p], at));
   }
   return rows;
@@ -206,7 +205,7 @@ VReg Selector::load_half_narrow(InstId i, const Access& a, Regs start, bool same
   const u32 extend = extending_move(attr);
   Regs rows;
   for (unsigned p = 0; p < 2; ++p) {
-    const VReg mask = wide_mask(a.mask, p);
+    const VReg mask = mask_of(a, p);
     if (same) {
       FaultSite site = half_row_site(i, attr.bytes, p);
       site.kind = FaultSite::Kind::Scalar;
@@ -239,13 +238,13 @@ void Selector::load_half_places(InstId i, const Access& a, Regs start, std::span
     };
     if (wide) {
       const Operand from = place(r % 2);
-      out[r] = b_->zero_masked(wide_mask(a.mask, r % 2)).op(Inst::kIdVpbroadcastq, from);
+      out[r] = b_->zero_masked(mask_of(a, r % 2)).op(Inst::kIdVpbroadcastq, from);
       continue;
     }
     VReg halves[2];
     for (unsigned p = 0; p < 2; ++p) {
       const Operand from = place(p);
-      halves[p] = b_->zero_masked(wide_mask(a.mask, p)).def(Inst::kIdVpbroadcastd, View::Half, {from});
+      halves[p] = b_->zero_masked(mask_of(a, p)).def(Inst::kIdVpbroadcastd, View::Half, {from});
     }
     out[r] = b_->op(Inst::kIdVinserti64x4, halves[0], half(halves[1]), imm(1));
   }
@@ -279,7 +278,7 @@ void Selector::store_half_rows(InstId i, const Access& a, Regs start, std::span<
                                                          : bytes == 2 ? View::Xmm
                                                                       : View::R64;
   for (unsigned p = 0; p < 2; ++p) {
-    const VReg mask = wide_mask(a.mask, p);
+    const VReg mask = mask_of(a, p);
     b_->faults(half_row_site(i, bytes, p))
         .with_mask(mask)
         .emit(id, {mem(start.r[p], a.disp, to), reg(rows.r[p], view)});

@@ -490,17 +490,6 @@ void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
   }
 }
 
-/// Does the access without a mask if that is full, as most are.
-template <class F>
-void Selector::if_full(const Access& a, std::span<VReg> out, F access) {
-  CondCode partial{};
-  test_all(a.mask, partial);
-  Access whole = a;
-  whole.full = true;
-  hot_or_cold(
-      partial, out, [&] { access(whole); }, [&] { access(a); });
-}
-
 /// From there, masked loads get half of what plain ones do on Zen 4 with AVX2, and on Zen 5 with AVX-512;
 /// with stores that are masked, too, a quarter.
 bool Selector::may_be_beyond_caches(const ir::MemAttr& mem) {
@@ -519,19 +508,20 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
     out[0] = load_part(inst.mem, address, a);
     return;
   }
-  if (inst.mem.bytes < 4) {
-    b_->faults(site(inst.mem.bytes, 0));
-    if (avx512()) b_->zero_masked(a.mask); // AVX2 comes here with all lanes.
-    out[0] = b_->op(extending_move(inst.mem), mem(address, a.disp, narrow_row_view(inst.mem)));
-    return;
-  }
   if (inst.mem.bytes == 16 && a.dword_stride == 4) return load_quads(i, address, a.disp, out);
   const auto load_by = [&](const Access& x) {
+    if (inst.mem.bytes < 4) {
+      b_->faults(site(inst.mem.bytes, 0));
+      if (avx512()) b_->zero_masked(mask_of(x)); // AVX2 comes here with all lanes.
+      out[0] = b_->op(extending_move(inst.mem), mem(address, a.disp, narrow_row_view(inst.mem)));
+      return;
+    }
     if (inst.mem.bytes == 8 && a.dword_stride == 4)
       return set_qwords(i, load_qwords(x, address, x.disp), out);
     for (unsigned d = 0; d < out.size(); ++d) out[d] = load_dwords(x, address, x.disp + d * x.dword_stride);
   };
-  if (a.full || !may_be_beyond_caches(inst.mem)) return load_by(a);
+  const bool by_mask = !a.full && (avx512() || inst.mem.bytes >= 4);
+  if (!by_mask || !may_be_beyond_caches(inst.mem)) return load_by(a);
   if_full(a, out, load_by);
 }
 
@@ -595,6 +585,10 @@ void Selector::store_part(const ir::MemAttr& attr, VReg address, const Access& a
   else
     b_->store_vec(at, both);
 }
+
+/// AVX-512: what part p of an access is masked with, nothing if all lanes take part: from beyond the caches
+/// what is masked takes longer also if no lane is missing.
+VReg Selector::mask_of(const Access& a, unsigned p) { return a.full ? VReg{} : wide_mask(a.mask, p); }
 
 VReg Selector::masked_load(VReg mask, const Operand& at) {
   if (avx512()) return b_->zero_masked(mask).op(Inst::kIdVmovdqu32, at);
@@ -748,7 +742,8 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   const VReg address = first_address(a);
   if (f_[i].mem.streams) return store_streaming(i, a, address, data);
   const u32 bytes = f_[i].mem.bytes;
-  const bool masked = !a.full && !a.part_of_dword && bytes >= 4 && (bytes != 16 || a.dword_stride != 4);
+  const bool narrow = bytes < 4 && !avx512(); // AVX2 comes here with all lanes.
+  const bool masked = !a.full && !a.part_of_dword && !narrow && (bytes != 16 || a.dword_stride != 4);
   if (!masked || (avx512() && !may_be_beyond_caches(f_[i].mem))) return store_at(i, a, address, data);
   // AVX2's masked stores are microcode on AMD, a dozen cycles each.
   const ir::MemAttr& attr = f_[i].mem;
@@ -808,7 +803,7 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
                        .is_write = true};
   if (inst.mem.bytes < 4) {
     const Operand row = mem(address, a.disp, narrow_row_view(inst.mem));
-    return store_narrow_row(site, a.mask, row, data[0]);
+    return store_narrow_row(site, avx512() ? mask_of(a) : VReg{}, row, data[0]);
   }
   if (inst.mem.bytes == 8 && a.dword_stride == 4)
     return store_qwords(

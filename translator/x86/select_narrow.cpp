@@ -63,7 +63,8 @@ void Selector::load_narrow_within_page(InstId i, const Access& a, std::span<VReg
 // and are less than four dwords: a permutation of dwords brings them to the lanes' 16 bytes, one within these
 // to their lanes. Stores do the reverse.
 
-VReg Selector::load_narrow_span(InstId i, const Access& a, i64 stride) {
+/// By a mask of their bytes, or with the whole register's.
+VReg Selector::load_narrow_span(InstId i, const Access& a, i64 stride, bool whole) {
   const ir::MemAttr& attr = f_[i].mem;
   const auto step = static_cast<u32>(stride);
   std::array<u32, 16> dwords{};
@@ -73,7 +74,7 @@ VReg Selector::load_narrow_span(InstId i, const Access& a, i64 stride) {
   const u32 first = attr.sign_extend ? 4u - attr.bytes : 0;
   for (u32 lane = 0; lane < 4; ++lane)
     for (u32 n = 0; n < attr.bytes; ++n) bytes[4 * lane + first + n] = static_cast<u8>(lane * step + n);
-  const VReg mask = span_mask(a, attr.bytes, stride);
+  const VReg mask = whole ? VReg{} : span_mask(a, attr.bytes, stride);
   b_->faults(span_site(attr.bytes, stride, false)).zero_masked(mask);
   VReg v = b_->op(Inst::kIdVmovdqu8, mem(a.base, a.disp));
   if (stride != 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);

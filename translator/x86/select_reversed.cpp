@@ -53,7 +53,7 @@ void Selector::reversed_row(InstId i, const Access& a, std::span<VReg> out) {
   for (unsigned p = 0; p < count; ++p) {
     const VReg turned = reversed(row.r[p], wide);
     if (narrow)
-      store_narrow_row(site(p), a.mask, at(p), turned);
+      store_narrow_row(site(p), VReg{}, at(p), turned);
     else
       b_->faults(site(p)).store_vec(at(p), turned);
   }

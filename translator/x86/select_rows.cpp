@@ -110,46 +110,49 @@ VReg Selector::of_leader(ValueId v, unsigned members) {
   return r;
 }
 
-/// A load of consecutive elements that workgroups of several rows go on with, next to each other along x, in
-/// a launch that reads more than the caches of a core hold. Each of these rows is short, so that many of them
-/// take turns, which the hardware does not see through. Or a row of more lines than it follows, where
-/// streaming stores tell that memory bounds.
+/// A load or store of consecutive elements that workgroups of several rows go on with, next to each other
+/// along x, in a launch that goes through more than the caches of a core hold. Each of these rows is short,
+/// so that many of them take turns, which the hardware does not see through. Or a load of a row of more lines
+/// than it follows, where streaming stores tell that memory bounds.
 bool Selector::is_worth_fetching_ahead(InstId i) const {
   const ir::Inst& inst = f_[i];
   const translator::LaunchFacts& launch = f_.launch;
   const ir::MemAttr& mem_attr = inst.mem;
-  if (inst.op != Op::Load || mem_attr.space != ir::Space::Global) return false;
-  if (num_streams_ != 0 && mem_attr.wave_row && ir::is_consecutive(mem_attr) &&
+  if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.streams) return false;
+  const bool halves = has_half_rows(i);
+  if (halves ? !ir::is_consecutive_by_halves(mem_attr) : !ir::is_consecutive(mem_attr)) return false;
+  if (inst.op == Op::Load && num_streams_ != 0 && mem_attr.wave_row &&
       mem_attr.bytes * lanes() > kFollowedStep)
     return true;
   if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
   if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
-  const i64 step = i64{mem_attr.stride} * launch.workgroup[0];
-  if (!ir::is_consecutive(mem_attr)) return false;
-  if (mem_attr.form == ir::AddressForm::Row) return along_x_.of(x[0]) == step;
+  const i64 step = i64{halves ? mem_attr.half_stride : mem_attr.stride} * launch.workgroup[0];
+  if (ir::address_operands(mem_attr) == 1) return along_x_.of(x[0]) == step;
   return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
 
-/// Whether a gang before it in the workgroup's row, or a load before it of the same row, fetches that line.
+/// Whether a gang before it in the workgroup's row, or an access before it of the same row, fetches that
+/// line.
 bool Selector::is_line_fetched(InstId i, i64 row) const {
   if (member_ % row_size() * row % kLine != 0) return true;
   const auto& insts = f_[f_[i].block].insts;
   const auto place = ir::address_of(f_, i);
   return std::any_of(insts.begin(), std::ranges::find(insts, i), [&](InstId other) {
-    return f_[other].op == Op::Load && ir::row_stride(f_[other].mem) == ir::row_stride(f_[i].mem) &&
+    return (f_[other].op == Op::Load || f_[other].op == Op::Store) &&
+           ir::row_stride(f_[other].mem) == ir::row_stride(f_[i].mem) &&
            std::ranges::equal(ir::address_of(f_, other), place) &&
            std::abs(ir::offset(f_[other]) - ir::offset(f_[i])) < kLine;
   });
 }
 
-/// What the workgroups that come next along x load instead of this row of one gang; of rounds that are lanes
-/// (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece is as good as
-/// the beginning of the next one's, and the hardware starts anew.
+/// What the workgroups that come next along x access instead of this row of a gang, or half a gang; of rounds
+/// that are lanes (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece
+/// is as good as the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
   constexpr i64 kAhead = 256, kPiecesAhead = 16384;
   const ir::Inst& inst = f_[i];
-  const i64 row = stride * lanes();
+  const i64 row = stride * (has_half_rows(i) ? lanes() / 2 : lanes());
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
   const auto place = ir::address_of(f_, i);
   const auto stores_there = [&](InstId other) {
@@ -300,8 +303,17 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   if (is_narrow_span(f_[i], stride)) {
     if (f_[i].mem.streams) order_streams();
     if (f_[i].op == Op::Store) return store_narrow_span(i, a, stride);
-    out[0] = load_narrow_span(i, a, stride);
-    return;
+    const auto load_span = [&](const Access& x, bool whole) {
+      out[0] = load_narrow_span(i, x, stride, whole);
+    };
+    if (!may_be_beyond_caches(f_[i].mem)) return load_span(a, false);
+    const auto load = [&](const Access& x) { // What is behind the elements in their page can be loaded, too.
+      if (!x.full) return load_span(x, false);
+      const CondCode leaves_page = test_page(x, module_.vec_bytes());
+      hot_or_cold(
+          leaves_page, out, [&] { load_span(x, true); }, [&] { load_span(x, false); });
+    };
+    return a.full ? load(a) : if_full(a, out, load);
   }
   const bool overlaps = stride < static_cast<i64>(bytes) && (stride == 4 || (stride == 8 && bytes == 16));
   if (overlaps && f_[i].op == Op::Load) return load_overlapping(i, a, stride, out);
@@ -322,7 +334,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
     const auto load_all = [&] { whole_gang([&] { load_spaced(i, a, {.stride = stride}, out); }); };
     if (a.full || !is_within_page(i, stride)) return load_all();
-    const CondCode leaves_page = test_page(a, stride);
+    const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + bytes);
     return hot_or_cold(
         leaves_page, out, [&] { load_within_page(i, a, stride, out); }, load_all);
   }
@@ -335,7 +347,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   hot_or_cold(
       partial, out, [&] { perform(i, a, out); },
       [&] {
-        const CondCode leaves_page = test_page(a, stride);
+        const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + 16);
         hot_or_cold(
             leaves_page, out, [&] { load_narrow_within_page(i, a, out); },
             [&] {

@@ -536,7 +536,7 @@ private:
   [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
   VReg span_mask(const Access& a, u32 bytes, i64 stride);
   static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
-  VReg load_narrow_span(InstId i, const Access& a, i64 stride);
+  VReg load_narrow_span(InstId i, const Access& a, i64 stride, bool whole);
   void store_narrow_span(InstId i, const Access& a, i64 stride);
   [[nodiscard]] bool is_near(const ir::Inst& inst, i64 stride) const;
   VReg load_near(InstId i, const Access& a, i64 stride);
@@ -644,7 +644,7 @@ private:
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
   VReg load_each_spaced(InstId i, const Access& a, const Spacing& s);
   [[nodiscard]] bool is_within_page(InstId i, i64 stride) const;
-  CondCode test_page(const Access& a, i64 stride);
+  CondCode test_page(const Access& a, i64 bytes);
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
   // select_each.cpp
@@ -660,6 +660,7 @@ private:
   void load_overlapping(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void store_spaced(InstId i, const Access& a, const Spacing& s);
   void store_elements(InstId i, const Access& a, const Spacing& s);
+  VReg mask_of(const Access& a, unsigned p = 0);
   VReg masked_load(VReg mask, const Operand& at);
   void masked_store(VReg mask, const Operand& at, VReg data, bool all_exist = false);
   VReg first_index(const Access& a);   ///< 32 bits of lane 0's in the gang
@@ -684,8 +685,16 @@ private:
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
+  /// Does the access without a mask if that is full, as most are.
   template <class F>
-  void if_full(const Access& a, std::span<VReg> out, F access);
+  void if_full(const Access& a, std::span<VReg> out, F access) {
+    CondCode partial{};
+    test_all(a.mask, partial);
+    Access whole = a;
+    whole.full = true;
+    hot_or_cold(
+        partial, out, [&] { access(whole); }, [&] { access(a); });
+  }
   [[nodiscard]] static bool may_be_beyond_caches(const ir::MemAttr& mem);
   void load_contiguous(InstId i, const Access& a, std::span<VReg> out);
   void load_uniform_qwords(const Access& a, std::span<VReg> out);
