@@ -245,8 +245,7 @@ bool Selector::is_hoistable(InstId i) {
 
 /// Waves get to `b` unless they take a rare way, or one that a scalar decides and that does not end a loop.
 bool Selector::is_mostly_run(IrBlockId b) {
-  if (!structure_) structure_.emplace(f_);
-  const Structure& s = *structure_;
+  const Structure& s = structure();
   for (IrBlockId d; b != plan_.phases[phase_].entry; b = d) {
     d = s.dom.idom[b.index];
     if (f_[d].successors.size() < 2 || plan_.gang_decided[d.index] || s.post.post_dominates(b, d)) continue;

@@ -58,13 +58,12 @@ u32 Selector::most_common_mxcsr() {
   if (wanted.empty()) return kMxcsrMasked;
   if (wanted.size() == 1) return wanted.begin()->first;
   constexpr u32 kMaxDepth = 5, kLog2Rounds = 3; // as good a guess as any
-  if (!structure_) structure_.emplace(f_);
   u32 best = kMxcsrMasked;
   u64 most = 0;
   for (const auto& [mode, blocks] : wanted) {
     u64 votes = 0;
     for (const IrBlockId b : blocks)
-      votes += u64{1} << kLog2Rounds * std::min(kMaxDepth, structure_->loops.depth(b));
+      votes += u64{1} << kLog2Rounds * std::min(kMaxDepth, structure().loops.depth(b));
     if (votes > most || (votes == most && mode == kMxcsrMasked)) {
       most = votes;
       best = mode;

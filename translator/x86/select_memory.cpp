@@ -520,7 +520,8 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
       return set_qwords(i, load_qwords(x, address, x.disp), out);
     for (unsigned d = 0; d < out.size(); ++d) out[d] = load_dwords(x, address, x.disp + d * x.dword_stride);
   };
-  const bool by_mask = !a.full && (avx512() || inst.mem.bytes >= 4);
+  // Bytes outside loops are mostly those of several rows and columns: a test of each takes longer.
+  const bool by_mask = !a.full && (inst.mem.bytes >= 4 || (avx512() && is_in_loop(inst.block)));
   if (!by_mask || !may_be_beyond_caches(inst.mem)) return load_by(a);
   if_full(a, out, load_by);
 }

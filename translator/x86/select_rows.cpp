@@ -175,9 +175,8 @@ bool Selector::goes_along_own_rows(InstId i) {
   const i32 stride = mem_attr.stride;
   if (!mem_attr.wave_row || stride <= mem_attr.bytes || static_cast<u32>(stride) * lanes() > kMaxOwnRows)
     return false;
-  if (!structure_) structure_.emplace(f_);
-  const i32 loop = structure_->loops.innermost[inst.block.index];
-  return loop >= 0 && structure_->loops.contains(loop, f_.def_block(f_.operands(i)[0]));
+  const i32 loop = structure().loops.innermost[inst.block.index];
+  return loop >= 0 && structure().loops.contains(loop, f_.def_block(f_.operands(i)[0]));
 }
 
 /// What the next gang's lanes access where this one's do now, or in records a later one's. Of accesses to one
@@ -213,8 +212,7 @@ bool Selector::goes_through_records(InstId i) {
       mem_attr.form != ir::AddressForm::Row || !mem_attr.wave_row || mem_attr.streams ||
       stride <= std::max<i64>(mem_attr.bytes, 16) || stride > kMaxRecord)
     return false;
-  if (!structure_) structure_.emplace(f_);
-  return structure_->loops.innermost[f_[i].block.index] < 0;
+  return !is_in_loop(f_[i].block);
 }
 
 void Selector::shaped_access(InstId i, std::span<VReg> out) {

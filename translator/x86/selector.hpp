@@ -823,6 +823,9 @@ private:
     ir::Loops loops;
   };
   std::optional<Structure> structure_; ///< of the function, once asked for
+  const Structure& structure() { return structure_ ? *structure_ : structure_.emplace(f_); }
+  /// Within its function.
+  bool is_in_loop(IrBlockId b) { return structure().loops.innermost[b.index] >= 0; }
   bool emitting_preamble_ = false;
   bool divider_bound_ = false; ///< of the current block
   bool for_all_ = false;       ///< what is selected now is for all members
