@@ -18,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <set>
 #include <unordered_map>
 
@@ -180,7 +181,8 @@ private:
   const translator::KernelSource& source_;
   ir::Function& f_;
   Lifter* l_ = nullptr;
-  std::deque<Decoded> decoded_;
+  std::pmr::monotonic_buffer_resource memory_; ///< of decoded_, which would allocate each alone
+  std::pmr::deque<Decoded> decoded_{&memory_};
   FlatMap<u32> decoded_at_; ///< by offset: place in decoded_
   std::vector<Context> contexts_ = {Context{}};
   std::map<std::pair<u64, u64>, ContextId> context_ids_; ///< by caller and return address, or by 0 and callee

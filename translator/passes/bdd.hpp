@@ -40,6 +40,12 @@ public:
   /// The variable a function tests first; of var(v), v.
   [[nodiscard]] u32 variable(Node f) const { return nodes_[f >> 1].var; }
 
+  struct Halves {
+    Node lo, hi;
+  };
+  /// What f is for either value of the variable that it tests first.
+  [[nodiscard]] Halves branches(Node f) const { return halves(f, variable(f)); }
+
   /// f is a variable or the opposite of one.
   [[nodiscard]] bool is_literal(Node f) const {
     const Inner& inner = nodes_[f >> 1];
@@ -127,9 +133,6 @@ private:
     h = (h ^ (h >> 32)) * 0x9E37'79B9'7F4A'7C15u;
     return static_cast<u32>(h >> 32);
   }
-  struct Halves {
-    Node lo, hi;
-  };
   /// What `f` is for either value of variable `var`, the first of those that it may depend on.
   [[nodiscard]] Halves halves(Node f, u32 var) const {
     const Inner& inner = nodes_[f >> 1];

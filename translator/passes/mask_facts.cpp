@@ -27,6 +27,7 @@ MaskFacts::MaskFacts(const Function& f, const Cfg& cfg, const Dominators& dom)
   partner_set_.resize(variables_.size());
   asked_by_.resize(variables_.size());
   among_.resize(variables_.size(), 0);
+  can_be_.resize(variables_.size());
   find_invariants();
 }
 
@@ -341,10 +342,24 @@ void MaskFacts::note_asker(std::span<const u32> vars) const {
       asked_by_[x].push_back(asking_);
 }
 
+/// Notes which variables have one value wherever `n` is true, as far as it tests them first.
+void MaskFacts::note_fixed(Node n) const {
+  while (n > Bdd::kTrue) {
+    const auto [lo, hi] = bdd_.branches(n);
+    if (lo != Bdd::kFalse && hi != Bdd::kFalse) return;
+    can_be_[bdd_.variable(n)] = lo == Bdd::kFalse ? kOne : kZero;
+    n = lo == Bdd::kFalse ? hi : lo;
+  }
+}
+
 Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at) const {
   note_asker(vars);
+  for (const u32 v : vars) can_be_[v] = kZero | kOne;
+  note_fixed(n);
   for_each_clause(vars, [&](u32 x, const Partner& p) {
-    n = with_clause(n, x, p, at);
+    if (!rules_out(p, can_be_[x], can_be_[p.y])) return true;
+    const Node before = std::exchange(n, with_clause(n, x, p, at));
+    if (n != before) note_fixed(n);
     return n != Bdd::kFalse;
   });
   for_each_way_in(vars, at, [&](Node way) {
@@ -542,7 +557,10 @@ void MaskFacts::drop_clause(const Clause& c) {
   if (p.signs != 0) return;
   --num_partners_[c.x];
   auto& partners = clauses_[c.x];
-  if (partners.size() <= kScanned) partners.erase(partners.begin() + (&p - partners.data()));
+  if (partners.size() <= kScanned)
+    partners.erase(partners.begin() + (&p - partners.data()));
+  else
+    partner_set_[c.x][c.y / 64] &= ~(u64{1} << c.y % 64);
 }
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.

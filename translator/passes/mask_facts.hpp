@@ -89,8 +89,9 @@ private:
   static constexpr std::size_t kScanned = 24; ///< longer lists are not searched one by one
   FlatMap<u32> place_;            ///< of what is in longer ones, by pair(x, y): where in clauses_[x] it is
   std::vector<u32> num_partners_; ///< per variable x: those of which something is left
-  std::vector<std::vector<u64>> partner_set_; ///< per variable x with a longer one: a bit for each y in it
-  mutable std::vector<u32> places_;           ///< of those that a question is about
+  std::vector<std::vector<u64>>
+      partner_set_; ///< per variable x with a longer one: a bit for each y in it of which something is left
+  mutable std::vector<u32> places_;                ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   /// What the only way into a block says, or a loop's header.
   struct Way {
@@ -123,6 +124,9 @@ private:
   u32 drops_ = 0;                  ///< clauses dropped so far
   mutable std::vector<u32> among_; ///< per variable: the question it is among the variables of
   mutable u32 question_ = 0;
+  /// Per variable of a question: the values that it may have where what is asked about is true.
+  mutable std::vector<u8> can_be_;
+  static constexpr u8 kZero = 1, kOne = 2;
   /// While invariants are searched: the block that asks, and per variable the blocks that have asked for
   /// clauses about it.
   ir::BlockId asking_;
@@ -152,6 +156,15 @@ private:
   /// those of later blocks.
   [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
   [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
+  void note_fixed(Node n) const;
+  /// The clauses say something about variables that may have these values.
+  static bool rules_out(const Partner& p, u8 x, u8 y) {
+    for (u8 signs = 0; signs < 4; ++signs)
+      if ((p.signs >> signs & 1) != 0 && (x & ((signs & 1) != 0 ? kZero : kOne)) != 0 &&
+          (y & ((signs & 2) != 0 ? kZero : kOne)) != 0)
+        return true;
+    return false;
+  }
   void note_asker(std::span<const u32> vars) const;
   /// What follows here is asked about these variables.
   void ask_about(const std::vector<u32>& vars) const;

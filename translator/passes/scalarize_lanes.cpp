@@ -17,13 +17,9 @@ namespace {
 
 class LaneScalarizer {
 public:
-  explicit LaneScalarizer(Function& f) : f_(f), cfg_(f), loops_(f, cfg_, Dominators(f, cfg_)) {}
+  LaneScalarizer(Function& f, const Cfg& cfg) : f_(f), cfg_(cfg), loops_(f, cfg, Dominators(f, cfg)) {}
 
-  bool run() {
-    std::vector<InstId> reads;
-    for (const BlockId b : cfg_.rpo)
-      for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::ReadLane) reads.push_back(i);
+  bool run(std::vector<InstId> reads) {
     // What cannot be traced from inner loops cannot be traced from outer ones.
     const auto depth_of = [&](InstId i) { return loops_.depth(f_[i].block); };
     std::ranges::stable_sort(reads, std::greater(), depth_of);
@@ -46,15 +42,16 @@ public:
       map[f_[i].first_result.index] = scalar;
       changed = true;
     }
+    if (!changed) return false;
     map.resize(f_.num_values());
     f_.replace_values(map);
-    return changed;
+    return true;
   }
 
 private:
   static constexpr unsigned kMaxSteps = 4096;
   Function& f_;
-  const Cfg cfg_;
+  const Cfg& cfg_;
   const Loops loops_;
   FlatMap<ValueId> memo_;     ///< (value, lane) -> scalar
   FlatMap<bool> untraceable_; ///< (value, lane) of which that was found
@@ -163,6 +160,13 @@ private:
 
 } // namespace
 
-bool scalarize_lanes(Function& f) { return LaneScalarizer(f).run(); }
+bool scalarize_lanes(Function& f) {
+  const Cfg cfg(f);
+  std::vector<InstId> reads;
+  for (const BlockId b : cfg.rpo)
+    for (const InstId i : f[b].insts)
+      if (f[i].op == Op::ReadLane) reads.push_back(i);
+  return !reads.empty() && LaneScalarizer(f, cfg).run(std::move(reads));
+}
 
 } // namespace lanewise::passes

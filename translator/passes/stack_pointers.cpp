@@ -55,8 +55,10 @@ public:
     for (const Block& b : f_.blocks) instructions += b.insts.size();
     const std::size_t attempts = std::min(kMaxAttempts, kMaxInstructions / instructions);
     bool has_given_up = false; // some accesses: what that costs others is not found again
+    std::vector<Target> tried, found;
     for (std::size_t n = 0; attempts >= kLeastAttempts && n < attempts; ++n) {
-      const std::vector<Target> found = attempt();
+      if (!std::ranges::equal(tried, granted_, make_the_same)) found = attempt();
+      tried = granted_;
       std::size_t given_up = 0;
       if (std::ranges::equal(found, granted_, is_granted)) {
         given_up = give_up([&](std::size_t a) { return granted_[a].kind == Target::Unseen; });
@@ -105,6 +107,13 @@ private:
   static bool is_granted(const Target& found, const Target& granted) {
     if (found.kind != Target::Array || granted.kind != Target::Array) return found == granted;
     return found.address >= granted.address && found.end <= granted.end;
+  }
+  /// An attempt that grants one is the same as one that grants the other.
+  static bool make_the_same(const Target& a, const Target& b) {
+    const auto is_global = [](const Target& t) {
+      return t.kind == Target::Unseen || t.kind == Target::Global;
+    };
+    return a == b || (is_global(a) && is_global(b));
   }
   /// What is found, and of an array what has been granted besides.
   static Target either(const Target& granted, const Target& found) {

@@ -7,6 +7,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxSteps = 2000, kMaxDepth = 200;
+constexpr std::size_t kMaxOperands = 8; ///< pure ops have no more
 
 Symbol meet(Symbol a, Symbol b) { return a == kTop || a == b ? b : b == kTop ? a : kConflict; }
 
@@ -139,18 +140,19 @@ Symbol Seen::of_operands(const Question& q, InstId i) {
   if (!info(inst.op).is(kPure) || inst.num_results != 1) return itself(q);
   if (!is_select && side_.is_old(q.at.context, inst.block)) return itself(q);
   const auto x = k_.f.operands(i);
-  std::vector<Symbol> symbols;
+  std::array<Symbol, kMaxOperands> symbols;
+  if (x.size() > kMaxOperands) return itself(q);
   for (std::size_t n = 0; n < x.size(); ++n) {
     const bool is_wide = k_.f.type(x[n]) == Type::V64;
     if (info(inst.op).reads_whole(static_cast<unsigned>(n)) || (is_wide && !is_select)) return itself(q);
     const unsigned rests_on = std::exchange(rests_on_, kNone);
-    symbols.push_back(operand(q, x[n], is_wide ? q.half : 0));
+    symbols[n] = operand(q, x[n], is_wide ? q.half : 0);
     const bool is_open = rests_on_ != kNone;
     rests_on_ = std::min(rests_on_, rests_on);
-    if (is_open || symbols.back() == kTop || symbols.back() == kConflict) return itself(q);
+    if (is_open || symbols[n] == kTop || symbols[n] == kConflict) return itself(q);
   }
   if (!is_select && k_.f.type(q.v) == Type::V64) return itself(q);
-  return symbols_.expression(i, 0, symbols);
+  return symbols_.expression(i, 0, std::span(symbols).first(x.size()));
 }
 
 } // namespace lanewise::phases
