@@ -1,6 +1,8 @@
 #include "translator/passes/masked_limits.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace lanewise::passes {
 
@@ -288,9 +290,9 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer
-    const Limits upper = limits_.of(high);
-    if (upper.max >> 31 != 0) return std::nullopt;
-    return Range{static_cast<i64>(upper.min << 32), static_cast<i64>(upper.max << 32 | 0xffff'ffffu)};
+    const Range upper = range(high, lanes, depth);
+    if (upper.min < 0) return std::nullopt;
+    return Range{upper.min << 32, upper.max << 32 | 0xffff'ffffu};
   }
   const i64 start = static_cast<i64>(bits << 32);
   if (const auto known = constant(low, lanes)) {
@@ -417,9 +419,24 @@ Range MaskedLimits::range_of_op(ValueId v, Lanes lanes, unsigned depth) const {
   }
 }
 
+/// Whether it is `a` in these lanes, but for a sum with what is 0 there, as in divisions by powers of 2,
+/// which round numbers that are negative up.
+bool MaskedLimits::is_same(ValueId v, ValueId a, Lanes lanes, unsigned depth) const {
+  v = seen(v, lanes);
+  a = seen(a, lanes);
+  if (v == a) return true;
+  const Inst* inst = f_.def(v);
+  if (inst == nullptr || inst->op != Op::Add) return false;
+  const auto x = f_.operands(f_.def_id(v));
+  return std::ranges::any_of(std::array{0u, 1u}, [&](unsigned n) {
+    const Range other = range(x[1 - n], lanes, depth);
+    return seen(x[n], lanes) == a && other.min == 0 && other.max == 0;
+  });
+}
+
 /// c, if `a` - `product` is a % c for a that is not negative: the product is c times the upper half of a
-/// product of a with a rounded up reciprocal, shifted. Compilers of signed divisions add its sign, which it
-/// has not.
+/// product of a with a rounded up reciprocal, shifted, or a without the bits below a power of 2. Compilers of
+/// signed divisions add its sign, which it has not.
 u64 MaskedLimits::divisor_of_remainder(ValueId a, ValueId product, Lanes lanes, unsigned depth) const {
   const auto with_constant = [&](ValueId v, std::initializer_list<Op> ops, u64& bits) {
     v = seen(v, lanes);
@@ -431,6 +448,13 @@ u64 MaskedLimits::divisor_of_remainder(ValueId a, ValueId product, Lanes lanes, 
     return ValueId{};
   };
   u64 c = 0, shift = 0, reciprocal = 0;
+  if (const ValueId whole = with_constant(product, {Op::And}, c); whole.valid()) {
+    const Range dividend = range(a, lanes, depth);
+    const u64 most = static_cast<u64>(dividend.max), power = u64{1} << std::countr_zero(c | u64{1} << 31);
+    const u64 bits = std::bit_ceil(most + 1) - 1; // of which those below the divisor are left
+    return dividend.min >= 0 && (~c & bits) == ((power - 1) & bits) && is_same(whole, a, lanes, depth) ? power
+                                                                                                       : 0;
+  }
   ValueId quotient = with_constant(product, {Op::Mul}, c);
   if (!quotient.valid() || c == 0 || range(a, lanes, depth).min < 0) return 0;
   quotient = seen(quotient, lanes);

@@ -88,6 +88,7 @@ private:
                                                    unsigned depth) const;
   /// What a V32 is as a signed number.
   [[nodiscard]] Range range(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] bool is_same(ir::ValueId v, ir::ValueId a, Lanes lanes, unsigned depth) const;
   [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product, Lanes lanes,
                                          unsigned depth) const;
   [[nodiscard]] ir::BlockId way_into_loop(ir::BlockId header) const;
