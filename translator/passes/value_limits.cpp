@@ -176,11 +176,13 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Shl16: return in(0).max <= 0xffff ? up_to(0xffff) : anything;
   case Op::PopCount: return up_to(64);
   case Op::Shl:
+  case Op::AShr:
   case Op::LShr: {
     u64 n = 0;
-    if (!f_.is_const(x[1], &n)) return inst->op == Op::LShr ? Limits{in(0).max, all} : anything;
+    if (inst->op == Op::AShr && in(0).max > all >> 1) return anything; // it may be negative
+    if (!f_.is_const(x[1], &n)) return inst->op == Op::Shl ? anything : Limits{in(0).max, all};
     n &= bit_width(f_.type(v)) - 1;
-    if (inst->op == Op::LShr) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
+    if (inst->op != Op::Shl) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
     if (in(0).max > all >> n) return {all, in(0).ones << n};
     return {in(0).max << n, in(0).ones << n, in(0).min << n};
   }
