@@ -235,6 +235,19 @@ ValueId MaskedLimits::moved_half(ValueId v, Lanes lanes) const {
   return v;
 }
 
+/// What `high` is the upper half of, also if it has been shifted down.
+ValueId MaskedLimits::whole_of_upper(ValueId high, Lanes lanes) const {
+  const Inst* inst = f_.def(high);
+  if (inst == nullptr || (inst->op != Op::Hi && inst->op != Op::Lo)) return {};
+  const ValueId of = f_.operands(f_.def_id(high))[0];
+  if (inst->op == Op::Hi) return of;
+  const ValueId shifted = seen(of, lanes);
+  u64 n = 0;
+  if (f_.def(shifted) == nullptr || f_.def(shifted)->op != Op::LShr) return {};
+  const auto x = f_.operands(f_.def_id(shifted));
+  return f_.is_const(x[1], &n) && n == 32 ? seen(x[0], lanes) : ValueId{};
+}
+
 /// Compilers add halves, of which the upper one alone is known to be one of the whole sum.
 bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned depth) const {
   low = moved_half(low, lanes);
@@ -283,10 +296,9 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
     if (f_.is_const(x[1], &bits) && bits == 31 && moved_half(x[0], lanes) == low)
       return range(low, lanes, depth);
   }
-  if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::Hi) {
-    const ValueId whole = f_.operands(f_.def_id(high))[0];
-    return is_low_half(low, whole, lanes, depth) ? sum(whole, lanes, depth) : std::nullopt;
-  }
+  if (const ValueId whole = whole_of_upper(high, lanes);
+      whole.valid() && is_low_half(low, whole, lanes, depth))
+    return sum(whole, lanes, depth);
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer

@@ -82,6 +82,7 @@ private:
   [[nodiscard]] bool are_inside_here(Lanes lanes, ir::ValueId mask) const;
   [[nodiscard]] std::optional<Range> sum(ir::ValueId v, Lanes lanes, unsigned depth) const;
   [[nodiscard]] ir::ValueId moved_half(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] ir::ValueId whole_of_upper(ir::ValueId high, Lanes lanes) const;
   [[nodiscard]] bool is_low_half(ir::ValueId low, ir::ValueId whole, Lanes lanes, unsigned depth) const;
   [[nodiscard]] std::optional<u64> constant(ir::ValueId half, Lanes lanes) const;
   [[nodiscard]] std::optional<Range> sum_of_halves(ir::ValueId low, ir::ValueId high, Lanes lanes,
