@@ -72,6 +72,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"eliminate_dead_code", [](ir::Function& g) { passes::eliminate_dead_code(g); }},
       {"scalarize_lanes", [](ir::Function& g) { passes::scalarize_lanes(g); }},
       {"promote_private_memory", [](ir::Function& g) { passes::promote_private_memory(g, 1024); }},
+      {"promote_private_memory_launched",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::promote_private_memory(g, 1024);
+       }},
       {"remove_dead_stores", [](ir::Function& g) { passes::remove_dead_stores(g, 1024); }},
       {"predicate", [](ir::Function& g) { passes::predicate(g); }},
       {"fill_masks", [](ir::Function& g) { (void)passes::fill_masks(g); }},

@@ -55,7 +55,7 @@ public:
         if (info(f_[i].op).is(kMemory) && f_[i].mem.space == Space::Flat) accesses_.push_back(i);
     if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
     if (accesses_.empty()) return {};
-    limits_.emplace(f_);
+    limits_.emplace(f_, true);
     if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
     if (accesses_.empty()) return {};
     find_tainted();

@@ -1,6 +1,8 @@
 #include "translator/passes/masked_limits.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace lanewise::passes {
 
@@ -233,6 +235,19 @@ ValueId MaskedLimits::moved_half(ValueId v, Lanes lanes) const {
   return v;
 }
 
+/// What `high` is the upper half of, also if it has been shifted down.
+ValueId MaskedLimits::whole_of_upper(ValueId high, Lanes lanes) const {
+  const Inst* inst = f_.def(high);
+  if (inst == nullptr || (inst->op != Op::Hi && inst->op != Op::Lo)) return {};
+  const ValueId of = f_.operands(f_.def_id(high))[0];
+  if (inst->op == Op::Hi) return of;
+  const ValueId shifted = seen(of, lanes);
+  u64 n = 0;
+  if (f_.def(shifted) == nullptr || f_.def(shifted)->op != Op::LShr) return {};
+  const auto x = f_.operands(f_.def_id(shifted));
+  return f_.is_const(x[1], &n) && n == 32 ? seen(x[0], lanes) : ValueId{};
+}
+
 /// Compilers add halves, of which the upper one alone is known to be one of the whole sum.
 bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned depth) const {
   low = moved_half(low, lanes);
@@ -281,16 +296,15 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
     if (f_.is_const(x[1], &bits) && bits == 31 && moved_half(x[0], lanes) == low)
       return range(low, lanes, depth);
   }
-  if (const Inst* inst = f_.def(high); inst != nullptr && inst->op == Op::Hi) {
-    const ValueId whole = f_.operands(f_.def_id(high))[0];
-    return is_low_half(low, whole, lanes, depth) ? sum(whole, lanes, depth) : std::nullopt;
-  }
+  if (const ValueId whole = whole_of_upper(high, lanes);
+      whole.valid() && is_low_half(low, whole, lanes, depth))
+    return sum(whole, lanes, depth);
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer
-    const Limits upper = limits_.of(high);
-    if (upper.max >> 31 != 0) return std::nullopt;
-    return Range{static_cast<i64>(upper.min << 32), static_cast<i64>(upper.max << 32 | 0xffff'ffffu)};
+    const Range upper = range(high, lanes, depth);
+    if (upper.min < 0) return std::nullopt;
+    return Range{upper.min << 32, upper.max << 32 | 0xffff'ffffu};
   }
   const i64 start = static_cast<i64>(bits << 32);
   if (const auto known = constant(low, lanes)) {
@@ -417,9 +431,24 @@ Range MaskedLimits::range_of_op(ValueId v, Lanes lanes, unsigned depth) const {
   }
 }
 
+/// Whether it is `a` in these lanes, but for a sum with what is 0 there, as in divisions by powers of 2,
+/// which round numbers that are negative up.
+bool MaskedLimits::is_same(ValueId v, ValueId a, Lanes lanes, unsigned depth) const {
+  v = seen(v, lanes);
+  a = seen(a, lanes);
+  if (v == a) return true;
+  const Inst* inst = f_.def(v);
+  if (inst == nullptr || inst->op != Op::Add) return false;
+  const auto x = f_.operands(f_.def_id(v));
+  return std::ranges::any_of(std::array{0u, 1u}, [&](unsigned n) {
+    const Range other = range(x[1 - n], lanes, depth);
+    return seen(x[n], lanes) == a && other.min == 0 && other.max == 0;
+  });
+}
+
 /// c, if `a` - `product` is a % c for a that is not negative: the product is c times the upper half of a
-/// product of a with a rounded up reciprocal, shifted. Compilers of signed divisions add its sign, which it
-/// has not.
+/// product of a with a rounded up reciprocal, shifted, or a without the bits below a power of 2. Compilers of
+/// signed divisions add its sign, which it has not.
 u64 MaskedLimits::divisor_of_remainder(ValueId a, ValueId product, Lanes lanes, unsigned depth) const {
   const auto with_constant = [&](ValueId v, std::initializer_list<Op> ops, u64& bits) {
     v = seen(v, lanes);
@@ -431,6 +460,13 @@ u64 MaskedLimits::divisor_of_remainder(ValueId a, ValueId product, Lanes lanes, 
     return ValueId{};
   };
   u64 c = 0, shift = 0, reciprocal = 0;
+  if (const ValueId whole = with_constant(product, {Op::And}, c); whole.valid()) {
+    const Range dividend = range(a, lanes, depth);
+    const u64 most = static_cast<u64>(dividend.max), power = u64{1} << std::countr_zero(c | u64{1} << 31);
+    const u64 bits = std::bit_ceil(most + 1) - 1; // of which those below the divisor are left
+    return dividend.min >= 0 && (~c & bits) == ((power - 1) & bits) && is_same(whole, a, lanes, depth) ? power
+                                                                                                       : 0;
+  }
   ValueId quotient = with_constant(product, {Op::Mul}, c);
   if (!quotient.valid() || c == 0 || range(a, lanes, depth).min < 0) return 0;
   quotient = seen(quotient, lanes);

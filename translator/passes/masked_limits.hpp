@@ -82,12 +82,14 @@ private:
   [[nodiscard]] bool are_inside_here(Lanes lanes, ir::ValueId mask) const;
   [[nodiscard]] std::optional<Range> sum(ir::ValueId v, Lanes lanes, unsigned depth) const;
   [[nodiscard]] ir::ValueId moved_half(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] ir::ValueId whole_of_upper(ir::ValueId high, Lanes lanes) const;
   [[nodiscard]] bool is_low_half(ir::ValueId low, ir::ValueId whole, Lanes lanes, unsigned depth) const;
   [[nodiscard]] std::optional<u64> constant(ir::ValueId half, Lanes lanes) const;
   [[nodiscard]] std::optional<Range> sum_of_halves(ir::ValueId low, ir::ValueId high, Lanes lanes,
                                                    unsigned depth) const;
   /// What a V32 is as a signed number.
   [[nodiscard]] Range range(ir::ValueId v, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] bool is_same(ir::ValueId v, ir::ValueId a, Lanes lanes, unsigned depth) const;
   [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product, Lanes lanes,
                                          unsigned depth) const;
   [[nodiscard]] ir::BlockId way_into_loop(ir::BlockId header) const;

@@ -1,9 +1,10 @@
 // Private memory at constant addresses becomes values: what does not optimise keeps every variable there.
 //
-// A slot is a dword of private memory that some access names by a constant address. Its value is followed
-// like that of a variable, with block parameters where paths meet. Accesses at addresses that are not known
-// go to memory, which is kept true for them: a store to a slot that such a load may see remains, and behind a
-// store that may hit the slot its value is not known until it has been loaded again.
+// A slot is a dword of private memory that some access names by a constant address, or a row of registers
+// that are indexed. Its value is followed like that of a variable, with block parameters where paths meet.
+// Accesses at addresses that are not known go to memory, which is kept true for them: a store to a slot that
+// such a load may see remains, and behind a store that may hit the slot its value is not known until it has
+// been loaded again.
 //
 // Where the index of an array is bounded by nothing but a loop's condition, that is only seen once the
 // counter is a value, which it is not while the array may be where the counter is. So it is taken for granted
@@ -53,6 +54,10 @@ void put(std::span<u64> set, u32 slot, bool value) {
   set[slot / 64] = value ? set[slot / 64] | bit : set[slot / 64] & ~bit;
 }
 
+bool is_row_access(const Inst& inst) {
+  return (inst.op == Op::Load || inst.op == Op::Store) && inst.mem.space == Space::Registers;
+}
+
 /// What an instruction does with the slots from `first` on.
 struct Touch {
   InstId inst;
@@ -85,6 +90,7 @@ public:
 
 private:
   static constexpr u64 kMaxSlotsTimesBlocks = 1 << 24; ///< keeps the sets small
+  static constexpr u32 kRows = 1 << 30;                ///< row 0's slot: private memory is smaller
 
   Function& f_;
   const u32 private_bytes_;
@@ -92,7 +98,7 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   Rewriter rewriter_;
-  std::vector<u32> dwords_;         ///< per slot, ascending: its place in private memory
+  std::vector<u32> dwords_;         ///< per slot, ascending: its place in private memory, or kRows + its row
   Lists<Touch> touches_;            ///< per block, in order
   u32 others_ = 0;                  ///< accesses at addresses that are not known
   std::vector<u8> in_memory_;       ///< per slot: other accesses may go there, what is stored must remain
@@ -109,7 +115,10 @@ private:
     std::vector<std::pair<InstId, PrivateBytes>> accesses;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (all.is_private(i)) accesses.emplace_back(i, bytes(all, i));
+        if (all.is_private(i))
+          accesses.emplace_back(i, bytes(all, i));
+        else if (is_row_access(f_[i]))
+          accesses.emplace_back(i, rows(i));
     for (const auto& [i, range] : accesses)
       for (u64 d = range.first / 4; range.exact && d < (range.end + 3) / 4; ++d)
         dwords_.push_back(static_cast<u32>(d));
@@ -130,6 +139,14 @@ private:
     if (granted_ != nullptr)
       if (const auto known = granted_->find(i.index); known != granted_->end()) return known->second;
     return all.bytes(i);
+  }
+
+  /// Where its rows are, behind all of private memory.
+  [[nodiscard]] PrivateBytes rows(InstId i) const {
+    const u64 first = kRows + row_first(f_[i]), count = row_count(f_[i]);
+    u64 n = 0;
+    if (!f_.is_const(f_.operands(i)[0], &n) || n >= count) return {4 * first, 4 * (first + count), false};
+    return {4 * (first + n), 4 * (first + n + 1), true};
   }
 
   Touch touch(InstId i, const PrivateBytes& range) {
@@ -304,6 +321,10 @@ private:
       } else if (t.writes) {
         for (u32 s = t.first; s < t.first + t.count; ++s) now_[s] = ValueId{};
       }
+      if (kept && t.exact && is_row_access(f_[i])) { // whatever number it had, this row alone is meant
+        f_.operands(i)[0] = rewriter_.constant(Type::U32, 0);
+        f_[i].imm = row_range(dwords_[t.first] - kRows, 1);
+      }
       if (kept)
         now.push_back(i);
       else
@@ -318,9 +339,16 @@ private:
     Inst proto;
     proto.op = Op::Load;
     proto.pc = f_[at].pc;
-    proto.mem.space = Space::Scratch;
     const Type type = Type::V32;
-    const ValueId operands[] = {rewriter_.v32(4 * dwords_[slot]), rewriter_.constant(Type::Mask, ~u64{0})};
+    ValueId operands[] = {{}, rewriter_.constant(Type::Mask, ~u64{0})};
+    if (const u32 place = dwords_[slot]; place >= kRows) {
+      proto.mem.space = Space::Registers;
+      proto.imm = row_range(place - kRows, 1);
+      operands[0] = rewriter_.constant(Type::U32, 0);
+    } else {
+      proto.mem.space = Space::Scratch;
+      operands[0] = rewriter_.v32(4 * place);
+    }
     const InstId load = f_.make(proto, operands, {&type, 1});
     f_[load].block = f_[at].block;
     out_->push_back(load);
@@ -490,7 +518,8 @@ bool has_private_accesses(const Function& f) {
   return std::ranges::any_of(f.blocks, [&](const Block& b) {
     return std::ranges::any_of(b.insts, [&](InstId i) {
       const Space space = f[i].mem.space;
-      return info(f[i].op).is(kMemory) && (space == Space::Scratch || space == Space::Flat);
+      return info(f[i].op).is(kMemory) &&
+             (space == Space::Scratch || space == Space::Flat || space == Space::Registers);
     });
   });
 }

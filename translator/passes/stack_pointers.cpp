@@ -11,6 +11,7 @@
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/flat_pointers.hpp"
 #include "translator/passes/masked_limits.hpp"
+#include "translator/passes/passes.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -132,6 +133,9 @@ private:
         extents[accesses_[n].index] = {granted_[n].address, granted_[n].end, false};
     }
     promote_(g, extents);
+    use_launch_facts(
+        g); // the apertures, by a pointer that has been in lanes of registers that were in memory
+    fold(g);
     const Cfg cfg(g);
     const auto is_reached = [&](InstId probe) {
       const BlockId b = g[probe].block;
@@ -217,6 +221,8 @@ private:
     if (!place || place->min < 0 || g[probe].imm >= private_bytes_) return {};
     if (is_flat && static_cast<u64>(place->max) + g[probe].imm + bytes <= runtime::kSharedAperture)
       return {Target::Global, 0};
+    if (is_flat && static_cast<u64>(place->max) + g[probe].imm + bytes <= runtime::kPrivateAperture)
+      return {Target::Public, 0};
     const u64 start = is_flat ? runtime::kPrivateAperture : 0;
     const u64 first = static_cast<u64>(place->min) - start, last = static_cast<u64>(place->max) - start;
     const u64 end = last + g[probe].imm + bytes;

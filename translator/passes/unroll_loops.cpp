@@ -3,7 +3,9 @@
 // ids that number is known: then the rounds follow each other without questions and without masks.
 //
 // Loops over arrays in private memory - what -O0 leaves of vectors, tiles and states of hash functions - are
-// unrolled for the arrays' sake: once each round's indices are constants, elements become values.
+// unrolled for the arrays' sake: once each round's indices are constants, elements become values. So are
+// those over arrays in registers, which compilers index at run time or choose elements of, and loops in which
+// lanes pull from others at distances that change from round to round, as in sums across lanes.
 //
 // Found by going through the loop round by round, with what is known of its values: bounds of integers, and
 // of masks and conditions whether they are all set or all clear.
@@ -29,6 +31,7 @@ struct Extent {
 };
 constexpr Extent kShared{16, 400}, kArrays{64, 5000};
 constexpr unsigned kMaxNesting = 6;          ///< of loops over arrays
+constexpr unsigned kMinChoices = 2;          ///< of elements
 constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
 
 /// What is known of a value.
@@ -50,11 +53,24 @@ std::optional<bool> constant_truth(const Function& f, ValueId v) {
   return bits == constant_bits(f.type(v)) ? std::optional(true) : std::nullopt;
 }
 
-/// The address of an access to private memory, if it is not constant; else nothing.
+/// The address of an access to private memory, or the number of a row of registers, if it is not constant;
+/// else nothing.
 ValueId indexed_place(const Function& f, InstId i) {
-  if (!info(f[i].op).is(kMemory) || f[i].mem.space != Space::Scratch) return {};
+  if (!info(f[i].op).is(kMemory) || (f[i].mem.space != Space::Scratch && f[i].mem.space != Space::Registers))
+    return {};
   const ValueId address = f.operands(i)[0];
   return f.is_const(address) ? ValueId{} : address;
+}
+
+/// What a select compares with a constant, if it chooses an element of an array in registers by its number.
+ValueId chosen_number(const Function& f, InstId i) {
+  if (f[i].op != Op::Select) return {};
+  const InstId c = f.def_id(f.operands(i)[0]);
+  if (!c.valid() || f[c].op != Op::ICmp) return {};
+  const auto p = static_cast<IntPred>(f[c].imm);
+  const auto x = f.operands(c);
+  if ((p != IntPred::Eq && p != IntPred::Ne) || f.is_const(x[0]) == f.is_const(x[1])) return {};
+  return x[f.is_const(x[0]) ? 1 : 0];
 }
 
 /// A block whose branch always goes the same way, and the number of that way.
@@ -63,14 +79,19 @@ struct Decision {
   u32 way;
 };
 
-/// One round of a loop: what is known in it, and where it leads.
+/// One round of a loop: what is known in it, and where it leads. Of `headers`, those of loops in it, nothing
+/// is known but where they are.
 class Round {
 public:
-  Round(const Function& f, const std::vector<BlockId>& blocks, const std::vector<Known>& params)
+  Round(const Function& f, const std::vector<BlockId>& blocks, const std::vector<BlockId>& headers,
+        const std::vector<Known>& params)
       : f_(f), blocks_(blocks), limits_(f) {
     params_[blocks.front().index] = params;
-    for (const BlockId b : blocks)
-      if (params_.contains(b.index)) visit(b);
+    for (const BlockId b : blocks) {
+      if (!params_.contains(b.index)) continue;
+      if (std::ranges::find(headers, b) == headers.end()) assume_params(b);
+      visit(b);
+    }
   }
 
   [[nodiscard]] bool goes_on() const { return next_.has_value(); }
@@ -105,8 +126,10 @@ private:
       limits_.assume(v, x.limits);
   }
 
-  void visit(BlockId b) {
+  void assume_params(BlockId b) {
     for (std::size_t p = 0; p < f_[b].params.size(); ++p) assume(f_[b].params[p], params_[b.index][p]);
+  }
+  void visit(BlockId b) {
     for (const InstId i : f_[b].insts)
       if (f_[i].num_results == 1) evaluate(i);
     const InstId end = f_.terminator(b);
@@ -193,14 +216,16 @@ public:
     if (loops_.irreducible) return any;
     for (u32 l = 0; l < loops_.loops.size(); ++l) {
       if (!is_innermost(l) || (arrays_ && is_large())) continue;
-      std::vector<BlockId> blocks = loops_.loops[l].blocks;
-      std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
-      if (!(arrays_ ? finds_elements(l, blocks) : lanes_ask(blocks))) continue;
-      std::vector<std::vector<Decision>> rounds = find_rounds(blocks);
+      const std::vector<BlockId> blocks = blocks_of(l);
+      const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
+      if (!(arrays_ ? finds_elements(l, blocks, start) : lanes_ask(blocks))) continue;
+      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
       if (rounds.empty()) continue;
       unroll(blocks, rounds);
       any = true;
     }
+    for (u32 l = 0; arrays_ && !any && l < loops_.loops.size() && !is_large(); ++l)
+      any = !is_innermost(l) && unroll_around(l);
     return any;
   }
 
@@ -222,6 +247,44 @@ private:
                                 [&](const Loops::Loop& x) { return x.parent == static_cast<i32>(l); });
   }
 
+  /// In an order in which all but ways round lead down.
+  [[nodiscard]] std::vector<BlockId> blocks_of(u32 l) const {
+    std::vector<BlockId> blocks = loops_.loops[l].blocks;
+    std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
+    return blocks;
+  }
+
+  static std::size_t size_of(const Function& f, const std::vector<BlockId>& blocks) {
+    std::size_t size = 0;
+    for (const BlockId b : blocks) size += f[b].insts.size();
+    return size;
+  }
+
+  /// Unrolls loop `l`, if one in it begins in each round with what is known of that round, and could be
+  /// unrolled then.
+  bool unroll_around(u32 l) {
+    const std::vector<BlockId> blocks = blocks_of(l);
+    const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
+    ValueLimits first(f_); // round
+    for (std::size_t n = 0; n < start.size(); ++n)
+      if (const ValueId p = f_[blocks.front()].params[n]; !is_truth(f_.type(p)))
+        first.assume(p, start[n].limits);
+    std::size_t rounds_inside = 0;
+    for (u32 m = 0; m < loops_.loops.size(); ++m) {
+      if (loops_.loops[m].parent != static_cast<i32>(l)) continue;
+      const std::vector<BlockId> inner = blocks_of(m);
+      const std::vector<Known> inner_start = at_entry(inner, first);
+      if (is_innermost(m) && finds_elements(m, inner, inner_start))
+        rounds_inside += find_rounds(inner, inner_start).size();
+    }
+    if (rounds_inside == 0) return false;
+    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
+    if (rounds.empty() || rounds.size() * rounds_inside * size_of(f_, blocks) > kArrays.instructions)
+      return false;
+    unroll(blocks, rounds);
+    return true;
+  }
+
   static bool contain(const std::vector<BlockId>& blocks, BlockId b) {
     return std::ranges::find(blocks, b) != blocks.end();
   }
@@ -236,35 +299,63 @@ private:
   }
 
   /// Once the loop is unrolled, and loops around it are, an access to private memory that is at a place of
-  /// its own in each round is at a constant one.
-  [[nodiscard]] bool finds_elements(u32 loop, const std::vector<BlockId>& blocks) const {
+  /// its own in each round is at a constant one, elements of an array in registers need not be chosen, or it
+  /// is seen from which lanes others pull.
+  [[nodiscard]] bool finds_elements(u32 loop, const std::vector<BlockId>& blocks,
+                                    const std::vector<Known>& params) const {
     ValueLimits limits(f_);
-    const std::vector<Known> params = at_entry(blocks);
     for (std::size_t n = 0; n < params.size(); ++n)
       if (const ValueId p = f_[blocks.front()].params[n]; !is_truth(f_.type(p)))
         limits.assume(p, params[n].limits);
     for (i32 l = loops_.loops[loop].parent; l >= 0; l = loops_.loops[static_cast<u32>(l)].parent)
       for (const ValueId p : f_[loops_.loops[static_cast<u32>(l)].header].params)
         if (!is_truth(f_.type(p))) limits.assume(p, {0, 0, 0}); // as it may be in its first round
-    return std::ranges::any_of(blocks, [&](BlockId b) {
-      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
-        const ValueId address = indexed_place(f_, i);
-        if (!address.valid()) return false;
-        const Limits place = limits.of(address);
-        return place.min == place.max;
-      });
-    });
+    const auto is_known = [&](ValueId v) {
+      const Limits n = limits.of(v);
+      return n.min == n.max;
+    };
+    unsigned choices = 0;
+    for (const BlockId b : blocks)
+      for (const InstId i : f_[b].insts) {
+        if (const ValueId place = indexed_place(f_, i); place.valid() && is_known(place)) return true;
+        if (const ValueId n = chosen_number(f_, i); n.valid() && is_known(n) && ++choices == kMinChoices)
+          return true;
+        if (f_[i].op == Op::BPermute && goes_by_counters(f_.operands(i)[0], blocks, is_known)) return true;
+      }
+    return false;
+  }
+  /// Whether it changes from round to round, but not by anything that is not known in each of them.
+  template <class F>
+  [[nodiscard]] bool goes_by_counters(ValueId v, const std::vector<BlockId>& blocks, F is_known) const {
+    std::vector<ValueId> work = {v};
+    bool any = false;
+    for (std::size_t n = 0; n < work.size(); ++n) {
+      if (!contain(blocks, f_.def_block(work[n]))) continue;
+      const InstId i = f_.def_id(work[n]);
+      if (!i.valid()) {
+        if (f_.def_block(work[n]) != blocks.front() || !is_known(work[n])) return false;
+        any = true;
+        continue;
+      }
+      if (!info(f_[i].op).is(kPure)) return false;
+      for (const ValueId x : f_.operands(i))
+        if (std::ranges::find(work, x) == work.end()) work.push_back(x);
+    }
+    return any;
   }
 
-  /// The decisions of each round; none if it is not known how many there are.
-  [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks) const {
-    std::size_t size = 0;
-    for (const BlockId b : blocks) size += f_[b].insts.size();
-    std::vector<Known> params = at_entry(blocks);
+  /// The decisions of each round, from what is known at the start; none if it is not known how many there
+  /// are.
+  [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks,
+                                                               std::vector<Known> params) const {
+    const std::size_t size = size_of(f_, blocks);
+    std::vector<BlockId> headers; // of loops in it
+    for (const Loops::Loop& l : loops_.loops)
+      if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
     std::vector<std::vector<Decision>> rounds;
     const Extent& most = arrays_ ? kArrays : kShared;
     while (rounds.size() < most.rounds && (rounds.size() + 1) * size <= most.instructions) {
-      Round round(f_, blocks, params);
+      Round round(f_, blocks, headers, params);
       if (round.goes_on() == round.leaves()) return {};
       rounds.push_back(std::move(round.decisions()));
       if (round.leaves()) return rounds;
@@ -273,9 +364,9 @@ private:
     return {};
   }
 
-  [[nodiscard]] std::vector<Known> at_entry(const std::vector<BlockId>& blocks) const {
+  [[nodiscard]] std::vector<Known> at_entry(const std::vector<BlockId>& blocks,
+                                            const ValueLimits& limits) const {
     const BlockId header = blocks.front();
-    const ValueLimits limits(f_);
     std::vector<Known> params(f_[header].params.size());
     bool first = true;
     for (const BlockId p : cfg_.preds[header.index]) {
@@ -336,8 +427,6 @@ void unroll_loops(Function& f) {
 }
 
 bool unroll_array_loops(Function& f) {
-  if (!has_any(f, [](const Inst& i) { return info(i.op).is(kMemory) && i.mem.space == Space::Scratch; }))
-    return false;
   bool any = false;
   for (unsigned n = 0; n < kMaxNesting && LoopUnroller(f, true).run(); ++n) {
     any = true;

@@ -118,11 +118,57 @@ u64 ValueLimits::divisor_of_remainder(ValueId a, ValueId product) const {
   return reciprocal * c >= one && reciprocal * c - one <= u64{1} << shift ? c : 0;
 }
 
+/// It is `param` or less, if that is not negative.
+bool ValueLimits::is_at_most(ValueId v, ValueId param, unsigned depth) const {
+  if (v == param) return true;
+  const InstId i = f_.def_id(v);
+  if (!i.valid() || depth == 0) return false;
+  const auto x = f_.operands(i);
+  switch (f_[i].op) {
+  case Op::LShr:
+  case Op::AShr: return is_at_most(x[0], param, depth - 1);
+  case Op::Select: return is_at_most(x[1], param, depth - 1) && is_at_most(x[2], param, depth - 1);
+  default: return false;
+  }
+}
+
+/// Of a loop's parameter that becomes less from round to round, as distances do that are halved, what it
+/// begins with is known. Of others nothing.
+Limits ValueLimits::of_parameter(ValueId v, unsigned depth) const {
+  const u64 all = constant_bits(f_.type(v));
+  const Limits anything{all, all};
+  if (!sees_loops_) return anything;
+  const auto for_each_argument = [&](const auto& use) {
+    for (const Block& block : f_.blocks)
+      for (const Successor& s : block.successors) {
+        const std::vector<ValueId>& params = f_[s.block].params;
+        if (block.insts.empty() || s.args.size() != params.size()) continue; // nobody gets there
+        for (std::size_t n = 0; n < params.size(); ++n) use(s.args[n], params[n]);
+      }
+  };
+  constexpr unsigned kMaxSteps = 3;
+  if (!lessening_) {
+    lessening_.emplace();
+    for_each_argument([&](ValueId arg, ValueId param) {
+      if (arg != param && f_.def(arg) != nullptr && f_.type(arg) != Type::Mask &&
+          is_at_most(arg, param, kMaxSteps))
+        lessening_->push_back(param);
+    });
+  }
+  if (std::ranges::find(*lessening_, v) == lessening_->end()) return anything;
+  note(v, anything); // until it is known
+  u64 max = 0;
+  for_each_argument([&](ValueId arg, ValueId param) {
+    if (param == v && !is_at_most(arg, v, kMaxSteps)) max = std::max(max, of(arg, depth + 1).max);
+  });
+  return max <= all >> 1 ? Limits{max, fill(max)} : anything;
+}
+
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const u64 all = constant_bits(f_.type(v));
   const Limits anything{all, all};
   const Inst* inst = f_.def(v);
-  if (inst == nullptr) return anything;
+  if (inst == nullptr) return of_parameter(v, depth);
   const auto x = f_.operands(f_.def_id(v));
   std::array<std::optional<Limits>, 3> known;
   const auto in = [&](unsigned n) -> const Limits& {
@@ -139,6 +185,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::GangPick:
   case Op::LaneOf:
   case Op::ZExt: return in(0);
+  case Op::SExt: return in(0).max >> 31 == 0 ? in(0) : anything;
   case Op::Lo: return in(0).max <= all ? in(0) : Limits{all, in(0).ones};
   case Op::Hi: return {in(0).max >> 32, in(0).ones >> 32, in(0).min >> 32};
   case Op::Join:
@@ -176,11 +223,13 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Shl16: return in(0).max <= 0xffff ? up_to(0xffff) : anything;
   case Op::PopCount: return up_to(64);
   case Op::Shl:
+  case Op::AShr:
   case Op::LShr: {
     u64 n = 0;
-    if (!f_.is_const(x[1], &n)) return inst->op == Op::LShr ? Limits{in(0).max, all} : anything;
+    if (inst->op == Op::AShr && in(0).max > all >> 1) return anything; // it may be negative
+    if (!f_.is_const(x[1], &n)) return inst->op == Op::Shl ? anything : Limits{in(0).max, all};
     n &= bit_width(f_.type(v)) - 1;
-    if (inst->op == Op::LShr) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
+    if (inst->op != Op::Shl) return {in(0).max >> n, in(0).ones >> n, in(0).min >> n};
     if (in(0).max > all >> n) return {all, in(0).ones << n};
     return {in(0).max << n, in(0).ones << n, in(0).min << n};
   }

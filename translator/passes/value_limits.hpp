@@ -21,7 +21,9 @@ Limits either(const Limits& a, const Limits& b);
 /// Answers on demand; valid while the function does not change.
 class ValueLimits {
 public:
-  explicit ValueLimits(const ir::Function& f) : f_(f) {}
+  /// `sees_loops`: what loops begin with is looked at as well, which needs a function that is as it should
+  /// be.
+  explicit ValueLimits(const ir::Function& f, bool sees_loops = false) : f_(f), sees_loops_(sees_loops) {}
 
   [[nodiscard]] Limits of(ir::ValueId v) const { return of(v, 0); }
   [[nodiscard]] u64 max(ir::ValueId v) const { return of(v).max; }
@@ -37,8 +39,11 @@ public:
 private:
   [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product) const;
   const ir::Function& f_;
+  const bool sees_loops_;
   mutable std::vector<u32> place_; ///< per value: in known_, counted from 1; values made since have none
   mutable std::vector<Limits> known_;
+  /// Parameters that are handed on as no more than they are, once they have been looked for.
+  mutable std::optional<std::vector<ir::ValueId>> lessening_;
 
   void note(ir::ValueId v, const Limits& x) const {
     if (v.index >= place_.size()) place_.resize(f_.num_values(), 0);
@@ -47,6 +52,8 @@ private:
   }
 
   [[nodiscard]] Limits of(ir::ValueId v, unsigned depth) const;
+  [[nodiscard]] bool is_at_most(ir::ValueId v, ir::ValueId param, unsigned depth) const;
+  [[nodiscard]] Limits of_parameter(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] Limits compute(ir::ValueId v, unsigned depth) const;
 };
 

@@ -83,17 +83,17 @@ public:
     const auto corrects = at_least(x[0]);
     if (!corrects) return {};
     const Choice outer = choice(root, *corrects);
-    const InstId inner_id = def(outer.if_true, Op::Select);
-    if (!inner_id.valid()) return {};
-    const auto again = at_least(f_.operands(inner_id)[0]);
+    const auto inner_ids = selects(outer.if_true);
+    if (!inner_ids) return {};
+    const auto again = at_least(f_.operands(inner_ids->first)[0]);
     if (!again) return {};
-    const Choice inner = choice(inner_id, *again);
+    const Choice inner = choice(inner_ids->first, *again), upper = choice(inner_ids->second, *again);
     const Numbers numbers{minuend(corrects->a.lo), minuend(corrects->a.hi), corrects->b_lo, corrects->b_hi};
     const auto matches = [&](const Reciprocal& r) -> std::optional<Division> {
       Context& c = context(numbers, r);
       const bool corrects_it = c.is(corrects->a, c.rest[0]) && c.is(again->a, c.rest[1]) &&
                                c.is(again->b_lo, c.divisor, Op::Lo) && c.is(again->b_hi, c.divisor, Op::Hi);
-      return corrects_it ? result_of(c, outer, inner) : std::nullopt;
+      return corrects_it ? result_of(c, outer, inner, upper) : std::nullopt;
     };
     if (numbers.d_lo.bits && numbers.d_hi.bits) {
       const auto last = reciprocal_of(u64{*numbers.d_hi.bits} << 32 | *numbers.d_lo.bits);
@@ -144,13 +144,18 @@ private:
   std::vector<Reciprocal> reciprocals_;
   std::vector<std::unique_ptr<Context>> contexts_;
 
-  std::optional<Division> result_of(Context& c, const Choice& outer, const Choice& inner) {
+  /// Where the inner choice is made by halves, `upper` is that of the upper ones.
+  std::optional<Division> result_of(Context& c, const Choice& outer, const Choice& inner,
+                                    const Choice& upper) {
     for (const bool remainder : {false, true})
       for (const Op half : {Op::Join, Op::Lo, Op::Hi}) {
         if (is_wide(f_.type(outer.if_false)) != (half == Op::Join)) continue;
         const auto& wanted = remainder ? c.rest : c.quotient;
-        if (c.is(outer.if_false, wanted[0], half) && c.is(inner.if_false, wanted[1], half) &&
-            c.is(inner.if_true, wanted[2], half))
+        const auto is = [&](ValueId low, ValueId high, const Polynomial& p) {
+          return low == high ? c.is(low, p, half) : c.is(Pair{low, high}, p);
+        };
+        if (c.is(outer.if_false, wanted[0], half) && is(inner.if_false, upper.if_false, wanted[1]) &&
+            is(inner.if_true, upper.if_true, wanted[2]))
           return Division{c.numbers.n_lo, c.numbers.n_hi, c.numbers.d_lo, c.numbers.d_hi, remainder, half};
       }
     return {};
@@ -160,6 +165,15 @@ private:
   InstId def(ValueId v, Op op) const {
     const InstId i = f_.def_id(seen_through_(v));
     return i.valid() && f_[i].op == op ? i : InstId{};
+  }
+  /// The select that `v` is, twice, or those that its halves are by one mask.
+  std::optional<std::pair<InstId, InstId>> selects(ValueId v) const {
+    if (const InstId whole = def(v, Op::Select); whole.valid()) return std::pair{whole, whole};
+    const InstId join = def(v, Op::Join);
+    if (!join.valid()) return {};
+    const InstId low = def(f_.operands(join)[0], Op::Select), high = def(f_.operands(join)[1], Op::Select);
+    if (!low.valid() || !high.valid() || f_.operands(low)[0] != f_.operands(high)[0]) return {};
+    return std::pair{low, high};
   }
   InstId compare(ValueId mask, IntPred p) const {
     const InstId i = f_.def_id(mask);
@@ -451,7 +465,10 @@ bool may_correct(const Function& f, InstId select) {
     return def != nullptr && def->op == op;
   };
   if (!is(x[0], Op::ICmp) && !is(x[0], Op::And) && !is(x[0], Op::AndNot)) return false;
-  return is(x[1], Op::Select) || is(x[2], Op::Select);
+  const auto chooses = [&](ValueId v) {
+    return is(v, Op::Select) || (is(v, Op::Join) && is(f.operands(f.def_id(v))[0], Op::Select));
+  };
+  return chooses(x[1]) || chooses(x[2]);
 }
 
 } // namespace
