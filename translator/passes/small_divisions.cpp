@@ -8,8 +8,8 @@
 // then r is d. One division, rounded once and cut off, is the quotient as well. For d = 0 both are what
 // becomes of an infinity with n's sign, or of a NaN where n is 0, too.
 //
-// What divides by a constant multiplies by its reciprocal, rounded up: that is never too little, and for
-// |n| < 2^22 too much by less than 1 / |d|, rounded product included.
+// Where d is known not to be 0, it becomes a division of integers, of which more is known, as how large
+// remainders are.
 #include "translator/passes/numbers.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
@@ -17,8 +17,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -30,15 +28,14 @@ namespace {
 
 constexpr FloatPred kAtLeast = kEqual | kGreater;
 constexpr u32 kSign = 0x8000'0000, kNoSign = ~kSign;
-constexpr u64 kMostNumerator = (u64{1} << 23) - 1, kMostDenominator = (u64{1} << 24) - 1,
-              kMostMultiplied = (u64{1} << 22) - 1;
+constexpr u64 kMostNumerator = (u64{1} << 23) - 1, kMostDenominator = (u64{1} << 24) - 1;
 
 struct Division {
   InstId conversion; ///< from f32 to the integer
   ValueId n, d;      ///< as f32
   ValueId whole;     ///< n as an integer
-  u64 most = 0;      ///< that |n| can be
   bool is_signed = false;
+  bool is_defined = false; ///< d is not 0
 };
 
 class Finder : Numbers {
@@ -117,13 +114,13 @@ private:
   }
   /// Whether numerator and denominator are integers, and small enough; tells more of them in `x`.
   [[nodiscard]] bool is_small(Division& x) const {
-    const auto most_n = most(x.n, x.is_signed);
-    const auto most_d = most(x.d, x.is_signed);
+    const auto most_n = most(x.n, x.is_signed), most_d = most(x.d, x.is_signed);
     if (!most_n || *most_n > kMostNumerator || !most_d || *most_d > kMostDenominator) return false;
-    x.most = *most_n;
     const InstId whole = def(x.n, x.is_signed ? Op::SIToFp : Op::UIToFp);
     if (!whole.valid()) return false; // a constant
     x.whole = f_.operands(whole)[0];
+    const InstId divisor = def(x.d, Op::UIToFp);
+    x.is_defined = !divisor.valid() || limits_.of(f_.operands(divisor)[0]).min > 0;
     return true;
   }
   /// The largest magnitude of a float that has been an integer.
@@ -179,30 +176,21 @@ private:
   }
 };
 
-/// 1 / d, away from 0 where it is between two numbers.
-float upper_reciprocal(float d) {
-  const float c = 1.0F / d;
-  const bool is_less = std::fma(c, d, -1.0F) < 0;
-  return is_less ? std::nextafter(c, std::copysign(std::numeric_limits<float>::infinity(), d)) : c;
-}
-
 ValueId quotient(Rewriter& r, const Division& x) {
   const Function& f = r.function();
-  const Type t = f.type(f.result(x.conversion));
   const Numbers numbers(f);
+  const Type t = f.type(f.result(x.conversion));
   const auto lanes = [&](ValueId v) { return f.type(v) == t ? v : r.op(Op::Splat, t, {v}); };
   const auto bits = numbers.number(x.d).bits;
-  if (bits && std::has_single_bit(static_cast<u32>(std::bit_cast<float>(*bits))) && !x.is_signed) {
-    const auto d = static_cast<u32>(std::bit_cast<float>(*bits));
-    return r.same(Op::LShr, lanes(x.whole), r.constant(t, static_cast<u32>(std::countr_zero(d))));
+  if (x.is_defined && !x.is_signed) {
+    const InstId divisor = numbers.def(x.d, Op::UIToFp);
+    const ValueId d =
+        bits ? r.constant(t, static_cast<u32>(std::bit_cast<float>(*bits))) : lanes(f.operands(divisor)[0]);
+    return r.same(Op::UDiv, lanes(x.whole), d);
   }
   r.fp = f[x.conversion].fp;
   r.fp.round = Round::NearestEven;
-  const ValueId n = lanes(x.n);
-  const ValueId real =
-      bits && x.most <= kMostMultiplied
-          ? r.fmul(n, r.constant(t, std::bit_cast<u32>(upper_reciprocal(std::bit_cast<float>(*bits)))))
-          : r.fdiv(n, bits ? r.constant(t, *bits) : lanes(x.d));
+  const ValueId real = r.fdiv(lanes(x.n), bits ? r.constant(t, *bits) : lanes(x.d));
   return r.op(f[x.conversion].op, t, {real}, 32);
 }
 

@@ -164,6 +164,23 @@ Limits ValueLimits::of_parameter(ValueId v, unsigned depth) const {
   return max <= all >> 1 ? Limits{max, fill(max)} : anything;
 }
 
+/// The most that `a` - `product` can be, if that is a - a / d * d.
+std::optional<u64> ValueLimits::most_of_remainder(ValueId a, ValueId product, unsigned depth) const {
+  const InstId i = f_.def_id(product);
+  if (!i.valid() || (f_[i].op != Op::Mul && f_[i].op != Op::Mul16)) return {};
+  if (f_[i].op == Op::Mul16 && of(a, depth + 1).max > 0xffff) return {};
+  for (const unsigned n : {0u, 1u}) {
+    const ValueId d = f_.operands(i)[1 - n];
+    const InstId quotient = f_.def_id(f_.operands(i)[n]);
+    if (!quotient.valid() || f_[quotient].op != Op::UDiv || f_.operands(quotient)[0] != a ||
+        f_.operands(quotient)[1] != d)
+      continue;
+    const Limits divisor = of(d, depth + 1);
+    if (divisor.min > 0) return divisor.max - 1;
+  }
+  return {};
+}
+
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const u64 all = constant_bits(f_.type(v));
   const Limits anything{all, all};
@@ -193,6 +210,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Add: return sum(in(0), in(1), all);
   case Op::Sub:
     if (const u64 divisor = divisor_of_remainder(x[0], x[1]); divisor != 0) return up_to(divisor - 1);
+    if (const auto most = most_of_remainder(x[0], x[1], depth)) return up_to(*most);
     return difference(in(0), in(1), all);
   case Op::Mul:
   case Op::UMulWide: return product(in(0), in(1), all);
@@ -213,8 +231,11 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     return limits;
   }
   case Op::Select: return either(in(1), in(2));
-  case Op::Add16:
   case Op::Sub16:
+    if (const auto most = most_of_remainder(x[0], x[1], depth); most && in(0).max <= 0xffff)
+      return up_to(*most);
+    return std::max(in(0).max, in(1).max) <= 0xffff ? up_to(0xffff) : anything;
+  case Op::Add16:
   case Op::Mul16:
   case Op::SMin16:
   case Op::SMax16:

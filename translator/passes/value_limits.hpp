@@ -38,6 +38,8 @@ public:
 
 private:
   [[nodiscard]] u64 divisor_of_remainder(ir::ValueId a, ir::ValueId product) const;
+  [[nodiscard]] std::optional<u64> most_of_remainder(ir::ValueId a, ir::ValueId product,
+                                                     unsigned depth) const;
   const ir::Function& f_;
   const bool sees_loops_;
   mutable std::vector<u32> place_; ///< per value: in known_, counted from 1; values made since have none

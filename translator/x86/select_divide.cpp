@@ -1,6 +1,6 @@
 // Division of integers. Those of 32 bits go by way of f64, which is exact: a quotient that is not whole is
 // further from the next whole number than all roundings together, in whatever mode MXCSR is. Or by a product
-// with the constant's reciprocal.
+// with the constant's reciprocal. What is small enough goes by way of f32 likewise.
 //
 // Division of 64-bit integers, by way of f64 in two steps: an estimate from above 50 bits of the quotient,
 // then one of what it leaves. Estimates are never above what they are of, because all is rounded down,
@@ -9,6 +9,7 @@
 #include "translator/x86/selector.hpp"
 
 #include <bit>
+#include <cmath>
 
 namespace lanewise::x86 {
 
@@ -146,6 +147,14 @@ VReg Selector::join_odd(VReg even, VReg odd) {
 /// be another one, on either side.
 VReg Selector::divide32(ValueId n, ValueId d) {
   const VReg divisor = reg1(d);
+  const auto defined = [&](VReg quotient) {
+    if (limits().of(d).min != 0) return quotient;
+    const VReg one = b_->splat32(1);
+    const VReg other = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpmaxud, reg1(n), one), one);
+    return blend(compare(ir::IntPred::Eq, divisor, b_->splat32(0), false), other, quotient);
+  };
+  const bool is_splat = f_.def(d) != nullptr && f_.def(d)->op == Op::Splat;
+  if (!is_splat && is_exact_in_f32(n, d, 0)) return defined(divide_in_f32(n, d));
   const auto reciprocal = shared_reciprocal(d);
   const auto dividends = doubles_of(reg1(n), reciprocal ? -0.5 : 0);
   std::array<VReg, 2> q;
@@ -160,11 +169,7 @@ VReg Selector::divide32(ValueId n, ValueId d) {
     const VReg whole = b_->op(avx512() ? Inst::kIdVrndscalepd : Inst::kIdVroundpd, x, imm(11));
     x = b_->op(Inst::kIdVaddpd, whole, two52);
   }
-  const VReg quotient = join_odd(q[0], shl_imm(q[1], 32, true));
-  if (limits().of(d).min != 0) return quotient;
-  const VReg one = b_->splat32(1);
-  const VReg other = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpmaxud, reg1(n), one), one);
-  return blend(compare(ir::IntPred::Eq, divisor, b_->splat32(0), false), other, quotient);
+  return defined(join_odd(q[0], shl_imm(q[1], 32, true)));
 }
 
 /// By a constant of 2 or more. With l = floor(log2(d)), a multiplier m of 32 bits, or of 33 without the
@@ -183,6 +188,27 @@ VReg Selector::divide32_by_product(VReg n, u32 d) {
   return shr_imm(b_->op(Inst::kIdVpaddd, half, high), log, false);
 }
 
+/// Whether divisions by `d`, or products with a reciprocal that is `ulps` too large at most, are exact in f32
+/// for what `n` can be: relative errors, of the rounded result, too, that are less than 1 / n do not reach
+/// the next whole number, in whatever mode MXCSR is. Nor is one missed, since nothing is too small.
+bool Selector::is_exact_in_f32(ValueId n, ValueId d, unsigned ulps) {
+  const u64 most = ((u64{1} << 23) - 1) / (ulps + 1);
+  return limits().max(n) <= most && limits().max(d) < u64{1} << 24;
+}
+
+VReg Selector::divide_in_f32(ValueId n, ValueId d) {
+  const auto single = [&](VReg x) { return b_->op(Inst::kIdVcvtdq2ps, x); };
+  const auto cut = [&](VReg x) { return b_->op(Inst::kIdVcvttps2dq, x); };
+  const VReg dividend = single(reg1(n));
+  if (u64 bits = 0; f_.is_const(d, &bits)) {
+    const float divisor = static_cast<float>(bits), rounded = 1.0F / divisor;
+    const bool is_less = std::fma(rounded, divisor, -1.0F) < 0;
+    const float reciprocal = is_less ? std::nextafter(rounded, 2.0F) : rounded;
+    return cut(b_->op(Inst::kIdVmulps, dividend, or_mem(splat_float(false, reciprocal))));
+  }
+  return cut(b_->op(Inst::kIdVdivps, dividend, single(reg1(d))));
+}
+
 bool Selector::divide_inst(InstId i) {
   if (f_[i].op != Op::UDiv || !ir::is_vector(type(f_.result(i)))) return false;
   const ValueId n = f_.operands(i)[0], d = f_.operands(i)[1];
@@ -190,7 +216,12 @@ bool Selector::divide_inst(InstId i) {
   if (!ir::is_wide(type(d))) {
     u64 bits = 0;
     const bool by_product = f_.is_const(d, &bits) && bits > 1;
-    out.r[0] = by_product ? divide32_by_product(reg1(n), static_cast<u32>(bits)) : divide32(n, d);
+    if (by_product)
+      out.r[0] = is_exact_in_f32(n, d, 1) && !std::has_single_bit(bits)
+                     ? divide_in_f32(n, d)
+                     : divide32_by_product(reg1(n), static_cast<u32>(bits));
+    else
+      out.r[0] = divide32(n, d);
     return set(f_.result(i), out), true;
   }
   if (u64 bits = 0; f_.is_const(d, &bits) && bits > 1) {

@@ -122,32 +122,10 @@ VReg Selector::double_to_int(Regs v, bool is_signed) {
 /// Whether `v`, an unsigned integer of 32 bits, is the same as a signed one.
 bool Selector::is_nonnegative(ValueId v) { return limits().max(v) <= 0x7fff'ffff; }
 
-/// Whether `i` is an integer, not negative and below 2^30, divided by one that is not 0, or multiplied by
-/// what is not more than 1.
-bool Selector::is_small_quotient(InstId i) {
-  const ir::Inst& inst = f_[i];
-  if ((inst.op != Op::FMul && inst.op != Op::FDiv) || inst.fp.kind != FloatKind::F32) return false;
-  const auto integer = [&](ValueId v) -> std::optional<passes::Limits> {
-    const ir::Inst* def = f_.def(v);
-    if (def == nullptr || def->op != Op::UIToFp || def->imm != 32) return std::nullopt;
-    return limits().of(f_.operands(f_.def_id(v))[0]);
-  };
-  const auto x = f_.operands(i);
-  const auto numerator = integer(x[0]);
-  if (!numerator || numerator->max >= u64{1} << 30) return false;
-  if (u64 bits = 0; f_.is_const(x[1], &bits)) {
-    const float c = std::bit_cast<float>(static_cast<u32>(bits));
-    return inst.op == Op::FMul ? c >= 0 && c <= 1 : c >= 1;
-  }
-  const auto denominator = inst.op == Op::FDiv ? integer(x[1]) : std::nullopt;
-  return denominator && denominator->min > 0;
-}
-
 /// Whether `v`, an f32, has been limited to what is a signed integer of 32 bits, and if so asked no negative
-/// one, or is a quotient that is one; then it is no NaN either.
+/// one; then it is no NaN either.
 bool Selector::is_int32(ValueId v, bool is_signed) {
   const ir::Inst* inst = f_.def(v);
-  if (inst != nullptr && is_small_quotient(f_.def_id(v))) return true;
   while (inst != nullptr && inst->fp.kind == FloatKind::F32 &&
          (inst->op == Op::FRndne || inst->op == Op::FTrunc || inst->op == Op::FFloor)) {
     v = f_.operands(f_.def_id(v))[0];

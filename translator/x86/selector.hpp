@@ -225,6 +225,8 @@ private:
   // ---- select_divide.cpp
   bool divide_inst(InstId i);
   VReg divide32(ValueId n, ValueId d);
+  bool is_exact_in_f32(ValueId n, ValueId d, unsigned ulps);
+  VReg divide_in_f32(ValueId n, ValueId d);
   std::array<VReg, 2> doubles_of(VReg x, double less);
   VReg join_odd(VReg even, VReg odd);
   std::optional<VReg> shared_reciprocal(ValueId d);
@@ -362,7 +364,6 @@ private:
   [[nodiscard]] bool is_limit(ValueId v, const ir::Inst& inst);
   VReg limited(const ir::Inst& inst, VReg x, VReg limit, bool quiet, bool any_mode);
   VReg quieted_or(VReg x, VReg nan, VReg r, bool wide);
-  bool is_small_quotient(ir::InstId i);
   [[nodiscard]] bool is_int32(ValueId v, bool is_signed);
   bool is_nonnegative(ValueId v);
   void float_compare(InstId i);
