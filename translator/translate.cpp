@@ -311,6 +311,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (passes::name_permutes(g, gang_lanes(options.simd))) tidy_up(g);
            })
+      .run("run_lanes_in_turn",
+           [&](ir::Function& g) {
+             if (!last_lanes || !phases::run_lanes_in_turn(g, gang_lanes(options.simd))) return;
+             tidy_up(g);
+             remove_dead_stores(g); // to rows that turn out not to be looked at
+             passes::eliminate_dead_code(g);
+           })
       .run("split_rounds_by_full_masks",
            [&](ir::Function& g) {
              if (!phases::split_rounds_by_full_masks(g, gang_lanes(options.simd), last_lanes)) return;
@@ -322,13 +329,6 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("run_last_lanes_alone",
            [&](ir::Function& g) {
              if (last_lanes && phases::run_last_lanes_alone(g, gang_lanes(options.simd))) tidy_up(g);
-           })
-      .run("run_lanes_in_turn",
-           [&](ir::Function& g) {
-             if (!last_lanes || !phases::run_lanes_in_turn(g, gang_lanes(options.simd))) return;
-             tidy_up(g);
-             remove_dead_stores(g); // to rows that turn out not to be looked at
-             passes::eliminate_dead_code(g);
            })
       .run("close_ranks",
            [&](ir::Function& g) {

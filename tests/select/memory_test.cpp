@@ -2,6 +2,7 @@
 #include "tests/select/op_case.hpp"
 #include "translator/x86/slow_access.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <random>
@@ -305,6 +306,41 @@ TEST(SelectMemory, ScratchInRange) {
     r.attr.in_range = true;
     r.uniform_address = true;
     r.constant_address = generator()() % 2 == 0;
+  });
+}
+
+/// Private memory of one lane at most in each gang, all of which have what it loads.
+TEST(SelectMemory, ScratchOfOneLane) {
+  for_all_accesses(Space::Scratch, [](AccessRun& r, Pattern, translator::Simd simd) {
+    if (r.attr.bytes > 4) return;
+    const u32 gang = simd == translator::Simd::Avx2 ? 8 : 16;
+    r.input.scratch_per_lane = kScratchBytes;
+    std::vector<u8>& memory = r.input.scratch;
+    memory.resize(kScratchBytes * 64);
+    for (u8& b : memory) b = static_cast<u8>(generator()());
+    std::vector<u8> expected = memory;
+    r.attr.in_range = generator()() % 2 == 0;
+    const u64 at = generator()() % 1000; // Anywhere, if that is not known.
+    r.in[0].fill(r.attr.in_range ? at / r.attr.bytes * r.attr.bytes : at);
+    r.attr.form = ir::AddressForm::Row;
+    r.attr.spread = true;
+    r.uniform_address = true;
+    r.in[1].fill(r.in[1][0] & 0xffff'ffff);
+    r.uniform_data = generator()() % 2 == 0;
+    r.in[5].fill(0);
+    for (u32 first = 0; first < 64; first += gang)
+      if (generator()() % 4 != 0) r.in[5][first + generator()() % gang] = 1;
+    std::array<Row, 4> out{};
+    reference(
+        r, [&](u32 l, u64 x) { return &expected[x / 4 * 256 + l * 4 + x % 4]; }, out);
+    for (u32 first = 0; first < 64; first += gang) {
+      const auto begin = out[0].begin() + first;
+      const u64 loaded = *std::max_element(begin, begin + gang); // What there is but zeros.
+      std::fill(begin, begin + gang, loaded);
+    }
+    r.run(simd);
+    EXPECT_EQ(memory, expected);
+    EXPECT_EQ(r.out, out);
   });
 }
 

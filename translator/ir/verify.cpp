@@ -171,6 +171,8 @@ private:
     const bool rows = inst.mem.space == Space::Registers;
     if (rows && (inst.op == Op::Atomic || inst.mem.bytes != 4)) return "rows are loaded and stored whole";
     const bool wide_address = inst.mem.space == Space::Global || inst.mem.space == Space::Flat;
+    if (inst.mem.spread && inst.mem.space == Space::Scratch && (inst.op == Op::Atomic || inst.mem.bytes > 4))
+      return "of one lane's private memory, a dword at most";
     const unsigned address = address_operands(inst.mem);
     unsigned data = 0;
     if (inst.op == Op::Store) data = elements;

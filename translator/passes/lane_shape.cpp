@@ -204,7 +204,7 @@ LaneShape LaneShapes::evaluate(InstId i) const {
 LaneShape LaneShapes::load(InstId i) const {
   const Inst& inst = f_[i];
   const auto x = f_.operands(i);
-  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds) return kVarying;
+  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds && !inst.mem.spread) return kVarying;
   const LaneShape& mask = (*this)[x.back()];
   if (mask == kUnseen && !inst.mem.spread) return kUnseen;
   if (!mask.uniform() && !inst.mem.spread) return kVarying;

@@ -58,7 +58,7 @@ private:
 
   static bool cannot_fault(const MemAttr& mem) {
     return (mem.space == Space::Lds || mem.space == Space::Scratch) && mem.form == AddressForm::Row &&
-           mem.in_range;
+           mem.in_range && !mem.spread; // A spread load's mask says whose it is.
   }
 
   bool is_looked_at_inside(const LaneDemand& demand, InstId load, ValueId mask) const {

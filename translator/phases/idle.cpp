@@ -95,7 +95,7 @@ private:
 
   /// Cannot fault in any lane (passes/unmask_accesses.cpp).
   static bool is_harmless_load(const Inst& inst) {
-    return inst.op == Op::Load && inst.mem.form == AddressForm::Row && inst.mem.in_range;
+    return inst.op == Op::Load && inst.mem.form == AddressForm::Row && inst.mem.in_range && !inst.mem.spread;
   }
 
   /// 0 in idle lanes, as are the slots that their gangs do not write.

@@ -1,6 +1,7 @@
 // Interpreters, searches that backtrack: lanes of such a loop go different ways, and each of these is gone
 // with most lanes idle. One lane for itself goes its own way and no other: by branches, and with scalars. So
-// the loop is there a second time, for one lane after the other, as long as each goes on.
+// the loop is there a second time, for one lane after the other, as long as each goes on. What it keeps in
+// its private memory, such as a stack, no other lane sees.
 //
 //   choice:  do lanes go different ways?
 //   begin:   what they need to rows in memory, where a lane's is found by its number
@@ -24,14 +25,15 @@ using namespace ir;
 namespace {
 
 constexpr std::size_t kMaxInstructions = 800;
-constexpr u32 kLargeArm = 8;   ///< vectors
-constexpr u32 kVectorCost = 2; ///< in scalars, of which more go side by side
-constexpr u32 kMemory = 32;    ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kLargeArm = 8;    ///< vectors
+constexpr u32 kVectorCost = 2;  ///< in scalars, of which more go side by side
+constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
+constexpr u32 kMemory = 32; ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 
 class LaneTurns : OuterLoopPass {
 public:
-  LaneTurns(Function& f, unsigned gang_lanes) : OuterLoopPass(f), gang_lanes_(gang_lanes) {}
+  LaneTurns(Function& f, unsigned gang_lanes) : OuterLoopPass(f, true), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
@@ -75,15 +77,30 @@ private:
     return arms_[b.index];
   }
   [[nodiscard]] u32 vectors(InstId i) const {
-    if (f_[i].op == Op::Load) return (gang_lanes_ + 8) * std::max(1u, f_[i].mem.bytes / 4u);
+    if (f_[i].op == Op::Load || f_[i].op == Op::Store) {
+      const bool is_row = is_private_access(f_[i]) && is_same_in_all_lanes(f_.operands(i)[0]);
+      return std::max(1u, f_[i].mem.bytes / 4u) * (is_row ? 1 : gang_lanes_ + 8);
+    }
     if (f_[i].op == Op::AnyLane) return 2;
     if (f_[i].num_results == 0 || !is_per_lane(f_.type(f_.result(i)))) return 0;
     return is_for_free(f_[i].op) ? 0 : is_wide(f_.type(f_.result(i))) ? 2 : 1;
+  }
+  [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && (def->op == Op::Splat || def->op == Op::Const);
+  }
+  /// Into a scalar, if that is wanted (passes/load_scalars.cpp).
+  [[nodiscard]] bool is_loaded(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && def->op == Op::Load;
   }
   /// Of floats there are only vectors, into which scalars are brought.
   [[nodiscard]] u32 scalar_cost(InstId i) const {
     const Inst& inst = f_[i];
     const Type t = inst.num_results == 0 ? Type::None : f_.type(f_.result(i));
+    if (inst.op == Op::Load || inst.op == Op::Store)
+      return inst.mem.space == Space::Scratch ? kPrivateCost : 1;
+    if (inst.op == Op::GangFirst && is_loaded(f_.operands(i)[0])) return 0;
     if (inst.op == Op::Splat && t != Type::Mask) return kVectorCost;
     if (inst.op == Op::UDiv && is_gang(t)) return is_wide(t) ? 45 : 30;
     if (is_for_free(inst.op)) return 0;
@@ -202,8 +219,7 @@ private:
       for (const InstId i : f_[b].insts) {
         if (f_[i].op != Op::UDiv || !is_vector(f_.type(f_.result(i)))) continue;
         const ValueId d = f_.operands(i)[1];
-        const Inst* def = f_.def(d);
-        const bool is_shared = def != nullptr && (def->op == Op::Splat || def->op == Op::Const);
+        const bool is_shared = is_same_in_all_lanes(d);
         arm_of(b).vectors += is_wide(f_.type(d)) ? (is_shared ? 25 : 60) : (is_shared ? 10 : 20);
       }
   }

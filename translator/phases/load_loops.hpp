@@ -36,6 +36,13 @@ constexpr bool is_bound_to_lanes(ir::Op op) {
          op == Op::U64ToMask || op == Op::Clock;
 }
 
+/// A load or store that goes to each lane's private memory: lanes that stay where they are may do theirs at
+/// any time.
+constexpr bool is_private_access(const ir::Inst& inst) {
+  return (inst.op == ir::Op::Load || inst.op == ir::Op::Store) && inst.mem.space == ir::Space::Scratch &&
+         inst.mem.form == ir::AddressForm::Lanes && !inst.mem.spread;
+}
+
 /// An address that no load decides: by way of limits or quotients, ids may still make rows of it.
 bool is_computed(const ir::Function& f, const ir::Cfg& cfg, ir::ValueId address);
 

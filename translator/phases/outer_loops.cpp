@@ -39,12 +39,18 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
   std::size_t instructions = 0;
   for (const BlockId b : blocks_) {
     instructions += f_[b].insts.size();
-    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return acts_per_lane(f_[i]); })) return false;
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) return false;
   }
-  return instructions <= most_instructions && only_loads(f_, blocks_) && !uses_gang_scalars(f_, blocks_) &&
+  return instructions <= most_instructions && only_loads(f_, blocks_, true) &&
+         !uses_gang_scalars(f_, blocks_) &&
          std::ranges::none_of(loops_.loops,
                               [&](const Loops::Loop& other) { return other.header == loop_->exit; }) &&
          find_entry_and_latch() && find_mask();
+}
+/// Done for each lane, and nobody else sees it.
+bool OuterLoopPass::is_unseen(const Inst& inst) const {
+  if (with_private_ && is_private_access(inst)) return true;
+  return acts_per_lane(inst) && inst.op != Op::Store;
 }
 bool OuterLoopPass::is_on_the_way_out(BlockId b) const {
   const auto& insts = f_[b].insts;

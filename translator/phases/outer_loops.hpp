@@ -1,5 +1,6 @@
 // Loops around everything else that only load, inner ones included: lanes leave them one by one, and what
-// those that are left do nobody else can see.
+// those that are left do nobody else can see. Some passes take those besides in which lanes load and store
+// what is in their private memory.
 #pragma once
 
 #include "translator/phases/empty_round.hpp"
@@ -16,7 +17,8 @@ protected:
   u32 mask_ = 0;                    ///< which of the header's parameters has the lanes that are left
   std::vector<ir::ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
 
-  explicit OuterLoopPass(ir::Function& f) : LoadLoopPass(f) {}
+  explicit OuterLoopPass(ir::Function& f, bool with_private = false)
+      : LoadLoopPass(f), with_private_(with_private) {}
 
   /// Finds all of the above for loop `l`. False if it is none of these, or has more instructions.
   bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions);
@@ -31,6 +33,9 @@ protected:
   }
 
 private:
+  const bool with_private_;
+
+  [[nodiscard]] bool is_unseen(const ir::Inst& inst) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
   bool find_mask();
 };

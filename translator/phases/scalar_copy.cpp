@@ -65,7 +65,8 @@ ScalarCopy::ScalarCopy(Function& f, const LoadLoop& loop, const std::vector<Bloc
 bool ScalarCopy::is_allowed(InstId i) const {
   const Inst& inst = f_[i];
   if (!std::ranges::all_of(f_.operands(i), [&](ValueId v) { return is_same_for_all(v); })) return false;
-  if (inst.op == Op::Load) return inst.mem.space == Space::Global;
+  if (inst.op == Op::Load || inst.op == Op::Store)
+    return is_private_access(inst) || (inst.op == Op::Load && inst.mem.space == Space::Global);
   if (inst.op == Op::Const || inst.op == Op::Jump || inst.op == Op::Branch) return true;
   return info(inst.op).is(kPure) && inst.num_operands != 0;
 }
@@ -425,7 +426,7 @@ ValueId ScalarCopy::chosen(ValueId v, BlockId b, const Facts& facts) const {
 void ScalarCopy::copy(InstId i, const Facts& facts) {
   const Inst inst = f_[i];
   const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
-  if (inst.op == Op::Load) return copy_load(i);
+  if (info(inst.op).is(kMemory)) return copy_access(i);
   const ValueId result = f_.result(i);
   const Type t = scalar_of(f_.type(result));
   if (inst.op == Op::Const) return;
@@ -461,29 +462,39 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
   for (unsigned r = 0; r < inst.num_results; ++r) inside_[f_.result(i, r).index] = {{}, f_.result(copied, r)};
 }
 
-/// Of that lane; it does without if its mask is known to be empty.
-void ScalarCopy::copy_load(InstId i) {
+/// Of that lane, dword by dword; it does without if its mask is known to be empty.
+void ScalarCopy::copy_access(InstId i) {
   const Inst inst = f_[i];
   const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
-  const ValueId address = scalar(x[0]);
+  const bool is_private = inst.mem.space == Space::Scratch;
+  // In private memory, whether it is inside is seen later (passes/shape_addresses.cpp).
+  const ValueId address = is_private ? vector(x[0]) : scalar(x[0]);
   u64 bits = 0;
   ValueId mask = lane_;
-  const ValueId condition = scalar(x[1]);
+  const ValueId condition = scalar(x.back());
   if (!f_.is_const(condition, &bits) || bits == 0)
     mask = at_->and_(lane_, at_->op(Op::Splat, Type::Mask, {condition}));
-  Inst load = inst;
-  load.mem.form = AddressForm::Row;
-  load.mem.spread = true;
-  load.mem.bytes = std::min<u8>(inst.mem.bytes, 4);
-  const Type t = Type::G32;
+  Inst access = inst;
+  if (!is_private) access.mem.form = AddressForm::Row;
+  access.mem.spread = true;
+  access.mem.bytes = std::min<u8>(inst.mem.bytes, 4);
+  const Type t = Type::V32; // A scalar if it is wanted as one (passes/load_scalars.cpp).
   std::vector<ValueId> dwords;
   for (unsigned d = 0; d < std::max(1u, inst.mem.bytes / 4u); ++d) {
-    load.imm = inst.imm + 4 * d;
-    dwords.push_back(f_.result(f_.append(at_->block(), load, std::array{address, mask}, {&t, 1})));
+    access.imm = inst.imm + 4 * d;
+    if (inst.op == Op::Store)
+      f_.append(at_->block(), access, std::array{address, vector(x[1 + d]), mask}, {});
+    else
+      dwords.push_back(f_.result(f_.append(at_->block(), access, std::array{address, mask}, {&t, 1})));
   }
   for (unsigned r = 0; r < inst.num_results; ++r) {
     const ValueId v = f_.result(i, r);
-    inside_[v.index].scalar = is_wide(f_.type(v)) ? at_->join(dwords[2 * r], dwords[2 * r + 1]) : dwords[r];
+    if (!is_wide(f_.type(v))) {
+      inside_[v.index].vector = dwords[r];
+      continue;
+    }
+    const ValueId low = at_->op(Op::GangFirst, Type::G32, {dwords[2 * r]});
+    inside_[v.index].scalar = at_->join(low, at_->op(Op::GangFirst, Type::G32, {dwords[2 * r + 1]}));
   }
 }
 

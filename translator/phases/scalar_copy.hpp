@@ -97,7 +97,7 @@ private:
   void copy_block(u32 n, ir::BlockId exit, const std::vector<u32>& wanted);
   void end_block(u32 n, u32 end, ir::BlockId exit, const std::vector<u32>& wanted);
   void copy(ir::InstId i, const Facts& facts);
-  void copy_load(ir::InstId i);
+  void copy_access(ir::InstId i);
   ir::Successor way_out(const State& s, const End& end, ir::BlockId exit, const std::vector<u32>& wanted);
   void drop_params();
 };

@@ -83,6 +83,8 @@ void Selector::select_phase(u32 phase) {
   lds_limits_ = {};
   reciprocals_.clear();
   gang_scratch_ = VReg{};
+  scratch_rooms_.clear();
+  scratch_limits_.clear();
   per_lane_ = plan_.phases[phase].per_lane;
   body_accesses_ = body_stores_ = false;
   for (const IrBlockId b : plan_.phases[phase].blocks)

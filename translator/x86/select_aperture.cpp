@@ -108,23 +108,20 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   const auto scratch = [&] {
     return b_->remat().load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64));
   };
-  // Aligned dwords: their number is below `room`. Rotating the address makes misaligned ones huge. Others:
-  // bytes.
   const bool dwords = bytes >= 4;
-  const VReg room = hoisted([&] {
-    const VReg end = first_too_high(offsetof(WaveFrame, scratch_bytes), 6, dwords ? bytes - 3 : bytes);
-    return dwords ? b_->op_r64_tied(Inst::kIdShr, end, imm(2)) : end;
-  });
+  const VReg room = scratch_room(bytes);
   const auto offset = static_cast<u32>(inst.imm);
-  if (inst.mem.form == ir::AddressForm::Row)
-    return uniform_scratch(a, reg1(address), offset, bytes, room, slow);
-  if (const VReg uniform = scalar_of(address); uniform.valid())
-    return uniform_scratch(a, uniform, offset, bytes, room, slow);
+  const VReg uniform = inst.mem.form == ir::AddressForm::Row ? reg1(address) : scalar_of(address);
+  if (uniform.valid()) {
+    find_scratch_row(a, byte_in_scratch(uniform, offset, bytes, room, slow), bytes);
+    return a;
+  }
   a.base = hoisted(scratch);
   a.in_dwords = true;
   VReg x = reg1(address);
   if (offset != 0) x = b_->op(Inst::kIdVpaddd, x, b_->splat32(offset));
-  const VReg limit = hoisted([&] { return splat(Type::V32, room).r[0]; });
+  VReg& limit = scratch_limits_[bytes];
+  if (!limit.valid()) limit = hoisted([&] { return splat(Type::V32, room).r[0]; });
   VReg bad;
   if (dwords) {
     const VReg rotated = avx512() ? b_->op(Inst::kIdVprord, x, imm(2)) : vor(shr_imm(x, 2), shl_imm(x, 30));
@@ -142,6 +139,20 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   a.index.r[0] =
       dwords ? b_->op(Inst::kIdVpaddd, shl_imm(x, 6), shl_imm(lane_ids(), 2)) : place_in_scratch(x);
   return a;
+}
+
+/// Aligned dwords: their number is below this. Rotating the address makes misaligned ones huge. Others:
+/// bytes.
+VReg Selector::scratch_room(u32 bytes) {
+  VReg& room = scratch_rooms_[bytes];
+  if (room.valid()) return room;
+  const bool dwords = bytes >= 4;
+  room = hoisted([&] {
+    const VReg end =
+        first_too_high(offsetof(runtime::WaveFrame, scratch_bytes), 6, dwords ? bytes - 3 : bytes);
+    return dwords ? b_->op_r64_tied(Inst::kIdShr, end, imm(2)) : end;
+  });
+  return room;
 }
 
 /// Where byte `x` of each lane lies, from the start of the wave's private memory.
@@ -200,8 +211,8 @@ void Selector::find_scratch_row(Access& a, VReg x, u32 bytes) {
   set_scratch_row(a, b_->op_r64_tied(Inst::kIdAdd, row, r64(gang_scratch())), 0);
 }
 
-Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u32 bytes, VReg room,
-                                           BlockId slow) {
+/// The address of an access by all lanes alike; to `slow` if it is not inside, or crosses dwords.
+VReg Selector::byte_in_scratch(VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow) {
   const VReg x = b_->op_r32(Inst::kIdLea, mem(uniform, static_cast<i32>(offset), View::R32));
   const VReg number = bytes >= 4 ? b_->op_r32(Inst::kIdRorx, r32(x), imm(2)) : x;
   b_->emit(Inst::kIdCmp, {r64(number), r64(room)});
@@ -211,8 +222,74 @@ Selector::Access Selector::uniform_scratch(Access a, VReg uniform, u32 offset, u
     b_->emit(Inst::kIdCmp, {r32(low), imm(3)});
     branch_away(CondCode::kEqual, slow);
   }
-  find_scratch_row(a, x, bytes);
-  return a;
+  return x;
+}
+
+/// An access of a dword or less by the only lane that takes part, as a scalar; a load's result is all lanes'.
+void Selector::scratch_of_lane(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const auto x = f_.operands(i);
+  const bool loads = inst.op == Op::Load, may_be_outside = !inst.mem.in_range;
+  for (const ValueId v : x) (void)regs(v); // All ways see them.
+  Access a = masked_access(i);
+  const ir::Inst* mask = f_.def(x.back());
+  const bool is_turn = mask != nullptr && mask->op == Op::GangMask;
+  const VReg bits = is_turn ? reg1(f_.operands(f_.def_id(x.back()))[1]) : mask_to_bits(a.mask);
+  const BlockId join = b_->add_block(), slow = may_be_outside ? b_->add_block(true) : BlockId{};
+  const bool wants_vector = loads && !ir::is_gang(type(f_.result(i)));
+  const VReg result = loads ? b_->add_param(join, wants_vector ? RegClass::Vec : RegClass::Gpr) : VReg{};
+  const auto leave = [&](VReg loaded) { b_->jump(join, {&loaded, loads ? 1u : 0u}); };
+  if (!a.full) {
+    const BlockId some = b_->add_block();
+    const VReg none = wants_vector ? b_->splat32(0) : loads ? b_->const32(0) : VReg{};
+    b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+    b_->branch(CondCode::kZero, join, {&none, loads ? 1u : 0u}, some, {});
+    b_->at(some);
+  }
+  const u32 before = mxcsr_;
+  a.lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  a.base = place_of_lane(i, a.lane, slow);
+  a.disp = member_ * module_.vec_bytes();
+  if (wants_vector) {
+    VReg loaded;
+    a.full = true; // if it gets here
+    load_uniform(i, a, {&loaded, 1});
+    leave(loaded);
+  } else if (loads) {
+    leave(load_scalar_from(inst.mem, a));
+  } else {
+    const VReg known = scalar_of(x[1]);
+    store_element(a, inst.mem.bytes, 0, a.base, known.valid() ? known : to_gpr(reg1(x[1]), false), a.lane);
+    leave({});
+  }
+  if (may_be_outside) {
+    b_->at(slow);
+    mxcsr_ = before;
+    VReg all;
+    slow_access(i, {&all, loads ? 1u : 0u});
+    const VReg found = loads ? element_of_first(all, a.mask, a.lane) : VReg{};
+    leave(wants_vector ? splat(Type::V32, found).r[0] : found);
+  }
+  b_->at(join);
+  if (loads) set(f_.result(i), result);
+}
+
+/// Where one lane's access goes, of the first of the gangs that run side by side.
+VReg Selector::place_of_lane(InstId i, VReg lane, BlockId slow) {
+  const u32 bytes = f_[i].mem.bytes;
+  const auto offset = static_cast<u32>(f_[i].imm);
+  const VReg start = b_->op_r64(Inst::kIdLea, mem_index(gang_scratch(), lane, 2, 0, View::R64));
+  const VReg address = reg1(f_.operands(i)[0]);
+  VReg x = slow.valid() ? byte_in_scratch(address, offset, bytes, scratch_room(bytes), slow)
+                        : b_->op_r32(Inst::kIdLea, mem(address, static_cast<i32>(offset), View::R32));
+  VReg first = start;
+  if (bytes < 4) {
+    const VReg low = b_->op_r32_tied(Inst::kIdAnd, x, imm(3));
+    first = b_->op_r64_tied(Inst::kIdAdd, low, r64(start));
+    x = b_->op_r32_tied(Inst::kIdAnd, x, imm(-4));
+  }
+  const VReg row = b_->op_r64_tied(Inst::kIdShl, x, imm(6));
+  return b_->op_r64_tied(Inst::kIdAdd, row, r64(first));
 }
 
 /// Everything about the access to the frame, and the call.

@@ -14,6 +14,7 @@ bool Selector::memory_inst(InstId i) {
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (inst.mem.spread && (inst.mem.form != ir::AddressForm::Row || inst.mem.stride != 0))
     return unsupported(i, "one lane's access to several places"), true;
+  if (inst.mem.spread && inst.mem.space == ir::Space::Scratch) return scratch_of_lane(i), true;
   if (inst.num_results == 1 && ir::is_gang(type(f_.result(i)))) return load_scalar(i), true;
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   if (const Components* all = components_of(i); all != nullptr && i != all->stores.back()) return true;
