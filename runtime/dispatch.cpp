@@ -244,7 +244,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
     }
   };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
-  const double cpu_before = times ? pool_->cpu_ms() : 0;
+  const double cpu_before = pool_->cpu_ms();
   const Clock clock;
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 small_ns = kSmallNs + pool_->alone_ns;
@@ -260,13 +260,11 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
     sync.end_dispatch();
   }
   const u64 all_ns = clock.ns();
-  if (times)
-    *times = {.wall_ms = static_cast<double>(all_ns) * 1e-6,
-              .cpu_ms = pool_->cpu_ms() - cpu_before,
-              .threads = shared ? team_size : 1};
+  const double wall_ms = static_cast<double>(all_ns) * 1e-6, cpu_ms = pool_->cpu_ms() - cpu_before;
+  if (times) *times = {.wall_ms = wall_ms, .cpu_ms = cpu_ms, .threads = shared ? team_size : 1};
   if (history && total) {
     history->group_ns = std::max<u64>(1, (here_ns + (all_ns - here_ns) * team_size) / total);
-    if (shared || team_size == 1) history->team.count(team_size, static_cast<double>(all_ns));
+    if (shared || team_size == 1) history->team.count(team_size, {wall_ms, cpu_ms});
   }
   return std::move(faults).take(request);
 }

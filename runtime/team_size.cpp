@@ -5,8 +5,8 @@
 
 namespace lanewise::runtime {
 
-void TeamSize::Record::add(double wall_ns) {
-  ns = dispatches == 0 ? wall_ns : std::min(ns, wall_ns);
+void TeamSize::Record::add(const Cost& cost) {
+  if (dispatches == 0 || cost.wall < least.wall) least = cost;
   ++dispatches;
 }
 
@@ -24,13 +24,13 @@ unsigned TeamSize::next(unsigned most, u64 groups) {
   return tried_ != 0 ? tried_ : chosen_;
 }
 
-void TeamSize::count(unsigned threads, double wall_ns) {
+void TeamSize::count(unsigned threads, const Cost& cost) {
   if (tried_ == 0) {
-    if (threads == chosen_) usual_.add(wall_ns);
+    if (threads == chosen_) usual_.add(cost);
     return;
   }
   if (threads != tried_) return;
-  trial_.add(wall_ns);
+  trial_.add(cost);
   if (tried_ > chosen_)
     end_trial_of_all();
   else
@@ -40,13 +40,13 @@ void TeamSize::count(unsigned threads, double wall_ns) {
 void TeamSize::begin_trial() {
   tried_ = all_next_ ? most_ : chosen_ / 2;
   trial_ = {};
-  if (chosen_ == most_) limit_ns_ = kPatience * usual_.ns;
+  if (chosen_ == most_) limit_ = kPatience * usual_.least.wall;
 }
 
 void TeamSize::end_trial_of_fewer() {
-  const bool hopeless = trial_.ns > kHopeless * limit_ns_;
+  const bool hopeless = trial_.least.wall > kHopeless * limit_;
   if (trial_.dispatches < kTrials && !hopeless) return;
-  if (trial_.ns <= limit_ns_) {
+  if (trial_.least.wall <= limit_ && kSaves * trial_.least.cpu <= usual_.least.cpu) {
     chosen_ = tried_;
     all_next_ = chosen_ == 1;
     wait_ = all_next_ ? kWaitForAll : kFirstWait;
@@ -61,8 +61,8 @@ void TeamSize::end_trial_of_fewer() {
 
 void TeamSize::end_trial_of_all() {
   if (trial_.dispatches < kTrials) return;
-  if (usual_.ns > kPatience * trial_.ns) chosen_ = most_;
-  limit_ns_ = kPatience * trial_.ns;
+  if (usual_.least.wall > kPatience * trial_.least.wall) chosen_ = most_;
+  limit_ = kPatience * trial_.least.wall;
   all_next_ = chosen_ == 1;
   wait_ = all_next_ ? kWaitForAll : wait_for_fewer_;
   tried_ = 0;

@@ -11,8 +11,10 @@ namespace lanewise::runtime {
 /// for several threads at a time.
 class TeamSize {
 public:
-  /// Fewer threads are taken when they need no longer than this times what all of them need.
-  static constexpr double kPatience = 1.1;
+  /// Fewer threads are taken when they need no longer than this times what all of them need, and that much
+  /// less CPU time: else more of them have only waited for the host's cores, which threads get to late when
+  /// they have slept.
+  static constexpr double kPatience = 1.1, kSaves = 1.3;
   static constexpr unsigned kTrials = 2;   ///< dispatches of a trial, of which the shortest counts
   static constexpr double kHopeless = 1.4; ///< this much longer, and one dispatch was enough
   static constexpr u64 kFirstWait = 4;     ///< dispatches before the first trial, and after a success
@@ -21,15 +23,19 @@ public:
 
   /// For a dispatch of `groups` workgroups, of at most `most` threads (1 or more).
   unsigned next(unsigned most, u64 groups);
-  /// Takes note of how long the dispatch took that next() was asked about before, with so many threads.
-  void count(unsigned threads, double wall_ns);
+  /// What a dispatch took, of all threads together.
+  struct Cost {
+    double wall = 0, cpu = 0; ///< in one unit
+  };
+  /// Takes note of what the dispatch took that next() was asked about before, with so many threads.
+  void count(unsigned threads, const Cost& cost);
 
 private:
   /// Dispatches since something was decided, with one number of threads.
   struct Record {
     u64 dispatches = 0;
-    double ns = 0; ///< the least
-    void add(double wall_ns);
+    Cost least; ///< by wall time
+    void add(const Cost& cost);
   };
   unsigned most_ = 0;
   int size_ = 0;                    ///< of the dispatches, as a power of two
@@ -38,7 +44,7 @@ private:
   bool all_next_ = false; ///< the next trial is of all threads, not of half as many
   u64 wait_ = 0;          ///< before it
   u64 wait_for_fewer_ = 0;
-  double limit_ns_ = 0; ///< that fewer threads may take
+  double limit_ = 0; ///< of the wall time that fewer threads may take
 
   void start(unsigned most, int size);
   void begin_trial();

@@ -9,13 +9,15 @@
 namespace lanewise::runtime {
 namespace {
 
-/// The threads of so many dispatches of which each takes `ns(threads)`.
+/// The threads of so many dispatches of which each takes `ns(threads)`, all threads being busy or, if they
+/// `take_turns`, one at a time.
 std::vector<unsigned> run(TeamSize& team, unsigned dispatches, unsigned most,
-                          const std::function<double(unsigned)>& ns, u64 groups = 1000) {
+                          const std::function<double(unsigned)>& ns, bool take_turns = false) {
   std::vector<unsigned> used;
   for (unsigned n = 0; n < dispatches; ++n) {
-    used.push_back(team.next(most, groups));
-    team.count(used.back(), ns(used.back()));
+    used.push_back(team.next(most, 1000));
+    const double wall = ns(used.back());
+    team.count(used.back(), {wall, take_turns ? wall : wall * used.back()});
   }
   return used;
 }
@@ -78,6 +80,15 @@ TEST(TeamSize, IsFoundAnewForAnotherSize) {
   ASSERT_EQ(team.next(2, 1000), 1u);
   EXPECT_EQ(team.next(2, 600), 1u);
   EXPECT_EQ(team.next(2, 4000), 2u);
+}
+
+// Where threads have got one core for all of them, fewer take as long, but save nothing.
+TEST(TeamSize, IsAllThreadsOfWhatFindsNoCores) {
+  TeamSize team;
+  const auto used = run(
+      team, 1000, 2, [](unsigned) { return 64e6; }, true);
+  EXPECT_EQ(with(1, used) + with(2, used), used.size());
+  EXPECT_LE(with(1, used), 20u);
 }
 
 // A dispatch that was disturbed says nothing.
