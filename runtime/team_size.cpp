@@ -48,23 +48,23 @@ void TeamSize::end_trial_of_fewer() {
   if (trial_.dispatches < kTrials && !hopeless) return;
   if (trial_.least.wall <= limit_ && kSaves * trial_.least.cpu <= usual_.least.cpu) {
     chosen_ = tried_;
-    all_next_ = chosen_ == 1;
-    wait_ = all_next_ ? kWaitForAll : kFirstWait;
+    end_trial(chosen_ == 1, kFirstWait);
   } else {
     wait_for_fewer_ = std::min(2 * wait_for_fewer_, kMostWait);
-    all_next_ = chosen_ < most_;
-    wait_ = all_next_ ? kWaitForAll : wait_for_fewer_;
+    end_trial(chosen_ < most_, wait_for_fewer_);
   }
-  tried_ = 0;
-  usual_ = {};
 }
 
 void TeamSize::end_trial_of_all() {
   if (trial_.dispatches < kTrials) return;
   if (usual_.least.wall > kPatience * trial_.least.wall) chosen_ = most_;
   limit_ = kPatience * trial_.least.wall;
-  all_next_ = chosen_ == 1;
-  wait_ = all_next_ ? kWaitForAll : wait_for_fewer_;
+  end_trial(chosen_ == 1, wait_for_fewer_);
+}
+
+void TeamSize::end_trial(bool all_next, u64 wait_for_fewer) {
+  all_next_ = all_next;
+  wait_ = all_next ? kWaitForAll : wait_for_fewer;
   tried_ = 0;
   usual_ = {};
 }

@@ -50,6 +50,8 @@ private:
   void begin_trial();
   void end_trial_of_fewer();
   void end_trial_of_all();
+  /// What is tried next, and if that is fewer threads, after how many dispatches.
+  void end_trial(bool all_next, u64 wait_for_fewer);
 };
 
 } // namespace lanewise::runtime

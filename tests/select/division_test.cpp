@@ -495,11 +495,13 @@ TEST(Division, ReciprocalsOfNarrowIntegers) {
   ASSERT_TRUE(check(0x1p32f, kTwo32 - 128, kTwo32 - 1));
 }
 
+/// Without signs; what differs with them comes behind.
 constexpr const char* kSmall = R"(  v1:v32 = load v63, v50 {global NUMERATOR}
 DIVISOR  v4:v32 = const #0x80000000
   v5:v32 = const #0x7fffffff
   v6:v32 = const #0x0
   v7:v32 = const #0x1
+  v8:v32 = const #0x1e
   v10:v32 = ui_to_fp v2 #0x20 {f32}
   v11:v32 = ui_to_fp v1 #0x20 {f32}
   v12:v32 = frcp v10 {f32 flush_in flush_out}
@@ -510,7 +512,9 @@ DIVISOR  v4:v32 = const #0x80000000
   v17:v32 = fmul v16, v10 {f32}
   v18:v32 = fadd v17, v11 {f32}
   v19:v32 = and v18, v5
-  v20:mask = fcmp v19, v10 #0x6 {f32}
+)";
+
+constexpr const char* kSmallEnd = R"(  v20:mask = fcmp v19, v10 #0x6 {f32}
   v21:v32 = select v20, v7, v6
   v22:v32 = add v15, v21
   store v64, v22, v50 {global 4}
@@ -518,23 +522,7 @@ DIVISOR  v4:v32 = const #0x80000000
 }
 )";
 
-constexpr const char* kSmallSigned = R"(  v1:v32 = load v63, v50 {global NUMERATOR sext}
-DIVISOR  v4:v32 = const #0x80000000
-  v5:v32 = const #0x7fffffff
-  v6:v32 = const #0x0
-  v7:v32 = const #0x1
-  v8:v32 = const #0x1e
-  v10:v32 = si_to_fp v2 #0x20 {f32}
-  v11:v32 = si_to_fp v1 #0x20 {f32}
-  v12:v32 = frcp v10 {f32 flush_in flush_out}
-  v13:v32 = fmul v11, v12 {f32}
-  v14:v32 = ftrunc v13 {f32}
-  v15:v32 = fp_to_si v14 #0x20 {f32}
-  v16:v32 = xor v14, v4
-  v17:v32 = fmul v16, v10 {f32}
-  v18:v32 = fadd v17, v11 {f32}
-  v19:v32 = and v18, v5
-  v23:v32 = and v10, v5
+constexpr const char* kSmallSignedEnd = R"(  v23:v32 = and v10, v5
   v20:mask = fcmp v19, v23 #0x6 {f32}
   v24:v32 = xor v1, v2
   v25:v32 = ashr v24, v8
@@ -545,6 +533,17 @@ DIVISOR  v4:v32 = const #0x80000000
   endpgm
 }
 )";
+
+std::string small_division(bool is_signed) {
+  std::string text = kSmall;
+  if (is_signed)
+    for (const auto& [from, to] : {std::pair{"NUMERATOR}", "NUMERATOR sext}"},
+                                   {"ui_to_fp", "si_to_fp"},
+                                   {"ui_to_fp", "si_to_fp"},
+                                   {"fp_to_ui", "fp_to_si"}})
+      text.replace(text.find(from), std::string(from).size(), to);
+  return text + (is_signed ? kSmallSignedEnd : kSmallEnd);
+}
 
 /// Integers of so few bits that compilers divide them as f32: of bytes and half-words, with signs and
 /// without, by lanes' own numbers (0 among them) and by one that is known.
@@ -569,7 +568,7 @@ TEST(Division, SmallIntegers) {
       x[l] = number();
       if (!is_signed && x[64 + l] != 0 && (random() & 1) != 0) x[l] -= x[l] % static_cast<u32>(x[64 + l]);
     }
-    std::string text = std::string(kBegin) + (is_signed ? kSmallSigned : kSmall);
+    std::string text = kBegin + small_division(is_signed);
     text.replace(text.find("NUMERATOR"), 9, std::to_string(bytes));
     text.replace(text.find("DIVISOR"), 7,
                  is_known ? "  v2:v32 = const #" + std::to_string(one) + "\n"

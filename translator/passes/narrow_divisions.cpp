@@ -214,18 +214,14 @@ bool replace_narrow_divisions(Function& f) {
       if (const auto division = finder.find(i)) found.emplace(i, *division);
     }
   if (found.empty()) return false;
-  Rewriter r(f);
-  replace_results(f, [&](InstId i, std::vector<InstId>& out) -> ValueId {
-    const auto at = found.find(i);
-    if (at == found.end()) return {};
+  replace_found(f, found, [&](Rewriter& r, InstId i, const Division& x) {
     const Type t = f.type(f.result(i));
-    r.begin(i, out);
-    const auto value = [&](const Number& x) {
-      if (x.bits) return r.constant(t, *x.bits);
-      return f.type(x.v) == t ? x.v : r.op(Op::Splat, t, {x.v});
+    const auto value = [&](const Number& y) {
+      if (y.bits) return r.constant(t, *y.bits);
+      return f.type(y.v) == t ? y.v : r.op(Op::Splat, t, {y.v});
     };
-    const ValueId n = value(at->second.n), d = value(at->second.d), quotient = r.same(Op::UDiv, n, d);
-    return at->second.remainder ? r.sub(n, r.same(Op::Mul, quotient, d)) : quotient;
+    const ValueId n = value(x.n), d = value(x.d), quotient = r.same(Op::UDiv, n, d);
+    return x.remainder ? r.sub(n, r.same(Op::Mul, quotient, d)) : quotient;
   });
   return true;
 }

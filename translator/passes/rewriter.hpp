@@ -4,6 +4,7 @@
 #include "translator/ir/ir.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace lanewise::passes {
 
@@ -125,6 +126,19 @@ void replace_results(ir::Function& f, F replacement) {
   }
   map.resize(f.num_values());
   f.replace_values(map);
+}
+
+/// Calls `replacement(rewriter, i, what)` for what has been found of instructions. It returns what takes the
+/// place of i's result.
+template <class T, class F>
+void replace_found(ir::Function& f, const std::map<ir::InstId, T>& found, F replacement) {
+  Rewriter r(f);
+  replace_results(f, [&](ir::InstId i, std::vector<ir::InstId>& out) -> ir::ValueId {
+    const auto at = found.find(i);
+    if (at == found.end()) return {};
+    r.begin(i, out);
+    return replacement(r, i, at->second);
+  });
 }
 
 } // namespace lanewise::passes

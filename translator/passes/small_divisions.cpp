@@ -206,13 +206,7 @@ bool replace_small_divisions(Function& f) {
       if (const auto division = finder.find(i)) found.emplace(i, *division);
     }
   if (found.empty()) return false;
-  Rewriter r(f);
-  replace_results(f, [&](InstId i, std::vector<InstId>& out) -> ValueId {
-    const auto at = found.find(i);
-    if (at == found.end()) return {};
-    r.begin(i, out);
-    return quotient(r, at->second);
-  });
+  replace_found(f, found, [](Rewriter& r, InstId, const Division& x) { return quotient(r, x); });
   return true;
 }
 

@@ -234,7 +234,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Sub16:
     if (const auto most = most_of_remainder(x[0], x[1], depth); most && in(0).max <= 0xffff)
       return up_to(*most);
-    return std::max(in(0).max, in(1).max) <= 0xffff ? up_to(0xffff) : anything;
+    [[fallthrough]];
   case Op::Add16:
   case Op::Mul16:
   case Op::SMin16:

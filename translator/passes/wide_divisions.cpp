@@ -490,12 +490,8 @@ bool replace_wide_divisions(Function& f) {
       if (auto division = finder->find(i)) found.emplace(i, *division);
     }
   if (found.empty()) return false;
-  Rewriter r(f);
-  replace_results(f, [&](InstId i, std::vector<InstId>& out) -> ValueId {
-    const auto at = found.find(i);
-    if (at == found.end()) return {};
-    const auto& [n_lo, n_hi, d_lo, d_hi, remainder, half] = at->second;
-    r.begin(i, out);
+  replace_found(f, found, [](Rewriter& r, InstId, const Finder::Division& x) {
+    const auto& [n_lo, n_hi, d_lo, d_hi, remainder, half] = x;
     const auto value = [&](const Half& h) {
       return h.half == Op::Join ? h.of : r.op(h.half, Type::V32, {h.of});
     };

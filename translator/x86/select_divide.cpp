@@ -153,9 +153,8 @@ VReg Selector::divide32(ValueId n, ValueId d) {
     const VReg other = b_->op(Inst::kIdVpaddd, b_->op(Inst::kIdVpmaxud, reg1(n), one), one);
     return blend(compare(ir::IntPred::Eq, divisor, b_->splat32(0), false), other, quotient);
   };
-  const bool is_splat = f_.def(d) != nullptr && f_.def(d)->op == Op::Splat;
-  if (!is_splat && is_exact_in_f32(n, d, 0)) return defined(divide_in_f32(n, d));
   const auto reciprocal = shared_reciprocal(d);
+  if (!reciprocal && is_exact_in_f32(n, d, 0)) return defined(divide_in_f32(n, d));
   const auto dividends = doubles_of(reg1(n), reciprocal ? -0.5 : 0);
   std::array<VReg, 2> q;
   if (reciprocal) {
