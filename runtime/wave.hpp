@@ -95,9 +95,13 @@ struct WaveRow {
   /// What the host's MXCSR holds, or 0. Engines may change both and leave them so: reading and writing the
   /// register waits for all arithmetic under way, which would be felt at every barrier.
   u32 mxcsr = 0;
+  /// The first frame of a row that is all live waves of a workgroup, or null. When all of them have come to a
+  /// barrier, the engine may begin the next round there itself, with no `reasons`.
+  u8* rounds = nullptr;
 };
 static_assert(offsetof(WaveRow, end) == 8 && offsetof(WaveRow, stride) == 16 &&
-              offsetof(WaveRow, reasons) == 24 && offsetof(WaveRow, mxcsr) == 28);
+              offsetof(WaveRow, reasons) == 24 && offsetof(WaveRow, mxcsr) == 28 &&
+              offsetof(WaveRow, rounds) == 32);
 
 /// Frames of workgroups that follow one another along x: `waves` each, all of them in a row.
 struct GroupFrames {
@@ -177,9 +181,9 @@ public:
   /// other workgroups. All else they start with is the same.
   virtual void restart(const GroupFrames& frames) const = 0;
 
-  /// Runs the waves of the row, each until it stops, and ends at the end of the row or at the first that
-  /// stops for another reason than End or Barrier. May be left by siglongjmp when a memory access faults:
-  /// holds no resources meanwhile.
+  /// Runs the waves of the row, each until it stops, and ends at the end of the row, if it does not go on
+  /// with another round, or at the first that stops for another reason than End or Barrier. May be left by
+  /// siglongjmp when a memory access faults: holds no resources meanwhile.
   virtual void run(WaveRow& row) const = 0;
 
   /// Why the wave in `frame` stopped last.

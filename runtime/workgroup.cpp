@@ -202,10 +202,11 @@ private:
     ++group_[2];
   }
 
-  /// Runs frames `from` to `to` - 1 of the row up to where they stop. False: one has halted, or asks for
-  /// sync; those behind it have not run.
-  bool run_row(u32 from, u32 to) {
-    position.row = {frame(from), frame(to), worker_.stride_, 0, position.row.mxcsr};
+  /// Runs frames `from` to `to` - 1 of the row up to where they stop, round after round if they are `all`
+  /// that live. False: one has halted, or asks for sync; those behind it have not run.
+  bool run_row(u32 from, u32 to, bool all) {
+    position.row = {frame(from), frame(to),          worker_.stride_,
+                    0,           position.row.mxcsr, all ? frame(from) : nullptr};
     position.engine = request_.engine;
     request_.engine->run(position.row);
     position.engine = nullptr;
@@ -224,7 +225,8 @@ private:
       for (u32 rest = live; rest;) {
         const auto from = static_cast<u32>(std::countr_zero(rest));
         const u32 to = from + static_cast<u32>(std::countr_one(rest >> from));
-        if (!run_row(from, to)) return !halted && begin_sync(live, rest);
+        const bool all = rest == live && rest >> from >> (to - from - 1) == 1;
+        if (!run_row(from, to, all)) return !halted && begin_sync(live, rest);
         reasons |= position.row.reasons;
         rest &= to == 32 ? 0 : ~0u << to;
       }
@@ -253,7 +255,7 @@ private:
       while (runnable != 0) {
         const auto wave = static_cast<u32>(std::countr_zero(runnable));
         const u32 bit = 1u << wave;
-        if (run_row(wave, wave + 1)) {
+        if (run_row(wave, wave + 1, false)) {
           runnable &= ~bit;
           at_barrier |= still_live(bit);
         } else if (halted) {

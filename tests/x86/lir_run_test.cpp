@@ -50,6 +50,50 @@ TEST_P(LirTest, LeavesMxcsrBehindForTheNextRow) {
   EXPECT_EQ(second, own); // It was taken to be right.
 }
 
+/// Waves that have all come to a barrier go on behind it at once, if the row is a whole workgroup; those of
+/// one in which some have ended do not.
+TEST_P(LirTest, GoesOnBehindBarriers) {
+  Program p(GetParam());
+  const PartId behind = p.module.add_part("behind");
+  p.module.resume_points.push_back(behind);
+  const auto add_to_slot = [&](PartId part, i64 by, StopReason reason) {
+    Builder b(p.module, part);
+    b.at(b.add_block());
+    b.store32(frame(0, View::R32), b.op_r32_tied(Inst::kIdAdd, b.load32(frame(0, View::R32)), imm(by)));
+    b.store32(mem(kFrame, offsetof(runtime::WaveFrame, resume), View::R32), b.const32(1));
+    b.ret(reason);
+  };
+  add_to_slot(PartId(0), 1, StopReason::Barrier);
+  add_to_slot(behind, 16, StopReason::End);
+  auto code = p.compile();
+  ASSERT_TRUE(code);
+  TestFrame x, y;
+  TestFrame& first = x.data() < y.data() ? x : y;
+  TestFrame& second = x.data() < y.data() ? y : x;
+  const auto stride = static_cast<u64>(second.data() - first.data());
+  const auto run_row = [&](u32 resume_second, bool rounds) {
+    first.slot<u32>(0) = second.slot<u32>(0) = 0;
+    first.header().resume = 0;
+    second.header().resume = resume_second;
+    runtime::WaveRow row = {first.data(), second.data() + stride, stride};
+    row.rounds = rounds ? first.data() : nullptr;
+    const u32 mxcsr = _mm_getcsr();
+    code->code.run(row);
+    _mm_setcsr(mxcsr);
+    return row.reasons;
+  };
+  constexpr u32 kEnd = set_of(StopReason::End), kBarrier = set_of(StopReason::Barrier);
+  EXPECT_EQ(run_row(0, true), kEnd);
+  EXPECT_EQ(first.slot<u32>(0), 17u);
+  EXPECT_EQ(second.slot<u32>(0), 17u);
+  EXPECT_EQ(run_row(0, false), kBarrier);
+  EXPECT_EQ(first.slot<u32>(0), 1u);
+  EXPECT_EQ(second.slot<u32>(0), 1u);
+  EXPECT_EQ(run_row(1, true), kEnd | kBarrier);
+  EXPECT_EQ(first.slot<u32>(0), 1u);
+  EXPECT_EQ(second.slot<u32>(0), 16u);
+}
+
 TEST_P(LirTest, KeepsAHundredVectorsAlive) {
   for (const bool sum_first : {true, false}) { // whichever source is spilled comes from memory
     Program p(GetParam());

@@ -20,7 +20,6 @@ Result<Assembled> Emitter::run() {
   code_.attach(&a_);
   if (options_.verify) a_.addDiagnosticOptions(aj::DiagnosticOptions::kValidateAssembler);
   for (std::size_t i = 0; i < module_.parts.size(); ++i) part_labels_.push_back(a_.newLabel());
-  begin_ = a_.newLabel();
   dispatch_ = a_.newLabel();
   stopped_ = a_.newLabel();
   exit_ = a_.newLabel();
@@ -77,32 +76,66 @@ void Emitter::emit_entry() {
   a_.ldmxcsr(mxcsr);
   a_.bind(has_mxcsr);
   a_.mov(ax::rbx, ax::ptr(ax::rdi, offsetof(runtime::WaveRow, current), 8));
-  a_.bind(begin_);
   a_.mov(ax::r15, ax::rbx);
 }
 
-// A wave has stopped, the set_of() its reason in eax: on with the next of the row. The MXCSR at every stop is
-// the one at the start.
+// A wave has stopped, the set_of() its reason in eax. The MXCSR at every stop is the one at the start.
 void Emitter::emit_stopped() {
-  constexpr u32 kGoOn = set_of(runtime::StopReason::End) | set_of(runtime::StopReason::Barrier);
+  a_.bind(stopped_);
+  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_reason)), ax::eax);
+  a_.mov(ax::rdi, own(kRow, 8));
+  a_.or_(ax::dword_ptr(ax::rdi, offsetof(runtime::WaveRow, reasons)), ax::eax);
+  a_.test(ax::eax, set_of(runtime::StopReason::End) | set_of(runtime::StopReason::Barrier));
+  a_.jz(exit_);
+  emit_next_wave();
+}
+
+// Each barrier has its own jumps to where the next wave goes on, which is where this one did, and at the end
+// of a round, behind the barrier: the hardware learns that of each, and not of jumps that serve all.
+void Emitter::emit_barrier() {
+  constexpr i32 kBarrier = set_of(runtime::StopReason::Barrier);
+  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_reason)), kBarrier);
+  a_.mov(ax::rdi, own(kRow, 8));
+  a_.or_(ax::dword_ptr(ax::rdi, offsetof(runtime::WaveRow, reasons)), kBarrier);
+  emit_next_wave();
+}
+
+// On with the next wave of the row, or, when all have come to a barrier, with the first. The row is in rdi.
+void Emitter::emit_next_wave() {
   const auto row = [&](std::size_t field, u32 size) {
     return ax::ptr(ax::rdi, static_cast<i32>(field), size);
   };
-  a_.bind(stopped_);
-  a_.mov(ax::rdi, own(kRow, 8));
-  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_reason)), ax::eax);
-  a_.or_(row(offsetof(runtime::WaveRow, reasons), 4), ax::eax);
-  a_.test(ax::eax, kGoOn);
-  a_.jz(exit_);
+  const auto go_on = [&] {
+    a_.mov(row(offsetof(runtime::WaveRow, current), 8), ax::rbx);
+    a_.mov(ax::r15, ax::rbx);
+    emit_jump_to_resume_point();
+  };
+  const aj::Label round_ends = a_.newLabel();
   a_.add(ax::rbx, row(offsetof(runtime::WaveRow, stride), 8));
   a_.cmp(ax::rbx, row(offsetof(runtime::WaveRow, end), 8));
-  a_.jae(exit_);
-  a_.mov(row(offsetof(runtime::WaveRow, current), 8), ax::rbx);
-  a_.jmp(begin_);
+  a_.jae(round_ends);
+  go_on();
+  a_.bind(round_ends);
+  a_.cmp(row(offsetof(runtime::WaveRow, reasons), 4), static_cast<i32>(set_of(runtime::StopReason::Barrier)));
+  a_.jne(exit_);
+  a_.mov(ax::rbx, row(offsetof(runtime::WaveRow, rounds), 8));
+  a_.test(ax::rbx, ax::rbx);
+  a_.jz(exit_);
+  a_.mov(row(offsetof(runtime::WaveRow, reasons), 4), 0);
+  go_on();
 }
 
 void Emitter::emit_dispatch() {
   a_.bind(dispatch_);
+  emit_jump_to_resume_point();
+  a_.bind(bad_resume_);
+  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_detail)), 0);
+  a_.mov(ax::qword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_pc)), 0);
+  a_.mov(ax::eax, set_of(runtime::StopReason::BadJump));
+  a_.jmp(stopped_);
+}
+
+void Emitter::emit_jump_to_resume_point() {
   const u32 count = static_cast<u32>(module_.resume_points.size());
   a_.mov(ax::eax, ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, resume)));
   if (count <= 4) {
@@ -117,12 +150,9 @@ void Emitter::emit_dispatch() {
     a_.movsxd(ax::rax, ax::dword_ptr(ax::rdx, ax::rax, 2));
     a_.add(ax::rax, ax::rdx);
     a_.jmp(ax::rax);
+    return;
   }
-  a_.bind(bad_resume_);
-  a_.mov(ax::dword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_detail)), 0);
-  a_.mov(ax::qword_ptr(ax::rbx, offsetof(runtime::WaveFrame, stop_pc)), 0);
-  a_.mov(ax::eax, set_of(runtime::StopReason::BadJump));
-  a_.jmp(stopped_);
+  a_.jmp(bad_resume_);
 }
 
 void Emitter::emit_exit() {

@@ -101,6 +101,7 @@ void Emitter::emit_terminator(u32 b, u32 next) {
   case Terminator::Kind::JumpPart: a_.jmp(part_labels_[t.part.index]); return;
   case Terminator::Kind::Dispatch: a_.jmp(dispatch_); return;
   case Terminator::Kind::Return:
+    if (t.reason == runtime::StopReason::Barrier) return emit_barrier();
     a_.mov(ax::eax, set_of(t.reason));
     a_.jmp(stopped_);
     return;

@@ -39,7 +39,10 @@ private:
   Result<void> allocate_parts();
   void emit_entry();
   void emit_dispatch();
+  void emit_jump_to_resume_point();
   void emit_stopped();
+  void emit_barrier();
+  void emit_next_wave();
   void emit_exit();
   void emit_data();
   Result<void> finish();
@@ -77,7 +80,7 @@ private:
   Assembled out_;
   std::vector<Allocation> allocations_;
   std::vector<aj::Label> part_labels_;
-  aj::Label begin_, dispatch_, stopped_, exit_, bad_resume_, table_;
+  aj::Label dispatch_, stopped_, exit_, bad_resume_, table_;
   OperandEncoder encoder_{module_.avx512};
   u32 stack_bytes_ = 0, last_origin_ = 0xffff'ffff;
 
