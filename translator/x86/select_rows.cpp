@@ -280,6 +280,11 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   spread.index.r[0] = lane_offsets(stride);
   const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part.
     if (a.full) return hot();
+    if (f_[i].op == Op::Load && f_[i].mem.space == ir::Space::Lds && bytes <= 4 && !a.spread) {
+      hot(); // A row is inside with all of its lanes here, and a gather takes longer.
+      out[0] = zero_outside(a.mask, out[0], false);
+      return;
+    }
     CondCode partial{};
     test_all(a.mask, partial);
     hot_or_cold(partial, out, hot, [&] {
