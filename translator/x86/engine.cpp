@@ -67,13 +67,15 @@ public:
 
   void restart(const runtime::GroupFrames& frames) const override {
     u8* frame = frames.first;
+    // Of each frame, they would have to be waited for: a kernel that streams throws frames out of the cache.
+    const std::array<u8, 3> ids = std::to_array(reinterpret_cast<const WaveFrame*>(frame)->group_id_sgpr);
     for (u32 group = 0; group < frames.groups; ++group)
       for (u32 wave = 0; wave < frames.waves; ++wave, frame += frames.stride) {
         auto& f = *reinterpret_cast<WaveFrame*>(frame);
         f.resume = 0;
-        f.sgpr[f.group_id_sgpr[0]] = frames.group_id[0] + group;
-        f.sgpr[f.group_id_sgpr[1]] = frames.group_id[1];
-        f.sgpr[f.group_id_sgpr[2]] = frames.group_id[2];
+        f.sgpr[ids[0]] = frames.group_id[0] + group;
+        f.sgpr[ids[1]] = frames.group_id[1];
+        f.sgpr[ids[2]] = frames.group_id[2];
       }
   }
 
