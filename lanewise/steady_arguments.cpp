@@ -30,8 +30,7 @@ const Prepared* SteadyArguments::version_for(const Values& values) {
     kind->state = made ? State::Trying : State::Usual;
     if (made) kind->special = std::make_unique<Prepared>(std::move(*made));
   }
-  const bool trial =
-      kind->state == State::Trying && kind->special_record.launches <= kind->usual_record.launches;
+  const bool trial = kind->state == State::Trying && kind->special_is_next;
   return trial || kind->state == State::Special ? kind->special.get() : nullptr;
 }
 
@@ -46,15 +45,14 @@ void SteadyArguments::count(const Values& values, const Prepared* version, const
     kind->making = std::async(std::launch::async, make);
     kind->state = State::Making;
   } else if (kind->state == State::Trying) {
-    if (cost.threads != kind->threads) { // which is another time, not another version
-      kind->threads = cost.threads;
-      kind->usual_record = kind->special_record = {};
-    }
-    Record& record = version != nullptr ? kind->special_record : kind->usual_record;
+    auto trial = std::ranges::find(kind->trials, cost.threads, &Trial::threads);
+    if (trial == kind->trials.end()) trial = kind->trials.insert(trial, {cost.threads, {}, {}});
+    kind->special_is_next = version == nullptr;
+    Record& record = version != nullptr ? trial->special : trial->usual;
     ++record.launches;
     record.workgroup_ms = std::min(record.workgroup_ms, cost.cpu_ms / static_cast<double>(cost.workgroups));
-    if (kind->usual_record.launches < kTrials || kind->special_record.launches < kTrials) return;
-    const bool faster = kind->special_record.workgroup_ms < kind->usual_record.workgroup_ms;
+    if (trial->usual.launches < kTrials || trial->special.launches < kTrials) return;
+    const bool faster = trial->special.workgroup_ms < trial->usual.workgroup_ms;
     kind->state = faster ? State::Special : State::Usual;
   }
 }

@@ -53,14 +53,19 @@ private:
     unsigned launches = 0;
     double workgroup_ms = std::numeric_limits<double>::infinity(); ///< the least
   };
+  /// Of launches by so many threads, which are compared with each other alone.
+  struct Trial {
+    unsigned threads = 0;
+    Record usual, special;
+  };
   struct Kind {
     Values values;
     State state = State::Counting;
     double cpu_ms = 0; ///< while Counting
     std::future<Result<Prepared>> making;
     std::unique_ptr<Prepared> special;
-    unsigned threads = 0;                ///< of the launches that are compared
-    Record usual_record, special_record; ///< while Trying
+    std::vector<Trial> trials;   ///< while Trying
+    bool special_is_next = true; ///< likewise
   };
   std::vector<Kind> kinds_; ///< in the order in which they were launched first
 

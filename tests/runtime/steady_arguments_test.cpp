@@ -75,6 +75,20 @@ TEST(SteadyArguments, RunInTheFasterVersionInTheEnd) {
   }
 }
 
+// The number of threads is itself tried out, and then goes up and down.
+TEST(SteadyArguments, AreComparedForEachNumberOfThreads) {
+  Launches launches;
+  ASSERT_TRUE(launches.comes_to_try(7));
+  for (unsigned n = 0; n < SteadyArguments::kTrials; ++n) {
+    launches.threads = 2;
+    launches.count(4, 7, 20, 16);
+    launches.threads = 1;
+    launches.count(2, 7, 10, 40); // which is slower, but not known so well
+  }
+  launches.threads = 2;
+  EXPECT_EQ(launches.count(10, 7, 20, 16), 10);
+}
+
 TEST(SteadyArguments, OfOtherValuesRunAsUsual) {
   Launches launches;
   ASSERT_TRUE(launches.comes_to_try(7));
