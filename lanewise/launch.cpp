@@ -6,6 +6,8 @@
 #include "runtime/kernel_waves.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <thread>
@@ -189,6 +191,72 @@ abi::DispatchInfo make_info(const Kernel::State& state, const Checked& checked,
   return info;
 }
 
+/// A version of a kernel, ready to be dispatched.
+struct Dispatchable {
+  const Prepared& version;
+  const abi::DispatchInfo info;
+  const runtime::KernelWaves waves;
+  runtime::DispatchRequest request;
+
+  Dispatchable(const Kernel::State& state, const Prepared& prepared, const Checked& checked,
+               const abi::KernelDispatchPacket& packet)
+      : version(prepared), info(make_info(state, checked, packet, packed())),
+        waves(*prepared.engine, state.kernel.descriptor, state.module.object.target.isa, info),
+        request(make_request(*prepared.engine, waves, info,
+                             align_up(packet.group_segment_size, kLdsGranule) * packed())) {
+    request.kernel = state.info.name;
+    request.entry = state.module.image.entry(state.kernel);
+  }
+  Dispatchable(const Dispatchable&) = delete;
+  Dispatchable& operator=(const Dispatchable&) = delete;
+
+  [[nodiscard]] u32 packed() const { return version.engine->workgroups_per_wave(); }
+};
+
+/// The rest of a long launch runs in a version made for the values it passes, once that pays and is there.
+class Rest final : public runtime::LaterCode {
+public:
+  Rest(Kernel::State& state, const Prepared* usual, const SteadyArguments::Values& values,
+       const Checked& checked, const abi::KernelDispatchPacket& packet)
+      : state_(state), usual_(usual), values_(values), checked_(checked), packet_(packet) {}
+
+  const runtime::DispatchRequest* find() override {
+    if (const auto* const found = found_.load(std::memory_order_acquire)) return found;
+    const i64 now = elapsed_ns();
+    i64 next = next_look_ns_.load(std::memory_order_relaxed);
+    if (now < next || !next_look_ns_.compare_exchange_strong(next, now + kLookNs)) return nullptr;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || rest_) return nullptr;
+    const double cpu_ms = static_cast<double>(now) * 1e-6 * state_.module.device->dispatcher.threads();
+    const Prepared* const version = state_.prepare_for_rest(usual_, values_, cpu_ms);
+    if (version == nullptr || version->engine->workgroups_per_wave() != usual_->engine->workgroups_per_wave())
+      return nullptr;
+    rest_.emplace(state_, *version, checked_, packet_);
+    found_.store(&rest_->request, std::memory_order_release);
+    return &rest_->request;
+  }
+  /// The version in which the launch ended; null if that was the usual one.
+  [[nodiscard]] const Prepared* version() const { return rest_ ? &rest_->version : nullptr; }
+
+private:
+  static constexpr i64 kLookNs = 2'000'000; ///< from look to look
+  Kernel::State& state_;
+  const Prepared* usual_;
+  const SteadyArguments::Values& values_;
+  const Checked& checked_;
+  const abi::KernelDispatchPacket& packet_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::atomic<i64> next_look_ns_ = kLookNs;
+  std::mutex mutex_;
+  std::optional<Dispatchable> rest_;
+  std::atomic<const runtime::DispatchRequest*> found_ = nullptr;
+
+  [[nodiscard]] i64 elapsed_ns() const {
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
+  }
+};
+
 } // namespace
 
 Result<Preparation> Kernel::prepare(const LaunchConfig& config) const {
@@ -217,15 +285,12 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the kernel's arguments"};
 
   const abi::KernelDispatchPacket packet = make_packet(state, *checked, kernarg.data());
-  const runtime::WaveEngine& engine = *version->engine;
-  const u32 packed = engine.workgroups_per_wave();
-  const abi::DispatchInfo info = make_info(state, *checked, packet, packed);
-  const runtime::KernelWaves waves(engine, state.kernel.descriptor, state.module.object.target.isa, info);
-  const u32 lds_bytes = align_up(packet.group_segment_size, kLdsGranule);
-  runtime::DispatchRequest request = make_request(engine, waves, info, lds_bytes * packed);
-  request.kernel = state.info.name;
+  Dispatchable dispatchable(state, *version, *checked, packet);
+  runtime::DispatchRequest& request = dispatchable.request;
   request.history = (*prepared)->history.get(); // one of both versions: their times are compared
-  request.entry = state.module.image.entry(state.kernel);
+  std::optional<Rest> rest;
+  if (version == *prepared && state.may_specialize(version, values))
+    request.later = &rest.emplace(state, version, values, *checked, packet);
   runtime::DispatchTimes times;
   std::jthread host;
   if (state.calls_host)
@@ -234,11 +299,13 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   if (printf_buffer) printf_buffer->print(state.module.object.printf_formats, state.module.device->output);
   if (!outcome) return std::move(outcome).error();
   if (!*outcome) {
-    state.count_launch(*prepared, version, values,
-                       {times.cpu_ms, times.threads, checked->shape.workgroup_count()});
-    return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &version->how};
+    const Prepared* const changed = rest ? rest->version() : nullptr; // tells nothing of either version
+    if (changed == nullptr)
+      state.count_launch(*prepared, version, values,
+                         {times.cpu_ms, times.threads, checked->shape.workgroup_count()});
+    return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &(changed ? changed : version)->how};
   }
-  if (packed > 1) unpack(**outcome, packed);
+  if (dispatchable.packed() > 1) unpack(**outcome, dispatchable.packed());
   Fault described = describe(state.module, request.entry, **outcome);
   if (fault) *fault = described;
   return Error{ErrorCode::Fault, described.message};

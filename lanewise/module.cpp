@@ -159,20 +159,35 @@ const Prepared* Kernel::State::prepare_for_values(const Prepared* usual,
   return version != nullptr ? version : usual;
 }
 
-void Kernel::State::count_launch(const Prepared* usual, const Prepared* version,
-                                 const SteadyArguments::Values& values, const SteadyArguments::Cost& cost) {
+SteadyArguments::Make Kernel::State::make_for(const Prepared* usual, const SteadyArguments::Values& values) {
+  return [this, usual, values] {
+    translator::LaunchFacts facts = usual->facts;
+    facts.dwords.insert(facts.dwords.end(), values.begin(), values.end());
+    auto made = make_engine(module, kernel, module.device->options, facts);
+    if (made) made->how.for_values = true;
+    return made;
+  };
+}
+
+bool Kernel::State::may_specialize(const Prepared* usual, const SteadyArguments::Values& values) const {
   // Who translates ahead of time does not want it done when the program runs.
   const bool is_fixed = usual->how.engine == Engine::Interp || usual->how.origin == CodeOrigin::AheadOfTime;
-  if (values.empty() || is_fixed || !module.device->options.specialize) return;
+  return !values.empty() && !is_fixed && module.device->options.specialize;
+}
+
+const Prepared* Kernel::State::prepare_for_rest(const Prepared* usual, const SteadyArguments::Values& values,
+                                                double cpu_ms) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return nullptr;
+  return steady_[usual].version_for_rest(values, cpu_ms, usual->how.translate_ms, make_for(usual, values));
+}
+
+void Kernel::State::count_launch(const Prepared* usual, const Prepared* version,
+                                 const SteadyArguments::Values& values, const SteadyArguments::Cost& cost) {
+  if (!may_specialize(usual, values)) return;
   std::lock_guard lock(mutex_);
   steady_[usual].count(values, version == usual ? nullptr : version, cost, usual->how.translate_ms,
-                       [this, usual, values] {
-                         translator::LaunchFacts facts = usual->facts;
-                         facts.dwords.insert(facts.dwords.end(), values.begin(), values.end());
-                         auto made = make_engine(module, kernel, module.device->options, facts);
-                         if (made) made->how.for_values = true;
-                         return made;
-                       });
+                       make_for(usual, values));
 }
 
 Result<const Prepared*> Kernel::State::prepare_small(const translator::LaunchFacts& facts,

@@ -48,6 +48,12 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   /// The version to run in place of `usual` for a launch that passes these values: one made for them, if
   /// there is one and it is faster.
   const Prepared* prepare_for_values(const Prepared* usual, const SteadyArguments::Values& values);
+  /// The version for the rest of a launch that runs in `usual` and has taken `cpu_ms` so far, if there is
+  /// one. Does not wait for whoever prepares something else meanwhile.
+  const Prepared* prepare_for_rest(const Prepared* usual, const SteadyArguments::Values& values,
+                                   double cpu_ms);
+  /// Whether launches of `usual` may run in versions made for the values they pass.
+  [[nodiscard]] bool may_specialize(const Prepared* usual, const SteadyArguments::Values& values) const;
   /// Tells how long a launch of what prepare_for_values() answered took. Begins to make a version for the
   /// values when it is time, unless the usual one was made ahead of time.
   void count_launch(const Prepared* usual, const Prepared* version, const SteadyArguments::Values& values,
@@ -68,6 +74,8 @@ private:
   std::map<const Prepared*, SteadyArguments> steady_; ///< by the usual version, one of versions_
 
   Result<const Prepared*> add(Result<Prepared> made);
+  /// Makes versions of `usual` for the values.
+  SteadyArguments::Make make_for(const Prepared* usual, const SteadyArguments::Values& values);
   /// The version for a small launch: stored, translated meanwhile, or the interpreter; null if it is to be
   /// translated for.
   Result<const Prepared*> prepare_small(const translator::LaunchFacts& facts,

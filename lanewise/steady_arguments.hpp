@@ -20,7 +20,8 @@ public:
   /// what a version saves is seldom more than a third.
   static constexpr double kWorth = 4;
   static constexpr double kMinTranslateMs = 2; ///< a translation may have come from elsewhere, in no time
-  static constexpr unsigned kTrials = 6;       ///< launches of each version before the faster is chosen
+  static constexpr unsigned kTrials = 6;       ///< launches of each version before the faster is chosen,
+  static constexpr double kLongMs = 10;        ///< of which a launch that takes so long is another one
   static constexpr std::size_t kMaxKinds = 4;  ///< sets of values that are thought of
 
   /// Dwords of the kernarg segment, in its order.
@@ -29,6 +30,10 @@ public:
 
   /// The version for a launch that passes `values`; null for the usual one.
   const Prepared* version_for(const Values& values);
+  /// The version for the rest of a launch with `values` that runs in the usual one and has taken `cpu_ms` so
+  /// far; null if there is none, or not yet. Begins to make it when it is time, as count() does.
+  const Prepared* version_for_rest(const Values& values, double cpu_ms, double translate_ms,
+                                   const Make& make);
   /// What a launch took.
   struct Cost {
     double cpu_ms = 0;
@@ -50,7 +55,7 @@ private:
   };
   /// What launches of one version took.
   struct Record {
-    unsigned launches = 0;
+    double launches = 0;
     double workgroup_ms = std::numeric_limits<double>::infinity(); ///< the least
   };
   /// Of launches by so many threads, which are compared with each other alone.
@@ -70,6 +75,11 @@ private:
   std::vector<Kind> kinds_; ///< in the order in which they were launched first
 
   Kind* find(const Values& values);
+  Kind* find_or_add(const Values& values);
+  /// Of a kind whose version is being made: looks whether it is ready.
+  static void take_made(Kind& kind);
+  /// Begins to make a version, if launches that took `cpu_ms` so far are worth it.
+  static void make_if_worth_it(Kind& kind, double cpu_ms, double translate_ms, const Make& make);
   /// A new one, for which another that has taken little time is forgotten; null if there are enough.
   Kind* add(const Values& values);
 };

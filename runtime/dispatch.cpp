@@ -87,7 +87,7 @@ struct Dispatcher::Pool {
   std::vector<Worker> workers;
   Arena gds;
   WaveSync sync;
-  u64 serial = 0;  // of the dispatch
+  u64 serial = 0;  // of the dispatch, or of what runs in place of it
   std::mutex turn; // one dispatch at a time: the workers' arenas are its own
   // Starting threads takes about a millisecond: that much is done without them first, in one dispatch or in
   // several.
@@ -103,7 +103,7 @@ struct Dispatcher::Pool {
     return sum;
   }
 
-  void run_parked(const DispatchRequest& request, unsigned team_size, FaultCollector& faults);
+  void run_parked(unsigned team_size, FaultCollector& faults);
 
   /// Calls run_range(worker, first, last) for parts of the range on so many threads.
   template <class RunRange>
@@ -203,8 +203,7 @@ u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, u64 s
 } // namespace
 
 /// Goes on with the workgroups that have waited for others, until all have ended.
-void Dispatcher::Pool::run_parked(const DispatchRequest& request, unsigned team_size,
-                                  FaultCollector& faults) {
+void Dispatcher::Pool::run_parked(unsigned team_size, FaultCollector& faults) {
   const auto add = [&](std::optional<Worker::Fault>&& fault) {
     if (fault) faults.add(fault->group, std::move(fault->report));
   };
@@ -212,13 +211,13 @@ void Dispatcher::Pool::run_parked(const DispatchRequest& request, unsigned team_
     const std::vector<SyncedGroup*> ready = sync.take_ready();
     if (ready.empty()) {
       if (SyncedGroup* const group = sync.first_parked())
-        add(group->home->never_released(request, *group, faults.stopped(), sync));
+        add(group->home->never_released(*group, faults.stopped(), sync));
       return;
     }
     run_parallel(0, ready.size(), 1, team_size, [&](Worker&, u64 first, u64 last) {
       for (; first < last; ++first) {
         SyncedGroup& group = *ready[first];
-        add(group.home->resume(request, group, faults.stopped(), sync));
+        add(group.home->resume(group, faults.stopped(), sync));
         if (group.waves == 0) sync.end_group(group);
       }
     });
@@ -233,12 +232,15 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   std::lock_guard turn(pool_->turn);
   FaultCollector faults;
   if (!pool_->gds.reserve(kGdsBytes)) faults.stop_for_memory();
-  const u64 serial = ++pool_->serial;
+  const u64 serial = pool_->serial += 2; // the one before is that of later code
   WaveSync& sync = pool_->sync;
   const auto run_range = [&](Worker& worker, u64 first, u64 last) {
     while (first < last && !faults.stopped().load(std::memory_order_relaxed)) {
-      if (!worker.reserve(request, serial, pool_->gds.data())) return faults.stop_for_memory();
-      auto [fault, next] = worker.run(request, first, last, faults.stopped(), sync);
+      const DispatchRequest* const later = request.later ? request.later->find() : nullptr;
+      const DispatchRequest& now = later ? *later : request;
+      if (!worker.reserve(now, later ? serial - 1 : serial, pool_->gds.data()))
+        return faults.stop_for_memory();
+      auto [fault, next] = worker.run(now, first, last, faults.stopped(), sync);
       if (fault) return faults.add(fault->group, std::move(fault->report));
       first = next;
     }
@@ -256,7 +258,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   const bool shared = done < total || sync.used();
   if (done < total) pool_->run_parallel(done, total, grain(request), team_size, run_range);
   if (sync.used()) {
-    pool_->run_parked(request, team_size, faults);
+    pool_->run_parked(team_size, faults);
     sync.end_dispatch();
   }
   const u64 all_ns = clock.ns();

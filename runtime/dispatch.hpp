@@ -37,6 +37,17 @@ struct DispatchHistory {
   TeamSize team;
 };
 
+struct DispatchRequest;
+
+/// Other code for a dispatch that is under way, which comes while it runs.
+class LaterCode {
+public:
+  virtual ~LaterCode() = default;
+  /// The request to go on with for workgroups that have not begun, null before there is one. It is the same
+  /// grid, and lives as long as the dispatch. Called by all threads of the dispatch, again and again.
+  virtual const DispatchRequest* find() = 0;
+};
+
 /// One grid to run. Sizes are checked by whoever builds the request.
 struct DispatchRequest {
   const WaveEngine* engine = nullptr;
@@ -48,6 +59,7 @@ struct DispatchRequest {
   u32 lds_bytes = 0;         ///< static and dynamic group segment
   u64 scratch_wave_bytes = 0;
   DispatchHistory* history = nullptr; ///< of the kernel, for one dispatcher; may be null
+  LaterCode* later = nullptr;         ///< may be null
 };
 
 /// What a dispatch took, without waiting for its turn.

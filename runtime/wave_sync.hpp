@@ -17,8 +17,9 @@ namespace lanewise::runtime {
 
 /// A workgroup of which waves wait, or have waited.
 struct SyncedGroup {
-  u32 released = 0;           ///< waves that need not wait any more, one bit each
-  std::optional<Worker> home; ///< where it lies while it is parked
+  const DispatchRequest* request = nullptr; ///< whose code it runs
+  u32 released = 0;                         ///< waves that need not wait any more, one bit each
+  std::optional<Worker> home;               ///< where it lies while it is parked
   u64 number = 0;
   u32 place = 0;
   u32 waves = 0;

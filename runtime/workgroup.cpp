@@ -18,6 +18,9 @@ constexpr u64 kRowBytes = 32 << 10;
 /// long.
 constexpr u64 kRowTraffic = 8 << 10;
 
+/// Rows after which a worker asks for later code, which takes as long as the smallest workgroups.
+constexpr u32 kRowsPerLook = 8;
+
 /// Rows after which deferred sums are added: often enough for a host that watches a counter, and so rarely
 /// that it takes no time.
 constexpr u32 kRowsPerFlush = 256;
@@ -112,6 +115,7 @@ public:
       }
       if (!run_waves() || parked_) return;
       if (++rows_ % kRowsPerFlush == 0) worker_.flush(request_);
+      if (rows_ % kRowsPerLook == 0 && request_.later != nullptr && request_.later->find() != nullptr) return;
     }
   }
 
@@ -288,7 +292,10 @@ private:
 
   /// Whether the wave, which has stopped for sync, goes on.
   bool ask(u32 wave) {
-    if (synced_ == nullptr) synced_ = &sync_.begin_group();
+    if (synced_ == nullptr) {
+      synced_ = &sync_.begin_group();
+      synced_->request = &request_;
+    }
     return sync_.request(SyncRequest::from(request_.engine->last_stop(frame(wave)).detail), *synced_, wave);
   }
 
@@ -379,14 +386,15 @@ Worker::Outcome Worker::run(const DispatchRequest& request, u64 first, u64 last,
   return {std::move(fault), run.next()};
 }
 
-std::optional<Worker::Fault> Worker::resume(const DispatchRequest& request, SyncedGroup& group,
-                                            const std::atomic<bool>& stopped, WaveSync& sync) {
+std::optional<Worker::Fault> Worker::resume(SyncedGroup& group, const std::atomic<bool>& stopped,
+                                            WaveSync& sync) {
+  const DispatchRequest& request = *group.request;
   RangeRun run(request, *this, group, stopped, sync);
   return guarded(request, run, [](void* range) { static_cast<RangeRun*>(range)->resume(); });
 }
 
-Worker::Fault Worker::never_released(const DispatchRequest& request, SyncedGroup& group,
-                                     const std::atomic<bool>& stopped, WaveSync& sync) {
+Worker::Fault Worker::never_released(SyncedGroup& group, const std::atomic<bool>& stopped, WaveSync& sync) {
+  const DispatchRequest& request = *group.request;
   RangeRun run(request, *this, group, stopped, sync);
   run.look_at(static_cast<u32>(std::countr_zero(group.waiting)));
   Fault fault = fault_at(request, run);

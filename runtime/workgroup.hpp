@@ -40,18 +40,17 @@ public:
     std::optional<Fault> fault; ///< lacks nothing but the instruction's text
     u64 next;                   ///< the first workgroup that has not begun
   };
-  /// Runs workgroups `first` to `last` - 1, unless one faults or `stopped` becomes true. Ends early when a
-  /// workgroup has to wait for others: it takes the worker's memory with it, and reserve() must come next.
+  /// Runs workgroups `first` to `last` - 1, unless one faults or `stopped` becomes true. Ends early when
+  /// there is later code to go on with, and when a workgroup has to wait for others: it takes the worker's
+  /// memory with it. After both, reserve() must come next.
   Outcome run(const DispatchRequest& request, u64 first, u64 last, const std::atomic<bool>& stopped,
               WaveSync& sync);
 
   /// Goes on with a workgroup that lies here and waited. `group.waves` is 0 when it has ended.
-  std::optional<Fault> resume(const DispatchRequest& request, SyncedGroup& group,
-                              const std::atomic<bool>& stopped, WaveSync& sync);
+  std::optional<Fault> resume(SyncedGroup& group, const std::atomic<bool>& stopped, WaveSync& sync);
 
   /// Of a workgroup that lies here: waves wait, and nobody will let them go.
-  [[nodiscard]] Fault never_released(const DispatchRequest& request, SyncedGroup& group,
-                                     const std::atomic<bool>& stopped, WaveSync& sync);
+  [[nodiscard]] Fault never_released(SyncedGroup& group, const std::atomic<bool>& stopped, WaveSync& sync);
 
 private:
   friend class RangeRun;

@@ -121,6 +121,47 @@ TEST(Dispatcher, RunsEveryWorkgroupOnce) {
   }
 }
 
+/// Later code, of which other numbers of workgroups make a row, runs those that have not begun when it comes.
+TEST(Dispatcher, GoesOnWithLaterCode) {
+  class Later final : public LaterCode {
+  public:
+    const DispatchRequest* request = nullptr;
+    std::atomic<int> looks = 0;
+    const DispatchRequest* find() override { return ++looks < 6 ? nullptr : request; }
+  };
+  for (const unsigned threads : {1u, 3u}) {
+    Dispatcher dispatcher(threads);
+    constexpr u32 kWide = 100, kHigh = 40;
+    std::vector<std::atomic<int>> seen(kWide * kHigh);
+    std::atomic<u32> first = 0, second = 0;
+    const auto count_in = [&](std::atomic<u32>& code) {
+      return [&](FakeFrame& f) {
+        EXPECT_EQ(f.step, 0u);
+        ++seen[f.group[1] * kWide + f.group[0]];
+        ++code;
+        return kEnd;
+      };
+    };
+    FakeEngine usual(1, count_in(first), false), later(1, count_in(second), true);
+    const DispatchRequest rest = request_for(later, kWide, kHigh);
+    Later code;
+    code.request = &rest;
+    DispatchRequest request = request_for(usual, kWide, kHigh);
+    request.later = &code;
+    for (int launch = 0; launch < 2; ++launch) {
+      std::ranges::fill(seen, 0);
+      code.looks = 0;
+      first = second = 0;
+      const auto fault = dispatcher.run(request);
+      ASSERT_TRUE(fault);
+      EXPECT_FALSE(*fault);
+      EXPECT_TRUE(std::ranges::all_of(seen, [](auto& runs) { return runs == 1; }));
+      EXPECT_GT(first, 0u);
+      EXPECT_GT(second, 0u);
+    }
+  }
+}
+
 /// What waves leave in the thread's table is in memory at the end, now and then before, and when one faults.
 TEST(Dispatcher, AddsWhatWavesHaveDeferred) {
   for (const unsigned threads : {1u, 3u})

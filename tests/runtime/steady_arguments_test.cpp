@@ -70,9 +70,16 @@ TEST(SteadyArguments, RunInTheFasterVersionInTheEnd) {
   for (const double special_ms : {8.0, 12.0}) {
     Launches launches;
     ASSERT_TRUE(launches.comes_to_try(7));
-    EXPECT_GT(launches.count(2 * SteadyArguments::kTrials, 7, 10, special_ms), 3) << "both are tried";
+    EXPECT_GT(launches.count(2 * SteadyArguments::kTrials, 7, 10, special_ms), 1) << "both are tried";
     EXPECT_EQ(launches.count(10, 7, 10, special_ms), special_ms < 10 ? 10 : 0);
   }
+}
+
+TEST(SteadyArguments, AreTriedOnceEachInLongLaunches) {
+  Launches launches;
+  ASSERT_TRUE(launches.comes_to_try(7)); // in one of 10 ms
+  EXPECT_EQ(launches.count(2, 7, 200, 160), 1);
+  EXPECT_EQ(launches.count(10, 7, 200, 160), 10);
 }
 
 // The number of threads is itself tried out, and then goes up and down.
@@ -142,6 +149,32 @@ TEST(SteadyArguments, ChangeNoResult) {
   EXPECT_FALSE(how->for_values);
   ASSERT_TRUE(run(2.0f, kItems - 64));
   for (unsigned n = 0; n < 2 * SteadyArguments::kTrials; ++n) ASSERT_TRUE(run(2.0f, kItems - 5)) << n;
+}
+
+// A single launch goes on in a version for its values when it has run for long enough; each workgroup runs
+// once, in one of both.
+TEST(SteadyArguments, GoIntoTheRestOfALongLaunch) {
+  constexpr std::uint32_t kRows = 512, kColumns = 512;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  bool changed = false;
+  for (std::uint32_t k = 8192; !changed && std::chrono::steady_clock::now() < deadline; k += 8192) {
+    auto device = Device::create({.threads = 2});
+    ASSERT_TRUE(device);
+    auto module = device->load_file(source_dir() + "/tests/kernels/bin/gfx906/sgemm_naive.O3.co");
+    ASSERT_TRUE(module);
+    auto kernel = module->kernel("sgemm_naive");
+    ASSERT_TRUE(kernel);
+    const std::vector<float> a(std::size_t{kRows} * k, 1.0f), b(std::size_t{kColumns} * k, 0.5f);
+    std::vector<float> c(std::size_t{kRows} * kColumns);
+    const auto times = kernel->launch({.grid = {kColumns, kRows, 1}, .block = {16, 16, 1}},
+                                      {Argument::value(kRows), Argument::value(kColumns), Argument::value(k),
+                                       Argument::pointer(a.data()), Argument::pointer(b.data()),
+                                       Argument::pointer(c.data())});
+    ASSERT_TRUE(times) << times.error().message;
+    EXPECT_EQ(c, std::vector<float>(c.size(), 0.5f * static_cast<float>(k)));
+    changed = times->preparation->for_values;
+  }
+  EXPECT_TRUE(changed);
 }
 
 } // namespace
