@@ -36,6 +36,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -488,7 +489,9 @@ private:
   VReg scratch_room(u32 bytes);
   VReg byte_in_scratch(VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow);
   void scratch_of_lane(InstId i);
-  VReg place_of_lane(InstId i, VReg lane, BlockId slow);
+  VReg lane_in_scratch(VReg bits);
+  void find_turns();
+  VReg place_of_lane(InstId i, VReg start, BlockId slow);
   VReg gang_scratch();
   Access scratch_row(InstId i);
   void set_scratch_row(Access& a, VReg base, i64 disp);
@@ -847,6 +850,8 @@ private:
   std::map<ValueId, VReg> reciprocals_;           ///< of what all gangs divide by
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;
+  std::set<ValueId> turns_;                                  ///< masks (find_turns())
+  std::map<std::pair<unsigned, ValueId>, VReg> turn_places_; ///< by member, too
   std::map<u32, VReg> scratch_rooms_, scratch_limits_; ///< for accesses of so many bytes; for lanes'
   std::unordered_map<u32, VReg> lds_addresses_;        ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
