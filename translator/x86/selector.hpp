@@ -186,7 +186,7 @@ private:
   bool uniform_from_lanes(InstId i);
   void test_stored(u32 slot);
   VReg bits_of_team(ValueId mask);
-  CondCode emit_compare(InstId icmp);
+  CondCode emit_compare(InstId compare); ///< of scalars, or of floats by one condition, to the flags
   void scalar_load(InstId i);
   void scalar_buffer_load(InstId i);
   void scalar_store(InstId i);
@@ -273,6 +273,9 @@ private:
   // ---- select_fused.cpp
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
+  CondCode emit_float_compare(InstId i);
+  VReg float_compare_first(InstId i);
+  bool is_compared_by_flags(InstId i);
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
   /// 1 or -1 if `i` adds that to `old`: with AVX2 the mask of a select between the two is what is added.
   [[nodiscard]] ValueId absolute(InstId i) const;
@@ -852,8 +855,8 @@ private:
   VReg gang_scratch_;
   std::set<ValueId> turns_;                                  ///< masks (find_turns())
   std::map<std::pair<unsigned, ValueId>, VReg> turn_places_; ///< by member, too
-  std::map<u32, VReg> scratch_rooms_, scratch_limits_; ///< for accesses of so many bytes; for lanes'
-  std::unordered_map<u32, VReg> lds_addresses_;        ///< of the current block, by offset
+  std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
+  std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
