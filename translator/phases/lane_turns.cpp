@@ -9,6 +9,7 @@
 //   alone:   the loop in scalars (scalar_copy.hpp)
 //   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
 #include "translator/phases/lane_turns.hpp"
+#include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/lane_floats.hpp"
 #include "translator/phases/load_loops.hpp"
@@ -166,6 +167,7 @@ private:
       out[wanted[n]] = now.back();
     }
     copy.make(one, lane, all, next.block(), wanted);
+    passes::drop_unseen_bits_in(f_, copy.copies()); // More are, of one lane that goes its own way.
     put_arrays_into_rows(f_, copy.copies(), one.turn.block(), one);
     std::vector<BlockId> alone = copy.copies();
     alone.push_back(next.block());
