@@ -832,6 +832,48 @@ TEST(SelectFloat, KnownClasses) {
   }
 }
 
+/// What is asked of the first lane of each gang has the answer that it has there, whoever asks.
+TEST(SelectFloat, CompareOfFirstLane) {
+  for (const FloatKind kind : kKinds)
+    for (const bool flush : {false, true})
+      for (u64 outcomes = 0; outcomes < 16; ++outcomes) {
+        LaneProgram p;
+        const Type t = type_of(kind);
+        const std::array x{p.operand(0, t), p.operand(1, t)};
+        const auto compare = [&](Type result) {
+          return p.b.fop(Op::FCmp, result, {.kind = kind, .flush_in = flush}, {x[0], x[1]}, outcomes);
+        };
+        const auto g32 = [&](u64 n) { return p.f.entry_constant(Type::G32, n); };
+        p.store(compare(Type::Mask), 2);
+        p.store(p.b.op(Op::Splat, Type::V32, {p.b.select(compare(Type::G1), g32(1), g32(0))}), 3);
+        const ir::ValueId two = p.b.op(Op::Xor, Type::G1, {compare(Type::G1), compare(Type::G1)});
+        const ir::ValueId both = p.b.op(Op::Xor, Type::G1, {compare(Type::G1), two});
+        p.store(p.b.op(Op::Splat, Type::Mask, {both}), 4);
+        p.store(p.b.fop(Op::FAdd, t, {.kind = kind}, {x[0], x[1]}), 5); // in another mode
+        p.b.end_program();
+        const std::vector<u64> values = interesting(kind);
+        std::array<std::array<u64, 64>, 6> tables{};
+        RunInput input;
+        for (const auto& table : tables) input.pass(table.data());
+        const std::size_t pairs = values.size() * values.size();
+        for (std::size_t n = 0; n < 3; ++n) {
+          for (unsigned l = 0; l < 64; ++l) { // Gangs have different ones, and so have outcomes.
+            const std::size_t pair = (n * 16 + outcomes) * 8 + l / 8, at = pair * 1021 % pairs;
+            tables[0][l] = values[at / values.size()];
+            tables[1][l] = values[pair % 3 == 0 ? at / values.size() : at % values.size()];
+          }
+          for (const translator::Simd simd : widths()) {
+            run(p.f, trivial_plan(p.f), simd, input);
+            const unsigned gang = translator::gang_lanes(simd);
+            for (unsigned l = 0; l < 64; ++l)
+              for (const unsigned table : {3u, 4u})
+                ASSERT_EQ(tables[table][l], tables[2][l / gang * gang])
+                    << static_cast<int>(kind) << ", outcomes " << outcomes << ", lane " << l;
+          }
+        }
+      }
+}
+
 /// exp2 and log2 flush denormals; what is around them may not.
 TEST(SelectFloat, ExponentialAmongOthers) {
   for (const Op op : {Op::FExp2, Op::FLog2})

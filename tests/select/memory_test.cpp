@@ -31,6 +31,7 @@ struct AccessRun {
   unsigned data = 0, results = 0;
   bool uniform_address = false, constant_address = false;
   bool uniform_data = false; ///< what lane 0 has, in all lanes
+  bool in_turn = false;      ///< each gang's lane is known to be there, by its number
   bool mask_varies = false;  ///< for all that can be told, lanes come and go
   bool wide = false;         ///< dwords are loaded and stored as the halves of 64-bit values
   std::array<Row, 6> in{};   ///< address, data.., mask
@@ -56,6 +57,8 @@ struct AccessRun {
       operands.push_back(wide ? p.b.join(datum(n), datum(n + 1)) : datum(n));
     const ValueId mask = p.operand(5, Type::Mask);
     operands.push_back(mask);
+    if (in_turn)
+      operands.back() = p.b.op(Op::GangMask, Type::Mask, {mask, p.b.op(Op::GangBits, Type::G32, {mask})});
     if (mask_varies) {
       const ir::BlockId next = p.f.add_block(0);
       operands.back() = p.f.add_param(next, Type::Mask);
@@ -328,8 +331,9 @@ TEST(SelectMemory, ScratchOfOneLane) {
     r.in[1].fill(r.in[1][0] & 0xffff'ffff);
     r.uniform_data = generator()() % 2 == 0;
     r.in[5].fill(0);
+    r.in_turn = generator()() % 2 == 0;
     for (u32 first = 0; first < 64; first += gang)
-      if (generator()() % 4 != 0) r.in[5][first + generator()() % gang] = 1;
+      if (r.in_turn || generator()() % 4 != 0) r.in[5][first + generator()() % gang] = 1;
     std::array<Row, 4> out{};
     reference(
         r, [&](u32 l, u64 x) { return &expected[x / 4 * 256 + l * 4 + x % 4]; }, out);

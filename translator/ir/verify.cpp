@@ -139,7 +139,10 @@ private:
                                     (is_gang(type(0)) && result == Type::G1))
                  ? nullptr
                  : "compare of these types";
-    case Op::FCmp: return type(0) == type(1) && is_vector(type(0)) ? nullptr : "compare of these types";
+    case Op::FCmp:
+      return type(0) == type(1) && is_vector(type(0)) && (result == Type::Mask || result == Type::G1)
+                 ? nullptr
+                 : "compare of these types";
     case Op::Shl:
     case Op::LShr:
     case Op::AShr:

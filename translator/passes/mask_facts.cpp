@@ -136,8 +136,9 @@ Bdd::Node MaskFacts::compute(InstId i) {
   case Op::AndNot: return bdd_.andnot(n(0), n(1));
   case Op::Not: return bdd_.not_(n(0));
   case Op::Select: return bdd_.ite(n(0), n(1), n(2));
-  case Op::ICmp:
-  case Op::FCmp: return compare(i);
+  case Op::ICmp: return compare(i);
+  case Op::FCmp: // Else it is only asked of the gang's first lane.
+    return f_.type(inst.first_result) == Type::Mask ? compare(i) : Bdd::kDropped;
   default: return Bdd::kDropped;
   }
 }

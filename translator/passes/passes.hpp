@@ -189,8 +189,11 @@ bool replace_small_divisions(ir::Function& f);
 /// Square roots of f32 with corrections become roots: v_sqrt_f32 is rounded to nearest here.
 void drop_root_corrections(ir::Function& f);
 
-/// Bytes and half-words are no longer cut and extended where nobody looks at what is above.
+/// Bytes and half-words are no longer cut and extended where nobody looks at what is above, nor packed where
+/// they are unpacked again.
 void drop_unseen_bits(ir::Function& f);
+/// In `blocks`, of which all ways in are there already; the rest of the function may be unfinished.
+void drop_unseen_bits_in(ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
 /// conversions...) into simpler ones.

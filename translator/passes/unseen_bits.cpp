@@ -5,13 +5,17 @@
 //  - an operand is taken from before a mask, an extension or the like that leaves the bits alone which count;
 //  - loads that are only looked at as what they load extend it as somebody wants it;
 //  - products of which the lower half counts are those of half-words, and so are sums that are cut to it, of
-//    operands that have no more.
+//    operands that have no more;
+//  - bytes and half-words that are packed into dwords, chosen from there and unpacked again are chosen as
+//    they are, as elements of arrays that compilers keep in registers.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
 #include "translator/passes/value_limits.hpp"
 
 #include <bit>
+#include <map>
+#include <optional>
 
 namespace lanewise::passes {
 
@@ -26,25 +30,23 @@ constexpr u64 fill(u64 x) { return x == 0 ? 0 : ~u64{0} >> std::countl_zero(x); 
 
 class UnseenBits {
 public:
-  explicit UnseenBits(Function& f) : f_(f), r_(f), seen_(f.num_values()), extended_(f.num_values()) {}
+  explicit UnseenBits(Function& f)
+      : f_(f), r_(f), seen_(f.num_values()), extended_(f.num_values()), inside_(f.num_blocks(), true) {}
 
   void run() {
     const Cfg cfg(f_);
     while (find_seen(cfg)) {
     }
-    for (const BlockId b : cfg.rpo) {
-      for (const InstId i : f_[b].insts) visit(i);
-      for (Successor& s : f_[b].successors)
-        for (std::size_t n = 0; n < s.args.size(); ++n)
-          s.args[n] = look_through(s.args[n], seen_[f_[s.block].params[n].index], b);
-    }
-    for (const BlockId b : cfg.rpo)
-      for (const InstId i : f_[b].insts) extend_load(i);
-    const ValueLimits limits(f_);
-    replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
-      r_.begin(i, out);
-      return cut_to_halfword(i, limits);
-    });
+    drop(cfg.rpo);
+  }
+  void run(const std::vector<BlockId>& blocks) {
+    inside_.assign(f_.num_blocks(), false);
+    for (const BlockId b : blocks) inside_[b.index] = true;
+    do {
+      changed_ = false;
+      for (auto b = blocks.rbegin(); b != blocks.rend(); ++b) look_from(*b);
+    } while (changed_);
+    drop(blocks);
   }
 
 private:
@@ -52,26 +54,69 @@ private:
   Rewriter r_;
   std::vector<u64> seen_;    ///< per value
   std::vector<u8> extended_; ///< per value: somebody extends the sign of what it begins with
+  std::vector<bool> inside_; ///< per block: who hands something on to it is known
+  bool changed_ = false;     ///< more is seen
 
-  static bool is_tracked(Type t) { return t == Type::V32 || t == Type::V64; }
+  void drop(std::span<const BlockId> blocks) {
+    for (const BlockId b : blocks) {
+      for (const InstId i : f_[b].insts) visit(i);
+      for (Successor& s : f_[b].successors)
+        for (std::size_t n = 0; inside_[s.block.index] && n < s.args.size(); ++n)
+          s.args[n] = look_through(s.args[n], seen_[f_[s.block].params[n].index], b);
+    }
+    for (const BlockId b : blocks)
+      for (const InstId i : f_[b].insts) extend_load(i);
+    struct Part {
+      u64 seen = 0;
+      ValueId value;
+    };
+    std::map<ValueId, Part> parts; // of values of which others see more
+    for_each_part(blocks, [&](ValueId v, u64 seen) {
+      if (f_.def_id(v).valid() && (seen_[v.index] & ~seen) != 0) parts[v].seen |= seen;
+    });
+    const ValueLimits limits(f_);
+    replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
+      if (!inside_[f_[i].block.index]) return ValueId{};
+      r_.begin(i, out);
+      if (f_[i].num_results == 1)
+        if (const auto part = parts.find(f_.result(i)); part != parts.end()) {
+          part->second.value = unpacked(part->first, part->second.seen, limits);
+          if (part->second.value.valid()) return ValueId{};
+        }
+      if (const ValueId part = unpacked(i, limits); part.valid()) return part;
+      return cut_to_halfword(i, limits);
+    });
+    for_each_part(blocks, [&](ValueId& v, u64) {
+      if (const auto part = parts.find(v); part != parts.end() && part->second.value.valid())
+        v = part->second.value;
+    });
+  }
+
+  static bool is_tracked(Type t) { return is_vector(t) || t == Type::G32 || t == Type::G64; }
 
   /// One walk from the ends to the start. Returns whether what is handed on to the next round of a loop is
   /// looked at more than was known: the others who hand something on come later in the walk.
   bool find_seen(const Cfg& cfg) {
     bool more = false;
     for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
-      for (const Successor& s : f_[*b].successors)
-        for (std::size_t n = 0; n < s.args.size(); ++n)
-          look_at(s.args[n], seen_[f_[s.block].params[n].index]);
-      const auto& insts = f_[*b].insts;
-      for (auto i = insts.rbegin(); i != insts.rend(); ++i)
-        for (unsigned n = 0; n < f_[*i].num_operands; ++n) look_at(f_.operands(*i)[n], seen_in(*i, n));
+      look_from(*b);
       for (const BlockId p : cfg.preds[b->index])
         if (cfg.rpo_index[p.index] >= cfg.rpo_index[b->index]) more |= are_unseen_behind(p, *b);
     }
     return more;
   }
-  void look_at(ValueId v, u64 bits) { seen_[v.index] |= bits; }
+  void look_from(BlockId b) {
+    for (const Successor& s : f_[b].successors)
+      for (std::size_t n = 0; n < s.args.size(); ++n)
+        look_at(s.args[n], inside_[s.block.index] ? seen_[f_[s.block].params[n].index] : ~u64{0});
+    const auto& insts = f_[b].insts;
+    for (auto i = insts.rbegin(); i != insts.rend(); ++i)
+      for (unsigned n = 0; n < f_[*i].num_operands; ++n) look_at(f_.operands(*i)[n], seen_in(*i, n));
+  }
+  void look_at(ValueId v, u64 bits) {
+    changed_ |= (bits & ~seen_[v.index]) != 0;
+    seen_[v.index] |= bits;
+  }
   /// Of what `from` hands on to `to`, bits are not yet known to be looked at that are there.
   [[nodiscard]] bool are_unseen_behind(BlockId from, BlockId to) const {
     for (const Successor& s : f_[from].successors)
@@ -189,6 +234,123 @@ private:
     }
   }
 
+  /// What has been packed, if i's result is only looked at as that.
+  ValueId unpacked(InstId i, const ValueLimits& limits) {
+    const Inst& inst = f_[i];
+    if (inst.num_results != 1 || !is_dword(f_.type(f_.result(i)))) return {};
+    switch (inst.op) {
+    case Op::LShr:
+    case Op::AShr:
+    case Op::Lo:
+    case Op::FunnelShr:
+    case Op::BytePerm:
+    case Op::Or:
+    case Op::Select: break;
+    default: return {};
+    }
+    return unpacked(f_.result(i), seen_[f_.result(i).index], limits);
+  }
+  /// Visits what blocks hand on of which only a byte or a half-word is looked at there.
+  template <class F>
+  void for_each_part(std::span<const BlockId> blocks, F visit) {
+    for (const BlockId b : blocks)
+      for (Successor& s : f_[b].successors)
+        for (std::size_t n = 0; inside_[s.block.index] && n < s.args.size(); ++n) {
+          const ValueId param = f_[s.block].params[n];
+          const u64 seen = seen_[param.index];
+          if (is_dword(f_.type(param)) && seen != 0 && seen <= kHalfword) visit(s.args[n], seen);
+        }
+  }
+  ValueId unpacked(ValueId v, u64 seen, const ValueLimits& limits) {
+    if (seen == 0 || seen > kHalfword || !f_.def_id(v).valid()) return {};
+    Unpacking u{seen > 0xff ? 16u : 8u, kMaxSteps, false, limits, {}};
+    const ValueId part = field(u, v, 0);
+    return u.is_packed && part.valid() && part != v ? part : ValueId{};
+  }
+  static bool is_dword(Type t) { return t == Type::V32 || t == Type::G32; }
+  static constexpr unsigned kMaxSteps = 100;
+  struct Unpacking {
+    unsigned width; ///< of the field
+    unsigned steps; ///< that are left
+    bool is_packed; ///< several fields have been found together
+    const ValueLimits& limits;
+    std::vector<std::pair<ValueId, bool>> known; ///< conditions, on the way to what is looked for
+  };
+  /// What has in its lowest bits those of `v` from `at` on, or nothing. What is chosen is chosen anew.
+  ValueId field(Unpacking& u, ValueId v, unsigned at) {
+    const Type t = f_.type(v);
+    const auto itself = [&] { return at == 0 && is_dword(t) ? v : ValueId{}; };
+    const auto constant = [&](u64 n) { return r_.constant(is_vector(t) ? Type::V32 : Type::G32, n); };
+    const unsigned bits = bit_width(t);
+    const u64 ones = constant_bits(Type::V32) >> (32 - u.width);
+    u64 c = 0;
+    if (at >= bits || ((f_.is_const(v, &c) ? c : u.limits.ones(v)) >> at & ones) == 0) return constant(0);
+    if (f_.is_const(v)) return at == 0 && is_dword(t) ? v : constant(c >> at & ones);
+    const InstId i = f_.def_id(v);
+    if (!i.valid() || at + u.width > bits || u.steps == 0) return itself();
+    --u.steps;
+    const std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end()); // More operands are made.
+    const auto otherwise = [&](ValueId found) { return found.valid() ? found : itself(); };
+    const auto shifted_by = [&](unsigned n) {
+      return f_.is_const(x[n], &c) ? std::optional(c & (bits - 1)) : std::nullopt;
+    };
+    switch (f_[i].op) {
+    case Op::Or: {
+      const ValueId a = field(u, x[0], at), b = field(u, x[1], at);
+      const bool first = is_zero(b), second = is_zero(a);
+      u.is_packed |= first || second;
+      return otherwise(first ? a : second ? b : ValueId{});
+    }
+    case Op::And:
+      for (const unsigned n : {0u, 1u})
+        if (f_.is_const(x[n], &c) && (c >> at & ones) == ones) return otherwise(field(u, x[1 - n], at));
+      return itself();
+    case Op::Shl:
+      if (const auto n = shifted_by(1); n && at >= *n)
+        return otherwise(field(u, x[0], at - static_cast<unsigned>(*n)));
+      return itself();
+    case Op::LShr:
+    case Op::AShr:
+      if (const auto n = shifted_by(1); n && (f_[i].op == Op::LShr || at + *n + u.width <= bits))
+        return otherwise(field(u, x[0], at + static_cast<unsigned>(*n)));
+      return itself();
+    case Op::FunnelShr:
+      if (!f_.is_const(x[2], &c) || at + (c & 31) + u.width > 64) return itself();
+      c = at + (c & 31);
+      if (c >= 32) return otherwise(field(u, x[0], static_cast<unsigned>(c - 32)));
+      return c + u.width <= 32 ? otherwise(field(u, x[1], static_cast<unsigned>(c))) : itself();
+    case Op::Shl16:
+      if (const u64 n = f_[i].imm; u.width + at % 16 <= 16 && at % 16 >= n)
+        return otherwise(field(u, x[0], at - static_cast<unsigned>(n)));
+      return itself();
+    case Op::Join: {
+      const unsigned half = at / 32;
+      return at % 32 + u.width <= 32 ? field(u, x[half], at % 32) : ValueId{};
+    }
+    case Op::Lo: return otherwise(field(u, x[0], at));
+    case Op::Hi: return otherwise(field(u, x[0], at + 32));
+    case Op::ZExt: return otherwise(field(u, x[0], at));
+    case Op::Select: {
+      const auto known = std::ranges::find(u.known, x[0], &std::pair<ValueId, bool>::first);
+      if (known != u.known.end()) return otherwise(field(u, x[known->second ? 1 : 2], at));
+      const auto where = [&](bool chosen) {
+        u.known.emplace_back(x[0], chosen);
+        const ValueId found = field(u, x[chosen ? 1 : 2], at);
+        u.known.pop_back();
+        return found;
+      };
+      const ValueId a = where(true), b = a.valid() ? where(false) : ValueId{};
+      if (!b.valid() || (a == x[1] && b == x[2])) return itself();
+      return a == b ? a : r_.select(x[0], a, b);
+    }
+    default: return itself();
+    }
+  }
+  [[nodiscard]] bool is_zero(ValueId v) const {
+    u64 bits = 0;
+    return v.valid() && f_.is_const(v, &bits) && bits == 0;
+  }
+
   void extend_load(InstId i) {
     Inst& inst = f_[i];
     if (inst.op != Op::Load || inst.mem.bytes > 2 || inst.num_results != 1) return;
@@ -223,5 +385,6 @@ private:
 } // namespace
 
 void drop_unseen_bits(Function& f) { UnseenBits(f).run(); }
+void drop_unseen_bits_in(Function& f, const std::vector<BlockId>& blocks) { UnseenBits(f).run(blocks); }
 
 } // namespace lanewise::passes

@@ -9,7 +9,9 @@
 //   alone:   the loop in scalars (scalar_copy.hpp)
 //   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
 #include "translator/phases/lane_turns.hpp"
+#include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/lane_floats.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/outer_loops.hpp"
 #include "translator/phases/scalar_arrays.hpp"
@@ -27,6 +29,7 @@ namespace {
 constexpr std::size_t kMaxInstructions = 800;
 constexpr u32 kLargeArm = 8;    ///< vectors
 constexpr u32 kVectorCost = 2;  ///< in scalars, of which more go side by side
+constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
 constexpr u32 kMemory = 32; ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
@@ -104,6 +107,7 @@ private:
     if (inst.op == Op::Splat && t != Type::Mask) return kVectorCost;
     if (inst.op == Op::UDiv && is_gang(t)) return is_wide(t) ? 45 : 30;
     if (is_for_free(inst.op)) return 0;
+    if (info(inst.op).is(kFloat)) return kFloatCost * (is_vector(t) && is_wide(t) ? 2 : 1);
     return is_vector(t) ? kVectorCost * (is_wide(t) ? 2 : 1) : 1;
   }
   static bool is_for_free(Op op) {
@@ -163,7 +167,11 @@ private:
       out[wanted[n]] = now.back();
     }
     copy.make(one, lane, all, next.block(), wanted);
+    passes::drop_unseen_bits_in(f_, copy.copies()); // More are, of one lane that goes its own way.
     put_arrays_into_rows(f_, copy.copies(), one.turn.block(), one);
+    std::vector<BlockId> alone = copy.copies();
+    alone.push_back(next.block());
+    keep_floats_in_vectors(f_, alone);
     for (const BlockId p : {entry_, latch_}) edge(p, header()).block = choice.block();
     const u64 row = row_range(one.take_rows(1), 1);
     const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change

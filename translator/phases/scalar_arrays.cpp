@@ -28,6 +28,117 @@ constexpr unsigned kMinElements = 4;
 constexpr u32 kMaxElements = 32;
 constexpr u32 kNone = ~0u;
 
+/// Brings what is done with arrays into the form in which it is looked for.
+class Normalizer {
+public:
+  Normalizer(Function& f, const std::vector<BlockId>& blocks)
+      : f_(f), blocks_(blocks), uses_(f.use_counts()) {}
+
+  void run() {
+    for (const BlockId b : blocks_) {
+      indices_.clear();
+      drop_dead(b);
+      const std::vector<InstId> insts = std::move(f_[b].insts);
+      f_[b].insts.clear();
+      Builder at(f_, b);
+      for (const InstId i : insts) {
+        at.pc = f_[i].pc;
+        if (f_[i].op == Op::Select && f_.type(f_.result(i)) == Type::G32) {
+          for (ValueId& v : f_.operands(i))
+            if (u64 n = 0; f_.is_const(v, &n) && f_.type(v) == Type::G32) {
+              ValueId& known = constants_[n];
+              if (!known.valid()) known = f_.entry_constant(Type::G32, n);
+              v = known;
+            }
+          ask_for_equal(at, i);
+          narrow(at, i);
+        }
+        f_[b].insts.push_back(i);
+      }
+      std::erase_if(f_[b].insts, [&](InstId i) { return !f_[i].block.valid(); });
+    }
+  }
+
+private:
+  Function& f_;
+  const std::vector<BlockId>& blocks_;
+  std::vector<u32> uses_;
+  std::map<u64, ValueId> constants_; ///< one of each will do, so that what is written everywhere is one value
+  std::map<std::tuple<u32, u32, unsigned>, ValueId> indices_; ///< of the block, by condition, index and side
+
+  /// What is computed and not used might be taken for a use.
+  void drop_dead(BlockId b) {
+    auto& insts = f_[b].insts;
+    for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
+      const Inst& inst = f_[*i];
+      if (!info(inst.op).is(kPure) || inst.num_results != 1 || uses_[f_.result(*i).index] != 0) continue;
+      for (const ValueId x : f_.operands(*i)) --uses_[x.index];
+      f_[*i].block = {};
+    }
+    std::erase_if(insts, [&](InstId i) { return !f_[i].block.valid(); });
+  }
+  /// Which scalar is asked whether it is a number, or is not.
+  struct Question {
+    ValueId scalar, number;
+    bool is_equal = false;
+  };
+  std::optional<Question> question(ValueId condition) const {
+    bool inverted = false;
+    const Inst* c = f_.def(condition);
+    for (; c != nullptr && c->op == Op::Not; c = f_.def(condition), inverted = !inverted)
+      condition = f_.operands(f_.def_id(condition))[0];
+    if (c == nullptr || c->op != Op::ICmp) return std::nullopt;
+    const auto p = static_cast<IntPred>(c->imm);
+    const auto x = f_.operands(f_.def_id(condition));
+    if (p != IntPred::Eq && p != IntPred::Ne) return std::nullopt;
+    for (const unsigned k : {0u, 1u})
+      if (f_.is_const(x[k]) && f_.type(x[1 - k]) == Type::G32)
+        return Question{x[1 - k], x[k], (p == IntPred::Eq) != inverted};
+    return std::nullopt;
+  }
+  static ValueId equal(Builder& at, ValueId scalar, ValueId number) {
+    return at.op(Op::ICmp, Type::G1, {scalar, number}, static_cast<u64>(IntPred::Eq));
+  }
+  /// select(i != 2, a, b) is select(i == 2, b, a).
+  void ask_for_equal(Builder& at, InstId i) {
+    const ValueId condition = f_.operands(i)[0];
+    const auto asked = question(condition);
+    if (!asked || (asked->is_equal && f_.def(condition)->op == Op::ICmp)) return;
+    const ValueId is = equal(at, asked->scalar, asked->number);
+    const auto x = f_.operands(i);
+    x[0] = is;
+    if (!asked->is_equal) std::swap(x[1], x[2]);
+  }
+  /// select(c, select(i == 2, x, a), a) is select((c ? i : none) == 2, x, a): what is written if c, is
+  /// written beyond the array if not.
+  void narrow(Builder& at, InstId i) {
+    const ValueId condition = f_.operands(i)[0];
+    if (question(condition)) return;
+    for (const unsigned n : {1u, 2u}) {
+      const ValueId written = f_.operands(i)[n], kept = f_.operands(i)[3 - n];
+      const InstId w = f_.def_id(written);
+      if (!w.valid() || f_[w].op != Op::Select || f_[w].block != f_[i].block ||
+          written.index >= uses_.size() || uses_[written.index] != 1 || f_.operands(w)[2] != kept)
+        continue;
+      const auto asked = question(f_.operands(w)[0]);
+      if (!asked || !asked->is_equal) continue;
+      const ValueId index = asked->scalar;
+      ValueId& narrowed = indices_[{condition.index, index.index, n}];
+      if (!narrowed.valid()) {
+        const ValueId none = f_.entry_constant(Type::G32, kNone);
+        narrowed = at.select(condition, n == 1 ? index : none, n == 1 ? none : index);
+      }
+      const ValueId is = equal(at, narrowed, asked->number), value = f_.operands(w)[1];
+      const auto x = f_.operands(i);
+      x[0] = is;
+      x[1] = value;
+      x[2] = kept;
+      f_[w].block = {};
+      return;
+    }
+  }
+};
+
 class Arrays {
 public:
   Arrays(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one)
@@ -547,6 +658,7 @@ private:
 } // namespace
 
 unsigned put_arrays_into_rows(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one) {
+  Normalizer(f, blocks).run();
   return Arrays(f, blocks, entry, one).run();
 }
 

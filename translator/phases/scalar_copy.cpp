@@ -458,7 +458,12 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     operands.push_back(is_condition(f_.type(v)) && f_.type(v) != Type::Mask ? scalar(v) : vector(v));
   std::vector<Type> types;
   for (unsigned r = 0; r < inst.num_results; ++r) types.push_back(vector_type(f_.type(f_.result(i, r))));
+  if (inst.op == Op::FCmp) types[0] = t;
   const InstId copied = f_.append(at_->block(), inst, operands, types);
+  if (inst.op == Op::FCmp) {
+    inside_[result.index].scalar = f_.result(copied);
+    return;
+  }
   for (unsigned r = 0; r < inst.num_results; ++r) inside_[f_.result(i, r).index] = {{}, f_.result(copied, r)};
 }
 

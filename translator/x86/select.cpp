@@ -106,6 +106,7 @@ void Selector::select_phase(u32 phase) {
   find_needed_members();
   find_packed();
   find_tested_scalars();
+  find_turns();
   builder.at(preamble_);
   builder.emit(Inst::kIdMov, {r64(kGang), r64(kFrame)});
   for (const IrBlockId b : plan_.phases[phase].blocks) select_block(b);

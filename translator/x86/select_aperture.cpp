@@ -247,9 +247,10 @@ void Selector::scratch_of_lane(InstId i) {
     b_->at(some);
   }
   const u32 before = mxcsr_;
-  a.lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
-  a.base = place_of_lane(i, a.lane, slow);
+  const auto turn = turn_places_.find({member_, x.back()});
+  a.base = place_of_lane(i, turn != turn_places_.end() ? turn->second : lane_in_scratch(bits), slow);
   a.disp = member_ * module_.vec_bytes();
+  a.spread = false; // It cannot fault.
   if (wants_vector) {
     VReg loaded;
     a.full = true; // if it gets here
@@ -259,7 +260,13 @@ void Selector::scratch_of_lane(InstId i) {
     leave(load_scalar_from(inst.mem, a));
   } else {
     const VReg known = scalar_of(x[1]);
-    store_element(a, inst.mem.bytes, 0, a.base, known.valid() ? known : to_gpr(reg1(x[1]), false), a.lane);
+    const u32 bytes = inst.mem.bytes;
+    const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : View::R32;
+    if (known.valid() || bytes < 4)
+      b_->emit(Inst::kIdMov,
+               {mem(a.base, a.disp, view), reg(known.valid() ? known : to_gpr(reg1(x[1]), false), view)});
+    else
+      b_->emit(Inst::kIdVmovd, {mem(a.base, a.disp, view), xmm(reg1(x[1]))});
     leave({});
   }
   if (may_be_outside) {
@@ -267,18 +274,39 @@ void Selector::scratch_of_lane(InstId i) {
     mxcsr_ = before;
     VReg all;
     slow_access(i, {&all, loads ? 1u : 0u});
-    const VReg found = loads ? element_of_first(all, a.mask, a.lane) : VReg{};
+    const VReg lane = loads && !avx512() ? b_->op_r32(Inst::kIdTzcnt, r32(bits)) : VReg{};
+    const VReg found = loads ? element_of_first(all, a.mask, lane) : VReg{};
     leave(wants_vector ? splat(Type::V32, found).r[0] : found);
   }
   b_->at(join);
   if (loads) set(f_.result(i), result);
 }
 
-/// Where one lane's access goes, of the first of the gangs that run side by side.
-VReg Selector::place_of_lane(InstId i, VReg lane, BlockId slow) {
+/// Where the lowest lane of `bits` has the first dword of its private memory.
+VReg Selector::lane_in_scratch(VReg bits) {
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(bits));
+  return b_->op_r64(Inst::kIdLea, mem_index(gang_scratch(), lane, 2, 0, View::R64));
+}
+
+/// Masks of lanes that take turns, and access private memory: where they have it is found once in a turn.
+void Selector::find_turns() {
+  turns_.clear();
+  turn_places_.clear();
+  for (const IrBlockId b : plan_.phases[phase_].blocks)
+    for (const InstId i : f_[b].insts) {
+      if (!ir::info(f_[i].op).is(ir::kMemory) || !f_[i].mem.spread || f_[i].mem.space != ir::Space::Scratch)
+        continue;
+      const ValueId mask = f_.operands(i).back();
+      const ir::Inst* def = f_.def(mask);
+      if (def != nullptr && def->op == Op::GangMask && plan_.phase_of[def->block.index].index == phase_)
+        turns_.insert(mask);
+    }
+}
+
+/// Where one lane's access goes, whose private memory begins at `start`.
+VReg Selector::place_of_lane(InstId i, VReg start, BlockId slow) {
   const u32 bytes = f_[i].mem.bytes;
   const auto offset = static_cast<u32>(f_[i].imm);
-  const VReg start = b_->op_r64(Inst::kIdLea, mem_index(gang_scratch(), lane, 2, 0, View::R64));
   const VReg address = reg1(f_.operands(i)[0]);
   VReg x = slow.valid() ? byte_in_scratch(address, offset, bytes, scratch_room(bytes), slow)
                         : b_->op_r32(Inst::kIdLea, mem(address, static_cast<i32>(offset), View::R32));
@@ -289,7 +317,7 @@ VReg Selector::place_of_lane(InstId i, VReg lane, BlockId slow) {
     x = b_->op_r32_tied(Inst::kIdAnd, x, imm(-4));
   }
   const VReg row = b_->op_r64_tied(Inst::kIdShl, x, imm(6));
-  return b_->op_r64_tied(Inst::kIdAdd, row, r64(first));
+  return b_->op_r64(Inst::kIdLea, mem_index(first, row, 0, 0, View::R64));
 }
 
 /// Everything about the access to the frame, and the call.

@@ -267,6 +267,70 @@ void Selector::float_compare(InstId i) {
   }
 }
 
+namespace {
+
+/// What vucomiss tells of its operands, or of these the other way round, by one condition.
+struct FlagTest {
+  CondCode condition;
+  bool swapped = false;
+};
+
+/// None for `equal` and its opposite, of which the flags tell by two conditions.
+std::optional<FlagTest> flag_test(u64 outcomes) {
+  switch (outcomes & 15) {
+  case 1: return FlagTest{CondCode::kA, true};
+  case 3: return FlagTest{CondCode::kAE, true};
+  case 4: return FlagTest{CondCode::kA};
+  case 5: return FlagTest{CondCode::kNE};
+  case 6: return FlagTest{CondCode::kAE};
+  case 7: return FlagTest{CondCode::kNP};
+  case 8: return FlagTest{CondCode::kP};
+  case 9: return FlagTest{CondCode::kB};
+  case 10: return FlagTest{CondCode::kE};
+  case 11: return FlagTest{CondCode::kBE};
+  case 12: return FlagTest{CondCode::kB, true};
+  case 14: return FlagTest{CondCode::kBE, true};
+  default: return std::nullopt;
+  }
+}
+
+} // namespace
+
+/// A comparison of the gang's first lane that may be made where its outcome is wanted: by the flags, in the
+/// mode that the phase has where blocks end.
+bool Selector::is_compared_by_flags(InstId i) {
+  const ir::Inst& inst = f_[i];
+  return inst.op == Op::FCmp && type(f_.result(i)) == Type::G1 && flag_test(inst.imm) &&
+         (inst.fp.kind == FloatKind::F16 || ((module_.mxcsr ^ mxcsr_of(inst.fp)) & kMxcsrDaz) == 0);
+}
+
+CondCode Selector::emit_float_compare(InstId i) {
+  const ir::Inst& inst = f_[i];
+  const FlagTest test = flag_test(inst.imm).value_or(FlagTest{CondCode::kE});
+  VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
+  if (inst.fp.kind == FloatKind::F16) {
+    a = from_half(inst.fp, a);
+    b = from_half(inst.fp, b);
+  } else {
+    set_mxcsr(inst.fp, kMxcsrDaz);
+  }
+  if (test.swapped) std::swap(a, b);
+  b_->emit(inst.fp.kind == FloatKind::F64 ? Inst::kIdVucomisd : Inst::kIdVucomiss, {xmm(a), xmm(b)});
+  return test.condition;
+}
+
+/// In the gang's first lane.
+VReg Selector::float_compare_first(InstId i) {
+  const u64 outcomes = f_[i].imm & 15;
+  if (outcomes == 0 || outcomes == 15) return b_->const32(outcomes & 1);
+  const CondCode condition = emit_float_compare(i);
+  if (flag_test(outcomes)) return b_->setcc(condition);
+  const bool equal = outcomes == 2; // Which it also seems to be where they are unordered.
+  const VReg same = b_->setcc(equal ? CondCode::kE : CondCode::kNE);
+  const VReg ordered = b_->setcc(equal ? CondCode::kNP : CondCode::kP);
+  return b_->op_r32_tied(equal ? Inst::kIdAnd : Inst::kIdOr, same, r32(ordered));
+}
+
 /// x * 2^n, rounded once. `amount` has all lanes' 32-bit exponents.
 VReg Selector::ldexp(const FpAttr& fp, VReg x, VReg amount, unsigned p) {
   const bool wide = fp.kind == FloatKind::F64;

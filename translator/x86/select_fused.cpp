@@ -170,7 +170,7 @@ void Selector::find_tested_scalars() {
       if (!chooses && !(inst.op == Op::Splat && is_tested_as_scalar(i))) continue;
       const ValueId bit = f_.operands(i)[0];
       const InstId def = f_.def_id(bit);
-      if (type(bit) == Type::G1 && def.valid() && f_[def].op == Op::ICmp &&
+      if (type(bit) == Type::G1 && def.valid() && (f_[def].op == Op::ICmp || is_compared_by_flags(def)) &&
           plan_.phase_of[f_[def].block.index].index == phase_)
         fused_[def.index] = ++tests[bit] == use_counts_[bit.index];
     }

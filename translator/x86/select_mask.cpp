@@ -65,7 +65,9 @@ bool Selector::mask_inst(InstId i) {
     const VReg others = b_->op_r32(Inst::kIdBlsr, r32(bits));
     return set(result, mask_from_bits(b_->op_r32_tied(Inst::kIdXor, bits, r32(others)))), true;
   }
-  case Op::GangMask: return set(result, mask_from_bits(in(1))), true;
+  case Op::GangMask:
+    if (turns_.contains(result)) turn_places_[{member_, result}] = lane_in_scratch(in(1));
+    return set(result, mask_from_bits(in(1))), true;
   case Op::NotFew: return set(result, mask_of_u1(b_->setcc(test_not_few(i)))), true;
   case Op::U64ToMask: {
     return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane())))), true;

@@ -97,6 +97,7 @@ bool Selector::uniform_inst(InstId i) {
     const VReg other = b_->def(Inst::kIdAndn, view, {sized(in(0), wide), sized(in(2), wide)});
     return set(result, b_->def_tied(Inst::kIdOr, view, chosen, {sized(other, wide)})), true;
   }
+  case Op::FCmp: return set(result, float_compare_first(i)), true;
   case Op::ICmp: {
     const CondCode cond = emit_compare(i);
     return set(result, b_->setcc(cond)), true;
@@ -111,6 +112,7 @@ bool Selector::uniform_inst(InstId i) {
 }
 
 CondCode Selector::emit_compare(InstId icmp) {
+  if (f_[icmp].op == Op::FCmp) return emit_float_compare(icmp);
   std::array x{f_.operands(icmp)[0], f_.operands(icmp)[1]};
   const bool wide = ir::is_wide(type(x[0]));
   auto pred = static_cast<ir::IntPred>(f_[icmp].imm);

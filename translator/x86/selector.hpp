@@ -36,6 +36,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -185,7 +186,7 @@ private:
   bool uniform_from_lanes(InstId i);
   void test_stored(u32 slot);
   VReg bits_of_team(ValueId mask);
-  CondCode emit_compare(InstId icmp);
+  CondCode emit_compare(InstId compare); ///< of scalars, or of floats by one condition, to the flags
   void scalar_load(InstId i);
   void scalar_buffer_load(InstId i);
   void scalar_store(InstId i);
@@ -272,6 +273,9 @@ private:
   // ---- select_fused.cpp
   static u32 integer_instruction(Op op, bool wide, bool avx512); ///< of two registers; 0 if there is none
   static u32 compare_predicate(u64 outcomes);                    ///< vcmpps immediate
+  CondCode emit_float_compare(InstId i);
+  VReg float_compare_first(InstId i);
+  bool is_compared_by_flags(InstId i);
   [[nodiscard]] bool is_maskable(InstId i, ValueId old) const;
   /// 1 or -1 if `i` adds that to `old`: with AVX2 the mask of a select between the two is what is added.
   [[nodiscard]] ValueId absolute(InstId i) const;
@@ -488,7 +492,9 @@ private:
   VReg scratch_room(u32 bytes);
   VReg byte_in_scratch(VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow);
   void scratch_of_lane(InstId i);
-  VReg place_of_lane(InstId i, VReg lane, BlockId slow);
+  VReg lane_in_scratch(VReg bits);
+  void find_turns();
+  VReg place_of_lane(InstId i, VReg start, BlockId slow);
   VReg gang_scratch();
   Access scratch_row(InstId i);
   void set_scratch_row(Access& a, VReg base, i64 disp);
@@ -847,8 +853,10 @@ private:
   std::map<ValueId, VReg> reciprocals_;           ///< of what all gangs divide by
   std::array<std::map<u32, VReg>, 2> lds_limits_; ///< for lanes' accesses of so many bytes
   VReg gang_scratch_;
-  std::map<u32, VReg> scratch_rooms_, scratch_limits_; ///< for accesses of so many bytes; for lanes'
-  std::unordered_map<u32, VReg> lds_addresses_;        ///< of the current block, by offset
+  std::set<ValueId> turns_;                                  ///< masks (find_turns())
+  std::map<std::pair<unsigned, ValueId>, VReg> turn_places_; ///< by member, too
+  std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
+  std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
