@@ -6,8 +6,9 @@ namespace lanewise::lift {
 
 using isa::DecodeStatus;
 
-Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan)
-    : source_(source), f_(f), plan_(plan) {}
+Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan,
+         FunctionAddresses& addresses)
+    : source_(source), addresses_(addresses), f_(f), plan_(plan) {}
 
 // ---- before lifting: where blocks begin
 
@@ -153,7 +154,6 @@ void Cfg::lift_all(Lifter& lifter) {
   nodes_.resize(1);
   enter(entry);
   l_->known = {source_.mode, 0};
-  contexts_[0].entry = source_.entry;
   const BlockId first = block_at(source_.entry, 0);
   const u32 limit = plan_.share_functions ? kMaxGuestInstructions : kMaxInlined;
   while (!work_.empty()) {
@@ -297,7 +297,7 @@ Cfg::ContextId Cfg::callee_context(u64 address, u64 return_address) {
   const std::pair<u64, u64> id =
       plan_.share_functions ? std::pair{u64{0}, address} : std::pair{u64{context_}, return_address};
   const auto [it, inserted] = context_ids_.try_emplace(id, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, depth, address});
+  if (inserted) contexts_.push_back({{}, {}, {}, depth});
   add_site(it->second, site);
   return it->second;
 }
@@ -351,34 +351,9 @@ std::optional<u64> Cfg::assume_first(ValueId value) {
 }
 
 void Cfg::call_unknown(ValueId target, u64 return_address) {
-  call_among(target, possible_callees(), return_address);
-}
-
-/// All functions; where there are too many, those whose address the calling function computes. (At -O0 an
-/// address made at the top of a function is kept in registers or lanes across calls that share their copy
-/// with other callers, so that its value is lost.)
-std::set<u64> Cfg::possible_callees() {
-  std::set<u64> callees;
-  for (const translator::CodeSymbol& s : source_.symbols)
-    if (!s.is_kernel && in_code(s.address)) callees.insert(s.address);
-  if (callees.size() <= kMaxCallees) return callees;
-  const Context& caller = contexts_[context_];
-  callees = {caller.addresses.begin(), caller.addresses.end()};
-  if (const auto it = plan_.addresses.find(caller.entry); it != plan_.addresses.end())
-    callees.insert(it->second.begin(), it->second.end());
-  unknown_callers_.insert(context_);
-  if (!callees.empty() && callees.size() <= kMaxCallees) return callees;
-  l_->untranslated("indirect call among too many functions");
-  return {};
-}
-
-std::map<u64, std::set<u64>> Cfg::addresses_of_callers() const {
-  std::map<u64, std::set<u64>> by_entry;
-  for (const ContextId c : unknown_callers_) {
-    const Context& context = contexts_[c];
-    by_entry[context.entry].insert(context.addresses.begin(), context.addresses.end());
-  }
-  return by_entry;
+  const std::set<u64> callees = addresses_.callees(l_->pc);
+  if (callees.size() > kMaxCallees) l_->untranslated("indirect call among too many functions");
+  call_among(target, callees.size() > kMaxCallees ? std::set<u64>{} : callees, return_address);
 }
 
 void Cfg::call_among(ValueId target, const std::set<u64>& callees, u64 return_address) {
@@ -458,8 +433,11 @@ void Cfg::jump_indirect(ValueId target) {
     return l_->b.raw().jump(block_at(address, tail_context(context_, address)));
   }
   if (known) return l_->b.raw().jump(block_at(address, site->caller));
-  // Not only returns: a tail call may be through an address that was spilled.
+  // Not only returns: a tail call may be through an address that was spilled. So is a return address, which
+  // is compared with below.
   for (const u64 callee : addresses_spilled(target)) {
+    if (std::any_of(sites.begin(), sites.end(), [&](const Site& s) { return s.return_address == callee; }))
+      continue;
     const BlockId yes = block_at(callee), no = continuation();
     l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, callee), yes, no);
     enter(no);
@@ -532,7 +510,7 @@ bool Cfg::extend(Dispatch& d) {
 /// The shared function at `address`, which returns to where `caller` was called from.
 Cfg::ContextId Cfg::tail_context(ContextId caller, u64 address) {
   const auto [it, inserted] = context_ids_.try_emplace({0, address}, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1, address});
+  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1});
   contexts_[caller].tail_callees.push_back(it->second);
   const std::vector<Site> sites = contexts_[caller].sites;
   for (const Site& site : sites) add_site(it->second, site);
