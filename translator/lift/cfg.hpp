@@ -150,6 +150,8 @@ private:
   void scan(u32 offset);
   void add_edge(u32 offset, bool leader, unsigned count = 1);
   [[nodiscard]] bool in_code(u64 address) const;
+  [[nodiscard]] bool is_inside(i64 offset) const;
+  bool never_returns(u32 offset);
 
   void lift_block(BlockId b);
   BlockId block_at(u64 address, ContextId context);
@@ -183,7 +185,9 @@ private:
   std::pmr::deque<Decoded> decoded_{&memory_};
   FlatMap<u32> decoded_at_; ///< by offset: place in decoded_
   std::vector<Context> contexts_ = {Context{}};
-  std::map<std::pair<u64, u64>, ContextId> context_ids_; ///< by caller and return address, or by 0 and callee
+  std::map<std::pair<u64, u64>, ContextId>
+      context_ids_;                  ///< by caller and return address, or by 0 or the stack and callee
+  std::map<u32, bool> never_return_; ///< functions, by offset
   std::vector<Dispatch> dispatches_;
   std::map<Key, BlockId> blocks_;
   std::vector<std::unique_ptr<Node>> nodes_; ///< by block; null for blocks without guest code of their own

@@ -7,7 +7,7 @@
 
 #include "isa/decoder.hpp"
 #include "isa/op.hpp"
-#include "isa/row.hpp"
+#include "translator/lift/branches.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -100,13 +100,11 @@ public:
 
   /// The step that a branch goes to, if it is one and stays in the function.
   [[nodiscard]] std::optional<std::size_t> target(std::size_t at) const {
-    const Step& s = steps_[at];
-    const isa::Row& row = isa::row_of(s.inst.op);
-    if (!row.has(isa::kScalarBranch) || row.has(isa::kCall)) return std::nullopt;
-    const i64 to = i64{s.offset} + s.inst.size + 4 * static_cast<i64>(s.inst.src[0].value);
-    const auto it = std::lower_bound(steps_.begin(), steps_.end(), to,
+    const auto to = branch_target(steps_[at].inst, steps_[at].offset);
+    if (!to) return std::nullopt;
+    const auto it = std::lower_bound(steps_.begin(), steps_.end(), *to,
                                      [](const Step& x, i64 offset) { return i64{x.offset} < offset; });
-    if (it == steps_.end() || it->offset != to) return std::nullopt;
+    if (it == steps_.end() || it->offset != *to) return std::nullopt;
     return static_cast<std::size_t>(it - steps_.begin());
   }
   std::vector<Step>& steps() { return steps_; }
