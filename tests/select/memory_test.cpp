@@ -352,6 +352,7 @@ void check_flat(std::span<const u64> kinds) {
     r.input.scratch_per_lane = 1200;
     r.input.scratch.resize(1200 * 64);
     r.input.lds.resize(1200);
+    r.attr.public_only = std::ranges::find(kinds, runtime::kPrivateAperture) == kinds.end();
     std::vector<u8> memory(2048);
     for (std::vector<u8>* v : {&r.input.scratch, &r.input.lds, &memory})
       for (u8& b : *v) b = static_cast<u8>(generator()());
@@ -389,7 +390,10 @@ TEST(SelectMemory, FlatApertures) {
   check_flat(std::array<u64, 3>{0, runtime::kSharedAperture, runtime::kPrivateAperture});
 }
 
-TEST(SelectMemory, FlatPrivate) { check_flat(std::array<u64, 1>{runtime::kPrivateAperture}); }
+TEST(SelectMemory, FlatInOneAperture) {
+  check_flat(std::array<u64, 1>{runtime::kPrivateAperture});
+  check_flat(std::array<u64, 1>{runtime::kSharedAperture});
+}
 
 namespace {
 

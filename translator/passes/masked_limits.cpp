@@ -261,6 +261,16 @@ bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned
   if (inst->op == Op::Join || inst->op == Op::ZExt || inst->op == Op::SExt)
     return moved_half(x[0], lanes) == low;
   if (half == nullptr || depth >= kMaxDepth) return false;
+  const auto has_no_low_half = [&](ValueId v) { // as an aperture
+    v = seen(v, lanes);
+    if (f_.is_const(v, &all)) return (all & 0xffff'ffffu) == 0;
+    const Inst* join = f_.def(v);
+    return join != nullptr && join->op == Op::Join &&
+           f_.is_const(seen(f_.operands(f_.def_id(v))[0], lanes), &all) && all == 0;
+  };
+  if (inst->op == Op::Add)
+    for (const unsigned n : {0u, 1u})
+      if (has_no_low_half(x[n])) return is_low_half(low, x[1 - n], lanes, depth + 1);
   const auto y = f_.operands(f_.def_id(low));
   if (half->op == Op::Lo) return seen(y[0], lanes) == whole;
   if (inst->op != Op::Add || half->op != Op::Add) return false;

@@ -72,6 +72,35 @@ Selector::Access Selector::own_access(InstId i, BlockId elsewhere) {
   return a;
 }
 
+/// A flat access all lanes of which go to the LDS; to `elsewhere` if not all do, or anybody behind its end.
+Selector::Access Selector::shared_access(InstId i, BlockId elsewhere) {
+  using runtime::WaveFrame;
+  const Access flat = global_access(i);
+  const Regs address = flat.uniform() ? splat(Type::V64, flat.base) : flat.index;
+  const VReg low = narrow(address, false), high = narrow(address, true);
+  const VReg at =
+      flat.disp == 0 ? low : b_->op(Inst::kIdVpaddd, low, b_->splat32(static_cast<u32>(flat.disp)));
+  VReg& limit = lds_limits_[0][f_[i].mem.bytes];
+  if (!limit.valid())
+    limit = hoisted([&] {
+      return splat(Type::V32, first_too_high(offsetof(WaveFrame, lds_bytes), 0, f_[i].mem.bytes)).r[0];
+    });
+  const u32 aperture = runtime::kSharedAperture >> 32;
+  VReg other = mask_or(compare(ir::IntPred::Ne, high, b_->splat32(aperture), false),
+                       compare(ir::IntPred::UGe, at, limit, false));
+  if (flat.disp != 0) // Or the sum might be in the next aperture.
+    other = mask_or(other, compare(ir::IntPred::SLt, low, b_->splat32(0), false));
+  test_mask(mask_and(flat.mask, other));
+  branch_away(CondCode::kNotZero, elsewhere);
+  Access a;
+  a.base = lds_base(offsetof(WaveFrame, lds));
+  a.in_dwords = true;
+  a.index.r[0] = at;
+  a.mask = flat.mask;
+  a.full = flat.full;
+  return a;
+}
+
 /// A flat access some lanes of which go into an aperture: they go to where the LDS is instead, and dwords or
 /// less to where their private memory is. To `slow` if anybody goes elsewhere.
 Selector::Access Selector::resolved_access(InstId i, BlockId slow) {

@@ -88,8 +88,12 @@ void Selector::perform_or_call(InstId i, std::span<VReg> out) {
   mxcsr_ = before;
   if (flat && f_[i].op != Op::Atomic) {
     const BlockId elsewhere = b_->add_block(true);
-    perform(i, own_access(i, elsewhere), out);
-    if (is_wide(i)) join_dwords(out);
+    if (f_[i].mem.public_only) {
+      perform(i, shared_access(i, elsewhere), out);
+    } else {
+      perform(i, own_access(i, elsewhere), out);
+      if (is_wide(i)) join_dwords(out);
+    }
     b_->jump(join, out);
     b_->at(elsewhere);
     mxcsr_ = before;

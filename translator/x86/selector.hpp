@@ -483,6 +483,7 @@ private:
   VReg first_too_high(std::size_t size_field, unsigned shift, u32 bytes);
   VReg place_in_scratch(VReg x);
   Access own_access(InstId i, BlockId elsewhere);
+  Access shared_access(InstId i, BlockId elsewhere);
   Access resolved_access(InstId i, BlockId slow);
   Access lds_access(InstId i);
   Access scratch_access(InstId i, BlockId slow);
