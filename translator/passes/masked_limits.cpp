@@ -420,9 +420,13 @@ Range MaskedLimits::range_of_op(ValueId v, Lanes lanes, unsigned depth) const {
     if (a.min < 0 && b.min < 0) return kAnything;
     return {0, std::min(a.min < 0 ? kMost : a.max, b.min < 0 ? kMost : b.max)};
   }
-  case Op::Or: {
+  case Op::Or:
+  case Op::Xor: {
     const Range a = of(0), b = of(1);
-    return a.min < 0 || b.min < 0 ? kAnything : fits({std::max(a.min, b.min), a.max + b.max});
+    if (a.min < 0 || b.min < 0) return kAnything;
+    const i64 all = static_cast<i64>(std::bit_ceil(static_cast<u64>(std::max(a.max, b.max)) + 1)) - 1;
+    const bool is_or = f_.def(v)->op == Op::Or;
+    return fits({is_or ? std::max(a.min, b.min) : 0, std::min(a.max + b.max, all)});
   }
   case Op::SMin: {
     const Range a = of(0), b = of(1);
