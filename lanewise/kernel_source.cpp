@@ -1,14 +1,27 @@
 #include "lanewise/kernel_source.hpp"
 
 #include "abi/initial_state.hpp"
+
 #include <algorithm>
+#include <set>
 
 namespace lanewise {
 namespace {
 
+/// Of the code object, before loading: what relocations store.
+std::set<u64> addresses_in_data(const abi::CodeObject& object) {
+  std::set<u64> addresses;
+  for (const abi::elf::Relocation& r : object.elf.relocations) {
+    const bool named = r.symbol != 0 && r.symbol < object.elf.dynamic_symbols.size();
+    addresses.insert((named ? object.elf.dynamic_symbols[r.symbol].address : 0) + static_cast<u64>(r.addend));
+  }
+  return addresses;
+}
+
 std::vector<translator::CodeSymbol> code_symbols(const abi::CodeObject& object,
                                                  const abi::LoadedImage& image) {
   std::vector<translator::CodeSymbol> symbols;
+  const std::set<u64> in_data = addresses_in_data(object);
   for (const abi::Symbol& symbol : object.symbols) {
     if (symbol.kind != abi::Symbol::Kind::Function) continue;
     translator::CodeSymbol code;
@@ -16,6 +29,7 @@ std::vector<translator::CodeSymbol> code_symbols(const abi::CodeObject& object,
     code.address = image.address_of(symbol.address);
     code.size = symbol.size;
     code.is_kernel = object.find_kernel(symbol.name) != nullptr;
+    code.in_data = in_data.contains(symbol.address);
     symbols.push_back(std::move(code));
   }
   return symbols;

@@ -190,6 +190,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::eliminate_dead_code(g);
              passes::merge_blocks(g);
            })
+      .run("resolve_masked_flat_accesses",
+           [](ir::Function& g) {
+             if (passes::resolve_masked_flat_accesses(g)) tidy_up(g);
+           })
       .run("decide_branches", [&](ir::Function& g) { masks = phases::decide_branches(g, &reasons.branches); })
       .run("pack_workgroups",
            [&](ir::Function& g) {

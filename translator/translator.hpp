@@ -26,6 +26,7 @@ struct CodeSymbol {
   u64 address = 0;
   u64 size = 0;
   bool is_kernel = false;
+  bool in_data = false; ///< its address lies in the image, as in tables of functions
 };
 
 /// A read-only part of the loaded image whose bytes may be taken as constants (GOT, .rodata).

@@ -128,6 +128,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch.dwords = {{4, 0, 0x1'0002}, {6, 68, 0x2'0000}}; // a packet of one dimension, the queue
          (void)passes::resolve_flat_accesses(g);
        }},
+      {"resolve_masked_flat_accesses",
+       [](ir::Function& g) { (void)passes::resolve_masked_flat_accesses(g); }},
       {"sink", passes::sink},
       {"name_permutes", [](ir::Function& g) { (void)passes::name_permutes(g, 8); }},
       {"group_looks", [](ir::Function& g) { phases::group_looks(g, 8); }},

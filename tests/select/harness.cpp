@@ -2,6 +2,7 @@
 
 #include "abi/initial_state.hpp"
 #include "runtime/deferred_adds.hpp"
+#include "translator/x86/slow_access.hpp"
 
 #include <cstdlib>
 
@@ -95,11 +96,13 @@ void run(const ir::Function& f, const phases::Plan& plan, Simd simd, RunInput& i
   void* frame = std::aligned_alloc(64, (*engine)->frame_bytes());
   std::memset(frame, 0xa5, (*engine)->frame_bytes());
   (*engine)->start(frame, init, group, 0);
+  slow_request(frame).mask = 0;
   runtime::Stop stop;
   do stop = run_wave(**engine, frame);
   while (stop.reason == runtime::StopReason::Barrier);
   EXPECT_EQ(stop.reason, runtime::StopReason::End);
   deferred.flush((*engine)->deferred_add_bytes());
+  input.slow = slow_request(frame).mask != 0;
   std::free(frame);
   input.lds.resize(lds_bytes);
 }

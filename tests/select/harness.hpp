@@ -21,6 +21,7 @@ struct RunInput {
   std::vector<u8> lds; ///< in and out
   u32 scratch_per_lane = 0;
   std::vector<u8> scratch; ///< in and out, 64 * scratch_per_lane bytes if given
+  bool slow = false;       ///< out: accesses were left to C++ (slow_access.hpp)
 
   /// The next two SGPRs.
   void pass(u64 word) {

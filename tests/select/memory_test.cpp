@@ -348,21 +348,24 @@ TEST(SelectMemory, ScratchOfOneLane) {
   });
 }
 
-TEST(SelectMemory, FlatApertures) {
-  for_all_accesses(Space::Flat, [](AccessRun& r, Pattern pattern, translator::Simd simd) {
+namespace {
+
+/// Flat accesses of lanes that each go to one of these apertures; 0 is global memory.
+void check_flat(std::span<const u64> kinds) {
+  for_all_accesses(Space::Flat, [&](AccessRun& r, Pattern pattern, translator::Simd simd) {
     r.input.scratch_per_lane = 1200;
     r.input.scratch.resize(1200 * 64);
     r.input.lds.resize(1200);
+    r.attr.public_only = std::ranges::find(kinds, runtime::kPrivateAperture) == kinds.end();
     std::vector<u8> memory(2048);
     for (std::vector<u8>* v : {&r.input.scratch, &r.input.lds, &memory})
       for (u8& b : *v) b = static_cast<u8>(generator()());
     auto expected = memory, lds = r.input.lds, scratch = r.input.scratch;
     fill_offsets(r.in[0], pattern, r.attr.bytes, 1000);
     const auto base = reinterpret_cast<u64>(memory.data());
-    const u64 kinds = 2 + generator()() % 2; // Private memory only sometimes.
     for (u64& a : r.in[0]) {
-      const u64 kind = generator()() % kinds;
-      a += kind == 0 ? base : kind == 1 ? runtime::kSharedAperture : runtime::kPrivateAperture;
+      const u64 start = kinds[generator()() % kinds.size()];
+      a += start == 0 ? base : start;
     }
     std::array<Row, 4> out{};
     reference(
@@ -379,7 +382,21 @@ TEST(SelectMemory, FlatApertures) {
     EXPECT_EQ(r.input.lds, lds);
     EXPECT_EQ(r.input.scratch, scratch);
     EXPECT_EQ(r.out, out);
+    const bool aligned = pattern == Pattern::Unit || pattern == Pattern::Same;
+    EXPECT_FALSE(r.input.slow && kinds.size() == 1 && aligned);
   });
+}
+
+} // namespace
+
+TEST(SelectMemory, FlatApertures) {
+  check_flat(std::array<u64, 2>{0, runtime::kSharedAperture});
+  check_flat(std::array<u64, 3>{0, runtime::kSharedAperture, runtime::kPrivateAperture});
+}
+
+TEST(SelectMemory, FlatInOneAperture) {
+  check_flat(std::array<u64, 1>{runtime::kPrivateAperture});
+  check_flat(std::array<u64, 1>{runtime::kSharedAperture});
 }
 
 namespace {

@@ -1,13 +1,25 @@
 #include "translator/lift/cfg.hpp"
 
+#include "translator/lift/branches.hpp"
+
 #include <algorithm>
 
 namespace lanewise::lift {
 
 using isa::DecodeStatus;
 
-Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan)
-    : source_(source), f_(f), plan_(plan) {}
+namespace {
+
+/// The scalar register that has the stack pointer, as compilers' functions expect it.
+constexpr unsigned kStackPointer = 32;
+/// Beside the stack pointer, in place of the caller of a function that never returns.
+constexpr u64 kNeverReturns = u64{1} << 32;
+
+} // namespace
+
+Cfg::Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan,
+         FunctionAddresses& addresses)
+    : source_(source), addresses_(addresses), f_(f), plan_(plan) {}
 
 // ---- before lifting: where blocks begin
 
@@ -35,10 +47,39 @@ void Cfg::add_edge(u32 offset, bool leader, unsigned count) {
   s.predecessors = static_cast<u8>(std::min(2u, s.predecessors + count));
 }
 
+/// Whether there is an instruction at this offset.
+bool Cfg::is_inside(i64 offset) const {
+  return offset >= 0 && offset + 4 <= static_cast<i64>(source_.code.size());
+}
+
+/// Whether no way through the function at `offset` leads to a return, or anywhere that is not known.
+bool Cfg::never_returns(u32 offset) {
+  const auto [known, inserted] = never_return_.try_emplace(offset, true);
+  if (!inserted) return known->second;
+  std::set<u32> seen;
+  std::vector<u32> work = {offset};
+  const auto go_on = [&](i64 to) {
+    if (is_inside(to) && seen.insert(static_cast<u32>(to)).second) work.push_back(static_cast<u32>(to));
+  };
+  while (!work.empty()) {
+    const u32 at = work.back();
+    work.pop_back();
+    const Decoded& s = decoded(at);
+    if (s.status != DecodeStatus::Ok) continue;
+    const isa::Row& row = isa::row_of(s.inst.op);
+    if (row.has(isa::kIndirectBranch | isa::kFork) && !row.has(isa::kCall)) return known->second = false;
+    if (const auto target = branch_target(s.inst, at)) go_on(*target);
+    if (row.has(isa::kTerminator) ? row.has(isa::kCall) : !is_fatal_trap(s.inst))
+      go_on(i64{at} + s.inst.size);
+  }
+  return true;
+}
+
 /// Follows direct control flow from `offset`, the start of the kernel or of a function. An inlined function
-/// is entered from one place; a shared one from any number.
+/// is entered from one place; a shared one, as those that never return, from any number.
 void Cfg::scan(u32 offset) {
-  add_edge(offset, true, plan_.share_functions ? 2 : 1);
+  const bool is_kernel = reinterpret_cast<u64>(source_.code.data()) + offset == source_.entry;
+  add_edge(offset, true, plan_.share_functions || (!is_kernel && never_returns(offset)) ? 2 : 1);
   std::vector<u32> work = {offset};
   while (!work.empty()) {
     u32 at = work.back();
@@ -49,12 +90,9 @@ void Cfg::scan(u32 offset) {
       s.scanned = true;
       const isa::Row& row = isa::row_of(s.inst.op);
       const u32 next = at + s.inst.size;
-      if (row.has(isa::kScalarBranch) && !row.has(isa::kCall | isa::kFork)) {
-        const i64 target = i64{next} + 4 * static_cast<i64>(s.inst.src[0].value);
-        if (target >= 0 && target + 4 <= static_cast<i64>(source_.code.size())) {
-          add_edge(static_cast<u32>(target), true);
-          work.push_back(static_cast<u32>(target));
-        }
+      if (const auto target = branch_target(s.inst, at); target && is_inside(*target)) {
+        add_edge(static_cast<u32>(*target), true);
+        work.push_back(static_cast<u32>(*target));
       }
       indirect_ |= row.has(isa::kIndirectBranch);
       if (row.has(isa::kCall)) {
@@ -153,7 +191,6 @@ void Cfg::lift_all(Lifter& lifter) {
   nodes_.resize(1);
   enter(entry);
   l_->known = {source_.mode, 0};
-  contexts_[0].entry = source_.entry;
   const BlockId first = block_at(source_.entry, 0);
   const u32 limit = plan_.share_functions ? kMaxGuestInstructions : kMaxInlined;
   while (!work_.empty()) {
@@ -221,11 +258,12 @@ bool Cfg::hint(ValueId value, u64* bits) const {
     *bits = nodes_[block.index]->hints[v];
     return true;
   }
-  if (def->op != ir::Op::Join) return false;
-  const auto halves = f_.operands(f_.def_id(value));
+  const bool is_sum = def->op == ir::Op::Add && l_->b.type(value) == ir::Type::U32; // a stack pointer
+  if (def->op != ir::Op::Join && !is_sum) return false;
+  const auto x = f_.operands(f_.def_id(value));
   u64 low = 0, high = 0;
-  if (!hint(halves[0], &low) || !hint(halves[1], &high)) return false;
-  *bits = low | high << 32;
+  if (!hint(x[0], &low) || !hint(x[1], &high)) return false;
+  *bits = is_sum ? static_cast<u32>(low + high) : low | high << 32;
   return true;
 }
 
@@ -294,10 +332,15 @@ Cfg::ContextId Cfg::callee_context(u64 address, u64 return_address) {
     for (ContextId c = context_; c != 0; c = contexts_[c].sites[0].caller)
       if (contexts_[c].sites[0].return_address == return_address) return 0;
   }
-  const std::pair<u64, u64> id =
+  std::pair<u64, u64> id =
       plan_.share_functions ? std::pair{u64{0}, address} : std::pair{u64{context_}, return_address};
+  // Of what never returns one copy is enough where variables are in the same place.
+  const u32 offset = static_cast<u32>(address - reinterpret_cast<u64>(source_.code.data()));
+  if (u64 stack = 0; !plan_.share_functions && in_code(address) && never_returns(offset) &&
+                     hint(l_->sgpr(kStackPointer), &stack))
+    id = {kNeverReturns | stack, address};
   const auto [it, inserted] = context_ids_.try_emplace(id, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, depth, address});
+  if (inserted) contexts_.push_back({{}, {}, {}, depth});
   add_site(it->second, site);
   return it->second;
 }
@@ -351,34 +394,9 @@ std::optional<u64> Cfg::assume_first(ValueId value) {
 }
 
 void Cfg::call_unknown(ValueId target, u64 return_address) {
-  call_among(target, possible_callees(), return_address);
-}
-
-/// All functions; where there are too many, those whose address the calling function computes. (At -O0 an
-/// address made at the top of a function is kept in registers or lanes across calls that share their copy
-/// with other callers, so that its value is lost.)
-std::set<u64> Cfg::possible_callees() {
-  std::set<u64> callees;
-  for (const translator::CodeSymbol& s : source_.symbols)
-    if (!s.is_kernel && in_code(s.address)) callees.insert(s.address);
-  if (callees.size() <= kMaxCallees) return callees;
-  const Context& caller = contexts_[context_];
-  callees = {caller.addresses.begin(), caller.addresses.end()};
-  if (const auto it = plan_.addresses.find(caller.entry); it != plan_.addresses.end())
-    callees.insert(it->second.begin(), it->second.end());
-  unknown_callers_.insert(context_);
-  if (!callees.empty() && callees.size() <= kMaxCallees) return callees;
-  l_->untranslated("indirect call among too many functions");
-  return {};
-}
-
-std::map<u64, std::set<u64>> Cfg::addresses_of_callers() const {
-  std::map<u64, std::set<u64>> by_entry;
-  for (const ContextId c : unknown_callers_) {
-    const Context& context = contexts_[c];
-    by_entry[context.entry].insert(context.addresses.begin(), context.addresses.end());
-  }
-  return by_entry;
+  const std::set<u64> callees = addresses_.callees(l_->pc);
+  if (callees.size() > kMaxCallees) l_->untranslated("indirect call among too many functions");
+  call_among(target, callees.size() > kMaxCallees ? std::set<u64>{} : callees, return_address);
 }
 
 void Cfg::call_among(ValueId target, const std::set<u64>& callees, u64 return_address) {
@@ -458,8 +476,11 @@ void Cfg::jump_indirect(ValueId target) {
     return l_->b.raw().jump(block_at(address, tail_context(context_, address)));
   }
   if (known) return l_->b.raw().jump(block_at(address, site->caller));
-  // Not only returns: a tail call may be through an address that was spilled.
+  // Not only returns: a tail call may be through an address that was spilled. So is a return address, which
+  // is compared with below.
   for (const u64 callee : addresses_spilled(target)) {
+    if (std::any_of(sites.begin(), sites.end(), [&](const Site& s) { return s.return_address == callee; }))
+      continue;
     const BlockId yes = block_at(callee), no = continuation();
     l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, callee), yes, no);
     enter(no);
@@ -532,7 +553,7 @@ bool Cfg::extend(Dispatch& d) {
 /// The shared function at `address`, which returns to where `caller` was called from.
 Cfg::ContextId Cfg::tail_context(ContextId caller, u64 address) {
   const auto [it, inserted] = context_ids_.try_emplace({0, address}, static_cast<u32>(contexts_.size()));
-  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1, address});
+  if (inserted) contexts_.push_back({{}, {}, {}, contexts_[caller].depth + 1});
   contexts_[caller].tail_callees.push_back(it->second);
   const std::vector<Site> sites = contexts_[caller].sites;
   for (const Site& site : sites) add_site(it->second, site);

@@ -12,6 +12,7 @@
 
 #include "isa/decoder.hpp"
 #include "support/flat_map.hpp"
+#include "translator/lift/function_addresses.hpp"
 #include "translator/lift/lifter.hpp"
 
 #include <bitset>
@@ -41,9 +42,9 @@ public:
     bool assume_returns = true; ///< inlined functions return to where they were called from, if at all
     /// Pcs where a call's target, or what MODE is set to, is not always what it was on the first path there.
     std::set<u32> not_as_first;
-    std::map<u64, std::set<u64>> addresses; ///< of functions, by the start of the function that computes them
   };
-  Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan);
+  Cfg(const translator::KernelSource& source, ir::Function& f, const Plan& plan,
+      FunctionAddresses& addresses);
 
   /// Lifts everything reachable from the entry, without finishing SSA construction, unless that is
   /// too_large().
@@ -83,8 +84,6 @@ public:
   /// The pcs of which it does.
   [[nodiscard]] std::set<u32> unproved(const ir::Function& f) const;
   [[nodiscard]] bool returns_are_proved(const ir::Function& f) const;
-  /// Function addresses that the code computes, of the functions that call an unknown one.
-  [[nodiscard]] std::map<u64, std::set<u64>> addresses_of_callers() const;
 
 private:
   using ContextId = u32; ///< 0 is the kernel itself
@@ -98,7 +97,6 @@ private:
     std::vector<u64> addresses; ///< of functions, as its code computes them: it may end by jumping to one
     std::vector<ContextId> tail_callees; ///< shared functions that return in its stead
     u32 depth = 0;
-    u64 entry = 0; ///< where the function starts
   };
   /// The end of a shared function: a chain of compares that grows as calls of the function are found.
   struct Dispatch {
@@ -152,6 +150,8 @@ private:
   void scan(u32 offset);
   void add_edge(u32 offset, bool leader, unsigned count = 1);
   [[nodiscard]] bool in_code(u64 address) const;
+  [[nodiscard]] bool is_inside(i64 offset) const;
+  bool never_returns(u32 offset);
 
   void lift_block(BlockId b);
   BlockId block_at(u64 address, ContextId context);
@@ -162,7 +162,6 @@ private:
   void bad_jump(ValueId target);
   void call_one(u64 address, u64 return_address);
   void call_unknown(ValueId target, u64 return_address);
-  std::set<u64> possible_callees();
   void call_among(ValueId target, const std::set<u64>& callees, u64 return_address);
   [[nodiscard]] bool loaded_here(ValueId vgpr) const;
   bool spilled_to(ValueId target, Lane* low, Lane* high) const;
@@ -179,13 +178,16 @@ private:
   bool hint(ValueId value, u64* bits) const;
 
   const translator::KernelSource& source_;
+  FunctionAddresses& addresses_;
   ir::Function& f_;
   Lifter* l_ = nullptr;
   std::pmr::monotonic_buffer_resource memory_; ///< of decoded_, which would allocate each alone
   std::pmr::deque<Decoded> decoded_{&memory_};
   FlatMap<u32> decoded_at_; ///< by offset: place in decoded_
   std::vector<Context> contexts_ = {Context{}};
-  std::map<std::pair<u64, u64>, ContextId> context_ids_; ///< by caller and return address, or by 0 and callee
+  std::map<std::pair<u64, u64>, ContextId>
+      context_ids_;                  ///< by caller and return address, or by 0 or the stack and callee
+  std::map<u32, bool> never_return_; ///< functions, by offset
   std::vector<Dispatch> dispatches_;
   std::map<Key, BlockId> blocks_;
   std::vector<std::unique_ptr<Node>> nodes_; ///< by block; null for blocks without guest code of their own
@@ -197,7 +199,6 @@ private:
   std::map<Lane, LaneWrites> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;
-  std::set<ContextId> unknown_callers_; ///< contexts with a call among the addresses that their code computes
   ContextId context_ = 0;
   bool ended_ = false, too_large_ = false;
   bool indirect_ = false; ///< there are branches to registers: hints are worth their while

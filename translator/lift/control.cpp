@@ -2,6 +2,7 @@
 // the index mode.
 #include "isa/symbols.hpp"
 #include "runtime/wave.hpp"
+#include "translator/lift/branches.hpp"
 #include "translator/lift/cfg.hpp"
 
 namespace lanewise::lift {
@@ -138,9 +139,7 @@ void add_control_rules(Rules& rules) {
   RULE(s_endpgm_saved) { l.cfg.end_program(); };
   RULE(s_endpgm_ordered_ps_done) { l.cfg.end_program(); };
   RULE(s_trap) {
-    const u32 id = static_cast<u32>(l.in->src[0].value) & 0xff;
-    constexpr u32 kDebuggerTrap = 3;
-    if (id != kDebuggerTrap) l.cfg.trap(id);
+    if (is_fatal_trap(*l.in)) l.cfg.trap(static_cast<u32>(l.in->src[0].value) & 0xff);
   };
 
   RULE(s_getreg_b32) { getreg(l); };

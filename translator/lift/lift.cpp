@@ -48,14 +48,6 @@ ValueId initial_value(const translator::KernelSource& source, ir::Function& f, V
 
 constexpr unsigned kMaxAttempts = 6;
 
-/// Adds what an attempt found to the plan of the next; true if that is something new.
-bool learn(Cfg::Plan& plan, const std::map<u64, std::set<u64>>& found) {
-  bool changed = false;
-  for (const auto& [entry, addresses] : found)
-    for (const u64 address : addresses) changed |= plan.addresses[entry].insert(address).second;
-  return changed;
-}
-
 } // namespace
 
 Rule rule_of(isa::Op op) {
@@ -113,12 +105,13 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     return Error{ErrorCode::BadInput, "the entry point is outside the code"};
   Cfg::Plan plan;
   RegisterIndices indices;
+  FunctionAddresses addresses(source);
   for (unsigned attempt = 0;;) {
     Lifted out;
     out.function.name = source.name;
     out.function.target = source.target;
     out.function.launch = launch;
-    Cfg cfg(source, out.function, plan);
+    Cfg cfg(source, out.function, plan, addresses);
     Lifter lifter(source, out.function, cfg, indices, out.untranslated);
     cfg.lift_all(lifter);
     if (cfg.too_large()) {
@@ -145,9 +138,8 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
       out.promotion = finished ? Promotion::Finished : Promotion::Begun;
     }
     const std::set<u32> wrong = cfg.unproved(out.function);
-    const bool learned = learn(plan, cfg.addresses_of_callers());
     const bool returns = plan.assume_returns && !cfg.returns_are_proved(out.function);
-    if ((!wrong.empty() || learned || returns) && attempt < kMaxAttempts) {
+    if ((!wrong.empty() || returns) && attempt < kMaxAttempts) {
       plan.not_as_first.insert(wrong.begin(), wrong.end());
       plan.assume_returns &= !returns;
       indices = {}; // The bounds held for the code found so far.

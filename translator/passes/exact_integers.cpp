@@ -167,9 +167,16 @@ Polynomial ExactIntegers::canonical(Polynomial p) {
   return p;
 }
 
+/// Whether it is that of a word that is not 0.
+bool ExactIntegers::is_negative_word(const Polynomial& p) const {
+  if (p.size() != 1) return false;
+  const auto& [term, c] = *p.begin();
+  return term.size() == 1 && c == Dyadic{-1, 0} && words_[term[0]].is_positive;
+}
+
 Polynomial ExactIntegers::word(u32 max, Polynomial same) {
   const auto w = static_cast<u32>(words_.size());
-  words_.push_back({max, std::move(same)});
+  words_.push_back({max, std::move(same), false});
   return {{{w}, {1, 0}}};
 }
 
@@ -179,6 +186,8 @@ Polynomial ExactIntegers::low(const Polynomial& p, Sign sign) {
   Polynomial low = p;
   if (const auto number = as_number(key)) {
     low = constant(static_cast<u32>(*number));
+  } else if (is_negative_word(key)) {
+    low = sum(constant(u64{1} << 32), key); // Then its high half is a constant, and fold() makes it one.
   } else if (!is_below(p, 32, sign)) {
     low = word(~u32{0}, key);
     below_2_32_.emplace(canonical(low), low); // where the word is not expanded again
@@ -251,6 +260,9 @@ const Polynomial& ExactIntegers::of(ValueId v) {
   depth_ += deeper;
   Polynomial p = failed_ ? Polynomial{} : depth_ > kMaxDepth ? opaque(v) : find(v);
   depth_ -= deeper;
+  if (p.size() == 1 && p.begin()->first.size() == 1 && p.begin()->second == Dyadic{1, 0} &&
+      limits_.of(v).min != 0)
+    words_[p.begin()->first[0]].is_positive = true;
   return known_[v] = std::move(p);
 }
 

@@ -8,7 +8,7 @@
 // together, it is the same polynomial, and the carries in between are gone from it.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/value_limits.hpp"
 
 #include <compare>
 #include <functional>
@@ -37,7 +37,7 @@ public:
   /// Values that are not `inner` are looked into for a few steps only, to see which are the same.
   ExactIntegers(const ir::Function& f, std::function<ir::ValueId(ir::ValueId)> seen_through,
                 const std::vector<bool>& inner)
-      : f_(f), seen_through_(std::move(seen_through)), inner_(inner) {}
+      : f_(f), limits_(f), seen_through_(std::move(seen_through)), inner_(inner) {}
 
   /// Numbers have become too large, or values too many: nothing may be concluded.
   [[nodiscard]] bool failed() const { return failed_; }
@@ -64,9 +64,11 @@ public:
 private:
   struct Word {
     u32 max = 0;
-    Polynomial same; ///< modulo 2^32; empty if nothing is known
+    Polynomial same;          ///< modulo 2^32; empty if nothing is known
+    bool is_positive = false; ///< known not to be 0
   };
   const ir::Function& f_;
+  const ValueLimits limits_;
   std::function<ir::ValueId(ir::ValueId)> seen_through_;
   const std::vector<bool>& inner_;
   bool failed_ = false;
@@ -79,6 +81,7 @@ private:
 
   Polynomial word(u32 max, Polynomial same = {});
   Polynomial find(ir::ValueId v);
+  [[nodiscard]] bool is_negative_word(const Polynomial& p) const;
   Polynomial opaque(ir::ValueId v);
   Polynomial logic(ir::Op op, const Polynomial& a, const Polynomial& b);
   Polynomial wrapped(ir::Type t, const Polynomial& p, Sign sign = Sign::NotNegative);

@@ -3,6 +3,7 @@
 #include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/initial_address.hpp"
+#include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
 
 #include <algorithm>
@@ -44,6 +45,8 @@ ValueId seen_in(const Function& f, ValueId v, ValueId lanes) {
   return v;
 }
 
+bool is_flat(const Inst& inst) { return info(inst.op).is(kMemory) && inst.mem.space == Space::Flat; }
+
 class FlatPointers {
 public:
   FlatPointers(Function& f, const Extents* granted, const MaskedLimits* masked)
@@ -52,11 +55,12 @@ public:
   std::vector<InstId> resolve() {
     for (const Block& block : f_.blocks)
       for (const InstId i : block.insts)
-        if (info(f_[i].op).is(kMemory) && f_[i].mem.space == Space::Flat) accesses_.push_back(i);
+        if (is_flat(f_[i])) accesses_.push_back(i);
     if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return make_private(i); });
     if (accesses_.empty()) return {};
     limits_.emplace(f_, true);
-    if (masked_ == nullptr) std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
+    if (masked_ == nullptr || sees_masks())
+      std::erase_if(accesses_, [&](InstId i) { return resolve_by_limits(i); });
     if (accesses_.empty()) return {};
     find_tainted();
     std::vector<InstId> may_be_private;
@@ -66,8 +70,9 @@ public:
       u8 taint = taint_in(address, lanes, steps);
       if (masked_ != nullptr && taint != 0) taint = taint_in(address, masked_->lanes(lanes, f_[i].block));
       if ((taint & (kPrivate | kShared)) == 0) f_[i].mem.space = Space::Global;
-      const bool is_near = addresses(i).last < runtime::kPrivateAperture || f_[i].mem.public_only;
-      if ((taint & kPrivate) != 0 && !is_near) may_be_private.push_back(i);
+      if (f_[i].mem.space == Space::Flat && addresses(i).last < runtime::kPrivateAperture)
+        f_[i].mem.public_only = true;
+      if ((taint & kPrivate) != 0 && !f_[i].mem.public_only) may_be_private.push_back(i);
     }
     return may_be_private;
   }
@@ -102,13 +107,23 @@ private:
     return true;
   }
 
+  /// While pointers are followed, `masked_` is asked about those, and does not answer any number of
+  /// questions.
+  [[nodiscard]] bool sees_masks() const { return masked_ != nullptr && granted_ == nullptr; }
+
   struct Range {
     u64 first, last;
   };
   /// The bytes that may be accessed, where no sum wraps; else all.
   [[nodiscard]] Range addresses(InstId i) const {
     const ValueId address = seen_in(f_, f_.operands(i)[0], f_.operands(i).back());
-    const Limits limits = limits_->of(address);
+    Limits limits = limits_->of(address);
+    if (sees_masks())
+      if (const auto r = masked_->sum(address, f_.operands(i).back(), f_[i].block);
+          r && r->min >= 0 && masked_->is_reliable()) {
+        limits.min = std::max(limits.min, static_cast<u64>(r->min));
+        limits.max = std::min(limits.max, static_cast<u64>(r->max));
+      }
     const i64 offset = static_cast<i32>(f_[i].imm);
     constexpr u64 kFar = u64{1} << 62;
     if (limits.max >= kFar || static_cast<i64>(limits.min) + offset < 0) return {0, ~u64{0}};
@@ -338,6 +353,21 @@ std::optional<u64> constant_in(const Function& f, ValueId v, ValueId lanes, unsi
 
 std::vector<InstId> resolve_flat_accesses(Function& f, const Extents* granted, const MaskedLimits* masked) {
   return FlatPointers(f, granted, masked).resolve();
+}
+
+bool resolve_masked_flat_accesses(Function& f) {
+  const auto count = [&] {
+    std::size_t n = 0;
+    for (const Block& block : f.blocks)
+      n += static_cast<std::size_t>(
+          std::ranges::count_if(block.insts, [&](InstId i) { return is_flat(f[i]); }));
+    return n;
+  };
+  const std::size_t before = count();
+  if (before == 0) return false;
+  const MaskedLimits masked(f);
+  (void)resolve_flat_accesses(f, nullptr, &masked);
+  return count() != before;
 }
 
 } // namespace lanewise::passes

@@ -16,8 +16,8 @@ namespace lanewise::passes {
 /// makes up an address in an aperture without having been told where it is has a memory fault.
 ///
 /// `granted` is taken for granted of accesses to private memory: what lies beside them is not loaded by them.
-/// With `masked`, which stays valid, only the last is done: but what registers hold in other lanes does not
-/// count.
+/// With `masked`, what registers hold in lanes that take no part does not count; if nothing is granted,
+/// limits are those of the others, too.
 std::vector<ir::InstId> resolve_flat_accesses(ir::Function& f, const Extents* granted = nullptr,
                                               const MaskedLimits* masked = nullptr);
 

@@ -261,6 +261,16 @@ bool MaskedLimits::is_low_half(ValueId low, ValueId whole, Lanes lanes, unsigned
   if (inst->op == Op::Join || inst->op == Op::ZExt || inst->op == Op::SExt)
     return moved_half(x[0], lanes) == low;
   if (half == nullptr || depth >= kMaxDepth) return false;
+  const auto has_no_low_half = [&](ValueId v) { // as an aperture
+    v = seen(v, lanes);
+    if (f_.is_const(v, &all)) return (all & 0xffff'ffffu) == 0;
+    const Inst* join = f_.def(v);
+    return join != nullptr && join->op == Op::Join &&
+           f_.is_const(seen(f_.operands(f_.def_id(v))[0], lanes), &all) && all == 0;
+  };
+  if (inst->op == Op::Add)
+    for (const unsigned n : {0u, 1u})
+      if (has_no_low_half(x[n])) return is_low_half(low, x[1 - n], lanes, depth + 1);
   const auto y = f_.operands(f_.def_id(low));
   if (half->op == Op::Lo) return seen(y[0], lanes) == whole;
   if (inst->op != Op::Add || half->op != Op::Add) return false;
@@ -410,9 +420,13 @@ Range MaskedLimits::range_of_op(ValueId v, Lanes lanes, unsigned depth) const {
     if (a.min < 0 && b.min < 0) return kAnything;
     return {0, std::min(a.min < 0 ? kMost : a.max, b.min < 0 ? kMost : b.max)};
   }
-  case Op::Or: {
+  case Op::Or:
+  case Op::Xor: {
     const Range a = of(0), b = of(1);
-    return a.min < 0 || b.min < 0 ? kAnything : fits({std::max(a.min, b.min), a.max + b.max});
+    if (a.min < 0 || b.min < 0) return kAnything;
+    const i64 all = static_cast<i64>(std::bit_ceil(static_cast<u64>(std::max(a.max, b.max)) + 1)) - 1;
+    const bool is_or = f_.def(v)->op == Op::Or;
+    return fits({is_or ? std::max(a.min, b.min) : 0, std::min(a.max + b.max, all)});
   }
   case Op::SMin: {
     const Range a = of(0), b = of(1);

@@ -94,6 +94,10 @@ bool promote_private_memory(
     ir::Function& f, u32 private_bytes, bool follow_pointers = true,
     const Renumbered& renumbered = [](std::span<const ir::InstId>) {});
 
+/// Flat accesses that are left become accesses of the LDS or of global memory where that is seen in the lanes
+/// that take part alone, as by the condition of a loop on its counter. True if any did.
+bool resolve_masked_flat_accesses(ir::Function& f);
+
 /// Parameters of a block that are given the same on every way in become one, also where that only is so if
 /// others are equal, and these if they are.
 void merge_equal_parameters(ir::Function& f);

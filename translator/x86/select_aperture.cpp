@@ -43,6 +43,64 @@ VReg Selector::first_too_high(std::size_t size_field, unsigned shift, u32 bytes)
   return b_->op_r64_tied(Inst::kIdCmovl, size, r64(zero));
 }
 
+/// A flat access all lanes of which go to their private memory, as most do that go to an aperture at all. To
+/// `elsewhere` if not all do, or anybody to what is outside or not aligned.
+Selector::Access Selector::own_access(InstId i, BlockId elsewhere) {
+  constexpr u32 kHigh = runtime::kPrivateAperture >> 32;
+  const ir::Inst& inst = f_[i];
+  const Access flat = global_access(i);
+  const auto offset = static_cast<u32>(inst.imm);
+  Access a;
+  a.mask = flat.mask;
+  a.dword_stride = 4 * kWaveSize;
+  if (flat.uniform()) {
+    const VReg high = b_->op_r64_tied(Inst::kIdShr, flat.base, imm(32));
+    b_->emit(Inst::kIdCmp, {r32(high), imm(kHigh)});
+    branch_away(CondCode::kNotEqual, elsewhere);
+    if (offset != 0) { // Or the sum might be in the next aperture.
+      b_->emit(Inst::kIdTest, {r32(flat.base), r32(flat.base)});
+      branch_away(CondCode::kSign, elsewhere);
+    }
+    const VReg room = scratch_room(inst.mem.bytes);
+    find_scratch_row(a, byte_in_scratch(flat.base, offset, inst.mem.bytes, room, elsewhere), inst.mem.bytes);
+    return a;
+  }
+  const VReg low = narrow(flat.index, false), high = narrow(flat.index, true);
+  VReg other = compare(ir::IntPred::Ne, high, b_->splat32(kHigh), false);
+  if (offset != 0) other = mask_or(other, compare(ir::IntPred::SLt, low, b_->splat32(0), false));
+  find_scratch_lanes(a, low, offset, inst.mem.bytes, other, elsewhere);
+  return a;
+}
+
+/// A flat access all lanes of which go to the LDS; to `elsewhere` if not all do, or anybody behind its end.
+Selector::Access Selector::shared_access(InstId i, BlockId elsewhere) {
+  using runtime::WaveFrame;
+  const Access flat = global_access(i);
+  const Regs address = flat.uniform() ? splat(Type::V64, flat.base) : flat.index;
+  const VReg low = narrow(address, false), high = narrow(address, true);
+  const VReg at =
+      flat.disp == 0 ? low : b_->op(Inst::kIdVpaddd, low, b_->splat32(static_cast<u32>(flat.disp)));
+  VReg& limit = lds_limits_[0][f_[i].mem.bytes];
+  if (!limit.valid())
+    limit = hoisted([&] {
+      return splat(Type::V32, first_too_high(offsetof(WaveFrame, lds_bytes), 0, f_[i].mem.bytes)).r[0];
+    });
+  const u32 aperture = runtime::kSharedAperture >> 32;
+  VReg other = mask_or(compare(ir::IntPred::Ne, high, b_->splat32(aperture), false),
+                       compare(ir::IntPred::UGe, at, limit, false));
+  if (flat.disp != 0) // Or the sum might be in the next aperture.
+    other = mask_or(other, compare(ir::IntPred::SLt, low, b_->splat32(0), false));
+  test_mask(mask_and(flat.mask, other));
+  branch_away(CondCode::kNotZero, elsewhere);
+  Access a;
+  a.base = lds_base(offsetof(WaveFrame, lds));
+  a.in_dwords = true;
+  a.index.r[0] = at;
+  a.mask = flat.mask;
+  a.full = flat.full;
+  return a;
+}
+
 /// A flat access some lanes of which go into an aperture: they go to where the LDS is instead, and dwords or
 /// less to where their private memory is. To `slow` if anybody goes elsewhere.
 Selector::Access Selector::resolved_access(InstId i, BlockId slow) {
@@ -105,20 +163,24 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
   Access a;
   a.mask = reg1(f_.operands(i).back());
   a.dword_stride = 4 * kWaveSize;
-  const auto scratch = [&] {
-    return b_->remat().load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64));
-  };
-  const bool dwords = bytes >= 4;
-  const VReg room = scratch_room(bytes);
   const auto offset = static_cast<u32>(inst.imm);
   const VReg uniform = inst.mem.form == ir::AddressForm::Row ? reg1(address) : scalar_of(address);
   if (uniform.valid()) {
-    find_scratch_row(a, byte_in_scratch(uniform, offset, bytes, room, slow), bytes);
+    find_scratch_row(a, byte_in_scratch(uniform, offset, bytes, scratch_room(bytes), slow), bytes);
     return a;
   }
-  a.base = hoisted(scratch);
+  find_scratch_lanes(a, reg1(address), offset, bytes, VReg{}, slow);
+  return a;
+}
+
+/// An access by lanes that go anywhere; to `slow` if one is not inside, or is in `elsewhere`, if there is
+/// that.
+void Selector::find_scratch_lanes(Access& a, VReg x, u32 offset, u32 bytes, VReg elsewhere, BlockId slow) {
+  using runtime::WaveFrame;
+  const bool dwords = bytes >= 4;
+  const VReg room = scratch_room(bytes);
+  a.base = hoisted([&] { return b_->remat().load64(mem(kFrame, offsetof(WaveFrame, scratch), View::R64)); });
   a.in_dwords = true;
-  VReg x = reg1(address);
   if (offset != 0) x = b_->op(Inst::kIdVpaddd, x, b_->splat32(offset));
   VReg& limit = scratch_limits_[bytes];
   if (!limit.valid()) limit = hoisted([&] { return splat(Type::V32, room).r[0]; });
@@ -134,11 +196,11 @@ Selector::Access Selector::scratch_access(InstId i, BlockId slow) {
       bad = mask_or(bad, crossing);
     }
   }
+  if (elsewhere.valid()) bad = mask_or(bad, elsewhere);
   test_mask(mask_and(a.mask, bad));
   branch_away(CondCode::kNotZero, slow);
   a.index.r[0] =
       dwords ? b_->op(Inst::kIdVpaddd, shl_imm(x, 6), shl_imm(lane_ids(), 2)) : place_in_scratch(x);
-  return a;
 }
 
 /// Aligned dwords: their number is below this. Rotating the address makes misaligned ones huge. Others:
@@ -360,9 +422,14 @@ void Selector::slow_access(InstId i, std::span<VReg> out) {
   b_->store64(field(offsetof(SlowRequest, mask)), bits);
   b_->call_stub(offsetof(runtime::WaveFrame, slow_access));
   for (unsigned d = 0; d < out.size(); ++d) out[d] = b_->load_vec(temp(kTempResults + 64 * d, View::Full));
-  for (unsigned d = 0; is_wide(i) && d < out.size(); d += 2) {
-    const Regs qwords = join_parts(out[d], out[d + 1]);
-    std::copy_n(qwords.r, 2, &out[d]);
+  if (is_wide(i)) join_dwords(out);
+}
+
+/// Makes 64-bit values of dwords, two by two.
+void Selector::join_dwords(std::span<VReg> dwords) {
+  for (unsigned d = 0; d < dwords.size(); d += 2) {
+    const Regs qwords = join_parts(dwords[d], dwords[d + 1]);
+    std::copy_n(qwords.r, 2, &dwords[d]);
   }
 }
 

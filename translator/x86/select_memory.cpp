@@ -86,6 +86,18 @@ void Selector::perform_or_call(InstId i, std::span<VReg> out) {
   b_->jump(join, out);
   b_->at(slow);
   mxcsr_ = before;
+  if (flat && f_[i].op != Op::Atomic) {
+    const BlockId elsewhere = b_->add_block(true);
+    if (f_[i].mem.public_only) {
+      perform(i, shared_access(i, elsewhere), out);
+    } else {
+      perform(i, own_access(i, elsewhere), out);
+      if (is_wide(i)) join_dwords(out);
+    }
+    b_->jump(join, out);
+    b_->at(elsewhere);
+    mxcsr_ = before;
+  }
   if (flat) {
     const BlockId slower = b_->add_block(true);
     scattered(i, resolved_access(i, slower), out);
@@ -698,9 +710,15 @@ void Selector::store(InstId i, const Access& a) {
   const ir::Inst& inst = f_[i];
   std::array<VReg, 4> values{};
   const std::span<const VReg> data = stored_data(i, values);
+  const bool rows = a.dword_stride != 4;
+  if (rows && is_wide(i)) // 64-bit values that turn out to go to private memory, dword by dword
+    for (unsigned d = 0; d < data.size(); d += 2) {
+      const Regs qwords{{values[d], values[d + 1]}};
+      values[d] = narrow(qwords, false);
+      values[d + 1] = narrow(qwords, true);
+    }
   if (a.contiguous) return store_contiguous(i, a, data);
   if (has_half_rows(i) && !a.uniform()) return half_rows(i, a, {});
-  const bool rows = a.dword_stride != 4;
   const bool whole_steps = inst.mem.bytes >> a.scale_log2 << a.scale_log2 == inst.mem.bytes;
   const bool can_be_contiguous = whole_steps && (rows ? inst.mem.bytes >= 4 : inst.mem.bytes != 12);
   if (a.uniform()) return store_uniform(i, a, data);
@@ -895,7 +913,7 @@ void Selector::store_scattered(InstId i, const Access& a, std::span<const VReg> 
 
 void Selector::store_lanes(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
-  bool wide = is_wide(i);
+  bool wide = is_wide(i) && a.dword_stride == 4;
   std::array<VReg, 4> qwords{};
   if (!wide && bytes % 8 == 0 && a.dword_stride == 4) {
     for (unsigned d = 0; d < data.size(); d += 2) {

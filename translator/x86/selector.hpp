@@ -486,9 +486,12 @@ private:
   Access global_access(InstId i);
   VReg first_too_high(std::size_t size_field, unsigned shift, u32 bytes);
   VReg place_in_scratch(VReg x);
+  Access own_access(InstId i, BlockId elsewhere);
+  Access shared_access(InstId i, BlockId elsewhere);
   Access resolved_access(InstId i, BlockId slow);
   Access lds_access(InstId i);
   Access scratch_access(InstId i, BlockId slow);
+  void find_scratch_lanes(Access& a, VReg x, u32 offset, u32 bytes, VReg elsewhere, BlockId slow);
   VReg scratch_room(u32 bytes);
   VReg byte_in_scratch(VReg uniform, u32 offset, u32 bytes, VReg room, BlockId slow);
   void scratch_of_lane(InstId i);
@@ -503,6 +506,7 @@ private:
   void branch_away(CondCode cond, BlockId slow);
   void test_mask(VReg mask);
   void slow_access(InstId i, std::span<VReg> out);
+  void join_dwords(std::span<VReg> dwords);
   void load(InstId i, const Access& a, std::span<VReg> out);
   void store(InstId i, const Access& a);
   void atomic(InstId i, const Access& a, std::span<VReg> out);
