@@ -36,6 +36,7 @@ enum OpFlag : u16 {
   kWhole2 = 128,
   kFloat = 256,
   kMemory = 512,
+  kHasUniformForm = 1024,
 };
 
 struct OpInfo {
@@ -50,7 +51,7 @@ struct OpInfo {
 namespace detail {
 // The single letters that opcodes.inc uses for flags and operands.
 inline constexpr u16 P = kPure, C = kCommutes, L = kLoads, S = kStores, X = kEndsBlock, W0 = kWhole0,
-                     W1 = kWhole1, W2 = kWhole2, F = kFloat, M = kMemory;
+                     W1 = kWhole1, W2 = kWhole2, F = kFloat, M = kMemory, U = kHasUniformForm;
 inline constexpr OpInfo kOpInfo[] = {
 #define IR_OP(name, text, result, operands, flags) {text, operands, flags},
 #include "translator/ir/opcodes.inc"

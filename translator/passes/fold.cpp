@@ -235,39 +235,7 @@ private:
   }
 
   static bool has_uniform_form(Op op, Type t = Type::V32) {
-    switch (op) {
-    case Op::Join:
-    case Op::Lo:
-    case Op::Hi:
-    case Op::ZExt:
-    case Op::SExt:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::UMulHi:
-    case Op::SMulHi:
-    case Op::UMulWide:
-    case Op::SMulWide:
-    case Op::And:
-    case Op::Or:
-    case Op::Xor:
-    case Op::AndNot:
-    case Op::Not:
-    case Op::Shl:
-    case Op::LShr:
-    case Op::AShr:
-    case Op::UMin:
-    case Op::UMax:
-    case Op::SMin:
-    case Op::SMax:
-    case Op::ICmp:
-    case Op::PopCount:
-    case Op::CountLz:
-    case Op::CountTz:
-    case Op::BitRev: return true;
-    case Op::UDiv: return !is_wide(t);
-    default: return false;
-    }
+    return info(op).is(kHasUniformForm) && (op != Op::UDiv || !is_wide(t));
   }
 
   /// simplify() has something to say of it besides what it is of constants.

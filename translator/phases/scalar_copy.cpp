@@ -19,42 +19,7 @@ Type vector_type(Type t) { return is_condition(t) ? Type::Mask : is_wide(t) ? Ty
 
 /// There are instructions that do it with general-purpose registers.
 bool has_scalar_form(Op op) {
-  switch (op) {
-  case Op::Join:
-  case Op::Lo:
-  case Op::Hi:
-  case Op::ZExt:
-  case Op::SExt:
-  case Op::Add:
-  case Op::Sub:
-  case Op::Mul:
-  case Op::UMulHi:
-  case Op::SMulHi:
-  case Op::UMulWide:
-  case Op::SMulWide:
-  case Op::And:
-  case Op::Or:
-  case Op::Xor:
-  case Op::AndNot:
-  case Op::Not:
-  case Op::Shl:
-  case Op::LShr:
-  case Op::AShr:
-  case Op::FunnelShr:
-  case Op::UMin:
-  case Op::UMax:
-  case Op::SMin:
-  case Op::SMax:
-  case Op::BitRev:
-  case Op::PopCount:
-  case Op::CountLz:
-  case Op::CountTz:
-  case Op::BitSelect:
-  case Op::UDiv:
-  case Op::ICmp:
-  case Op::Select: return true;
-  default: return false;
-  }
+  return info(op).is(kHasUniformForm) || op == Op::FunnelShr || op == Op::BitSelect || op == Op::Select;
 }
 
 } // namespace
