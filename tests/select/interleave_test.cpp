@@ -89,5 +89,35 @@ TEST(Interleave, TilesShareWhatTheyLoad) {
   EXPECT_EQ(plan_of_tile(20, 8, Simd::Avx2).phases[0].interleave, 1u) << "who knows where they are?";
 }
 
+/// The largest of 32 rows of bytes, by indices that might wrap.
+unsigned interleave_of_bytes(const char* attributes) {
+  constexpr unsigned kRows = 32;
+  std::string text = R"(func "bytes" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:v32 = lane_id
+  v4:g32 = gang_first v3
+  v5:mask = const #0xffffffffffffffff
+  v6:u64 = const #0x1000
+)";
+  for (unsigned n = 2 * kRows; --n > 0;)
+    text += n >= kRows
+                ? fmt::format("  v{}:v32 = load v2, v4, v5 #{:#x} {{global 1 {}}}\n", 10 + n, n, attributes)
+                : fmt::format("  v{}:v32 = umax v{}, v{}\n", 10 + n, 10 + 2 * n, 11 + 2 * n);
+  auto f =
+      ir::parse(text + fmt::format("  store v6, v4, v11, v5 {{global 1 {}}}\n  endpgm\n}}\n", attributes));
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
+  choose_interleave(*f, plan, Simd::Avx512, 0);
+  return plan.phases[0].interleave;
+}
+
+TEST(Interleave, PackedRowsAreTestedOnce) {
+  EXPECT_EQ(interleave_of_bytes("wrapped 1 0 wave"), 4u);
+  EXPECT_LT(interleave_of_bytes("wrapped 1 0"), 4u) << "nobody knows that they go on from gang to gang";
+}
+
 } // namespace
 } // namespace lanewise::x86
