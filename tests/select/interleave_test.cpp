@@ -89,6 +89,48 @@ TEST(Interleave, TilesShareWhatTheyLoad) {
   EXPECT_EQ(plan_of_tile(20, 8, Simd::Avx2).phases[0].interleave, 1u) << "who knows where they are?";
 }
 
+/// A loop of which each gang may skip what is long, with a small loop in it that waits for itself.
+unsigned interleave_of_loop_in_loop() {
+  auto f = ir::parse(R"(func "loops" gfx906 {
+b0:
+  v0:mask = const #0xffffffffffffffff
+  v1:u32 = const #0x0
+  v2:u32 = const #0x1
+  v4:v32 = init_vgpr
+  v5:u32 = const #0x64
+  jump -> b1(v1, v4)
+b1(v6:u32, v3:v32):
+  v7:mask = icmp v3, v4 #0x2
+  v8:u1 = any v7
+  branch v8 #0x501 -> b2, b5(v3)
+b2:
+)" + busy() + R"(  jump -> b3(v100)
+b3(v9:v32):
+  v10:v32 = mul v9, v4
+  v11:v32 = mul v10, v4
+  v12:mask = icmp v11, v4 #0x2
+  v13:mask = and v12, v7
+  v14:u1 = any v13
+  branch v14 #0x401 -> b3(v11), b4
+b4:
+  jump -> b5(v11)
+b5(v15:v32):
+  v16:u32 = add v6, v2
+  v17:u1 = icmp v16, v5 #0x2
+  branch v17 -> b1(v16, v15), b6
+b6:
+  store v4, v15, v0 {lds 4}
+  endpgm
+}
+)");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
+  choose_interleave(*f, plan, Simd::Avx512, 0);
+  return plan.phases[0].interleave;
+}
+
+TEST(Interleave, InnerLoopsRunMoreOften) { EXPECT_GE(interleave_of_loop_in_loop(), 2u); }
+
 /// The largest of 32 rows of bytes, by indices that might wrap.
 unsigned interleave_of_bytes(const char* attributes) {
   constexpr unsigned kRows = 32;

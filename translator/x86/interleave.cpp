@@ -425,6 +425,7 @@ public:
 
   void run() {
     demands_.resize(plan_.phases.size());
+    times_.resize(loops_.loops.size());
     for (u32 l = 0; l < loops_.loops.size(); ++l) measure(static_cast<i32>(l));
     for (u32 p = 0; p < plan_.phases.size(); ++p) {
       phases::Phase& phase = plan_.phases[p];
@@ -455,6 +456,7 @@ private:
   std::optional<passes::SingleLanes> single_lanes_; ///< once they have been asked for: only loops are
   CommonValues common_;
   std::vector<std::vector<Demand>> demands_; ///< per phase
+  std::vector<double> times_;                ///< per loop of which the demand is there, or else 0
 
   /// All gangs together save half of the instructions of bytes or half-words.
   [[nodiscard]] bool is_mostly_packed(u32 p) {
@@ -505,6 +507,13 @@ private:
     demands_[phase].push_back(
         Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
+    demands_[phase].back().times = times_[static_cast<unsigned>(l)] = times_of(l);
+  }
+  /// A loop runs once where those around it count, which come first, or where there are none.
+  [[nodiscard]] double times_of(i32 l) const {
+    while ((l = loops_.loops[static_cast<unsigned>(l)].parent) >= 0)
+      if (const double around = times_[static_cast<unsigned>(l)]; around != 0) return around * kLoopRuns;
+    return 1;
   }
   /// Behind a branch that only the gang of one lane takes.
   [[nodiscard]] bool is_for_one_lane(ir::BlockId b) {
