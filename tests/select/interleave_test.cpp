@@ -131,6 +131,39 @@ b6:
 
 TEST(Interleave, InnerLoopsRunMoreOften) { EXPECT_GE(interleave_of_loop_in_loop(), 2u); }
 
+/// Lanes follow a table's links, and each round does a few other things.
+unsigned interleave_of_links() {
+  std::string text = R"(func "links" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:v32 = init_vgpr
+  v4:mask = const #0xffffffffffffffff
+  v5:u32 = const #0x0
+  v6:u32 = const #0x1
+  v7:u32 = const #0x64
+  jump -> b1(v5, v3)
+b1(v8:u32, v9:v32):
+  v10:v32 = load v2, v9, v4 {global 4 indexed 2}
+)";
+  for (unsigned n = 20; n < 38; ++n) text += fmt::format("  v{}:v32 = add v10, v3\n", n);
+  auto f = ir::parse(text + R"(  v11:u32 = add v8, v6
+  v12:u1 = icmp v11, v7 #0x2
+  branch v12 -> b1(v11, v10), b2
+b2:
+  store v3, v10, v4 {lds 4}
+  endpgm
+}
+)");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
+  choose_interleave(*f, plan, Simd::Avx512, 0);
+  return plan.phases[0].interleave;
+}
+
+TEST(Interleave, GangsWaitForGathersTogether) { EXPECT_EQ(interleave_of_links(), 4u); }
+
 /// The largest of 32 rows of bytes, by indices that might wrap.
 unsigned interleave_of_bytes(const char* attributes) {
   constexpr unsigned kRows = 32;

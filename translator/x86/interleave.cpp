@@ -115,7 +115,11 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
   case ir::Op::SMulHi:
   case ir::Op::UMulWide:
   case ir::Op::SMulWide: return {2, 8};
-  case ir::Op::Load: return {access_cost(inst.mem), 12};
+  case ir::Op::Load: {
+    constexpr unsigned kLatency = 12, kGatherLatency = 26;
+    const bool gathers = inst.mem.form == ir::AddressForm::Indexed || inst.mem.form == ir::AddressForm::Lanes;
+    return {access_cost(inst.mem), gathers ? kGatherLatency : kLatency};
+  }
   case ir::Op::Store: return {access_cost(inst.mem), 0};
   case ir::Op::Atomic: return {60, 40};
   case ir::Op::ICmp: return {1, 4};
