@@ -8,6 +8,12 @@
 
 namespace lanewise::ir {
 
+/// An access to what is each lane's own: private memory, or rows of registers that are indexed at run time.
+inline bool accesses_own_array(const Inst& inst) {
+  return info(inst.op).is(kMemory) &&
+         (inst.mem.space == Space::Scratch || inst.mem.space == Space::Registers);
+}
+
 /// Bytes that an access adds to its address.
 inline i64 offset(const Inst& inst) { return static_cast<i32>(inst.imm); }
 

@@ -9,6 +9,7 @@
 // indices is lifted again: first to see which there are and to find the bounds of the indices, then with
 // those.
 #include "translator/lift/cfg.hpp"
+#include "translator/passes/passes.hpp"
 
 namespace lanewise::lift {
 
@@ -21,13 +22,24 @@ struct Lifter::Rows {
   ValueId exists; ///< u1: false beyond the kernel's registers
 };
 
+namespace {
+
+ir::Inst row_access(Op op, u32 pc, u64 range) {
+  ir::Inst inst;
+  inst.op = op;
+  inst.pc = pc;
+  inst.imm = range;
+  inst.mem.space = ir::Space::Registers;
+  return inst;
+}
+
+} // namespace
+
 Range Lifter::index_bounds(ValueId index, std::optional<unsigned> base) {
   if (const auto it = indices_.bounds.find(pc); it != indices_.bounds.end()) return it->second;
   // Something to find the index by in the complete function, where this value may have become another.
-  ir::Inst witness;
-  witness.op = Op::UMin;
-  witness.pc = pc;
-  index_uses_.push_back({pc, b.raw().inst(witness, {index, index}, {Type::U32}), base});
+  const ir::Inst witness = row_access(Op::Load, pc, ir::row_range(0, 1));
+  index_uses_.push_back({pc, b.raw().inst(witness, {index, exec()}, {Type::V32}), base});
   return {};
 }
 
@@ -47,9 +59,14 @@ Span reach(unsigned base, Range index, unsigned registers) {
 
 bool Lifter::learn_indices(RegisterIndices& indices) const {
   if (index_uses_.empty()) return false;
-  ValueRanges ranges(b.function());
+  ir::Function& f = b.function(); // is lifted again: nothing else will look at this one
+  // Ways that no wave takes, as where EXEC would be empty, would get past the conditions that bound indices.
+  passes::fold(f);
+  passes::use_branches(f);
+  passes::fold(f);
+  ValueRanges ranges(f);
   for (const IndexUse& use : index_uses_) {
-    const Range found = ranges.of(b.function().operands(use.witness)[0]);
+    const Range found = ranges.of(f.operands(use.witness)[0], f[use.witness].block);
     const auto [it, is_new] = indices.bounds.try_emplace(use.pc, found);
     it->second.low = std::min(it->second.low, found.low);
     it->second.high = std::max(it->second.high, found.high);
@@ -94,19 +111,6 @@ Lifter::Rows Lifter::indexed_rows(unsigned base, unsigned slot) {
   const ValueId exists = b.icmp(IntPred::ULt, wrapped, registers);
   return {0, registers, b.select(exists, wrapped, b.u32c(0)), exists};
 }
-
-namespace {
-
-ir::Inst row_access(Op op, u32 pc, u64 range) {
-  ir::Inst inst;
-  inst.op = op;
-  inst.pc = pc;
-  inst.imm = range;
-  inst.mem.space = ir::Space::Registers;
-  return inst;
-}
-
-} // namespace
 
 ValueId Lifter::load_row(const Rows& rows, ValueId lanes) {
   const ir::Inst inst = row_access(Op::Load, pc, ir::row_range(rows.first, rows.count));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace lanewise::lift {
 
@@ -17,6 +18,12 @@ namespace {
 constexpr std::size_t kMaxValues = 4096;
 
 Range unite(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+
+/// The tighter bounds; those of `a` if no value has both.
+Range intersect(Range a, Range b) {
+  const Range both{std::max(a.low, b.low), std::min(a.high, b.high)};
+  return both.low <= both.high ? both : a;
+}
 
 /// [low, high] if that fits into 32 bits, else everything.
 Range bounded(u64 low, u64 high) {
@@ -38,17 +45,88 @@ ValueRanges::ValueRanges(const ir::Function& f) : f_(f), cfg_(f), dom_(f, cfg_) 
 
 Range ValueRanges::of(ValueId v) {
   if (f_.type(v) != Type::U32 && f_.type(v) != Type::V32) return {};
-  if (const auto it = known_.find(v.index); it != known_.end()) return it->second;
-  if (known_.size() > kMaxValues) return {};
-  known_[v.index] = {};
-  const Range found = find(v);
-  known_[v.index] = found;
+  Ranges& known = assumed_.empty() ? known_ : known_there_;
+  if (const auto it = known.find(v.index); it != known.end()) return it->second;
+  if (known.size() > kMaxValues) return {};
+  known[v.index] = {};
+  Range found = find(v);
+  if (const auto it = assumed_.find(v.index); it != assumed_.end()) found = intersect(found, it->second);
+  known[v.index] = found;
+  return found;
+}
+
+Range ValueRanges::of(ValueId v, BlockId at) {
+  for (BlockId b = at; dom_.idom[b.index].valid() && dom_.idom[b.index] != b; b = dom_.idom[b.index])
+    if (const auto& preds = cfg_.preds[b.index]; preds.size() == 1)
+      if (const auto test = test_before(preds[0], b)) {
+        const Range range = passing(*test);
+        const auto [it, is_new] = assumed_.try_emplace(test->value.index, range);
+        if (!is_new) it->second = intersect(it->second, range);
+        known_there_.clear();
+      }
+  const Range found = of(v);
+  assumed_.clear();
+  known_there_.clear();
   return found;
 }
 
 Range ValueRanges::find(ValueId v) {
-  const InstId i = f_.def_id(v);
-  return i.valid() ? find(i) : of_parameter(v);
+  if (const InstId i = f_.def_id(v); i.valid()) return find(i);
+  if (assumed_.empty()) return of_parameter(v);
+  // What comes to a parameter may be from an earlier round, of which the branches on the way say nothing.
+  const Ranges assumed = std::exchange(assumed_, {});
+  const Range found = of(v);
+  assumed_ = assumed;
+  return found;
+}
+
+/// The comparison with a constant that leads from `block` to `next`.
+std::optional<ValueRanges::Test> ValueRanges::test_before(BlockId block, BlockId next) const {
+  const InstId end = f_.terminator(block);
+  if (f_[end].op != Op::Branch) return std::nullopt;
+  const auto& successors = f_[block].successors;
+  if (successors[0].block == successors[1].block) return std::nullopt;
+  bool holds = successors[0].block == next;
+  ValueId condition = f_.operands(end)[0];
+  while (f_.def(condition) != nullptr && f_.def(condition)->op == Op::Not) {
+    condition = f_.operands(f_.def_id(condition))[0];
+    holds = !holds;
+  }
+  const ir::Inst* compare = f_.def(condition);
+  if (compare == nullptr || compare->op != Op::ICmp) return std::nullopt;
+  const auto x = f_.operands(f_.def_id(condition));
+  u64 limit = 0;
+  if (f_.type(x[0]) != Type::U32 || !f_.is_const(x[1], &limit)) return std::nullopt;
+  const auto pred = static_cast<IntPred>(compare->imm);
+  return Test{x[0], holds ? pred : negated(pred), static_cast<u32>(limit)};
+}
+
+/// The bounds of `v` where `block` goes on to `next`.
+Range ValueRanges::on_way(BlockId block, BlockId next, ValueId v) {
+  const Range found = of(v);
+  const auto test = test_before(block, next);
+  return test && test->value == v ? intersect(found, passing(*test)) : found;
+}
+
+/// What passes the test, or more.
+Range ValueRanges::passing(const Test& test) {
+  constexpr u32 kMaxPositive = 0x7fff'ffff;
+  const u32 limit = test.limit;
+  const bool is_signed = test.pred == IntPred::SLt || test.pred == IntPred::SLe ||
+                         test.pred == IntPred::SGt || test.pred == IntPred::SGe;
+  if (is_signed && (limit > kMaxPositive || of(test.value).high > kMaxPositive)) return {};
+  switch (test.pred) {
+  case IntPred::Eq: return {limit, limit};
+  case IntPred::ULt:
+  case IntPred::SLt: return limit == 0 ? Range{} : Range{0, limit - 1};
+  case IntPred::ULe:
+  case IntPred::SLe: return {0, limit};
+  case IntPred::UGt:
+  case IntPred::SGt: return limit == ~0u ? Range{} : Range{limit + 1, ~0u};
+  case IntPred::UGe:
+  case IntPred::SGe: return {limit, ~0u};
+  default: return {};
+  }
 }
 
 Range ValueRanges::find(InstId i) {
@@ -106,7 +184,7 @@ Range ValueRanges::of_parameter(ValueId v) {
     if (dom_.dominates(header, p)) continue;
     for (const ir::Successor& s : f_[p].successors)
       if (s.block == header) {
-        all = unite(all, of(s.args[index]));
+        all = unite(all, on_way(p, s.block, s.args[index]));
         any = true;
       }
   }
@@ -119,7 +197,7 @@ Range ValueRanges::of_parameter(ValueId v) {
       if (s.block != header || s.args[index] == v) continue;
       Range next;
       if (++ways_back > 1) return {}; // Two steps can pass a limit that each alone would meet.
-      if (!of_next(p, header, v, s.args[index], start, &next)) next = of(s.args[index]);
+      if (!of_next(p, header, v, s.args[index], start, &next)) next = on_way(p, header, s.args[index]);
       all = unite(all, next);
     }
   }
@@ -136,26 +214,14 @@ bool ValueRanges::of_next(BlockId latch, BlockId header, ValueId counter, ValueI
   const unsigned constant = x[0] == counter ? 1 : 0;
   if (x[1 - constant] != counter || !f_.is_const(x[constant], &step) || step == 0 || step > 0x1'0000)
     return false;
-  if (f_[f_.terminator(latch)].op != Op::Branch) return false;
-  const auto& successors = f_[latch].successors;
-  if (successors[0].block == successors[1].block) return false;
-  bool holds = successors[0].block == header; // whether the condition does, on the way back
-  ValueId condition = f_.operands(f_.terminator(latch))[0];
-  while (f_.def(condition) != nullptr && f_.def(condition)->op == Op::Not) {
-    condition = f_.operands(f_.def_id(condition))[0];
-    holds = !holds;
-  }
-  const ir::Inst* compare = f_.def(condition);
-  if (compare == nullptr || compare->op != Op::ICmp) return false;
-  const auto c = f_.operands(f_.def_id(condition));
-  const bool tests_next = c[0] == next;
-  u64 limit = 0;
-  if ((!tests_next && c[0] != counter) || !f_.is_const(c[1], &limit) || limit > 0x7fff'0000) return false;
-  auto pred = static_cast<IntPred>(compare->imm);
-  if (!holds) pred = negated(pred);
+  const auto test = test_before(latch, header);
+  if (!test) return false;
+  const bool tests_next = test->value == next;
+  const u64 limit = test->limit;
+  if ((!tests_next && test->value != counter) || limit > 0x7fff'0000) return false;
   const u64 slack = tests_next ? 0 : step; // `next` is that much more than what is tested.
   u64 high = 0;
-  switch (pred) {
+  switch (test->pred) {
   case IntPred::ULt:
   case IntPred::SLt:
     if (limit == 0) return false;

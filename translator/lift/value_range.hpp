@@ -3,6 +3,7 @@
 
 #include "translator/ir/cfg.hpp"
 
+#include <optional>
 #include <unordered_map>
 
 namespace lanewise::lift {
@@ -19,16 +20,30 @@ class ValueRanges {
 public:
   explicit ValueRanges(const ir::Function& f);
   Range of(ir::ValueId v);
+  /// As it is in block `at`, to which branches lead only if conditions hold.
+  Range of(ir::ValueId v, ir::BlockId at);
 
 private:
+  using Ranges = std::unordered_map<u32, Range>; ///< by value
+  /// What a way out of a block says of an integer.
+  struct Test {
+    ir::ValueId value;
+    ir::IntPred pred;
+    u32 limit;
+  };
+
   const ir::Function& f_;
   ir::Cfg cfg_;
   ir::Dominators dom_;
-  std::unordered_map<u32, Range> known_; ///< by value; everything while it is being found
+  Ranges known_;                 ///< everything while it is being found
+  Ranges assumed_, known_there_; ///< in the block that is asked about, if any
 
   Range find(ir::ValueId v);
   Range find(ir::InstId i);
   Range of_parameter(ir::ValueId v);
+  std::optional<Test> test_before(ir::BlockId block, ir::BlockId next) const;
+  Range passing(const Test& test);
+  Range on_way(ir::BlockId block, ir::BlockId next, ir::ValueId v);
   bool of_next(ir::BlockId latch, ir::BlockId header, ir::ValueId counter, ir::ValueId next, Range start,
                Range* out);
 };

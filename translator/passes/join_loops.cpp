@@ -2,6 +2,7 @@
 // of a round knows how the next one begins, and lead the ways back to different places: one to a header that
 // then goes on to the other, which is the header of all the rest. What is in front of the common part is done
 // before the loop for the first round, and the loop is one again, with rounds that can be counted.
+#include "translator/ir/access.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/copy.hpp"
 #include "translator/passes/passes.hpp"
@@ -14,7 +15,8 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxInstructions = 16; ///< in front of the common part
+/// In front of the common part, without accesses to arrays, whose elements mostly become values.
+constexpr unsigned kMaxInstructions = 16;
 
 class LoopJoiner {
 public:
@@ -65,9 +67,12 @@ private:
   }
 
   [[nodiscard]] bool is_simple(BlockId front) const {
-    const auto& insts = f_[front].insts;
-    return insts.size() <= kMaxInstructions && f_[insts.back()].op == Op::Jump &&
-           std::all_of(insts.begin(), insts.end() - 1, [&](InstId i) { return info(f_[i].op).is(kPure); });
+    unsigned count = 0;
+    for (const InstId i : f_[front].insts)
+      if (i != f_.terminator(front) && !accesses_own_array(f_[i]) &&
+          (!info(f_[i].op).is(kPure) || ++count > kMaxInstructions))
+        return false;
+    return f_[f_.terminator(front)].op == Op::Jump;
   }
 
   /// Some way back is chosen by comparing with a constant what both ways hand on alike: it counts rounds

@@ -2,6 +2,7 @@
 // loaded together by compilers: two or four at once, from rows that overlap. To bring those into lanes takes
 // shuffles, and to take them apart shifts, while a load that widens a row of bytes is one instruction.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -56,8 +57,9 @@ private:
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
-    return f_[i].op == Op::Load && f_[i].num_results == 1 && mem.space == Space::Global &&
-           mem.form == AddressForm::Row && mem.stride == 1 && mem.bytes != 1 && !mem.sign_extend;
+    const bool is_row = mem.form == AddressForm::Row || mem.form == AddressForm::Wrapped;
+    return f_[i].op == Op::Load && f_[i].num_results == 1 && mem.space == Space::Global && mem.bytes != 1 &&
+           !mem.sign_extend && (is_row ? row_stride(mem) == 1 : mem.halves && half_row_stride(mem) == 1);
   }
 
   void look_at(InstId i) {

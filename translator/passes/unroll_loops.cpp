@@ -9,6 +9,7 @@
 //
 // Found by going through the loop round by round, with what is known of its values: bounds of integers, and
 // of masks and conditions whether they are all set or all clear.
+#include "translator/ir/access.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewriter.hpp"
@@ -29,10 +30,10 @@ namespace {
 struct Extent {
   std::size_t rounds, instructions; ///< of all rounds
 };
-constexpr Extent kShared{16, 400}, kArrays{64, 5000};
-constexpr unsigned kMaxNesting = 6;          ///< of loops over arrays
-constexpr unsigned kMinChoices = 2;          ///< of elements
-constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
+constexpr Extent kShared{16, 400}, kArrays{80, 5000}; ///< hash functions have up to 80
+constexpr unsigned kMaxNesting = 6;                   ///< of loops over arrays
+constexpr unsigned kMinChoices = 2;                   ///< of elements
+constexpr std::size_t kLargeFunction = 8000;          ///< instructions: no more are made for arrays' sake
 
 /// What is known of a value.
 struct Known {
@@ -56,8 +57,7 @@ std::optional<bool> constant_truth(const Function& f, ValueId v) {
 /// The address of an access to private memory, or the number of a row of registers, if it is not constant;
 /// else nothing.
 ValueId indexed_place(const Function& f, InstId i) {
-  if (!info(f[i].op).is(kMemory) || (f[i].mem.space != Space::Scratch && f[i].mem.space != Space::Registers))
-    return {};
+  if (!accesses_own_array(f[i])) return {};
   const ValueId address = f.operands(i)[0];
   return f.is_const(address) ? ValueId{} : address;
 }
@@ -99,6 +99,8 @@ public:
   /// The loop's parameters in the next round.
   [[nodiscard]] const std::vector<Known>& next() const { return *next_; }
   [[nodiscard]] std::vector<Decision>& decisions() { return decisions_; }
+  /// What of the round is left as code, at most. Of accesses to arrays nothing is: elements become values.
+  [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
   const Function& f_;
@@ -108,6 +110,7 @@ private:
   std::unordered_map<u32, std::vector<Known>> params_; ///< of the blocks that are reached
   std::optional<std::vector<Known>> next_;
   bool leaves_ = false;
+  std::size_t size_ = 0;
   std::vector<Decision> decisions_;
 
   [[nodiscard]] std::optional<bool> truth(ValueId v) const {
@@ -130,8 +133,11 @@ private:
     for (std::size_t p = 0; p < f_[b].params.size(); ++p) assume(f_[b].params[p], params_[b.index][p]);
   }
   void visit(BlockId b) {
-    for (const InstId i : f_[b].insts)
+    --size_; // A jump will be none.
+    for (const InstId i : f_[b].insts) {
       if (f_[i].num_results == 1) evaluate(i);
+      if (!accesses_own_array(f_[i]) && f_[i].op != Op::Const) ++size_;
+    }
     const InstId end = f_.terminator(b);
     const auto condition = f_[end].op == Op::Branch ? truth(f_.operands(end)[0]) : std::nullopt;
     if (condition) decisions_.push_back({b, *condition ? 0u : 1u});
@@ -348,15 +354,16 @@ private:
   /// are.
   [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks,
                                                                std::vector<Known> params) const {
-    const std::size_t size = size_of(f_, blocks);
     std::vector<BlockId> headers; // of loops in it
     for (const Loops::Loop& l : loops_.loops)
       if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
     std::vector<std::vector<Decision>> rounds;
     const Extent& most = arrays_ ? kArrays : kShared;
-    while (rounds.size() < most.rounds && (rounds.size() + 1) * size <= most.instructions) {
+    std::size_t size = 0;
+    while (rounds.size() < most.rounds) {
       Round round(f_, blocks, headers, params);
-      if (round.goes_on() == round.leaves()) return {};
+      size += round.size();
+      if (round.goes_on() == round.leaves() || size > most.instructions) return {};
       rounds.push_back(std::move(round.decisions()));
       if (round.leaves()) return rounds;
       params = round.next();

@@ -1,5 +1,6 @@
 #include "translator/passes/value_limits.hpp"
 
+#include "translator/ir/evaluate.hpp"
 #include "translator/passes/initial_address.hpp"
 
 #include <algorithm>
@@ -187,12 +188,19 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const Inst* inst = f_.def(v);
   if (inst == nullptr) return of_parameter(v, depth);
   const auto x = f_.operands(f_.def_id(v));
-  std::array<std::optional<Limits>, 3> known;
+  std::array<std::optional<Limits>, 3> operands;
   const auto in = [&](unsigned n) -> const Limits& {
-    if (!known[n]) known[n] = of(x[n], depth + 1);
-    return *known[n];
+    if (!operands[n]) operands[n] = of(x[n], depth + 1);
+    return *operands[n];
   };
   const auto up_to = [](u64 max) { return Limits{max, fill(max)}; };
+  // Of two numbers that are known: loops over arrays count modulo the size, or down past zero.
+  const auto computed = [&]() -> std::optional<Limits> {
+    if (in(0).min != in(0).max || in(1).min != in(1).max) return std::nullopt;
+    const auto bits =
+        evaluate(inst->op, f_.type(v), f_.type(x[0]), inst->imm, std::array{in(0).min, in(1).min});
+    return bits ? std::optional(Limits{*bits, *bits, *bits}) : std::nullopt;
+  };
   switch (inst->op) {
   case Op::LaneId: return up_to(f_.launch.wave_lanes - 1);
   case Op::InitVgpr: return up_to(f_.launch.max_work_item(static_cast<u32>(inst->imm)));
@@ -211,16 +219,24 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Sub:
     if (const u64 divisor = divisor_of_remainder(x[0], x[1]); divisor != 0) return up_to(divisor - 1);
     if (const auto most = most_of_remainder(x[0], x[1], depth)) return up_to(*most);
+    if (const auto known = computed()) return *known;
     return difference(in(0), in(1), all);
   case Op::Mul:
+    if (const auto known = computed()) return *known;
+    [[fallthrough]];
   case Op::UMulWide: return product(in(0), in(1), all);
   case Op::SMulWide: return std::max(in(0).max, in(1).max) >> 31 == 0 ? product(in(0), in(1), all) : anything;
   case Op::UDiv:
     if (in(1).min == 0) return anything;
     return {in(0).max / in(1).min, fill(in(0).max / in(1).min), in(0).min / in(1).max};
-  case Op::And: return {std::min(in(0).max, in(1).max), in(0).ones & in(1).ones};
-  case Op::Or: return {all, in(0).ones | in(1).ones, min_of_or(in(0), in(1))};
+  case Op::And:
+    if (const auto known = computed()) return *known;
+    return {std::min(in(0).max, in(1).max), in(0).ones & in(1).ones};
+  case Op::Or:
+    if (const auto known = computed()) return *known;
+    return {all, in(0).ones | in(1).ones, min_of_or(in(0), in(1))};
   case Op::Xor:
+    if (const auto known = computed()) return *known;
     return {all, in(0).ones | in(1).ones, (in(0).ones & in(1).ones) == 0 ? min_of_or(in(0), in(1)) : 0};
   case Op::AndNot: return {in(0).max, in(0).ones};
   case Op::Not: return {all - in(0).min, all, all - in(0).max};
