@@ -121,7 +121,8 @@ private:
           written.index >= uses_.size() || uses_[written.index] != 1 || f_.operands(w)[2] != kept)
         continue;
       const auto asked = question(f_.operands(w)[0]);
-      if (!asked || !asked->is_equal) continue;
+      u64 number = 0;
+      if (!asked || !asked->is_equal || !f_.is_const(asked->number, &number) || number == kNone) continue;
       const ValueId index = asked->scalar;
       ValueId& narrowed = indices_[{condition.index, index.index, n}];
       if (!narrowed.valid()) {
