@@ -21,7 +21,7 @@ public:
   static constexpr double kWorth = 4;
   static constexpr double kMinTranslateMs = 2; ///< a translation may have come from elsewhere, in no time
   static constexpr unsigned kTrials = 6;       ///< launches of each version before the faster is chosen,
-  static constexpr double kLongMs = 10;        ///< of which a launch that takes so long is another one
+  static constexpr double kLongMs = 5;         ///< of which a launch that takes so long is another one
   static constexpr std::size_t kMaxKinds = 4;  ///< sets of values that are thought of
 
   /// Dwords of the kernarg segment, in its order.
