@@ -20,6 +20,15 @@ std::string busy() {
   return text;
 }
 
+/// Of the first phase of the function that the text is.
+unsigned first_interleave(const std::string& text, Simd simd) {
+  auto f = ir::parse(text);
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  phases::Plan plan = form_phases(*f, simd, 0);
+  choose_interleave(*f, plan, simd, 0);
+  return plan.phases[0].interleave;
+}
+
 /// Stores to one row, or two, past the caches.
 unsigned interleave_of(unsigned rows, Simd simd) {
   const std::string store = "  store v9, v100, v5 {global 4 row 4 wave}\n";
@@ -91,7 +100,7 @@ TEST(Interleave, TilesShareWhatTheyLoad) {
 
 /// A loop of which each gang may skip what is long, with a small loop in it that waits for itself.
 unsigned interleave_of_loop_in_loop() {
-  auto f = ir::parse(R"(func "loops" gfx906 {
+  return first_interleave(R"(func "loops" gfx906 {
 b0:
   v0:mask = const #0xffffffffffffffff
   v1:u32 = const #0x0
@@ -122,11 +131,8 @@ b6:
   store v4, v15, v0 {lds 4}
   endpgm
 }
-)");
-  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
-  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
-  choose_interleave(*f, plan, Simd::Avx512, 0);
-  return plan.phases[0].interleave;
+)",
+                          Simd::Avx512);
 }
 
 TEST(Interleave, InnerLoopsRunMoreOften) { EXPECT_GE(interleave_of_loop_in_loop(), 2u); }
@@ -142,11 +148,7 @@ b0:
   for (unsigned n = 0; n < 80; ++n)
     text += fmt::format("  v{}:v32 = add v{}, v1\n  v{}:v32 = xor v{}, v1\n", 10 + 2 * n,
                         n == 0 ? 0 : 8 + 2 * n, 11 + 2 * n, n == 0 ? 0 : 9 + 2 * n);
-  auto f = ir::parse(text + "  store v0, v168, v169, v2 {lds 8}\n  endpgm\n}\n");
-  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
-  phases::Plan plan = form_phases(*f, simd, 0);
-  choose_interleave(*f, plan, simd, 0);
-  return plan.phases[0].interleave;
+  return first_interleave(text + "  store v0, v168, v169, v2 {lds 8}\n  endpgm\n}\n", simd);
 }
 
 TEST(Interleave, LongChainsRunSideBySide) {
@@ -171,18 +173,15 @@ b1(v8:u32, v9:v32):
   v10:v32 = load v2, v9, v4 {global 4 indexed 2}
 )";
   for (unsigned n = 20; n < 38; ++n) text += fmt::format("  v{}:v32 = add v10, v3\n", n);
-  auto f = ir::parse(text + R"(  v11:u32 = add v8, v6
+  return first_interleave(text + R"(  v11:u32 = add v8, v6
   v12:u1 = icmp v11, v7 #0x2
   branch v12 -> b1(v11, v10), b2
 b2:
   store v3, v10, v4 {lds 4}
   endpgm
 }
-)");
-  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
-  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
-  choose_interleave(*f, plan, Simd::Avx512, 0);
-  return plan.phases[0].interleave;
+)",
+                          Simd::Avx512);
 }
 
 TEST(Interleave, GangsWaitForGathersTogether) { EXPECT_EQ(interleave_of_links(), 4u); }
@@ -204,12 +203,9 @@ b0:
     text += n >= kRows
                 ? fmt::format("  v{}:v32 = load v2, v4, v5 #{:#x} {{global 1 {}}}\n", 10 + n, n, attributes)
                 : fmt::format("  v{}:v32 = umax v{}, v{}\n", 10 + n, 10 + 2 * n, 11 + 2 * n);
-  auto f =
-      ir::parse(text + fmt::format("  store v6, v4, v11, v5 {{global 1 {}}}\n  endpgm\n}}\n", attributes));
-  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
-  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
-  choose_interleave(*f, plan, Simd::Avx512, 0);
-  return plan.phases[0].interleave;
+  return first_interleave(
+      text + fmt::format("  store v6, v4, v11, v5 {{global 1 {}}}\n  endpgm\n}}\n", attributes),
+      Simd::Avx512);
 }
 
 TEST(Interleave, PackedRowsAreTestedOnce) {
