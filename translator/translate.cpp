@@ -356,7 +356,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes, source.private_bytes_per_lane);
            })
       .run("merge_common", passes::merge_common)
-      .run("merge_rows", passes::merge_rows)
+      .run("merge_rows", [&](ir::Function& g) { passes::merge_rows(g, gang_lanes(options.simd)); })
       .run("split_bytes", passes::split_bytes)
       .run("share_halves", [&](ir::Function& g) { passes::share_halves(g, gang_lanes(options.simd)); })
       .run("widen_accesses", passes::widen_accesses)

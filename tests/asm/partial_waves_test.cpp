@@ -51,6 +51,21 @@ struct Body {
 };
 
 const Body kBodies[] = {
+    // Rows of 16, each of which begins at the dword behind the last one's beginning.
+    {"DwordsThatOtherGangsStoreAsWell", R"(
+        v_and_b32 v1, 63, v0
+        v_lshrrev_b32 v3, 4, v1
+        v_xor_b32 v3, 3, v3
+        s_movk_i32 s11, 124
+        v_mul_u32_u24 v3, v3, s11
+        v_lshl_add_u32 v3, v1, 3, v3
+        v_or_b32 v4, 1, v2
+        ds_write_b32 v3, v2
+        ds_write_b32 v3, v4 offset:4
+        v_lshlrev_b32 v1, 1, v1
+        v_min_u32 v1, 0x88, v1
+        ds_read_b32 v1, v1 offset:372
+        s_waitcnt lgkmcnt(0))"},
     {"Neighbours", R"(
         v_mul_u32_u24 v1, 3, v0
         ds_write_b32 v2, v1

@@ -102,7 +102,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"drop_unseen_bits", passes::drop_unseen_bits},
       {"merge_blocks", passes::merge_blocks},
       {"load_scalars", passes::load_scalars},
-      {"merge_rows", passes::merge_rows},
+      {"merge_rows",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         passes::merge_rows(g, 16);
+       }},
       {"share_halves", [](ir::Function& g) { passes::share_halves(g, 16); }},
       {"share_halves_8", [](ir::Function& g) { passes::share_halves(g, 8); }},
       {"widen_accesses", passes::widen_accesses},

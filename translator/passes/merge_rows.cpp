@@ -2,8 +2,11 @@
 // elements, for which full-width loads and shuffles do where each dword alone would be gathered. Elements
 // further apart, or anywhere, of which lanes cannot share dwords, take a load per lane and element then
 // instead of one per dword. Likewise neighbours that are stored one directly after the other become a store
-// of 8 or 16 bytes.
+// of 8 or 16 bytes, if no lane of the wave stores the one where another stores the other: that would be
+// another order.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
+#include "translator/passes/id_values.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -43,9 +46,57 @@ u64 step_of(const Function& f, ValueId v, unsigned depth = 0) {
   }
 }
 
+/// Where the lanes of a wave go.
+class Places {
+public:
+  Places(const Function& f, unsigned gang_lanes) : f_(f), gang_lanes_(gang_lanes) {}
+
+  /// Whether elements of `bytes`, 8 or 16, from where the access goes on lie apart in all lanes of a wave.
+  [[nodiscard]] bool are_apart(InstId i, u64 bytes) {
+    const MemAttr& mem = f_[i].mem;
+    const ValueId address = f_.operands(i)[0];
+    const u64 stride = mem.form == AddressForm::Row ? static_cast<u64>(mem.stride) : 0;
+    if (mem.form == AddressForm::Row && mem.wave_row) return bytes <= stride;
+    return (step_of(f_, address) >= bytes && stride % bytes == 0) || are_known_apart(address, stride, bytes);
+  }
+
+private:
+  const Function& f_;
+  unsigned gang_lanes_;
+  std::optional<IdValues> ids_; ///< made when wanted
+
+  /// Likewise, by what the ids make of `address`, but for what is the same in all lanes.
+  bool are_known_apart(ValueId address, u64 stride, u64 bytes) {
+    if (!ids_) ids_.emplace(f_, gang_lanes_);
+    const std::vector<u64>* at = ids_->of(address);
+    while (at == nullptr) {
+      const InstId i = f_.def_id(address);
+      if (!i.valid() || f_[i].op != Op::Add) return false;
+      const auto x = f_.operands(i);
+      if (!is_same_in_all(x[0]) && !is_same_in_all(x[1])) return false;
+      address = x[is_same_in_all(x[0]) ? 1 : 0];
+      at = ids_->of(address);
+    }
+    std::vector<u64> wave(ids_->wave_lanes());
+    for (std::size_t first = 0; first < at->size(); first += wave.size()) {
+      for (std::size_t l = 0; l < wave.size(); ++l) wave[l] = (*at)[first + l] + l % gang_lanes_ * stride;
+      std::ranges::sort(wave);
+      for (std::size_t l = 1; l < wave.size(); ++l)
+        if (wave[l] - wave[l - 1] < bytes) return false;
+    }
+    return true;
+  }
+
+  bool is_same_in_all(ValueId v) const {
+    const ir::Inst* def = f_.def(v);
+    return is_uniform(f_.type(v)) ||
+           (def != nullptr && def->op == Op::Splat && is_uniform(f_.type(f_.operands(f_.def_id(v))[0])));
+  }
+};
+
 class Merger {
 public:
-  explicit Merger(Function& f) : f_(f), map_(f.num_values()) {}
+  Merger(Function& f, Places& places) : f_(f), places_(places), map_(f.num_values()) {}
 
   void run() {
     const Cfg cfg(f_);
@@ -66,7 +117,7 @@ public:
   }
 
 private:
-  /// Address, mask and stride; 0 for lanes that go anywhere.
+  /// Address, mask and stride, also within halves of a gang; 0 for lanes that go anywhere.
   using Rows = std::tuple<u32, u32, i16>;
   struct Dword {
     std::size_t position; ///< of its load in the block
@@ -75,22 +126,26 @@ private:
   };
   using Dwords = std::map<u64, Dword>; ///< by offset
   Function& f_;
+  Places& places_;
   std::vector<ValueId> map_;
   std::map<Rows, Dwords> open_;
+
+  static i16 stride_of(const MemAttr& mem) { return mem.halves ? mem.half_stride : mem.stride; }
 
   bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op); }
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
     if (f_[i].op != Op::Load || mem.space != Space::Lds || !mem.in_range || mem.bytes % 4 != 0) return false;
-    if (mem.form == AddressForm::Lanes) return mem.half_stride == 0 && mem.bytes < 16;
-    return mem.form == AddressForm::Row && mem.stride >= 8 && mem.stride % 4 == 0 &&
-           mem.bytes < std::min<i16>(mem.stride, 16);
+    const i16 stride = stride_of(mem);
+    if (mem.form == AddressForm::Lanes && stride == 0) return mem.bytes < 16;
+    return (mem.form == AddressForm::Row || mem.form == AddressForm::Lanes) && stride >= 8 &&
+           stride % 4 == 0 && mem.bytes < std::min<i16>(stride, 16);
   }
 
   void collect(InstId i, std::size_t position) {
     const auto x = f_.operands(i);
-    Dwords& dwords = open_[{x[0].index, x[1].index, f_[i].mem.stride}];
+    Dwords& dwords = open_[{x[0].index, x[1].index, stride_of(f_[i].mem)}];
     for (unsigned r = 0; r < f_[i].num_results; ++r)
       dwords.try_emplace(f_[i].imm + 4 * r, Dword{position, i, f_.result(i, r)});
   }
@@ -101,7 +156,9 @@ private:
       const auto [address, mask, stride] = rows;
       const bool anywhere = stride == 0;
       // Whether lanes go side by side, a dword each, is asked when they are there: not where they cannot.
-      const u64 room = !anywhere ? static_cast<u64>(stride) : step_of(f_, ValueId{address}) >= 8 ? 16u : 0u;
+      const u64 room = !anywhere                                           ? static_cast<u64>(stride)
+                       : places_.are_apart(dwords.begin()->second.load, 8) ? 16u
+                                                                           : 0u;
       while (!dwords.empty()) {
         const u64 start = dwords.begin()->first;
         const u8 bytes = element(dwords, start, room, anywhere);
@@ -153,7 +210,7 @@ private:
 
 class StoreMerger {
 public:
-  explicit StoreMerger(Function& f) : f_(f) {}
+  StoreMerger(Function& f, Places& places) : f_(f), places_(places) {}
 
   void run() {
     const Cfg cfg(f_);
@@ -164,6 +221,7 @@ public:
 
 private:
   Function& f_;
+  Places& places_;
 
   bool merge_pairs(BlockId b) {
     if (std::ranges::none_of(f_[b].insts, [&](InstId i) { return is_candidate(i); })) return false;
@@ -193,9 +251,7 @@ private:
     if (f_[i].op != Op::Store || mem.space != Space::Lds || !mem.in_range ||
         (mem.bytes != 4 && mem.bytes != 8))
       return false;
-    if (mem.form == AddressForm::Lanes)
-      return mem.half_stride == 0 && 2u * mem.bytes <= step_of(f_, f_.operands(i)[0]);
-    return mem.form == AddressForm::Row && 2 * mem.bytes <= mem.stride;
+    return mem.form == AddressForm::Lanes || mem.form == AddressForm::Row;
   }
 
   bool can_join(InstId first, InstId second) const {
@@ -205,7 +261,8 @@ private:
     const auto is_v32 = [&](ValueId v) { return f_.type(v) == Type::V32; };
     return x.front() == y.front() && x.back() == y.back() &&
            (f_[first].imm + bytes == f_[second].imm || f_[second].imm + bytes == f_[first].imm) &&
-           std::all_of(x.begin() + 1, x.end() - 1, is_v32) && std::all_of(y.begin() + 1, y.end() - 1, is_v32);
+           std::all_of(x.begin() + 1, x.end() - 1, is_v32) &&
+           std::all_of(y.begin() + 1, y.end() - 1, is_v32) && places_.are_apart(first, 2 * bytes);
   }
 
   InstId join(BlockId b, InstId first, InstId second) {
@@ -223,9 +280,10 @@ private:
 
 } // namespace
 
-void merge_rows(Function& f) {
-  Merger(f).run();
-  StoreMerger(f).run();
+void merge_rows(Function& f, unsigned gang_lanes) {
+  Places places(f, gang_lanes);
+  Merger(f, places).run();
+  StoreMerger(f, places).run();
 }
 
 } // namespace lanewise::passes

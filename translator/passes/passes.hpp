@@ -244,8 +244,8 @@ void split_bytes(ir::Function& f);
 bool merge_bytes(ir::Function& f, u32 private_bytes);
 
 /// Loads and stores of the dwords of consecutive elements in the LDS, one by one, become ones of whole
-/// elements.
-void merge_rows(ir::Function& f);
+/// elements. Addresses must have been shaped.
+void merge_rows(ir::Function& f, unsigned gang_lanes);
 
 /// Products and extensions of halves take these from what is computed as a whole.
 void share_halves(ir::Function& f, unsigned gang_lanes);
