@@ -233,6 +233,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
             passes::predicate(g, passes::simplify_decided_masks(g));
           })
       .run("fold", passes::fold)
+      .run("use_known_masks",
+           [&](ir::Function& g) {
+             if (passes::use_known_masks(g, gang_lanes(options.simd))) passes::fold(g);
+           })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects
       .run("remove_dead_stores", remove_dead_stores)       // now few are loaded again

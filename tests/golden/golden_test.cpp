@@ -81,6 +81,11 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"predicate", [](ir::Function& g) { passes::predicate(g); }},
       {"fill_masks", [](ir::Function& g) { (void)passes::fill_masks(g); }},
       {"merge_selects", passes::merge_selects},
+      {"use_known_masks",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         (void)passes::use_known_masks(g, 16);
+       }},
       {"change_elements", [](ir::Function& g) { (void)passes::change_elements(g); }},
       {"simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); }},
       {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},

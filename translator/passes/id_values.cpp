@@ -1,6 +1,7 @@
 #include "translator/passes/id_values.hpp"
 
 #include "translator/ir/evaluate.hpp"
+#include "translator/ir/lane_moves.hpp"
 
 #include <array>
 
@@ -83,6 +84,17 @@ IdValues::Lanes IdValues::compute(ValueId v, unsigned depth) const {
     return made;
   }
   const auto operands = f_.operands(i);
+  if (is_lane_move(inst.op)) {
+    const auto* from = of(operands[0], depth + 1);
+    if (from == nullptr) return std::nullopt;
+    const LaneSources sources = lane_sources(inst, f_.target);
+    for (u32 n = 0; n < num_lanes_; ++n) {
+      const u32 lane = n % wave_lanes_, source = sources[lane];
+      if (source != kNoLane && source >= wave_lanes_) return std::nullopt;
+      made[n] = source == kNoLane ? 0 : (*from)[n - lane + source];
+    }
+    return made;
+  }
   if (!is_lane_by_lane(inst.op) || operands.empty() || operands.size() > 3) return std::nullopt;
   std::array<const std::vector<u64>*, 3> x = {};
   for (std::size_t k = 0; k < operands.size(); ++k) {

@@ -169,6 +169,10 @@ bool unmask_pointers(ir::Function& f);
 /// were any.
 bool rotate_loops(ir::Function& f);
 
+/// Where values are moved between lanes, masks that say the same in all waves become constants, and selects
+/// by them fewer. Returns whether there were any.
+bool use_known_masks(ir::Function& f, unsigned gang_lanes);
+
 /// Makes two selects that have an alternative in common one.
 void merge_selects(ir::Function& f);
 

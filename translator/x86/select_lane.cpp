@@ -75,6 +75,9 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
   }
   if (within_gang && same_everywhere) {
     VReg v = reg1(operand);
+    const int up = is_mask && avx512() ? shift_of(source) : 0;
+    if (up != 0)
+      return set(result, b_->op_k(up > 0 ? Inst::kIdKshiftlw : Inst::kIdKshiftrw, v, imm(std::abs(up))));
     if (is_mask && avx512()) v = b_->op(Inst::kIdVpmovm2d, k(v));
     v = permute_register(v, source);
     if (is_mask && avx512()) v = b_->op_k(Inst::kIdVpmovd2m, vec(v));
@@ -86,6 +89,19 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
   set(result, mask_and(mask_at(operand, vand(lane, b_->splat32(63))), valid));
+}
+
+/// By how many lanes all of a gang move up, where those that none reaches get 0; 0 if they do not.
+int Selector::shift_of(const LaneSources& source) const {
+  const auto size = static_cast<int>(lanes());
+  for (int up = 1 - size; up < size; ++up) {
+    bool all = up != 0;
+    for (int l = 0; l < size && all; ++l)
+      all = source[static_cast<unsigned>(l)] ==
+            (l - up >= 0 && l - up < size ? static_cast<u8>(l - up) : kNoLane);
+    if (all) return up;
+  }
+  return 0;
 }
 
 /// The gang's part of a table of bytes, one for each lane of the wave, sign-extended.

@@ -317,6 +317,7 @@ private:
   bool lane_inst(InstId i);
   void move_lanes(InstId i, const ir::LaneSources& source);
   bool move_rows(ValueId result, u32 slot, const ir::LaneSources& source);
+  [[nodiscard]] int shift_of(const ir::LaneSources& source) const;
   VReg lane_table(const std::array<u8, kWaveSize>& bytes);
   VReg permute_register(VReg v, const ir::LaneSources& source);
   VReg gather_slot(u32 slot, VReg lane, VReg mask);
