@@ -17,6 +17,7 @@
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/retry_chains.hpp"
+#include "translator/phases/scalar_ranges.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/phases/walks.hpp"
 #include "translator/x86/engine.hpp"
@@ -323,6 +324,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (!last_lanes || !phases::run_lanes_in_turn(g, gang_lanes(options.simd))) return;
              tidy_up(g);
+             if (phases::decide_scalar_comparisons(g)) tidy_up(g);
              remove_dead_stores(g); // to rows that turn out not to be looked at
              passes::eliminate_dead_code(g);
            })

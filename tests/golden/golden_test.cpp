@@ -20,6 +20,7 @@
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
 #include "translator/phases/retry_chains.hpp"
+#include "translator/phases/scalar_ranges.hpp"
 #include "translator/phases/unify_gangs.hpp"
 #include "translator/phases/walks.hpp"
 #include "translator/translator.hpp"
@@ -81,6 +82,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"predicate", [](ir::Function& g) { passes::predicate(g); }},
       {"fill_masks", [](ir::Function& g) { (void)passes::fill_masks(g); }},
       {"merge_selects", passes::merge_selects},
+      {"decide_scalar_comparisons",
+       [](ir::Function& g) { (void)phases::decide_scalar_comparisons(g); }},
       {"use_known_masks",
        [](ir::Function& g) {
          g.launch = launch_facts();
