@@ -1,10 +1,12 @@
 // Translation speed. Items per second are guest instructions per second of CPU time; `lift`, `passes` and
 // `emit` are the shares of the stages.
-//   all     every kernel of tests/kernels/bin for one target at one level
-//   kernel  one of them (a code object with several counts as one)
+//   all     every kernel of tests/kernels/bin for one target at one level, for any launch
+//   launch  the same, for a launch in workgroups of 256 (or of the kernel's own size), as when programs run
+//   kernel  one of them (a code object with several counts as one), for any launch
 // A folder of other code objects can be named in LANEWISE_BENCH_CODE; they are then measured instead.
 #include "lanewise/input_file.hpp"
 #include "lanewise/kernel_source.hpp"
+#include "lanewise/launch_facts.hpp"
 #include "translator/translation.hpp"
 
 #include <algorithm>
@@ -22,9 +24,20 @@ struct Program {
   abi::CodeObject object;
   std::unique_ptr<abi::LoadedImage> image;
   std::vector<translator::KernelSource> kernels;
+  std::vector<translator::LaunchFacts> launches; ///< per kernel: of a usual launch
 };
 
 using Programs = std::vector<std::shared_ptr<Program>>;
+
+/// What a launch of a million work-items tells of itself.
+translator::LaunchFacts usual_launch(const abi::Kernel& kernel, isa::Target target) {
+  abi::DispatchShape shape;
+  shape.grid = {1u << 20, 1, 1};
+  shape.workgroup = kernel.resources.reqd_workgroup_size;
+  if (shape.workgroup[0] == 0) shape.workgroup = {256, 1, 1};
+  for (unsigned axis = 1; axis < 3; ++axis) shape.grid[axis] = shape.workgroup[axis];
+  return launch_facts(kernel, target, shape, steady_hidden_values());
+}
 
 /// Null where the file is none for this target, or names symbols of its host program.
 std::shared_ptr<Program> open(const std::filesystem::path& path, const std::string& target) {
@@ -38,8 +51,10 @@ std::shared_ptr<Program> open(const std::filesystem::path& path, const std::stri
   program->name = path.stem().string();
   program->object = std::move(*object);
   program->image = std::make_unique<abi::LoadedImage>(std::move(*image));
-  for (const abi::Kernel& kernel : program->object.kernels)
+  for (const abi::Kernel& kernel : program->object.kernels) {
     program->kernels.push_back(kernel_source(program->object, *program->image, kernel));
+    program->launches.push_back(usual_launch(kernel, program->object.target.isa));
+  }
   return program;
 }
 
@@ -54,16 +69,20 @@ Programs open_all(const std::filesystem::path& folder, const std::string& target
   return programs;
 }
 
-void translate_all(benchmark::State& state, const Programs& programs, translator::Simd simd) {
+enum class Launches { Any, Usual };
+
+void translate_all(benchmark::State& state, const Programs& programs, translator::Simd simd,
+                   Launches launches) {
   translator::Options options;
   options.simd = simd;
   u64 instructions = 0;
   double lift = 0, passes = 0, emit = 0;
   for (auto _ : state)
     for (const auto& program : programs)
-      for (const translator::KernelSource& kernel : program->kernels) {
+      for (std::size_t n = 0; n < program->kernels.size(); ++n) {
+        if (launches == Launches::Usual) options.launch = program->launches[n];
         translator::Stats stats;
-        benchmark::DoNotOptimize(translator::translate(kernel, options, &stats));
+        benchmark::DoNotOptimize(translator::translate(program->kernels[n], options, &stats));
         instructions += stats.guest_instructions;
         lift += stats.lift_ms, passes += stats.passes_ms, emit += stats.emit_ms;
       }
@@ -74,11 +93,11 @@ void translate_all(benchmark::State& state, const Programs& programs, translator
   state.counters["emit%"] = emit / all;
 }
 
-void add(const std::string& name, const Programs& programs) {
+void add(const std::string& name, const Programs& programs, Launches launches) {
   for (const auto& [simd, simd_name] :
        {std::pair{translator::Simd::Avx2, "avx2"}, std::pair{translator::Simd::Avx512, "avx512"}})
     benchmark::RegisterBenchmark((name + "/" + simd_name).c_str(), [=, simd = simd](benchmark::State& state) {
-      translate_all(state, programs, simd);
+      translate_all(state, programs, simd, launches);
     })->Unit(benchmark::kMillisecond);
 }
 
@@ -88,9 +107,12 @@ void add_folder(const std::filesystem::path& folder, const std::string& target) 
     Programs chosen;
     std::copy_if(programs.begin(), programs.end(), std::back_inserter(chosen),
                  [&](const auto& program) { return program->name.find(level) != std::string::npos; });
-    if (!chosen.empty()) add("all/" + target + level, chosen);
+    if (chosen.empty()) continue;
+    add("all/" + target + level, chosen, Launches::Any);
+    add("launch/" + target + level, chosen, Launches::Usual);
   }
-  for (const auto& program : programs) add("kernel/" + target + "/" + program->name, {program});
+  for (const auto& program : programs)
+    add("kernel/" + target + "/" + program->name, {program}, Launches::Any);
 }
 
 void add_folders() {

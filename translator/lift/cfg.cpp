@@ -35,6 +35,8 @@ Cfg::Decoded& Cfg::decoded(u32 offset) {
   return s;
 }
 
+const Cfg::Decoded* Cfg::decoded_inside(u32 offset) { return is_inside(offset) ? &decoded(offset) : nullptr; }
+
 bool Cfg::in_code(u64 address) const {
   const u64 base = reinterpret_cast<u64>(source_.code.data());
   return address >= base && address - base + 4 <= source_.code.size() && (address - base) % 4 == 0;
@@ -169,17 +171,18 @@ void Cfg::lift_block(BlockId b) {
   l_->known = {key.mode, static_cast<u8>(key.gpr_idx)};
   ended_ = false;
   u32 offset = key.offset;
+  const Decoded* next = decoded_inside(offset);
   do {
     l_->b.set_pc(offset);
     const u64 address = reinterpret_cast<u64>(source_.code.data()) + offset;
-    if (u64{offset} + 4 > source_.code.size() || decoded(offset).status != DecodeStatus::Ok)
-      return bad_jump(l_->b.u64c(address));
-    const isa::Inst& inst = decoded(offset).inst;
+    if (next == nullptr || next->status != DecodeStatus::Ok) return bad_jump(l_->b.u64c(address));
+    const isa::Inst& inst = next->inst;
     ++guest_instructions_;
     l_->lift(inst, offset);
     offset += inst.size;
-    if (!ended_ && u64{offset} + 4 <= source_.code.size() && decoded(offset).leader)
-      jump(address + inst.size);
+    if (ended_) return;
+    next = decoded_inside(offset);
+    if (next != nullptr && next->leader) jump(address + inst.size);
   } while (!ended_);
 }
 

@@ -147,6 +147,8 @@ private:
   };
 
   Decoded& decoded(u32 offset);
+  /// Null behind the code's end.
+  const Decoded* decoded_inside(u32 offset);
   void scan(u32 offset);
   void add_edge(u32 offset, bool leader, unsigned count = 1);
   [[nodiscard]] bool in_code(u64 address) const;

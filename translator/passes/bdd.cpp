@@ -1,6 +1,7 @@
 #include "translator/passes/bdd.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lanewise::passes {
 
@@ -129,31 +130,37 @@ Bdd::Node Bdd::for_all(Node f, u32 v) {
 
 Bdd::Shape Bdd::measure(Node f) const {
   constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
+  if (is_literal(f)) { // as most are
+    support_.push_back(variable(f));
+    return {static_cast<u32>(support_.size()) - 1, 1, 1};
+  }
   mark_.resize(2 * nodes_.size());
   ++walk_;
   mark_[f] = walk_;
-  work_.assign(1, f);
-  Shape shape{static_cast<u32>(support_.size()), 0, 0};
-  const auto too_large = [&] {
-    support_.resize(shape.first_var);
-    return kTooLarge;
-  };
-  while (!work_.empty()) {
-    const Node at = work_.back();
+  std::array<Node, kMaxSize + 1> work; // of those seen, each of which is either here or has been counted
+  std::array<u32, kMaxSupport> vars;
+  std::size_t left = 1, num_vars = 0, num_nodes = 0;
+  work[0] = f;
+  while (left != 0) {
+    const Node at = work[--left];
     const u32 var = variable(at);
-    work_.pop_back();
-    if (++shape.num_nodes > kMaxSize) return too_large();
+    ++num_nodes;
     if (var >= var_mark_.size()) var_mark_.resize(var + 1);
     if (std::exchange(var_mark_[var], walk_) != walk_) {
-      if (support_.size() - shape.first_var == kMaxSupport) return too_large();
-      support_.push_back(var);
+      if (num_vars == kMaxSupport) return kTooLarge;
+      vars[num_vars++] = var;
     }
     const Halves h = halves(at, var);
-    for (const Node n : {h.lo, h.hi})
-      if (n > kTrue && std::exchange(mark_[n], walk_) != walk_) work_.push_back(n);
+    for (const Node n : {h.lo, h.hi}) {
+      if (n <= kTrue || std::exchange(mark_[n], walk_) == walk_) continue;
+      if (num_nodes + left == kMaxSize) return kTooLarge;
+      work[left++] = n;
+    }
   }
-  shape.num_vars = static_cast<u16>(support_.size() - shape.first_var);
-  std::sort(support_.begin() + shape.first_var, support_.end());
+  std::sort(vars.begin(), vars.begin() + static_cast<std::ptrdiff_t>(num_vars));
+  const Shape shape{static_cast<u32>(support_.size()), static_cast<u16>(num_vars),
+                    static_cast<u16>(num_nodes)};
+  support_.insert(support_.end(), vars.begin(), vars.begin() + static_cast<std::ptrdiff_t>(num_vars));
   return shape;
 }
 

@@ -122,7 +122,6 @@ private:
   mutable std::vector<u32> support_;  ///< variables of functions whose shape is known
   mutable std::vector<u32> mark_;     ///< per node: the last walk that saw it
   mutable std::vector<u32> var_mark_; ///< per variable, likewise
-  mutable std::vector<Node> work_;
   std::vector<std::pair<Node, Node>>
       substituted_; ///< by the substitution at hand: functions asked about are small
   mutable u32 walk_ = 0;

@@ -171,8 +171,10 @@ private:
   ValueId operand(const Match& inst, unsigned n) const { return resolve(f_.operands(inst.id())[n]); }
 
   ValueId simplify(const Inst& inst, Type t, std::span<const ValueId> x) {
-    if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
-    if (const ValueId v = sink_splats(inst, t, x); v.valid()) return v;
+    if (!x.empty() && is_const_or_splat(x[0])) {
+      if (const ValueId v = fold_constants(inst, t, x); v.valid()) return v;
+      if (const ValueId v = sink_splats(inst, t, x); v.valid()) return v;
+    }
     switch (inst.op) {
     case Op::Join: {
       const u64 key = pair_key(x[0], x[1]);
@@ -219,10 +221,15 @@ private:
     }
   }
 
-  // --- constants, and work that is the same in every lane
+  // --- constants, and work that is the same in every lane: of ops whose first operand may be such
+
+  bool is_const_or_splat(ValueId v) const {
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && (inst->op == Op::Const || inst->op == Op::Splat);
+  }
 
   ValueId fold_constants(const Inst& inst, Type t, std::span<const ValueId> x) {
-    if (x.empty() || x.size() > 3) return {};
+    if (x.size() > 3) return {};
     std::array<u64, 3> bits{};
     for (std::size_t i = 0; i < x.size(); ++i)
       if (!is_const(x[i], &bits[i])) return {};
@@ -258,7 +265,7 @@ private:
 
   /// op(splat a, splat b) -> splat(op(a, b)): the same in every lane, so done once per wave.
   ValueId sink_splats(const Inst& inst, Type t, std::span<const ValueId> x) {
-    if (x.empty() || !is_per_lane(t) || !has_uniform_form(inst.op, t) || !is_vector(type(x[0]))) return {};
+    if (!is_per_lane(t) || !has_uniform_form(inst.op, t) || !is_vector(type(x[0]))) return {};
     std::array<ValueId, 3> uniform;
     bool any_splat = false;
     for (std::size_t i = 0; i < x.size(); ++i) {

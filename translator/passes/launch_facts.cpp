@@ -18,6 +18,7 @@ public:
 
   void run() {
     const Cfg cfg(f_);
+    const u32 values = f_.num_values();
     std::vector<InstId> old;
     for (const BlockId b : cfg.rpo) {
       old.assign(f_[b].insts.begin(), f_[b].insts.end());
@@ -27,6 +28,7 @@ public:
         f_[b].insts.push_back(i);
       }
     }
+    if (f_.num_values() == values) return; // nothing has become a constant
     map_.resize(f_.num_values());
     f_.replace_values(map_);
   }

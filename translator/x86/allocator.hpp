@@ -45,6 +45,8 @@ private:
   void enter_block(u32 b);
   [[nodiscard]] bool goes_on(u32 b) const;
   void go_on(u32 b);
+  void stay(u32 b);
+  void empty_registers();
   void merge_predecessors(u32 b);
   void collect_candidates(u32 b, bool loop_entry);
   [[nodiscard]] bool comes_in_register(u32 b, u32 param);
@@ -158,13 +160,14 @@ private:
 
   // Register files.
   u32 allowed_[kNumClasses], occupied_[kNumClasses] = {}, locked_[kNumClasses] = {};
-  VReg occupant_[kNumClasses][32];
+  VReg occupant_[kNumClasses][32]; ///< absent where a register is not occupied
+  static constexpr u32 kMostRegisters = kNumClasses * 32;
 
   u32 block_ = 0, position_ = 0;
   std::vector<Use> uses_;
   /// The values in registers where a block starts, by number, then its parameters; and where it ends.
   std::vector<ValueAt> entries_, exits_;
-  std::vector<StepRange> entry_, exit_; ///< per block
+  std::vector<StepRange> entry_, exit_; ///< per block; no entry where it goes on with what another ends with
   std::vector<u32> entry_through_;      ///< per block: how many of its entries are no parameters
   [[nodiscard]] std::span<ValueAt> at_entry(u32 b) {
     return {entries_.data() + entry_[b].first, entry_[b].count};

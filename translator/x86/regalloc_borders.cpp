@@ -2,18 +2,18 @@
 #include "translator/x86/allocator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::x86 {
 
 // -----------------------------------------------------------------------------------------------------
 
 void Allocator::enter_block(u32 b) {
-  block_ = b;
+  const u32 before = std::exchange(block_, b);
   position_ = 0;
-  for (unsigned c = 0; c < kNumClasses; ++c) {
-    occupied_[c] = locked_[c] = 0;
-    std::fill(std::begin(occupant_[c]), std::end(occupant_[c]), VReg{});
-  }
+  for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
+  if (goes_on(b) && live_.preds(b)[0].from == before) return stay(b);
+  empty_registers();
   if (live_.preds(b).empty()) {
     if (const VReg v = live_.first_live_in(b); v.valid())
       error_ = "value " + std::to_string(v.index) + " is used before its definition";
@@ -31,6 +31,11 @@ void Allocator::enter_block(u32 b) {
   settle_unplaced(b);
 }
 
+void Allocator::empty_registers() {
+  for (unsigned c = 0; c < kNumClasses; ++c)
+    for (u32& set = occupied_[c]; set != 0;) unbind(c, static_cast<u8>(std::countr_zero(set)));
+}
+
 // With one way in and no parameters, a block starts with what that way ends with.
 bool Allocator::goes_on(u32 b) const {
   const auto preds = live_.preds(b);
@@ -40,17 +45,28 @@ bool Allocator::goes_on(u32 b) const {
 
 void Allocator::go_on(u32 b) {
   const u32 from = live_.preds(b)[0].from;
-  const u32 first = static_cast<u32>(entries_.size());
   for (const ValueAt& at : at_exit(from)) {
     if (!live_.is_live_in(at.value, b)) continue;
-    const bool stored = at.stored || stored_around(at.value, from);
     bind(at.cls, at.reg, at.value);
     next_[at.value.index] = kAsk;
-    stored_[at.value.index] = stored;
-    entries_.push_back({at.value, at.reg, at.cls, stored});
+    stored_[at.value.index] = at.stored || stored_around(at.value, from);
   }
-  entry_[b] = {first, static_cast<u32>(entries_.size()) - first};
-  entry_through_[b] = entry_[b].count;
+}
+
+// Likewise where that way's block is the one before, which has left everything where it is.
+void Allocator::stay(u32 b) {
+  const u32 from = live_.preds(b)[0].from;
+  for (unsigned c = 0; c < kNumClasses; ++c)
+    for (u32 set = occupied_[c]; set != 0; set &= set - 1) {
+      const u8 r = static_cast<u8>(std::countr_zero(set));
+      const VReg v = occupant_[c][r];
+      if (!live_.is_live_in(v, b)) {
+        unbind(c, r);
+        continue;
+      }
+      next_[v.index] = kAsk;
+      if (stored_[v.index] == 0) stored_[v.index] = stored_around(v, from);
+    }
 }
 
 // Sums up, per value, what the predecessors already allocated end with in registers. The heaviest one names
@@ -281,7 +297,10 @@ void Allocator::leave_block(u32 b) {
       end_with(at.value, r, at.cls);
     }
   };
-  keep(at_entry(b).first(entry_through_[b]));
+  if (exits_.capacity() - first < kMostRegisters)
+    exits_.reserve(2 * exits_.capacity() + kMostRegisters); // before what is kept is looked at there
+  // In the order of their numbers, all but what is new in the block.
+  keep(goes_on(b) ? at_exit(live_.preds(b)[0].from) : at_entry(b).first(entry_through_[b]));
   const std::size_t sorted = exits_.size() - first;
   keep(at_entry(b).subspan(entry_through_[b]));
   for (u8 c = 0; c < kNumClasses; ++c)
@@ -292,7 +311,6 @@ void Allocator::leave_block(u32 b) {
   sort_by_number(std::span(exits_).subspan(first), sorted);
   exit_[b] = {first, static_cast<u32>(exits_.size()) - first};
   hint_successors(b);
-  for (const ValueAt& at : at_exit(b)) reg_[at.value.index] = kNone;
 }
 
 // The first predecessor of a join decides which registers the others should leave the arguments in.
