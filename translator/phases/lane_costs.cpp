@@ -19,7 +19,6 @@ public:
       : f_(f), cfg_(cfg), shapes_(shapes), loop_(loop), back_edge_(back_edge), mask_(mask) {}
 
   [[nodiscard]] unsigned lanes_done_sooner_alone(unsigned gang_lanes) const {
-    const unsigned gather = gang_lanes + 8;
     unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
     bool shares_lines = false; // of memory, which lanes that go alone fetch each for itself
     std::optional<Cfg> now;    // Loops before may have been copied.
@@ -29,8 +28,7 @@ public:
         const Kind place = inst.op == Op::Load ? kind(f_.operands(i)[0]) : Kind::Any;
         shares_lines |= place == Kind::Row;
         if (inst.op == Op::Load && place == Kind::Any) {
-          // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
-          gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
+          gathered += gather_cost(inst.mem, gang_lanes);
           loads += (inst.mem.bytes + 3u) / 4;
           if (!now) now.emplace(f_);
           if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.

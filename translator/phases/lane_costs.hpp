@@ -6,6 +6,12 @@
 
 namespace lanewise::phases {
 
+/// Of what lanes load from anywhere, in instructions. Bytes and half-words are cut out of dwords; quads are
+/// loaded lane by lane and transposed, which takes about as long as a gather of qwords.
+constexpr unsigned gather_cost(const ir::MemAttr& mem, unsigned gang_lanes) {
+  return mem.bytes == 4 ? gang_lanes + 8 : (gang_lanes + 8) * 3 / 2;
+}
+
 /// Up to how many lanes a gang does sooner one after the other than together, by rough costs; more than it
 /// has if even all of them. 0 if `loop` gathers nothing, or lanes would wait for memory one after the other;
 /// less than `gang_lanes` if all lanes may turn out to go along a row. `back_edge` is the way round, and the
