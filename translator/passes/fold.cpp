@@ -513,12 +513,15 @@ private:
     return joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid();
   }
 
-  /// join(a * b, umulhi(a, b)) -> umul_wide(a, b)
+  /// join(a * b, umulhi(a, b)) -> umul_wide(a, b), and likewise signed
   ValueId join_product(Type t, ValueId lo, ValueId hi) {
-    const Match low = match(lo, Op::Mul), high = match(hi, Op::UMulHi);
+    const Match low = match(lo, Op::Mul);
+    Match high = match(hi, Op::UMulHi);
+    const bool is_signed = high == nullptr;
+    if (is_signed) high = match(hi, Op::SMulHi);
     if (low == nullptr || high == nullptr) return {};
     const ValueId a = operand(high, 0), b = operand(high, 1);
-    return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
+    return other_factor(low, a) == b ? emit(is_signed ? Op::SMulWide : Op::UMulWide, t, {a, b}) : ValueId{};
   }
 
   /// lo = lo(whole) and hi = hi(whole) + raise[0] + raise[1], the same in all lanes: of an index some of
