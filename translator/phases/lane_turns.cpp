@@ -30,6 +30,7 @@ namespace {
 constexpr std::size_t kMaxInstructions = 800;
 constexpr u32 kLargeArm = 8;    ///< vectors
 constexpr u32 kVectorCost = 2;  ///< in scalars, of which more go side by side
+constexpr u32 kRowCost = 2;     ///< in vectors
 constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
 constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
@@ -45,6 +46,7 @@ public:
     if (loops_.irreducible) return false;
     for (const Loops::Loop& loop : loops_.loops) {
       if (!find_loop(loop, kMaxInstructions)) continue;
+      if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
       if (!is_worthwhile() || !find_left_behind()) continue;
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
@@ -66,7 +68,8 @@ private:
     u32 scalars = 0; ///< and for one lane alone
   };
   const unsigned gang_lanes_;
-  std::map<u32, Arm> arms_; ///< by their first block
+  std::map<u32, Arm> arms_;                  ///< by their first block
+  std::optional<passes::LaneShapes> shapes_; ///< made when there is such a loop
 
   /// The header is one, too.
   void find_arms() {
@@ -107,12 +110,17 @@ private:
   [[nodiscard]] u32 vectors(InstId i) const {
     if (f_[i].op == Op::Load || f_[i].op == Op::Store) {
       const u32 dwords = std::max(1u, f_[i].mem.bytes / 4u);
-      if (!is_private_access(f_[i])) return gather_cost(f_[i].mem, gang_lanes_);
+      if (!is_private_access(f_[i])) return may_be_row(i) ? kRowCost : gather_cost(f_[i].mem, gang_lanes_);
       return dwords * (is_same_in_all_lanes(f_.operands(i)[0]) ? 1 : gather_cost({.bytes = 4}, gang_lanes_));
     }
     if (f_[i].op == Op::AnyLane) return 2;
     if (f_[i].num_results == 0 || !is_per_lane(f_.type(f_.result(i)))) return 0;
     return is_for_free(f_[i].op) ? 0 : is_wide(f_.type(f_.result(i))) ? 2 : 1;
+  }
+  /// A load that goes along a row, or to one place.
+  [[nodiscard]] bool may_be_row(InstId i) const {
+    const auto any = [](ValueId, unsigned) { return LaneKind::Any; };
+    return lane_kind(f_, *shapes_, f_.operands(i)[0], any) != LaneKind::Any;
   }
   [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
     const Inst* def = f_.def(v);
