@@ -357,6 +357,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              const auto loops = passes::find_retry_loops(g);
              if (phases::chain_retries(g, loops, gang_lanes(options.simd), lds_bytes)) tidy_up(g);
            })
+      .run("split_chosen_rows",
+           [&](ir::Function& g) {
+             if (passes::split_chosen_rows(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("shape_addresses",
            [&](ir::Function& g) {
              passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes, source.private_bytes_per_lane);

@@ -1283,6 +1283,22 @@ TEST(AddressForms, RowsOfThreeDwordsCanBeStored) {
   }
 }
 
+/// Words may lie across dwords, which gathers would take one by one after all. With AVX-512, bytes are cut
+/// out of gathered dwords.
+TEST(AddressForms, WordsFromAnywhereAreLoadedLaneByLane) {
+  const auto gathers = [](u32 bytes, translator::Simd simd) {
+    return count(listing(fmt::format("  v23:mask = const #0xffffffffffffffff\n"
+                                     "  v24:v32 = load v2, v8, v23 {{global {} indexed 0 sindex}}\n"
+                                     "  store v2, v8, v24, v7 {{global 4 indexed 2 sindex}}\n",
+                                     bytes),
+                         simd),
+                 "vpgather");
+  };
+  for (const translator::Simd simd : widths()) EXPECT_EQ(gathers(2, simd), 0u);
+  EXPECT_EQ(gathers(1, translator::Simd::Avx2), 0u);
+  EXPECT_NE(gathers(1, translator::Simd::Avx512), 0u);
+}
+
 /// Two dwords from anywhere by one gather, and to anywhere by one scatter.
 TEST(AddressForms, PairsOfDwordsAreGatheredAsQwords) {
   const std::string code = listing("  v23:v32, v24:v32 = load v2, v8, v7 {global 8 indexed 3}\n"

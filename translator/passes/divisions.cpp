@@ -464,8 +464,9 @@ private:
   }
 };
 
-/// Finds a mask with all lanes in which somebody looks at a quotient: the others divide whatever they hold,
-/// zeros mostly, and would enter the chain again and again. Of use while the function is as it was.
+/// Finds the mask with fewest lanes that has all in which somebody looks at a quotient: the others divide
+/// whatever they hold, zeros mostly, and would enter the chain again and again. Of use while the function is
+/// as it was.
 class MaskFinder {
 public:
   explicit MaskFinder(const Function& f) : f_(f), demand_(f) {
@@ -481,14 +482,17 @@ public:
     const BlockId b = f_[chain_end].block;
     const auto& insts = f_[b].insts;
     const auto before = insts.begin() + static_cast<std::ptrdiff_t>(position);
+    ValueId best;
     for (const ValueId m : masks_) {
       const InstId def = f_.def_id(m);
       const bool is_known = f_.def_block(m) != b
                                 ? demand_.dominators().dominates(f_.def_block(m), b)
                                 : !def.valid() || std::find(insts.begin(), before, def) != before;
-      if (is_known && demand_.is_inside(demand_.of(f_.result(chain_end)), m, b)) return m;
+      if (is_known && demand_.is_inside(demand_.of(f_.result(chain_end)), m, b) &&
+          (!best.valid() || demand_.facts().implies(m, best)))
+        best = m;
     }
-    return {};
+    return best;
   }
 
 private:

@@ -12,6 +12,7 @@
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/decide.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
@@ -520,12 +521,15 @@ private:
     return joined_.contains(pair_key(lo, hi)) || whole_of(f_, lo, hi).valid();
   }
 
-  /// join(a * b, umulhi(a, b)) -> umul_wide(a, b)
+  /// join(a * b, umulhi(a, b)) -> umul_wide(a, b), and likewise signed
   ValueId join_product(Type t, ValueId lo, ValueId hi) {
-    const Match low = match(lo, Op::Mul), high = match(hi, Op::UMulHi);
+    const Match low = match(lo, Op::Mul);
+    Match high = match(hi, Op::UMulHi);
+    const bool is_signed = high == nullptr;
+    if (is_signed) high = match(hi, Op::SMulHi);
     if (low == nullptr || high == nullptr) return {};
     const ValueId a = operand(high, 0), b = operand(high, 1);
-    return other_factor(low, a) == b ? emit(Op::UMulWide, t, {a, b}) : ValueId{};
+    return other_factor(low, a) == b ? emit(is_signed ? Op::SMulWide : Op::UMulWide, t, {a, b}) : ValueId{};
   }
 
   /// lo = lo(whole) and hi = hi(whole) + raise[0] + raise[1], the same in all lanes: of an index some of
@@ -1237,6 +1241,8 @@ private:
       return reflexive ? all_ones(t) : constant(t, 0);
     }
     if (const ValueId v = compare_choice(p, t, a, b); v.valid()) return v;
+    if ((p == IntPred::Eq || p == IntPred::Ne) && (is_first_of(a, b) || is_first_of(b, a)))
+      return p == IntPred::Eq ? all_ones(t) : constant(t, 0);
     if (const auto known = limits_.compare(p, a, b)) return *known ? all_ones(t) : constant(t, 0);
     if (!is_zero(b) || (p != IntPred::Eq && p != IntPred::Ne)) return {};
     // mask != 0 -> any lane; bool != 0 -> bool
@@ -1251,6 +1257,29 @@ private:
       truth = operand(s, 0);
     if (!truth.valid()) return {};
     return p == IntPred::Ne ? truth : emit(Op::Not, t, {truth});
+  }
+
+  /// v == splat(readfirst(v)), where v is the same in all lanes: compilers ask that of each index of a
+  /// register that is in a vector, go round for those that have it, and ask again.
+  bool is_first_of(ValueId first, ValueId v) const {
+    const Match s = match(first, Op::Splat);
+    if (s == nullptr) return false;
+    const Match r = match(operand(s, 0), Op::ReadFirst);
+    return r != nullptr && operand(r, 0) == v && is_same_in_all_lanes(v, 0);
+  }
+  bool is_same_in_all_lanes(ValueId v, unsigned depth) const {
+    constexpr unsigned kMaxDepth = 8;
+    const InstId i = f_.def_id(v);
+    if (is_uniform(type(v))) return true;
+    if (!i.valid() || depth == kMaxDepth) return false;
+    const ir::Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    if (inst.op == Op::Const) return type(v) != Type::Mask;
+    if (inst.op == Op::Load)
+      return (inst.mem.space == Space::Global || inst.mem.space == Space::Lds) && f_.is_full(x.back()) &&
+             is_same_in_all_lanes(x[0], depth + 1);
+    return (inst.op == Op::Splat || is_lanewise(inst.op)) && type(v) != Type::Mask &&
+           std::ranges::all_of(x, [&](ValueId o) { return is_same_in_all_lanes(o, depth + 1); });
   }
 
   /// compare(select(c, x, y), z) with constants x, y, z is c, not c or a constant: a scalar condition that

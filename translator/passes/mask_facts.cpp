@@ -10,7 +10,7 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t kMaxNodes = 64, kMaxVariables = 12; ///< of a mask that is explained
+constexpr std::size_t kMaxNodes = 64, kMaxVariables = 20; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
 

@@ -11,6 +11,9 @@ namespace {
 
 constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
 constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
+/// Where loads tell when a lane leaves, nobody knows before: a branch guessed wrong, and the change to the
+/// next lane, in each of a few rounds.
+constexpr unsigned kUnforeseenRound = 10;
 
 class LaneCosts {
 public:
@@ -19,18 +22,16 @@ public:
       : f_(f), cfg_(cfg), shapes_(shapes), loop_(loop), back_edge_(back_edge), mask_(mask) {}
 
   [[nodiscard]] unsigned lanes_done_sooner_alone(unsigned gang_lanes) const {
-    const unsigned gather = gang_lanes + 8;
     unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
     bool shares_lines = false; // of memory, which lanes that go alone fetch each for itself
     std::optional<Cfg> now;    // Loops before may have been copied.
     for (const BlockId b : *loop_.blocks)
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
-        const Kind place = inst.op == Op::Load ? kind(f_.operands(i)[0]) : Kind::Any;
-        shares_lines |= place == Kind::Row;
-        if (inst.op == Op::Load && place == Kind::Any) {
-          // Quads are loaded lane by lane and transposed, which takes about as long as a gather of qwords.
-          gathered += inst.mem.bytes == 4 ? gather : gather * 3 / 2;
+        const LaneKind place = inst.op == Op::Load ? kind(f_.operands(i)[0]) : LaneKind::Any;
+        shares_lines |= place == LaneKind::Row;
+        if (inst.op == Op::Load && place == LaneKind::Any) {
+          gathered += gather_cost(inst.mem, gang_lanes);
           loads += (inst.mem.bytes + 3u) / 4;
           if (!now) now.emplace(f_);
           if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.
@@ -41,6 +42,7 @@ public:
     // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
     const bool small = loop_.blocks->size() == 1 && !shares_lines;
     unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    if (ends_by_loads()) alone += kUnforeseenRound;
     if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
   }
@@ -55,45 +57,43 @@ private:
 
   [[nodiscard]] const std::vector<ValueId>& params() const { return f_[loop_.header()].params; }
 
-  /// How a value goes from lane to lane, if no index wraps and all lanes take part.
-  enum class Kind : u8 { Uniform, Row, Any };
-
-  [[nodiscard]] Kind kind(ValueId v, unsigned depth = 0) const {
-    if (!is_per_lane(f_.type(v))) return Kind::Uniform;
-    if (v.index < shapes_.num_values() && shapes_[v].strided())
-      return shapes_[v].uniform() ? Kind::Uniform : Kind::Row;
-    if (depth > kMaxDepth) return Kind::Any;
-    const InstId i = f_.def_id(v);
-    if (!i.valid()) return kind_of_counter(v, depth);
-    const auto x = f_.operands(i);
-    const auto of = [&](unsigned n) { return kind(x[n], depth + 1); };
-    switch (f_[i].op) {
-    case Op::Load: return of(0) == Kind::Uniform ? Kind::Uniform : Kind::Any;
-    case Op::Add: return std::max(of(0), of(1));
-    case Op::Shl: return f_.is_const(x[1]) ? of(0) : Kind::Any;
-    case Op::ZExt:
-    case Op::SExt: return of(0);
-    case Op::Join: return of(1) == Kind::Uniform ? of(0) : Kind::Any;
-    case Op::AShr: return of(0) == Kind::Uniform ? of(1) : Kind::Any; // half of what extends a sign
-    default: return Kind::Any;
-    }
+  [[nodiscard]] LaneKind kind(ValueId v, unsigned depth = 0) const {
+    return lane_kind(
+        f_, shapes_, v, [&](ValueId param, unsigned at) { return kind_of_counter(param, at); }, depth);
   }
   /// Of a parameter of the header.
-  [[nodiscard]] Kind kind_of_counter(ValueId v, unsigned depth) const {
-    if (f_.def_block(v) != loop_.header()) return Kind::Any;
+  [[nodiscard]] LaneKind kind_of_counter(ValueId v, unsigned depth) const {
+    if (f_.def_block(v) != loop_.header()) return LaneKind::Any;
     const u32 n = f_[v].index;
     const InstId next = f_.def_id(back_edge_.args[n]);
-    if (!next.valid() || f_[next].op != Op::Add) return Kind::Any;
+    if (!next.valid() || f_[next].op != Op::Add) return LaneKind::Any;
     const auto x = f_.operands(next);
-    if (!(x[0] == v && f_.is_const(x[1])) && !(x[1] == v && f_.is_const(x[0]))) return Kind::Any;
+    if (!(x[0] == v && f_.is_const(x[1])) && !(x[1] == v && f_.is_const(x[0]))) return LaneKind::Any;
     for (const BlockId from : cfg_.preds[loop_.header().index])
       for (const Successor& way : f_[from].successors)
         if (way.block == loop_.header() && !loop_.contains(from)) return kind(way.args[n], depth + 1);
-    return Kind::Any;
+    return LaneKind::Any;
   }
   static bool is_for_free(Op op) {
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
            op == Op::Select;
+  }
+
+  /// What is loaded in a round says who goes on.
+  [[nodiscard]] bool ends_by_loads() const {
+    std::vector<ValueId> work = {back_edge_.args[mask_]};
+    std::vector<bool> seen(f_.num_values(), false);
+    while (!work.empty()) {
+      const ValueId v = work.back();
+      work.pop_back();
+      const InstId i = f_.def_id(v);
+      if (seen[v.index] || !i.valid() || !loop_.contains(f_[i].block)) continue;
+      seen[v.index] = true;
+      if (f_[i].op == Op::Load) return true;
+      const auto x = f_.operands(i);
+      work.insert(work.end(), x.begin(), x.end());
+    }
+    return false;
   }
 
   /// An address depends on what was loaded in the round before. Lanes that take turns wait one after the
@@ -155,6 +155,28 @@ private:
 };
 
 } // namespace
+
+LaneKind lane_kind(const Function& f, const passes::LaneShapes& shapes, ValueId v,
+                   const std::function<LaneKind(ValueId, unsigned)>& of_param, unsigned depth) {
+  if (!is_per_lane(f.type(v))) return LaneKind::Uniform;
+  if (v.index < shapes.num_values() && shapes[v].strided())
+    return shapes[v].uniform() ? LaneKind::Uniform : LaneKind::Row;
+  if (depth > kMaxDepth) return LaneKind::Any;
+  const InstId i = f.def_id(v);
+  if (!i.valid()) return of_param(v, depth);
+  const auto x = f.operands(i);
+  const auto of = [&](unsigned n) { return lane_kind(f, shapes, x[n], of_param, depth + 1); };
+  switch (f[i].op) {
+  case Op::Load: return of(0) == LaneKind::Uniform ? LaneKind::Uniform : LaneKind::Any;
+  case Op::Add: return std::max(of(0), of(1));
+  case Op::Shl: return f.is_const(x[1]) ? of(0) : LaneKind::Any;
+  case Op::ZExt:
+  case Op::SExt: return of(0);
+  case Op::Join: return of(1) == LaneKind::Uniform ? of(0) : LaneKind::Any;
+  case Op::AShr: return of(0) == LaneKind::Uniform ? of(1) : LaneKind::Any; // half of what extends a sign
+  default: return LaneKind::Any;
+  }
+}
 
 unsigned lanes_done_sooner_alone(const Function& f, const Cfg& cfg, const passes::LaneShapes& shapes,
                                  const LoadLoop& loop, const Successor& back_edge, u32 mask,

@@ -4,7 +4,22 @@
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/load_loops.hpp"
 
+#include <functional>
+
 namespace lanewise::phases {
+
+/// How a value goes from lane to lane, if no index wraps and all lanes take part.
+enum class LaneKind : u8 { Uniform, Row, Any };
+
+/// `of_param` says it of block parameters of which shapes do not.
+LaneKind lane_kind(const ir::Function& f, const passes::LaneShapes& shapes, ir::ValueId v,
+                   const std::function<LaneKind(ir::ValueId, unsigned depth)>& of_param, unsigned depth = 0);
+
+/// Of what lanes load from anywhere, in instructions. Bytes and half-words are cut out of dwords; quads are
+/// loaded lane by lane and transposed, which takes about as long as a gather of qwords.
+constexpr unsigned gather_cost(const ir::MemAttr& mem, unsigned gang_lanes) {
+  return mem.bytes == 4 ? gang_lanes + 8 : (gang_lanes + 8) * 3 / 2;
+}
 
 /// Up to how many lanes a gang does sooner one after the other than together, by rough costs; more than it
 /// has if even all of them. 0 if `loop` gathers nothing, or lanes would wait for memory one after the other;

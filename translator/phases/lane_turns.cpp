@@ -11,6 +11,7 @@
 #include "translator/phases/lane_turns.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/lane_costs.hpp"
 #include "translator/phases/lane_floats.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/outer_loops.hpp"
@@ -29,9 +30,11 @@ namespace {
 constexpr std::size_t kMaxInstructions = 800;
 constexpr u32 kLargeArm = 8;    ///< vectors
 constexpr u32 kVectorCost = 2;  ///< in scalars, of which more go side by side
+constexpr u32 kRowCost = 2;     ///< in vectors
 constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
-constexpr u32 kMemory = 32; ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 
 class LaneTurns : OuterLoopPass {
@@ -43,6 +46,7 @@ public:
     if (loops_.irreducible) return false;
     for (const Loops::Loop& loop : loops_.loops) {
       if (!find_loop(loop, kMaxInstructions)) continue;
+      if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
       if (!is_worthwhile() || !find_left_behind()) continue;
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
@@ -54,14 +58,18 @@ public:
   }
 
 private:
-  /// What is done for some lanes, with as many vectors whether these are one or all.
+  /// What is done for some lanes, with as many vectors whether these are one or all: behind a branch, or in a
+  /// round of an inner loop.
   struct Arm {
     ValueId mask;
+    bool is_loop = false;
+    bool is_rare = false;
     u32 vectors = 0; ///< instructions for the gang
     u32 scalars = 0; ///< and for one lane alone
   };
   const unsigned gang_lanes_;
-  std::map<u32, Arm> arms_; ///< by their first block
+  std::map<u32, Arm> arms_;                  ///< by their first block
+  std::optional<passes::LaneShapes> shapes_; ///< made when there is such a loop
 
   /// The header is one, too.
   void find_arms() {
@@ -69,24 +77,50 @@ private:
     arms_[header().index].mask = params()[mask_];
     for (const BlockId b : blocks_) {
       const auto preds = cfg_.preds[b.index];
-      if (b == header() || preds.size() != 1 || !is_gang_decided(f_, preds[0])) continue;
-      if (f_[preds[0]].successors[0].block == b) arms_[b.index].mask = f_.tested_mask(preds[0]);
+      if (b == header()) continue;
+      if (const ValueId left = left_in_loop(b); left.valid())
+        arms_[b.index] = {.mask = left, .is_loop = true};
+      if (preds.size() != 1 || !is_gang_decided(f_, preds[0])) continue;
+      if (f_[preds[0]].successors[0].block != b) continue;
+      const bool is_rare = (f_[f_.terminator(preds[0])].imm & kFirstIsRare) != 0;
+      arms_[b.index] = {.mask = f_.tested_mask(preds[0]), .is_rare = is_rare};
     }
-    for (const BlockId b : blocks_)
-      for (const InstId i : f_[b].insts) arm_of(b).vectors += vectors(i);
+    for (const BlockId b : blocks_) arm_of(b).vectors += vectors(b);
   }
   Arm& arm_of(BlockId b) {
     while (!arms_.contains(b.index)) b = dom_.idom[b.index];
     return arms_[b.index];
   }
+  /// Of an inner loop with this header, the parameter that has the lanes that are left.
+  [[nodiscard]] ValueId left_in_loop(BlockId header) const {
+    for (const BlockId from : cfg_.preds[header.index])
+      if (dom_.dominates(header, from) && is_gang_decided(f_, from))
+        for (const Successor& s : f_[from].successors) {
+          const auto left = std::ranges::find(s.args, f_.tested_mask(from));
+          if (s.block == header && left != s.args.end())
+            return f_[header].params[static_cast<std::size_t>(left - s.args.begin())];
+        }
+    return {};
+  }
+  [[nodiscard]] u32 vectors(BlockId b) const {
+    u32 sum = 0;
+    for (const InstId i : f_[b].insts) sum += vectors(i);
+    return sum;
+  }
   [[nodiscard]] u32 vectors(InstId i) const {
     if (f_[i].op == Op::Load || f_[i].op == Op::Store) {
-      const bool is_row = is_private_access(f_[i]) && is_same_in_all_lanes(f_.operands(i)[0]);
-      return std::max(1u, f_[i].mem.bytes / 4u) * (is_row ? 1 : gang_lanes_ + 8);
+      const u32 dwords = std::max(1u, f_[i].mem.bytes / 4u);
+      if (!is_private_access(f_[i])) return may_be_row(i) ? kRowCost : gather_cost(f_[i].mem, gang_lanes_);
+      return dwords * (is_same_in_all_lanes(f_.operands(i)[0]) ? 1 : gather_cost({.bytes = 4}, gang_lanes_));
     }
     if (f_[i].op == Op::AnyLane) return 2;
     if (f_[i].num_results == 0 || !is_per_lane(f_.type(f_.result(i)))) return 0;
     return is_for_free(f_[i].op) ? 0 : is_wide(f_.type(f_.result(i))) ? 2 : 1;
+  }
+  /// A load that goes along a row, or to one place.
+  [[nodiscard]] bool may_be_row(InstId i) const {
+    const auto any = [](ValueId, unsigned) { return LaneKind::Any; };
+    return lane_kind(f_, *shapes_, f_.operands(i)[0], any) != LaneKind::Any;
   }
   [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
     const Inst* def = f_.def(v);
@@ -116,10 +150,17 @@ private:
 
   /// There is much that is done for some of the lanes, in several places or by gathers.
   [[nodiscard]] bool is_worthwhile() const {
+    std::map<u32, u32> behind_branches; // or all the time, inner loops included
+    for (BlockId b : blocks_) {
+      const u32 n = vectors(b);
+      while (!arms_.contains(b.index) || arms_.at(b.index).is_loop) b = dom_.idom[b.index];
+      behind_branches[b.index] += n;
+    }
     u32 all = 0, large = 0;
-    for (const auto& [b, arm] : arms_) {
-      all += arm.vectors;
-      large += b != header().index && arm.vectors >= kLargeArm ? 1 : 0;
+    for (const auto& [b, n] : behind_branches) {
+      if (arms_.at(b).is_rare) continue;
+      all += n;
+      large += b != header().index && n >= kLargeArm ? 1 : 0;
     }
     return all >= kMinVectors && (large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers));
   }
@@ -175,7 +216,7 @@ private:
     for (const BlockId p : {entry_, latch_}) edge(p, header()).block = choice.block();
     const u64 row = row_range(one.take_rows(1), 1);
     const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
-    decide(choice, one.rows, all, row, enough);
+    const ValueId number = decide(choice, one.rows, all, row, enough);
     one.rows.jump(one.turn.block(), begin);
     const ValueId more = next.any(next.icmp(IntPred::Ne, others, g32(0)));
     now.push_back(others);
@@ -184,22 +225,25 @@ private:
 
     count_scalars(copy);
     count_divisions();
-    weigh(row, enough);
+    weigh(row, number, enough);
     take_parameters_of(choice.block(), header());
   }
-  /// By how much sooner lanes would have been done alone, as far as the loop has been gone through, by this
-  /// wave or one before: what frames hold is there from wave to wave, and whatever it was at first. It fades,
-  /// so that it is seen when that changes.
-  void decide(Builder& choice, Builder& begin, const std::vector<ValueId>& all, u64 row, u32 enough) {
+  /// By how much sooner lanes would have been done alone, as far as the loop has been gone through with about
+  /// as many, by this wave or one before: what frames hold is there from wave to wave, and whatever it was at
+  /// first. It fades, so that it is seen when that changes. Returns which of the row's numbers that is.
+  ValueId decide(Builder& choice, Builder& begin, const std::vector<ValueId>& all, u64 row, u32 enough) {
     const ValueId bits = choice.op(Op::GangBits, Type::G32, {all[mask_]});
     const ValueId nobody = choice.op(Op::ICmp, Type::G1, {bits, g32(0)}, static_cast<u64>(IntPred::Eq));
-    const ValueId sum = choice.op(Op::RowGet, Type::G32, {g32(0)}, row);
+    const ValueId lanes = choice.op(Op::PopCount, Type::G32, {bits});
+    const ValueId number = choice.op(Op::LShr, Type::G32, {lanes, choice.u32c(kAlikeLog2)});
+    const ValueId sum = choice.op(Op::RowGet, Type::G32, {number}, row);
     const ValueId sooner = choice.select(nobody, g32(0), sum);
     const ValueId together = choice.icmp(IntPred::SLt, sooner, g32(enough));
     choice.branch(choice.any(together), header(), begin.block(), all);
     f_[f_.terminator(choice.block())].imm = gang_decided(loop_->exit);
     const ValueId known = begin.op(Op::SMin, Type::G32, {sooner, g32(2 * enough)});
-    begin.inst({.op = Op::RowSet, .imm = row}, {g32(0), begin.sub(known, g32(enough / kMemory))}, {});
+    begin.inst({.op = Op::RowSet, .imm = row}, {number, begin.sub(known, g32(enough / kMemory))}, {});
+    return number;
   }
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
 
@@ -233,7 +277,7 @@ private:
   }
 
   /// In each arm of any size: the vectors that it takes are more, or less, than the scalars of its lanes.
-  void weigh(u64 row, u32 enough) {
+  void weigh(u64 row, ValueId number, u32 enough) {
     const auto append = [&](BlockId b, const Inst& proto, std::initializer_list<ValueId> x, Type t) {
       const std::span<const ValueId> operands{x.begin(), x.size()};
       const InstId i = f_.insert_before_end(b, proto, operands, {&t, t == Type::None ? 0u : 1u});
@@ -248,9 +292,9 @@ private:
       const ValueId lanes = op(Op::PopCount, {op(Op::GangBits, {arm.mask})});
       const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars)});
       ValueId sum =
-          op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {g32(0)}), g32(arm.vectors * kVectorCost)}), alone});
+          op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {number}), g32(arm.vectors * kVectorCost)}), alone});
       if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)});
-      append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {g32(0), sum}, Type::None);
+      append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {number, sum}, Type::None);
     }
   }
 };

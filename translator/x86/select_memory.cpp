@@ -663,7 +663,7 @@ Regs Selector::gather_qwords(const Access& a, unsigned d) {
 
 void Selector::load_scattered(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
-  if (can_load_each(a) && (a.full || inst.mem.bytes < 4) && out.size() == 1) {
+  if (can_load_each(inst.mem, a) && (a.full || inst.mem.bytes < 4) && out.size() == 1) {
     if (a.full)
       out[0] = load_each(inst.mem, a, a.disp);
     else

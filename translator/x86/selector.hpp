@@ -663,8 +663,9 @@ private:
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
   // select_each.cpp
-  [[nodiscard]] bool can_load_each(const Access& a) const;
+  [[nodiscard]] bool can_load_each(const ir::MemAttr& attr, const Access& a) const;
   VReg load_each(const ir::MemAttr& attr, const Access& a, i64 disp);
+  VReg sixteen_bytes(VReg all, unsigned n);
   VReg insert_element(const ir::MemAttr& attr, VReg four, unsigned n, const Operand& at);
   VReg extend_inserted(const ir::MemAttr& attr, VReg v);
   struct RowSlot {
