@@ -11,7 +11,6 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 200;
-constexpr unsigned kMaxAllVisits = 30000; ///< for the time they take
 constexpr unsigned kNarrowings = 3;
 constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
 constexpr Range kAnything{kLeast, kMost};
@@ -59,9 +58,11 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
   std::vector<std::pair<u32, Argument>> arguments;
   for (const BlockId b : masks_.cfg.rpo) {
     for (const InstId i : f[b].insts) {
-      if (f[i].op != Op::ICmp || f.type(f.operands(i)[0]) != Type::V32) continue;
+      if (f[i].op != Op::ICmp || !is_vector(f.type(f.operands(i)[0]))) continue;
       const auto x = f.operands(i);
       const auto p = static_cast<IntPred>(f[i].imm);
+      if (p == IntPred::Eq || p == IntPred::Ne) note_equality(i);
+      if (f.type(x[0]) != Type::V32) continue;
       note(x[0], {f.result(i), p, x[1], {}});
       note(x[1], {f.result(i), swapped(p), x[0], {}});
     }
@@ -181,6 +182,8 @@ std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) c
     }
   }
   if (!is_wide) return range(v, lanes, depth);
+  if (inst == nullptr)
+    if (const auto r = range_of_walk(Pointer{v, {}}, lanes)) return r;
   const Limits wide = limits_.of(v);
   if (wide.max >> 63 != 0) return std::nullopt;
   return Range{static_cast<i64>(wide.min), static_cast<i64>(wide.max)};
@@ -309,6 +312,8 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
   if (const ValueId whole = whole_of_upper(high, lanes);
       whole.valid() && is_low_half(low, whole, lanes, depth))
     return sum(whole, lanes, depth);
+  if (f_.def(low) == nullptr && f_.def(high) == nullptr && f_.def_block(low) == f_.def_block(high))
+    if (const auto r = range_of_walk(Pointer{low, high}, lanes)) return r;
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer
@@ -335,7 +340,7 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
   if (const Limits all = limits_.of(v); all.max <= u64{kMost})
     r = {static_cast<i64>(all.min), static_cast<i64>(all.max)};
   if (depth >= kMaxDepth || ++visits_ > kMaxVisits || ++all_visits_ > kMaxAllVisits) return r;
-  for_each_bound(v, lanes, [&](IntPred p, ValueId other) {
+  const auto use_bound = [&](IntPred p, ValueId other) {
     const Range o = range(other, lanes, depth + kMaxDepth / 2); // which may have been compared with v, too
     const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
     if (is_unsigned && o.min < 0) return;
@@ -353,7 +358,10 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
       return;
     default: return;
     }
-  });
+  };
+  for_each_bound(v, lanes, use_bound);
+  if (f_.def(v) == nullptr)
+    for (const ValueId same : bounded_equals(v, lanes)) for_each_bound(same, lanes, use_bound);
   const auto before = before_loop(v, lanes);
   const Range more = before                 ? range(v, *before, depth + 1)
                      : f_.def(v) != nullptr ? range_of_op(v, lanes, depth + 1)
@@ -520,6 +528,7 @@ Range MaskedLimits::range_of_parameter(ValueId v, Lanes lanes, unsigned depth) c
   const auto given = arguments_[v.index];
   const BlockId b = f_.def_block(v);
   if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
+  if (const auto r = range_of_walk(v, lanes)) return *r;
   if (is_header(b)) return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
   std::optional<Range> all;
   for_each_way(v, lanes,

@@ -7,7 +7,9 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -63,6 +65,7 @@ private:
   ValueLimits limits_;
   std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
   Lists<Argument> arguments_;                          ///< by parameter, if it is no mask
+  static constexpr unsigned kMaxAllVisits = 30000;     ///< for the time they take
   mutable unsigned all_visits_ = 0;                    ///< so far
   mutable unsigned visits_ = 0;                        ///< for the question that is being answered
   /// A parameter of a loop, in the lanes of a mask that is one, too, or is from before the loop, or in all.
@@ -75,6 +78,49 @@ private:
   mutable std::vector<LoopValue> unsettled_;
   enum class State : u8 { Settled, Widening, Narrowing };
   mutable State state_ = State::Settled;
+
+  // Of pointers that walk to an end: walking_pointers.cpp.
+  /// A value, or the halves of one that a loop hands on each for itself.
+  struct Pointer {
+    ir::ValueId low, high; ///< `high` is invalid: `low` is the whole
+    friend bool operator==(const Pointer&, const Pointer&) = default;
+  };
+  /// `from` plus `by`; without `from`, the constant `by`.
+  struct Moved {
+    Pointer from;
+    u64 by;
+  };
+  /// From `first` on in steps, but not beyond `end`.
+  struct Walk {
+    u64 first, end, step;
+    bool is_same; ///< in all lanes of the loop
+  };
+  std::vector<ir::InstId> equalities_; ///< ICmps that ask whether two vectors are equal, or are not
+  /// By halves and the loop's mask.
+  mutable std::map<std::tuple<u32, u32, u32>, std::optional<Walk>> walks_;
+  std::unordered_map<u32, Pointer> pointers_; ///< those that are compared, by low half
+  void note_equality(ir::InstId i);
+  [[nodiscard]] std::optional<Moved> moved(ir::ValueId v, Lanes lanes) const;
+  [[nodiscard]] std::optional<Moved> moved(Pointer p, Lanes lanes) const;
+  [[nodiscard]] bool is_true_for_some(ir::ValueId comparison, Bdd::Node set, ir::BlockId header,
+                                      ir::BlockId from, std::optional<unsigned> successor) const;
+  [[nodiscard]] std::vector<u64> known_not_to_be(Pointer p, Lanes lanes, std::optional<unsigned> successor,
+                                                 std::optional<Bdd::Node> same) const;
+  bool for_each_move(Pointer p, ir::ValueId mask, Pointer given, Lanes lanes, unsigned depth,
+                     const std::function<bool(Pointer, Lanes)>& use) const;
+  [[nodiscard]] std::optional<Walk> find_walk(Pointer p, ir::ValueId mask, bool is_same) const;
+  [[nodiscard]] std::optional<Range> range_of_walk(Pointer p, Lanes lanes) const;
+  [[nodiscard]] std::optional<Range> range_of_walk(ir::ValueId low, Lanes lanes) const;
+
+  // Of parameters that are the same: same_in_loops.cpp.
+  struct EqualityOf {
+    ir::ValueId p, q, mask; ///< in lanes of which they are
+  };
+  mutable std::map<std::tuple<u32, u32, u32>, bool> equal_; ///< by EqualityOf
+  [[nodiscard]] bool are_equal(ir::ValueId a, ir::ValueId b, Lanes lanes, const EqualityOf& granted,
+                               unsigned depth) const;
+  [[nodiscard]] bool are_equal_in_loop(const EqualityOf& granted) const;
+  [[nodiscard]] std::vector<ir::ValueId> bounded_equals(ir::ValueId p, Lanes lanes) const;
 
   void note(ir::ValueId v, Bound bound);
   [[nodiscard]] bool are_inside(Lanes lanes, ir::ValueId mask) const;
