@@ -432,13 +432,15 @@ private:
   const u32 private_bytes_;
   Extents granted_; ///< at first nothing is touched; then what the last attempt has found
 
-  /// False if it is not known what some access is to, or no access is to a constant address.
+  /// False if it is not known where something is stored, or no access is to a constant address. Loads may be
+  /// from anywhere: what is in memory is kept true for them.
   bool find_accesses(Function& f) {
     const PrivateAccesses all(f, private_bytes_);
     bool has_slots = false;
     for (const Block& block : f.blocks)
       for (const InstId i : block.insts) {
         if (!all.is_private(i)) continue;
+        if (f[i].mem.space != Space::Scratch && f[i].op == Op::Load) continue;
         if (f[i].mem.space != Space::Scratch) return false;
         if (all.bytes(i).exact)
           has_slots = true;
@@ -457,9 +459,14 @@ private:
       for (const InstId i : block.insts) {
         if (!all.is_private(i)) continue;
         const auto known = granted_.find(i.index);
-        if (known == granted_.end() && all.bytes(i).exact) continue;
+        if (known == granted_.end() && (all.bytes(i).exact || f[i].op == Op::Load)) continue;
         const auto found = known == granted_.end() ? std::nullopt : extent(f, limits, i);
-        if (!found) return std::nullopt;
+        if (!found && f[i].op != Op::Load) return std::nullopt;
+        if (!found) {
+          granted_.erase(known);
+          holds = false;
+          continue;
+        }
         PrivateBytes& granted = known->second;
         if (granted.end == 0) granted = {found->first, found->first, false};
         holds &= found->first >= granted.first && found->end <= granted.end;
