@@ -139,8 +139,11 @@ void Lifter::set_relative(unsigned base, ValueId value, ValueId lanes) {
   const Rows rows = indexed_rows(base, 3);
   const ir::Inst inst = row_access(Op::Store, pc, ir::row_range(rows.first, rows.count));
   b.raw().inst(inst, {rows.index, value, b.and_(lanes, b.splat(rows.exists))}, {});
-  for (unsigned n = rows.first; n < rows.first + rows.count; ++n)
-    ssa.write(vgpr_var(n), load_row({n, 1, b.u32c(0), b.u1(true)}, b.maskc(kAllLanes)));
+  // Elsewhere a register is seen to be what it was, so that gangs without such lanes may go past this.
+  for (unsigned n = rows.first; n < rows.first + rows.count; ++n) {
+    const ValueId now = load_row({n, 1, b.u32c(0), b.u1(true)}, b.maskc(kAllLanes));
+    ssa.write(vgpr_var(n), b.select(lanes, now, vgpr(n)));
+  }
 }
 
 } // namespace lanewise::lift
