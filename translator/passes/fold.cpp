@@ -1368,6 +1368,11 @@ private:
       return emit(Op::Select, t, {c, operand(s, 1), b});
     if (const Match s = match(b, Op::Select); s != nullptr && operand(s, 0) == c)
       return emit(Op::Select, t, {c, a, operand(s, 2)});
+    // select(c, select(m, 1, 0), 0) -> select(m & c, 1, 0): yes or no, as functions return it
+    if (const Match s = match(a, Op::Select); s != nullptr && type(c) == Type::Mask && is_zero(b))
+      if (u64 yes = 0; type(operand(s, 0)) == Type::Mask && is_const(operand(s, 1), &yes) && yes == 1 &&
+                       is_zero(operand(s, 2)))
+        return emit(Op::Select, t, {emit(Op::And, Type::Mask, {operand(s, 0), c}), operand(s, 1), b});
     if (t == Type::Mask || t == Type::U1) {
       if (is_ones(a) && is_zero(b) && type(c) == t) return c;
       if (type(c) == t && is_zero(b)) return emit(Op::And, t, {a, c});
