@@ -10,7 +10,7 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxSelects = 8, kMaxDepth = 40, kMaxVisits = 200;
+constexpr unsigned kMaxSelects = 8, kMaxVisits = 200;
 constexpr unsigned kNarrowings = 3;
 constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
 constexpr Range kAnything{kLeast, kMost};
@@ -183,7 +183,7 @@ std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) c
   }
   if (!is_wide) return range(v, lanes, depth);
   if (inst == nullptr)
-    if (const auto r = range_of_walk(Pointer{v, {}}, lanes)) return r;
+    if (const auto r = range_of_walk(Pointer{v, {}}, lanes, depth)) return r;
   const Limits wide = limits_.of(v);
   if (wide.max >> 63 != 0) return std::nullopt;
   return Range{static_cast<i64>(wide.min), static_cast<i64>(wide.max)};
@@ -313,7 +313,7 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
       whole.valid() && is_low_half(low, whole, lanes, depth))
     return sum(whole, lanes, depth);
   if (f_.def(low) == nullptr && f_.def(high) == nullptr && f_.def_block(low) == f_.def_block(high))
-    if (const auto r = range_of_walk(Pointer{low, high}, lanes)) return r;
+    if (const auto r = range_of_walk(Pointer{low, high}, lanes, depth)) return r;
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer
@@ -528,7 +528,7 @@ Range MaskedLimits::range_of_parameter(ValueId v, Lanes lanes, unsigned depth) c
   const auto given = arguments_[v.index];
   const BlockId b = f_.def_block(v);
   if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
-  if (const auto r = range_of_walk(v, lanes)) return *r;
+  if (const auto r = range_of_walk(v, lanes, depth)) return *r;
   if (is_header(b)) return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
   std::optional<Range> all;
   for_each_way(v, lanes,

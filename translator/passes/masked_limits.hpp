@@ -65,9 +65,10 @@ private:
   ValueLimits limits_;
   std::unordered_map<u32, std::vector<Bound>> bounds_; ///< by value
   Lists<Argument> arguments_;                          ///< by parameter, if it is no mask
-  static constexpr unsigned kMaxAllVisits = 30000;     ///< for the time they take
-  mutable unsigned all_visits_ = 0;                    ///< so far
-  mutable unsigned visits_ = 0;                        ///< for the question that is being answered
+  static constexpr unsigned kMaxDepth = 40;
+  static constexpr unsigned kMaxAllVisits = 30000; ///< for the time they take
+  mutable unsigned all_visits_ = 0;                ///< so far
+  mutable unsigned visits_ = 0;                    ///< for the question that is being answered
   /// A parameter of a loop, in the lanes of a mask that is one, too, or is from before the loop, or in all.
   struct LoopValue {
     ir::ValueId param, mask;
@@ -89,10 +90,12 @@ private:
   struct Moved {
     Pointer from;
     u64 by;
+    friend bool operator==(const Moved&, const Moved&) = default;
   };
-  /// From `first` on in steps, but not beyond `end`.
+  /// From `first` on in steps, as far as `length` at most.
   struct Walk {
-    u64 first, end, step;
+    Moved first;
+    u64 length, step;
     bool is_same; ///< in all lanes of the loop
   };
   std::vector<ir::InstId> equalities_; ///< ICmps that ask whether two vectors are equal, or are not
@@ -104,13 +107,13 @@ private:
   [[nodiscard]] std::optional<Moved> moved(Pointer p, Lanes lanes) const;
   [[nodiscard]] bool is_true_for_some(ir::ValueId comparison, Bdd::Node set, ir::BlockId header,
                                       ir::BlockId from, std::optional<unsigned> successor) const;
-  [[nodiscard]] std::vector<u64> known_not_to_be(Pointer p, Lanes lanes, std::optional<unsigned> successor,
-                                                 std::optional<Bdd::Node> same) const;
+  [[nodiscard]] std::vector<Moved> known_not_to_be(Pointer p, Lanes lanes, std::optional<unsigned> successor,
+                                                   std::optional<Bdd::Node> same) const;
   bool for_each_move(Pointer p, ir::ValueId mask, Pointer given, Lanes lanes, unsigned depth,
                      const std::function<bool(Pointer, Lanes)>& use) const;
   [[nodiscard]] std::optional<Walk> find_walk(Pointer p, ir::ValueId mask, bool is_same) const;
-  [[nodiscard]] std::optional<Range> range_of_walk(Pointer p, Lanes lanes) const;
-  [[nodiscard]] std::optional<Range> range_of_walk(ir::ValueId low, Lanes lanes) const;
+  [[nodiscard]] std::optional<Range> range_of_walk(Pointer p, Lanes lanes, unsigned depth) const;
+  [[nodiscard]] std::optional<Range> range_of_walk(ir::ValueId low, Lanes lanes, unsigned depth) const;
 
   // Of parameters that are the same: same_in_loops.cpp.
   struct EqualityOf {

@@ -11,7 +11,7 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 12;
+constexpr unsigned kMaxWays = 12; ///< and choices, one behind the other
 
 } // namespace
 
@@ -27,7 +27,7 @@ bool MaskedLimits::are_equal(ValueId a, ValueId b, Lanes lanes, const EqualityOf
   if (((a == granted.p && b == granted.q) || (a == granted.q && b == granted.p)) &&
       are_inside(lanes, granted.mask))
     return true;
-  if (depth >= kMaxDepth || ++all_visits_ > kMaxAllVisits) return false;
+  if (depth >= kMaxWays || ++all_visits_ > kMaxAllVisits) return false;
   for (const ValueId v : {a, b}) {
     const Inst* inst = f_.def(v);
     if (inst == nullptr || inst->op != Op::Select) continue;

@@ -1,6 +1,7 @@
 // Pointers, and counters, that a loop moves until they are equal to an end: `for (p = begin; p != end; ++p)`.
-// A comparison for equality bounds nothing by itself. But what begins at a constant and is moved by a
-// constant distance that leads to the end exactly meets it, and in lanes that go on it has not.
+// A comparison for equality bounds nothing by itself. But what is moved by a constant distance that leads
+// from where it begins to the end exactly meets it, and in lanes that go on it has not. Where these are is
+// known if they are constants, or of a pointer of an outer loop, to an array of arrays.
 //
 // Code that is not optimised has the halves of a pointer in two registers, which loops hand on each for
 // itself.
@@ -14,11 +15,13 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxSteps = 8, kMaxDepth = 12;
+constexpr unsigned kMaxSteps = 8, kMaxWays = 12;
+constexpr i64 kFar = i64{1} << 61;
 
 } // namespace
 
-/// What `v` is the sum of in these lanes: a whole value or two halves, and a constant.
+/// What `v` is the sum of in these lanes: a whole value or two halves, and a constant. Nothing if too much
+/// was asked.
 std::optional<MaskedLimits::Moved> MaskedLimits::moved(ValueId v, Lanes lanes) const {
   u64 by = 0;
   const u64 all = constant_bits(f_.type(v));
@@ -35,20 +38,11 @@ std::optional<MaskedLimits::Moved> MaskedLimits::moved(ValueId v, Lanes lanes) c
       v = x[f_.is_const(x[1]) ? 0 : 1];
       continue;
     }
-    if (inst->op != Op::Join) return std::nullopt;
-    const ValueId low = moved_half(x[0], lanes), high = moved_half(x[1], lanes);
-    if (const ValueId whole = whole_of_upper(high, lanes);
-        whole.valid() && is_low_half(low, whole, lanes, 0)) {
-      v = whole;
-      continue;
-    }
-    const auto low_bits = constant(low, lanes), high_bits = constant(high, lanes);
-    if (low_bits && high_bits) return Moved{{}, by + (*low_bits | *high_bits << 32)};
-    if (f_.def(low) != nullptr || f_.def(high) != nullptr || f_.def_block(low) != f_.def_block(high))
-      return std::nullopt;
-    return Moved{{low, high}, by};
+    if (inst->op != Op::Join) break;
+    const auto joined = moved(Pointer{x[0], x[1]}, lanes);
+    return joined ? std::optional(Moved{joined->from, joined->by + by}) : std::nullopt;
   }
-  return std::nullopt;
+  return Moved{{v, {}}, by};
 }
 
 std::optional<MaskedLimits::Moved> MaskedLimits::moved(Pointer p, Lanes lanes) const {
@@ -81,17 +75,18 @@ bool MaskedLimits::is_true_for_some(ValueId comparison, Bdd::Node set, BlockId h
 
 /// What `p`, parameters of a loop, is known not to be in these lanes, also when control goes on by a
 /// successor. In lanes of `same` it is the same: what one of them knows all do.
-std::vector<u64> MaskedLimits::known_not_to_be(Pointer p, Lanes lanes, std::optional<unsigned> successor,
-                                               std::optional<Bdd::Node> same) const {
-  std::vector<u64> values;
+std::vector<MaskedLimits::Moved> MaskedLimits::known_not_to_be(Pointer p, Lanes lanes,
+                                                               std::optional<unsigned> successor,
+                                                               std::optional<Bdd::Node> same) const {
+  std::vector<Moved> values;
   const BlockId header = f_.def_block(p.low);
   const Type type = p.high.valid() ? Type::V64 : f_.type(p.low);
-  const auto excluded = [&](InstId i, Lanes in) -> std::optional<u64> {
+  const auto excluded = [&](InstId i, Lanes in) -> std::optional<Moved> {
     const auto x = f_.operands(i);
     auto a = moved(x[0], in), b = moved(x[1], in);
-    if (a && !a->from.low.valid()) std::swap(a, b);
-    if (!a || !b || a->from != p || b->from.low.valid()) return std::nullopt;
-    return (b->by - a->by) & constant_bits(type);
+    if (a && a->from != p) std::swap(a, b);
+    if (!a || !b || a->from != p) return std::nullopt;
+    return Moved{b->from, (b->by - a->by) & constant_bits(type)};
   };
   for (const InstId i : equalities_) {
     const BlockId b = f_[i].block;
@@ -100,7 +95,7 @@ std::vector<u64> MaskedLimits::known_not_to_be(Pointer p, Lanes lanes, std::opti
       continue;
     const ValueId outcome = f_.result(i);
     const bool is_ne = static_cast<IntPred>(f_[i].imm) == IntPred::Ne;
-    std::optional<u64> value;
+    std::optional<Moved> value;
     if (is_ne ? are_inside(lanes, outcome) : are_outside(lanes, outcome)) value = excluded(i, lanes);
     if (!value && is_ne && same && is_true_for_some(outcome, *same, header, lanes.at, successor))
       value = excluded(i, {*same, lanes.at});
@@ -115,7 +110,7 @@ bool MaskedLimits::for_each_move(Pointer p, ValueId mask, Pointer given, Lanes l
                                  const std::function<bool(Pointer, Lanes)>& use) const {
   const MaskFacts& facts = masks_.facts;
   if (facts.is_empty(lanes.set, lanes.at)) return true;
-  if (depth >= kMaxDepth || (mask.valid() && !are_inside(lanes, mask))) return false;
+  if (depth >= kMaxWays || (mask.valid() && !are_inside(lanes, mask))) return false;
   given.low = seen(given.low, lanes);
   if (given.high.valid()) given.high = seen(given.high, lanes);
   if (given == p) return true;
@@ -148,16 +143,19 @@ bool MaskedLimits::for_each_move(Pointer p, ValueId mask, Pointer given, Lanes l
 }
 
 /// By induction: in lanes of `mask`, or in all, `p` is what it began with plus a number of steps, and not
-/// beyond what it must not be to be moved again. With `is_same`, it must be moved in all of them alike.
+/// beyond what it must not be to be moved again. With `is_same`, it must be the same in all of them.
 std::optional<MaskedLimits::Walk> MaskedLimits::find_walk(Pointer p, ValueId mask, bool is_same) const {
   const MaskFacts& facts = masks_.facts;
   const auto& order = masks_.cfg.rpo_index;
   const BlockId header = f_.def_block(p.low);
   const bool is_handed_on = mask.valid() && f_.def(mask) == nullptr && f_.def_block(mask) == header;
   if (is_handed_on && is_same) return std::nullopt;
-  const u64 bits = p.high.valid() ? ~u64{0} : constant_bits(f_.type(p.low));
-  std::optional<u64> first, step;
-  std::optional<std::vector<u64>> ends;
+  const auto is_from_before = [&](ValueId v) {
+    return !v.valid() || (f_.def_block(v) != header && masks_.dom.dominates(f_.def_block(v), header));
+  };
+  std::optional<Moved> first;
+  std::optional<u64> step;
+  std::optional<std::vector<Moved>> ends;
   for (const Argument& a : arguments_[p.low.index]) {
     const Successor& edge = f_[a.from].successors[a.successor];
     const ValueId there = is_handed_on ? edge.args[f_[mask].index] : mask;
@@ -165,8 +163,10 @@ std::optional<MaskedLimits::Walk> MaskedLimits::find_walk(Pointer p, ValueId mas
     const Pointer given{a.value, p.high.valid() ? edge.args[f_[p.high].index] : ValueId{}};
     if (order[a.from.index] < order[header.index]) {
       const auto begin = moved(given, {all, a.from});
-      if (!begin || begin->from.low.valid() || (first && *first != begin->by)) return std::nullopt;
-      first = begin->by;
+      if (!begin || (first && *first != *begin)) return std::nullopt;
+      if (begin->from.low.valid() && is_same) return std::nullopt;
+      if (!is_from_before(begin->from.low) || !is_from_before(begin->from.high)) return std::nullopt;
+      first = begin;
       continue;
     }
     const auto note = [&](Pointer to, Lanes lanes) {
@@ -179,28 +179,33 @@ std::optional<MaskedLimits::Walk> MaskedLimits::find_walk(Pointer p, ValueId mas
       const auto not_these =
           known_not_to_be(p, lanes, successor, is_same ? std::optional(all) : std::nullopt);
       if (!ends) ends = not_these;
-      std::erase_if(*ends, [&](u64 e) { return std::ranges::find(not_these, e) == not_these.end(); });
+      std::erase_if(*ends,
+                    [&](const Moved& e) { return std::ranges::find(not_these, e) == not_these.end(); });
       return true;
     };
     const Bdd::Node going = is_same ? all : facts.bdd().and_(all, facts.edge_condition(a.from, a.successor));
     if (!for_each_move(p, mask, given, {going, a.from}, 0, note)) return std::nullopt;
   }
-  if (!first || !step || !ends || *step == 0 || *step > bits / 2) return std::nullopt;
+  const u64 bits = p.high.valid() ? ~u64{0} : constant_bits(f_.type(p.low));
+  if (!first || !step || !ends || *step == 0 || *step > bits / 4) return std::nullopt;
   std::optional<Walk> walk;
-  for (const u64 end : *ends)
-    if (end >= *first && (end - *first) % *step == 0 && end <= bits / 2 && (!walk || end < walk->end))
-      walk = Walk{*first, end, *step, is_same};
+  for (const Moved& end : *ends) {
+    const u64 length = (end.by - first->by) & bits;
+    if (end.from == first->from && length % *step == 0 && length <= bits / 4 &&
+        (!walk || length < walk->length))
+      walk = Walk{*first, length, *step, is_same};
+  }
   return walk;
 }
 
 /// Where `p`, parameters of a loop, is in these lanes, if it walks to an end.
-std::optional<Range> MaskedLimits::range_of_walk(Pointer p, Lanes lanes) const {
+std::optional<Range> MaskedLimits::range_of_walk(Pointer p, Lanes lanes, unsigned depth) const {
   const BlockId header = f_.def_block(p.low);
   const Type type = p.high.valid() ? Type::V64 : f_.type(p.low);
   const auto is_asked = [&](InstId i) {
     return f_.type(f_.operands(i)[0]) == type && masks_.dom.dominates(header, f_[i].block);
   };
-  if (!is_header(header) || !masks_.dom.dominates(header, lanes.at) ||
+  if (depth >= kMaxDepth || !is_header(header) || !masks_.dom.dominates(header, lanes.at) ||
       std::ranges::none_of(equalities_, is_asked))
     return std::nullopt;
   const ValueId mask = mask_of_loop(header, lanes);
@@ -210,18 +215,25 @@ std::optional<Range> MaskedLimits::range_of_walk(Pointer p, Lanes lanes) const {
     known->second = walk ? walk : find_walk(p, mask, false);
   }
   if (!known->second) return std::nullopt;
-  const Walk& walk = *known->second;
+  const Walk walk = *known->second;
   std::optional<Bdd::Node> same;
   if (walk.is_same) same = mask.valid() ? masks_.facts.lanes(mask) : Bdd::kTrue;
-  const std::vector<u64> not_these = known_not_to_be(p, lanes, std::nullopt, same);
-  const bool goes_on = walk.end > walk.first && std::ranges::find(not_these, walk.end) != not_these.end();
-  return Range{static_cast<i64>(walk.first), static_cast<i64>(goes_on ? walk.end - walk.step : walk.end)};
+  const std::vector<Moved> not_these = known_not_to_be(p, lanes, std::nullopt, same);
+  const Moved end{walk.first.from, (walk.first.by + walk.length) & constant_bits(type)};
+  const bool goes_on = walk.length != 0 && std::ranges::find(not_these, end) != not_these.end();
+  const i64 first = type == Type::V32 ? static_cast<i32>(walk.first.by) : static_cast<i64>(walk.first.by);
+  const Range moves{first, first + static_cast<i64>(goes_on ? walk.length - walk.step : walk.length)};
+  const auto [low, high] = walk.first.from;
+  if (!low.valid()) return moves;
+  const auto start = high.valid() ? sum_of_halves(low, high, lanes, depth + 1) : sum(low, lanes, depth + 1);
+  if (!start || start->min < -kFar || start->max > kFar) return std::nullopt;
+  return Range{start->min + moves.min, start->max + moves.max};
 }
 
 /// Likewise of a parameter that is the low half of a pointer, or the whole of a number.
-std::optional<Range> MaskedLimits::range_of_walk(ValueId low, Lanes lanes) const {
+std::optional<Range> MaskedLimits::range_of_walk(ValueId low, Lanes lanes, unsigned depth) const {
   const auto pointer = pointers_.find(low.index);
-  const auto r = range_of_walk(pointer == pointers_.end() ? Pointer{low, {}} : pointer->second, lanes);
+  const auto r = range_of_walk(pointer == pointers_.end() ? Pointer{low, {}} : pointer->second, lanes, depth);
   if (!r || r->min >> 32 != r->max >> 32 || (r->max & 0xffff'ffff) > 0x7fff'ffff) return std::nullopt;
   return Range{r->min & 0xffff'ffff, r->max & 0xffff'ffff};
 }
