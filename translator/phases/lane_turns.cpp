@@ -33,6 +33,7 @@ constexpr u32 kVectorCost = 2;  ///< in scalars, of which more go side by side
 constexpr u32 kRowCost = 2;     ///< in vectors
 constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
+constexpr u32 kBranchCost = 3;  ///< in scalars: into an arm; now and then it is foreseen wrongly
 constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
@@ -276,6 +277,11 @@ private:
       }
   }
 
+  /// Of AVX-512's vectors only two go side by side, and their masks are made apart.
+  [[nodiscard]] u32 cost_together(const Arm& arm) const {
+    return arm.vectors * kVectorCost + (gang_lanes_ == 16 ? arm.vectors / 2 : 0);
+  }
+
   /// In each arm of any size: the vectors that it takes are more, or less, than the scalars of its lanes.
   void weigh(u64 row, ValueId number, u32 enough) {
     const auto append = [&](BlockId b, const Inst& proto, std::initializer_list<ValueId> x, Type t) {
@@ -290,9 +296,9 @@ private:
         return append(b, {.op = o, .pc = f_[b].pc, .imm = o == Op::RowGet ? row : 0}, x, Type::G32);
       };
       const ValueId lanes = op(Op::PopCount, {op(Op::GangBits, {arm.mask})});
-      const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars)});
-      ValueId sum =
-          op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {number}), g32(arm.vectors * kVectorCost)}), alone});
+      const bool is_foreseen = b == header() || arm.is_loop;
+      const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars + (is_foreseen ? 0 : kBranchCost))});
+      ValueId sum = op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {number}), g32(cost_together(arm))}), alone});
       if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)});
       append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {number, sum}, Type::None);
     }
