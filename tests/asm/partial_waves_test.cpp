@@ -66,6 +66,73 @@ const Body kBodies[] = {
         v_min_u32 v1, 0x88, v1
         ds_read_b32 v1, v1 offset:372
         s_waitcnt lgkmcnt(0))"},
+    // The highest lane begins where the others' second dword is.
+    {"ChosenDwordsThatOtherLanesStoreAsWell", R"(
+        v_and_b32 v3, 1, v0
+        v_cmp_eq_u32 vcc, 1, v3
+        v_cndmask_b32 v3, 0, 4, vcc
+        v_or_b32 v4, 1, v2
+        ds_write_b32 v3, v2
+        ds_write_b32 v3, v4 offset:4
+        v_min_u32 v1, 8, v2
+        ds_read_b32 v1, v1
+        s_waitcnt lgkmcnt(0))"},
+    {"RowsAreScanned", R"(
+        v_mov_b32 v1, v2
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_shr:1 row_mask:0xf bank_mask:0xf
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_shr:2 row_mask:0xf bank_mask:0xf
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_shr:4 row_mask:0xf bank_mask:0xe
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_shr:8 row_mask:0xf bank_mask:0xc
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_bcast:15 row_mask:0xa bank_mask:0xf
+        s_nop 4
+        v_add_u32_dpp v1, v1, v1 row_bcast:31 row_mask:0xc bank_mask:0xf)"},
+    {"RowsAreScannedByChoices", R"(
+        v_mov_b32 v1, v2
+        v_mbcnt_lo_u32_b32 v5, -1, 0
+        v_mbcnt_hi_u32_b32 v5, -1, v5
+        s_nop 4
+        v_mov_b32_dpp v4, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:0
+        v_and_b32 v6, 15, v5
+        v_cmp_ne_u32 vcc, 0, v6
+        v_cndmask_b32 v4, 0, v4, vcc
+        v_add_u32 v1, v4, v1
+        s_nop 4
+        v_mov_b32_dpp v4, v1 row_shr:2 row_mask:0xf bank_mask:0xf bound_ctrl:0
+        v_cmp_gt_u32 vcc, v6, 1
+        v_cndmask_b32 v4, 0, v4, vcc
+        v_add_u32 v1, v4, v1
+        v_bfe_i32 v7, v5, 4, 1
+        s_nop 4
+        v_mov_b32_dpp v4, v1 row_bcast:15 row_mask:0xf bank_mask:0xf
+        v_and_b32 v4, v7, v4
+        v_add_u32 v1, v4, v1
+        v_bfe_i32 v7, v5, 5, 1
+        v_readlane_b32 s12, v1, 31
+        v_and_b32 v4, s12, v7
+        v_add_u32 v1, v4, v1)"},
+    {"IdleLanesChooseByNumber", R"(
+        s_mov_b64 s[10:11], exec
+        v_mov_b32 v1, 3
+        s_mov_b64 exec, -1
+        v_mov_b32 v5, v0
+        v_mbcnt_lo_u32_b32 v5, -1, 0
+        v_mbcnt_hi_u32_b32 v5, -1, v5
+        v_cmp_gt_u32 vcc, 20, v5
+        v_cndmask_b32 v4, 9, 4, vcc
+        v_mov_b32_dpp v6, v4 row_shl:1 row_mask:0xf bank_mask:0xf bound_ctrl:0
+        s_nop 4
+        v_mov_b32_dpp v6, v4 wave_shl:1 row_mask:0xf bank_mask:0xf
+        s_nop 4
+        v_readlane_b32 s12, v6, 33
+        s_mov_b64 exec, s[10:11]
+        v_cndmask_b32 v7, v1, v6, vcc
+        v_add_u32 v1, s12, v7
+        v_add_u32 v1, v1, v6)"},
     {"Neighbours", R"(
         v_mul_u32_u24 v1, 3, v0
         ds_write_b32 v2, v1

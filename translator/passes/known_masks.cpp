@@ -18,8 +18,7 @@ namespace {
 
 class KnownMasks {
 public:
-  KnownMasks(Function& f, unsigned gang_lanes)
-      : f_(f), wave_(f.launch.wave_lanes == kWaveSize ? ~u64{0} : (u64{1} << f.launch.wave_lanes) - 1) {
+  KnownMasks(Function& f, unsigned gang_lanes) : f_(f), wave_(f.launch.lane_mask()) {
     const Cfg cfg(f);
     const auto moves = [&](BlockId b) {
       return std::ranges::any_of(f[b].insts, [&](InstId i) { return is_lane_move(f[i].op); });

@@ -48,10 +48,6 @@ Range product(const Range& a, const Range& b) {
   return {min, max};
 }
 
-i64 signed_constant(Type t, u64 bits) {
-  return bit_width(t) == 32 ? static_cast<i32>(bits) : static_cast<i64>(bits);
-}
-
 } // namespace
 
 MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {

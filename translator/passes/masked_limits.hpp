@@ -20,6 +20,11 @@ struct Range {
   i64 min = 0, max = 0;
 };
 
+/// A constant of 32 or 64 bits as a number with a sign.
+constexpr i64 signed_constant(ir::Type t, u64 bits) {
+  return ir::bit_width(t) == 32 ? static_cast<i32>(bits) : static_cast<i64>(bits);
+}
+
 /// Answers for one function as long as it does not change.
 class MaskedLimits {
 public:

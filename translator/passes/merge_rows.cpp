@@ -20,21 +20,25 @@ using namespace ir;
 
 namespace {
 
-/// A power of two, up to 16, by multiples of which the lanes' addresses differ.
-u64 step_of(const Function& f, ValueId v, unsigned depth = 0) {
+/// A power of two, up to 16, by multiples of which the lanes' addresses differ. With `from_zero`, of which
+/// they are multiples: what lanes choose between has only that in common.
+u64 step_of(const Function& f, ValueId v, bool from_zero = false, unsigned depth = 0) {
   constexpr unsigned kMaxDepth = 8;
   constexpr u64 kMost = 16;
   const InstId i = f.def_id(v);
   if (!i.valid() || depth > kMaxDepth) return 1;
   const auto x = f.operands(i);
-  const auto of = [&](ValueId y) { return step_of(f, y, depth + 1); };
+  const auto of = [&](ValueId y) { return step_of(f, y, from_zero, depth + 1); };
   u64 constant = 0;
   switch (f[i].op) {
-  case Op::Const:
-  case Op::Splat: return kMost;
+  case Op::Const: return from_zero ? u64{1} << std::countr_zero(f[i].imm | kMost) : kMost;
+  case Op::Splat: return from_zero ? of(x[0]) : kMost;
   case Op::Add:
   case Op::Sub: return std::min(of(x[0]), of(x[1]));
-  case Op::Select: return std::min(of(x[1]), of(x[2]));
+  case Op::Select: {
+    const auto of_choice = [&](ValueId y) { return step_of(f, y, true, depth + 1); };
+    return std::min(of_choice(x[1]), of_choice(x[2]));
+  }
   case Op::Shl:
     return f.is_const(x[1], &constant) ? std::min(kMost, of(x[0]) << std::min<u64>(constant, 4)) : 1;
   case Op::Mul:
@@ -55,7 +59,7 @@ public:
   [[nodiscard]] bool are_apart(InstId i, u64 bytes) {
     const MemAttr& mem = f_[i].mem;
     const ValueId address = f_.operands(i)[0];
-    const u64 stride = mem.form == AddressForm::Row ? static_cast<u64>(mem.stride) : 0;
+    const u64 stride = mem.form == AddressForm::Row ? static_cast<u64>(mem.stride) : 0; // no rows go down
     if (mem.form == AddressForm::Row && mem.wave_row) return bytes <= stride;
     return (step_of(f_, address) >= bytes && stride % bytes == 0) || are_known_apart(address, stride, bytes);
   }
@@ -77,10 +81,13 @@ private:
       address = x[is_same_in_all(x[0]) ? 1 : 0];
       at = ids_->of(address);
     }
-    std::vector<u64> wave(ids_->wave_lanes());
+    std::vector<u32> wave(ids_->wave_lanes());
     for (std::size_t first = 0; first < at->size(); first += wave.size()) {
-      for (std::size_t l = 0; l < wave.size(); ++l) wave[l] = (*at)[first + l] + l % gang_lanes_ * stride;
+      for (std::size_t l = 0; l < wave.size(); ++l)
+        wave[l] = static_cast<u32>((*at)[first + l] + l % gang_lanes_ * stride);
       std::ranges::sort(wave);
+      if (static_cast<u32>(wave.front() - wave.back()) < bytes)
+        return false; // The sums may wrap between them.
       for (std::size_t l = 1; l < wave.size(); ++l)
         if (wave[l] - wave[l - 1] < bytes) return false;
     }

@@ -221,7 +221,8 @@ std::optional<Range> MaskedLimits::range_of_walk(Pointer p, Lanes lanes, unsigne
   const std::vector<Moved> not_these = known_not_to_be(p, lanes, std::nullopt, same);
   const Moved end{walk.first.from, (walk.first.by + walk.length) & constant_bits(type)};
   const bool goes_on = walk.length != 0 && std::ranges::find(not_these, end) != not_these.end();
-  const i64 first = type == Type::V32 ? static_cast<i32>(walk.first.by) : static_cast<i64>(walk.first.by);
+  const i64 first = signed_constant(type, walk.first.by);
+  if (first < -kFar || first > kFar) return std::nullopt;
   const Range moves{first, first + static_cast<i64>(goes_on ? walk.length - walk.step : walk.length)};
   const auto [low, high] = walk.first.from;
   if (!low.valid()) return moves;

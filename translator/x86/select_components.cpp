@@ -214,10 +214,7 @@ void Selector::store_components(const Components& all, const Access& a, i64 stri
       b_->emit(Inst::kIdVmovups, {to, half(r)});
       at += 32;
     } else {
-      VReg sixteen = r;
-      if (from != 0)
-        sixteen = b_->def(avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128, View::Xmm,
-                          {vec(r), imm(static_cast<int>(from / 16))});
+      const VReg sixteen = sixteen_bytes(r, from / 16);
       const bool eight = left < 16;
       const Operand to = part_of_row(all, a, stride, at, eight ? View::R64 : View::Xmm);
       b_->emit(eight ? Inst::kIdVmovq : Inst::kIdVmovups, {to, xmm(sixteen)});

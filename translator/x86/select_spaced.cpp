@@ -273,9 +273,7 @@ void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
   const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
   VReg four = data;
   for (u32 lane = 0; lane < lanes(); ++lane) {
-    if (lane % 4 == 0 && lane != 0)
-      four = b_->def(avx512() ? Inst::kIdVextracti32x4 : Inst::kIdVextracti128, View::Xmm,
-                     {vec(data), imm(static_cast<int>(lane / 4))});
+    if (lane % 4 == 0) four = sixteen_bytes(data, lane / 4);
     const Operand to = spaced_element(a, s, lane, bytes);
     b_->emit(id, {to, xmm(four), imm(static_cast<int>(lane % 4 * (4 / bytes)))});
   }
