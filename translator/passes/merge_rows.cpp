@@ -5,7 +5,7 @@
 // of 8 or 16 bytes, if no lane of the wave stores the one where another stores the other: that would be
 // another order.
 #include "translator/ir/cfg.hpp"
-#include "translator/ir/rows.hpp"
+#include "translator/ir/splats.hpp"
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -94,11 +94,7 @@ private:
     return true;
   }
 
-  bool is_same_in_all(ValueId v) const {
-    const ir::Inst* def = f_.def(v);
-    return is_uniform(f_.type(v)) ||
-           (def != nullptr && def->op == Op::Splat && is_uniform(f_.type(f_.operands(f_.def_id(v))[0])));
-  }
+  bool is_same_in_all(ValueId v) const { return is_uniform(f_.type(v)) || is_splat_of_uniform(f_, v); }
 };
 
 class Merger {

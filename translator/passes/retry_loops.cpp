@@ -13,6 +13,7 @@
 // (2) From one time round to the next nothing is handed on but what is expected and who is left, besides
 // which lanes are done, and values that change only in lanes that are left.
 #include "translator/passes/retry_loops.hpp"
+#include "translator/ir/splats.hpp"
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/mask_facts.hpp"
 
@@ -185,10 +186,7 @@ private:
     return true;
   }
   [[nodiscard]] bool is_same_in_all_lanes(ValueId v) const {
-    const Inst* def = f_.def(v);
-    if (def == nullptr) return false;
-    return def->op == Op::Const ||
-           (def->op == Op::Splat && is_uniform(f_.type(f_.operands(f_.def_id(v))[0])));
+    return f_.is_const(v) || is_splat_of_uniform(f_, v);
   }
   /// What `v` is in the lanes that are left at first.
   [[nodiscard]] ValueId at_first(ValueId v) const {

@@ -1,6 +1,7 @@
 #include "translator/phases/disjoint_rows.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/rows.hpp"
+#include "translator/ir/splats.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/boxes.hpp"
@@ -335,9 +336,7 @@ private:
                               : IntPred::SLe;
     }
     if (p == IntPred::Eq || p == IntPred::Ne || p == IntPred::UGt || p == IntPred::SGt) return {};
-    const ir::Inst* def = f_.def(limit);
-    if (def == nullptr || def->op != Op::Splat || !is_uniform(f_.type(f_.operands(f_.def_id(limit))[0])))
-      return {};
+    if (!is_splat_of_uniform(f_, limit)) return {};
     if (limits_.max(v) >> 31 != 0) return {};
     const ValueId most = last_lane(v, 0), end = most.valid() ? head_.first_lane(limit) : ValueId{};
     return end.valid() ? head_.compare(p, most, end) : end;

@@ -1,5 +1,6 @@
 #include "translator/phases/ranks.hpp"
 
+#include "translator/ir/splats.hpp"
 #include "translator/phases/load_loops.hpp"
 
 #include <algorithm>
@@ -153,7 +154,7 @@ ValueId Ranks::close_up(ValueId v, Type t, unsigned depth) {
   const Op op = i.valid() ? f_[i].op : Op::Select;
   const auto operand = [&](unsigned n) { return f_.operands(i)[n]; };
   if (f_.is_const(v, &bits) && (t != Type::Mask || bits == 0 || ~bits == 0)) return v;
-  if (op == Op::Splat && is_uniform(f_.type(operand(0)))) return v;
+  if (is_splat_of_uniform(f_, v)) return v;
   if (op == Op::LaneId) return list_param_;
   if (t == Type::Mask) return begin.icmp(IntPred::Ne, pull(v), begin.v32c(0));
   if (t == Type::V32) return pull(v);
