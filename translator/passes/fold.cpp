@@ -699,8 +699,13 @@ private:
       return emit(Op::FunnelShr, t, {high, emit(Op::Lo, t, {whole}), by});
     }
     if (s->op != Op::Shl && s->op != Op::LShr) return {};
-    if (!is_const(operand(s, 1), &amount) || amount % 64 < 32) return {};
+    if (!is_const(operand(s, 1), &amount)) return {};
     const ValueId shifted = operand(s, 0);
+    if (amount % 64 < 32) {
+      if (op == Op::Hi || s->op != Op::Shl) return {};
+      if (is_low_only(x) ? !is_cheap_half(x, shifted) : !is_product_of_halves(x)) return {};
+      return emit(Op::Shl, t, {emit(Op::Lo, t, {shifted}), constant(t, amount % 64)});
+    }
     if ((s->op == Op::Shl) == (op == Op::Lo)) return constant(t, 0);
     const Op shift = s->op;
     const ValueId half = emit(shift == Op::Shl ? Op::Lo : Op::Hi, t, {shifted});
@@ -709,6 +714,12 @@ private:
   Match wide_product(ValueId v) const {
     const Match m = match(v, Op::UMulWide);
     return m != nullptr ? m : match(v, Op::SMulWide);
+  }
+  /// Of 32-bit values, the one as it is or a power of two, by which the other is shifted.
+  bool is_product_of_halves(ValueId v) const {
+    const Match shl = match(v, Op::Shl);
+    const bool is_shift = shl != nullptr && is_const(operand(shl, 1)) && match(operand(shl, 0), Op::ZExt);
+    return is_shift || wide_product(v) != nullptr;
   }
   /// A product and the upper half of another one, as in a product of 64 bits.
   bool is_product_with_carry(ValueId v) const {
@@ -724,7 +735,7 @@ private:
   /// The low half of `v`, an operand of `of`, is there or costs next to nothing. Of what is looked at as a
   /// whole, too, halves must not go ways of their own: it would be hard to see that they belong together.
   bool is_cheap_half(ValueId of, ValueId v, unsigned depth = 0) const {
-    if (wide_product(v) != nullptr || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
+    if (is_product_of_halves(v) || match(v, Op::Join) != nullptr || match(v, Op::ZExt) != nullptr ||
         match(v, Op::SExt) != nullptr || is_const(v))
       return true;
     if (!is_low_only(of)) return false;
@@ -897,10 +908,12 @@ private:
     }
     return {};
   }
-  /// A factor of a product of 64 bits: as it is if `wide`, else what is zero-extended.
+  /// A factor of a product of 64 bits: as it is if `wide`, else what is zero-extended; if no value, a power
+  /// of two, by which something is shifted.
   struct Factor {
     ValueId v;
     bool wide = false;
+    u64 power = 0;
   };
   struct Product {
     std::array<Factor, 2> factors;
@@ -923,6 +936,9 @@ private:
       return Product{{Factor{operand(m, 0)}, Factor{operand(m, 1)}}, rest};
     if (const Match m = match(v, Op::Mul))
       return Product{{factor(operand(m, 0)), factor(operand(m, 1))}, rest};
+    const Match m = match(v, Op::Shl);
+    if (u64 n = 0; m != nullptr && is_const(operand(m, 1), &n) && n < 32)
+      return Product{{factor(operand(m, 0)), Factor{{}, true, u64{1} << n}}, rest};
     return std::nullopt;
   }
   Factor factor(ValueId v) const {
@@ -932,6 +948,7 @@ private:
   /// What has 32 bits, as such; nothing if it has more.
   ValueId without_upper_half(const Factor& q) {
     if (!q.wide) return q.v;
+    if (!q.v.valid()) return constant(Type::V32, q.power);
     if (u64 bits = 0; is_const(q.v, &bits)) return bits >> 32 == 0 ? constant(Type::V32, bits) : ValueId{};
     const Match splat = match(q.v, Op::Splat);
     const Match z = splat != nullptr ? match(operand(splat, 0), Op::ZExt) : Match{};
@@ -939,24 +956,33 @@ private:
     return emit(Op::Splat, Type::V32, {operand(z, 0)});
   }
   ValueId add_cross_term(ValueId upper, ValueId term) {
-    const Match cross = match(term, Op::Mul);
-    const std::optional<Product> product = cross != nullptr ? upper_half(upper) : std::nullopt;
+    const Match cross = definition(term);
+    if (cross == nullptr || (cross->op != Op::Mul && cross->op != Op::Shl)) return {};
+    const std::optional<Product> product = upper_half(upper);
     if (!product) return {};
     for (unsigned n = 0; n < 2; ++n) {
       const Factor x = product->factors[n];
+      const bool is_power = !x.v.valid();
+      if (is_power != (cross->op == Op::Shl)) continue;
       const ValueId q_low = without_upper_half(product->factors[1 - n]);
       if (!q_low.valid()) continue;
       for (unsigned m = 0; m < 2; ++m) {
         const ValueId low = operand(cross, m), q_high = operand(cross, 1 - m);
-        if (x.wide ? !is_low_half(f_, low, x.v) : low != x.v) continue;
+        if (is_power ? !is_shift_by(x, low) : x.wide ? !is_low_half(f_, low, x.v) : low != x.v) continue;
         if (!is_cheap_pair(q_low, q_high)) continue;
         const ValueId rest = product->rest;
-        const ValueId whole = x.wide ? x.v : emit(Op::ZExt, Type::V64, {x.v});
+        const ValueId whole = is_power ? constant(Type::V64, x.power)
+                              : x.wide ? x.v
+                                       : emit(Op::ZExt, Type::V64, {x.v});
         const ValueId all = emit(Op::Mul, Type::V64, {whole, emit(Op::Join, Type::V64, {q_low, q_high})});
         return emit(Op::Hi, Type::V32, {rest.valid() ? emit(Op::Add, Type::V64, {all, rest}) : all});
       }
     }
     return {};
+  }
+  bool is_shift_by(const Factor& power, ValueId amount) const {
+    u64 n = 0;
+    return is_const(amount, &n) && n < 32 && u64{1} << n == power.power;
   }
   ValueId other_factor(const Match& product, ValueId v) const {
     return operand(product, 0) == v   ? operand(product, 1)

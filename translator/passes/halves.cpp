@@ -56,6 +56,7 @@ bool have_same_low_half(const Function& f, ValueId a, ValueId b, unsigned& steps
     return have_same_low_half(f, f.operands(f.def_id(a))[n], f.operands(f.def_id(b))[m], steps);
   };
   if (x->op == Op::Splat) return same(0, 0);
+  if (x->op == Op::Shl) return f.operands(f.def_id(a))[1] == f.operands(f.def_id(b))[1] && same(0, 0);
   if (!is_bitwise_from_below(x->op) || x->num_operands != 2) return false;
   return (same(0, 0) && same(1, 1)) || (info(x->op).is(kCommutes) && same(0, 1) && same(1, 0));
 }
@@ -79,6 +80,9 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned& steps) 
   if (u64 n = 0; w->op == Op::LShr && f.is_const(of_wide(1), &n) && n % 64 >= 32)
     return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32);
   if (l->op != w->op) return false;
+  if (u64 n = 0, m = 0; w->op == Op::Shl)
+    return f.is_const(of_wide(1), &n) && f.is_const(of_low(1), &m) && n == m && n < 32 &&
+           is_low_half(f, of_low(0), of_wide(0), steps);
   const auto halves = [&](unsigned n, unsigned m) { return is_low_half(f, of_low(n), of_wide(m), steps); };
   if (w->op == Op::Splat) return halves(0, 0);
   if (w->op == Op::Select) return of_low(0) == of_wide(0) && halves(1, 1) && halves(2, 2);
