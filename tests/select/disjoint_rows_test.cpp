@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+#include <optional>
+
 namespace lanewise::x86::test {
 namespace {
 
@@ -123,6 +126,100 @@ TEST(DisjointRows, ComponentsWithLoadsBetween) {
           EXPECT_EQ(memory, expected) << "from " << stride << " apart, shifted by " << shift;
         }
     }
+}
+
+/// Stores 1 in lanes whose id plus `start` (s2) compares with `limit` (s3, or a constant) by predicate `p`,
+/// as the first or second operand; `down` is what the id is lowered by before that.
+std::string guard(u64 p, bool is_first, std::optional<u32> constant, u32 down) {
+  const std::string limit = constant ? fmt::format("  v9:v32 = const #{:#x}\n", *constant)
+                                     : "  v8:u32 = init_sgpr #0x3\n  v9:v32 = splat v8\n";
+  return fmt::format(R"(func "guard" gfx906 {{
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:v32 = init_vgpr
+  v4:u32 = init_sgpr #0x2
+  v5:v32 = splat v4
+  v6:v32 = add v3, v5
+{}  v10:v32 = const #{:#x}
+  v11:v32 = add v6, v10
+  v12:mask = icmp {} #{:#x}
+  v13:u1 = any v12
+  branch v13 #0x201 -> b1, b2
+b1:
+  v14:g32 = gang_first v3
+  v15:g64 = zext v14
+  v16:u32 = const #0x2
+  v17:g64 = shl v15, v16
+  v18:g64 = splat v2
+  v19:g64 = add v17, v18
+  v20:v32 = const #0x1
+  store v19, v20, v12 {{global 4 row 4 wave}}
+  jump -> b2
+b2:
+  endpgm
+}}
+)",
+                     limit, u32{0} - down, is_first ? "v11, v9" : "v9, v11", p);
+}
+
+bool holds(ir::IntPred p, u32 a, u32 b) {
+  const i32 c = static_cast<i32>(a), d = static_cast<i32>(b);
+  switch (p) {
+  case ir::IntPred::ULt: return a < b;
+  case ir::IntPred::ULe: return a <= b;
+  case ir::IntPred::UGt: return a > b;
+  case ir::IntPred::UGe: return a >= b;
+  case ir::IntPred::SLt: return c < d;
+  case ir::IntPred::SLe: return c <= d;
+  case ir::IntPred::SGt: return c > d;
+  case ir::IntPred::SGe: return c >= d;
+  default: return false;
+  }
+}
+
+/// A scalar tells which waves pass a guard, whichever way it is written; the others find out lane by lane.
+TEST(DisjointRows, Guards) {
+  constexpr u32 kMost = 200; // of s2
+  for (const auto p : {ir::IntPred::ULt, ir::IntPred::ULe, ir::IntPred::UGt, ir::IntPred::UGe,
+                       ir::IntPred::SLt, ir::IntPred::SLe, ir::IntPred::SGt, ir::IntPred::SGe})
+    for (const bool is_first : {true, false})
+      for (const u32 down : {0u, 5u})
+        for (const u32 limit : {0u, 1u, 5u, 6u, 63u, 64u, 100u, 263u, 264u, 0x7fffffffu, ~0u})
+          for (const bool is_constant : {true, false}) {
+            const auto constant = is_constant ? std::optional(limit) : std::nullopt;
+            auto f = ir::parse(guard(static_cast<u64>(p), is_first, constant, down));
+            ASSERT_TRUE(f.ok()) << f.error().message;
+            f->launch.workgroup = {64, 1, 1};
+            f->launch.ragged = {false, false, false};
+            f->launch.sgpr_max = {~0u, ~0u, kMost, ~0u};
+            const bool is_split = phases::split_by_guards(*f, 16);
+            const bool is_upper = p == ir::IntPred::ULt || p == ir::IntPred::ULe || p == ir::IntPred::SLt ||
+                                  p == ir::IntPred::SLe;
+            const bool is_signed = p >= ir::IntPred::SLt;
+            EXPECT_EQ(is_split, down == 0 || (is_upper == is_first && !is_signed));
+            for (const u32 start : {0u, 1u, 4u, 5u, 6u, 36u, 37u, 199u, kMost}) {
+              std::vector<u32> memory(kWaveSize), expected(kWaveSize);
+              for (u32 l = 0; l < kWaveSize; ++l) {
+                const u32 v = l + start - down;
+                expected[l] = holds(p, is_first ? v : limit, is_first ? limit : v) ? 1 : 0;
+              }
+              for (const translator::Simd simd : widths()) {
+                std::ranges::fill(memory, 0);
+                ir::Function g = *f;
+                const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+                RunInput input;
+                input.pass(memory.data());
+                input.sgprs.insert(input.sgprs.end(), {start, limit});
+                input.vgprs.emplace_back();
+                std::iota(input.vgprs[0].begin(), input.vgprs[0].end(), 0);
+                run(g, plan, simd, input);
+                EXPECT_EQ(memory, expected) << static_cast<int>(p) << " " << is_first << ", limit " << limit
+                                            << ", start " << start << ", down " << down;
+              }
+            }
+          }
 }
 
 /// Loads bytes backwards from an index on that is one of 32 bits, and may wrap on the way.

@@ -321,40 +321,63 @@ private:
       const ValueId second = first.valid() ? is_full(f_.operands(i)[1], depth + 1) : ValueId{};
       return second.valid() ? head_.make(Op::And, Type::U1, {first, second}) : second;
     }
-    return f_[i].op == Op::ICmp ? is_below(i) : ValueId{};
+    return f_[i].op == Op::ICmp ? holds_at_ends(i) : ValueId{};
   }
-  /// Of a comparison of what is known not to be negative or wrap with a limit: it holds in the wave's last
-  /// lane, and so in all.
-  ValueId is_below(InstId icmp) {
+  enum class End { First, Last };
+  /// Of a comparison with a limit: it holds in all lanes if it does in the wave's last one or, where the
+  /// limit is the lower one, in its first.
+  ValueId holds_at_ends(InstId icmp) {
     auto p = static_cast<IntPred>(f_[icmp].imm);
-    ValueId v = f_.operands(icmp)[0], limit = f_.operands(icmp)[1];
+    ValueId less = f_.operands(icmp)[0], more = f_.operands(icmp)[1];
     if (p == IntPred::UGt || p == IntPred::UGe || p == IntPred::SGt || p == IntPred::SGe) {
-      std::swap(v, limit);
+      std::swap(less, more);
       p = p == IntPred::UGt   ? IntPred::ULt
           : p == IntPred::UGe ? IntPred::ULe
           : p == IntPred::SGt ? IntPred::SLt
                               : IntPred::SLe;
     }
-    if (p == IntPred::Eq || p == IntPred::Ne || p == IntPred::UGt || p == IntPred::SGt) return {};
-    if (!is_splat_of_uniform(f_, limit)) return {};
-    if (limits_.max(v) >> 31 != 0) return {};
-    const ValueId most = last_lane(v, 0), end = most.valid() ? head_.first_lane(limit) : ValueId{};
-    return end.valid() ? head_.compare(p, most, end) : end;
+    if (p == IntPred::Eq || p == IntPred::Ne) return {};
+    const auto is_scalar = [&](ValueId v) { return f_.is_const(v) || is_splat_of_uniform(f_, v); };
+    if (is_scalar(more)) return is_below(less, p, more);
+    if (!is_scalar(less)) return {};
+    const ValueId least = lane_at(End::First, more), end = least.valid() ? head_.first_lane(less) : least;
+    return end.valid() ? head_.compare(p, end, least) : end;
   }
-  /// Likewise in the wave's last lane, of sums of work-item ids and scalars; no lane has more.
-  ValueId last_lane(ValueId v, unsigned depth) {
+  ValueId is_below(ValueId v, IntPred p, ValueId limit) {
+    u64 down = 0; // Between two limits is what is below one as a number without sign, down from the other.
+    const InstId i = f_.def_id(v);
+    const bool is_lowered = p != IntPred::SLt && p != IntPred::SLe && i.valid() && f_[i].op == Op::Add &&
+                            f_.type(v) == Type::V32 && f_.is_const(f_.operands(i)[1], &down) &&
+                            down >> 31 != 0;
+    const ValueId above = is_lowered ? f_.operands(i)[0] : v;
+    ValueId most = lane_at(End::Last, above);
+    const ValueId end = most.valid() ? head_.first_lane(limit) : most;
+    if (!end.valid() || !is_lowered) return end.valid() ? head_.compare(p, most, end) : end;
+    const ValueId least = lane_at(End::First, above);
+    if (!least.valid()) return {};
+    most = head_.make(Op::Add, Type::U32, {most, head_.constant(Type::U32, down)});
+    const ValueId from = head_.constant(Type::U32, (u64{1} << 32) - down);
+    return head_.make(Op::And, Type::U1,
+                      {head_.compare(IntPred::ULe, from, least), head_.compare(p, most, end)});
+  }
+  /// What that lane of the wave has of `v`, if that is known not to be negative or wrap, and to be a sum of
+  /// work-item ids and scalars. No lane has less, or more.
+  ValueId lane_at(End end, ValueId v) { return limits_.max(v) >> 31 != 0 ? ValueId{} : lane_at(end, v, 0); }
+  ValueId lane_at(End end, ValueId v, unsigned depth) {
     const InstId i = f_.def_id(v);
     if (!i.valid() || depth > kMaxDepth) return {};
-    const auto in = [&](unsigned n) { return last_lane(f_.operands(i)[n], depth + 1); };
+    const auto in = [&](unsigned n) { return lane_at(end, f_.operands(i)[n], depth + 1); };
     const Type type = uniform_of(f_.type(v));
     switch (f_[i].op) {
     case Op::Const:
     case Op::Splat: return head_.first_lane(v, depth);
-    case Op::LaneId: return head_.constant(Type::U32, kWaveSize - 1);
+    case Op::LaneId: return head_.constant(Type::U32, end == End::First ? 0 : kWaveSize - 1);
     case Op::InitVgpr: {
-      if (f_[i].imm != 0 || !f_.launch.x_counts(kWaveSize))
-        return head_.constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
+      const bool counts = f_[i].imm == 0 && f_.launch.x_counts(kWaveSize);
+      if (!counts && end == End::First) return head_.constant(Type::U32, 0);
+      if (!counts) return head_.constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
       const ValueId first = head_.first_lane(v, depth);
+      if (end == End::First) return first;
       return head_.make(Op::Add, Type::U32, {first, head_.constant(Type::U32, kWaveSize - 1)});
     }
     case Op::ZExt: {

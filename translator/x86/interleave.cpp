@@ -772,7 +772,7 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (!made.made) return plan;
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
-  const std::size_t before = phases_gone_through(f, plan, true);
+  const std::size_t before = phases_gone_through(f, plan, false);
   std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
   if (!made.gathers && !streams)
     least_saved = made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
