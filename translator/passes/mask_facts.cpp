@@ -674,35 +674,40 @@ void MaskFacts::drop_clause(const Clause& c) {
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.
 std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
-  std::vector<u32> params, context, vars;
+  std::array<u32, kMaxParams> param_vars;
+  std::array<u32, kMaxContext> context_vars;
+  std::size_t num_params = 0, num_context = 0;
   for (const ValueId p : f_[b].params)
-    if (is_condition(f_.type(p)) && params.size() < kMaxParams && has_variable(p))
-      params.push_back(bdd_.variable(lanes(p)));
-  if (params.empty()) return {};
+    if (is_condition(f_.type(p)) && num_params < kMaxParams && has_variable(p))
+      param_vars[num_params++] = bdd_.variable(lanes(p));
+  if (num_params == 0) return {};
+  const auto context = [&] { return std::span(context_vars).first(num_context); };
   for (const BlockId from : cfg_.preds[b.index])
     for (const Successor& s : f_[from].successors)
       for (std::size_t a = 0; s.block == b && a < s.args.size(); ++a) {
         if (!is_condition(f_.type(s.args[a]))) continue;
-        bdd_.support(lanes(s.args[a]), vars, kMaxVariables);
-        for (const u32 v : vars)
-          if (context.size() < kMaxContext && is_from_above(v, b) &&
-              std::find(context.begin(), context.end(), v) == context.end())
-            context.push_back(v);
+        bdd_.support(lanes(s.args[a]), vars_, kMaxVariables);
+        for (const u32 v : vars_)
+          if (num_context < kMaxContext && is_from_above(v, b) && std::ranges::count(context(), v) == 0)
+            context_vars[num_context++] = v;
       }
+  const auto params = std::span(param_vars).first(num_params);
   std::vector<Clause> clauses;
+  clauses.reserve(4 * num_params * (num_params + num_context));
   const auto add = [&](u32 x, u32 y) {
     for (u8 signs = 0; signs < 4; ++signs)
       if (x != y || signs == 0 || signs == 3) clauses.push_back({std::min(x, y), std::max(x, y), signs, b});
   };
   for (std::size_t i = 0; i < params.size(); ++i) {
     for (std::size_t j = i; j < params.size(); ++j) add(params[i], params[j]);
-    for (const u32 v : context) add(params[i], v);
+    for (const u32 v : context()) add(params[i], v);
   }
   return clauses;
 }
 
 std::vector<MaskFacts::WayIn> MaskFacts::ways_in(BlockId b) const {
   std::vector<WayIn> ways;
+  ways.reserve(cfg_.preds[b.index].size());
   for (const BlockId from : cfg_.preds[b.index])
     for (unsigned n = 0; n < f_[from].successors.size(); ++n)
       if (f_[from].successors[n].block == b)
