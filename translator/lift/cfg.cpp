@@ -3,6 +3,7 @@
 #include "translator/lift/branches.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::lift {
 
