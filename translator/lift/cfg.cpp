@@ -3,6 +3,7 @@
 #include "translator/lift/branches.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::lift {
 
@@ -58,16 +59,16 @@ bool Cfg::is_inside(i64 offset) const {
 bool Cfg::never_returns(u32 offset) {
   const auto [known, inserted] = never_return_.try_emplace(offset, true);
   if (!inserted) return known->second;
-  std::set<u32> seen;
+  const auto walk = static_cast<u32>(never_return_.size());
   std::vector<u32> work = {offset};
   const auto go_on = [&](i64 to) {
-    if (is_inside(to) && seen.insert(static_cast<u32>(to)).second) work.push_back(static_cast<u32>(to));
+    if (is_inside(to)) work.push_back(static_cast<u32>(to));
   };
   while (!work.empty()) {
     const u32 at = work.back();
     work.pop_back();
-    const Decoded& s = decoded(at);
-    if (s.status != DecodeStatus::Ok) continue;
+    Decoded& s = decoded(at);
+    if (s.status != DecodeStatus::Ok || std::exchange(s.walk, walk) == walk) continue;
     const isa::Row& row = isa::row_of(s.inst.op);
     if (row.has(isa::kIndirectBranch | isa::kFork) && !row.has(isa::kCall)) return known->second = false;
     if (const auto target = branch_target(s.inst, at)) go_on(*target);

@@ -127,6 +127,7 @@ private:
     isa::DecodeStatus status = isa::DecodeStatus::Ok;
     bool scanned = false, leader = false;
     u8 predecessors = 0; ///< saturates at 2
+    u32 walk = 0;        ///< the last of never_returns() that has come here
   };
 
   /// A lane of a VGPR in one context.

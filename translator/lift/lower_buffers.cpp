@@ -68,10 +68,10 @@ private:
 
   /// The access itself with another address, in its old place.
   void finish(Space space, ValueId address, ValueId mask, u64 offset) {
-    std::vector<ValueId> operands = {address};
-    operands.insert(operands.end(), operands_.begin() + 7, operands_.end() - 1);
-    operands.push_back(mask);
-    f_.set_operands(id_, operands);
+    operands_.erase(operands_.begin() + 1, operands_.begin() + 7);
+    operands_.front() = address;
+    operands_.back() = mask;
+    f_.set_operands(id_, operands_);
     ir::Inst& inst = f_[id_];
     inst.mem.space = space;
     inst.mem.idxen = inst.mem.offen = inst.mem.addr64 = false;

@@ -1,11 +1,17 @@
 #include "translator/lift/memory.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace lanewise::lift {
 
 using ir::AtomicOp;
 using ir::Op;
 
 namespace {
+
+/// An address in a buffer, two operands of 8 bytes, and the lanes.
+constexpr std::size_t kMaxOperands = 7 + 4 + 1;
 
 /// Builds a memory instruction; its results are 32 bits per lane.
 std::vector<ValueId> build(Lifter& l, Op op, const Access& a, std::span<const ValueId> data,
@@ -16,13 +22,16 @@ std::vector<ValueId> build(Lifter& l, Op op, const Access& a, std::span<const Va
   proto.imm = static_cast<u64>(a.offset);
   if (op == Op::Atomic) proto.fp.round = l.fp(ir::FloatKind::F32).round; // of float atomics, f64 ones too
   proto.pc = l.pc;
-  std::vector<ValueId> operands = a.address;
-  operands.insert(operands.end(), data.begin(), data.end());
-  operands.push_back(a.lanes);
-  const std::vector<Type> types(results, Type::V32);
+  std::array<ValueId, kMaxOperands> operands;
+  auto end = std::ranges::copy(a.address, operands.begin()).out;
+  end = std::ranges::copy(data, end).out;
+  *end++ = a.lanes;
+  static constexpr std::array kTypes = {Type::V32, Type::V32, Type::V32, Type::V32};
   ir::Function& f = l.b.function();
-  const ir::InstId i = f.append(l.b.block(), proto, operands, types);
+  const ir::InstId i =
+      f.append(l.b.block(), proto, {operands.begin(), end}, std::span(kTypes).first(results));
   std::vector<ValueId> values;
+  values.reserve(results);
   for (unsigned n = 0; n < results; ++n) values.push_back(f.result(i, n));
   return values;
 }
@@ -77,6 +86,7 @@ bool set_atomic(MemAttr& attr, const isa::Row& row) {
 
 std::vector<ValueId> registers(Lifter& l, const isa::Operand& o, unsigned n, unsigned first) {
   std::vector<ValueId> values;
+  values.reserve(n);
   for (unsigned i = 0; i < n; ++i) values.push_back(l.vgpr_of(o, first + i));
   return values;
 }

@@ -1,6 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -13,6 +14,28 @@ namespace {
 constexpr std::size_t kMaxNodes = 64, kMaxVariables = 20; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
+
+/// What two variables may be: bit 0 says 0, bit 1 says 1.
+struct Pair {
+  u8 x = 0, y = 0;
+};
+
+/// Clauses of a variable with itself.
+constexpr u8 kIsZero = 1 << 0, kIsOne = 1 << 3;
+
+/// By the clauses of two variables, as Partner::signs, and what each may be: what is left of that.
+constexpr auto kNarrowed = [] {
+  std::array<std::array<std::array<Pair, 4>, 4>, 16> all{};
+  for (unsigned clauses = 0; clauses < 16; ++clauses)
+    for (unsigned x = 0; x < 4; ++x)
+      for (unsigned y = 0; y < 4; ++y)
+        for (unsigned is = 0; is < 4; ++is) // bit 0 is x, bit 1 is y; of the clauses, one contradicts it
+          if ((clauses >> (3 - is) & 1) == 0 && (x >> (is & 1) & 1) != 0 && (y >> (is >> 1) & 1) != 0) {
+            all[clauses][x][y].x |= static_cast<u8>(1 << (is & 1));
+            all[clauses][x][y].y |= static_cast<u8>(1 << (is >> 1));
+          }
+  return all;
+}();
 
 bool is_condition(Type t) { return bit_width(t) == 1; }
 
@@ -253,11 +276,100 @@ bool MaskFacts::is_empty(Node n, BlockId at) const {
   std::vector<u32>& vars = vars_;
   const bool is_small = bdd_.support(n, vars);
   ask_about(vars);
-  answer.is_empty = is_small && possible_samples(bdd_.samples(n), vars, at) == 0 &&
-                    with_known(n, vars, at) == Bdd::kFalse && !bdd_.overflowed();
+  answer.is_empty = is_small && is_contradicted(n, vars, at) && !bdd_.overflowed();
   answer.drops = drops_;
   answer.asker = asking_;
   return answer.is_empty;
+}
+
+/// What is known of these variables in block `at` leaves `n` nowhere: with_known(), but without making it.
+/// Samples, or an assignment that is found, mostly show that it is not so, and values that follow from each
+/// other that it is.
+bool MaskFacts::is_contradicted(Node n, const std::vector<u32>& vars, BlockId at) const {
+  u64 left = bdd_.samples(n);
+  for_each_way_in(vars, at, [&](const Way& way) { left &= bdd_.samples(way.condition); });
+  held_.clear();
+  bool says_less = false; // some clauses hold only in part of what is asked about
+  for_each_clause(vars, [&](u32 x, const Partner& p) {
+    left &= p.samples;
+    if (dom_.dominates(p.block, at))
+      held_.push_back({x, p.y, p.signs});
+    else
+      says_less = true;
+    return true;
+  });
+  if (left != 0) return false;
+  note_asker(vars);
+  for (const u32 v : vars) can_be_[v] = kEither;
+  Node all = n;
+  for_each_way_in(vars, at, [&](const Way& way) {
+    all = bdd_.and_(all, way.condition);
+    for (const u32 v : way.vars) can_be_[v] = kEither;
+  });
+  fixed_.clear();
+  unsigned steps = 0;
+  const Found found = search(all, steps);
+  return found == Found::Nowhere ||
+         ((found == Found::TooLong || says_less) && with_known(n, vars, at) == Bdd::kFalse);
+}
+
+/// Goes down the ways to where `n` is true, with the values that follow from those on the way.
+MaskFacts::Found MaskFacts::search(Node n, unsigned& steps) const {
+  while (n > Bdd::kTrue) {
+    if (++steps > kMaxSteps) return Found::TooLong;
+    const u32 v = bdd_.variable(n);
+    const auto [lo, hi] = bdd_.branches(n);
+    if (can_be_[v] == kEither && lo != Bdd::kFalse && hi != Bdd::kFalse) {
+      if (!narrow()) return Found::Nowhere;
+      if (can_be_[v] == kEither) {
+        const std::size_t left = fixed_.size();
+        fix(v, kZero);
+        if (const Found there = search(lo, steps); there != Found::Nowhere) return there;
+        unfix(left);
+      }
+    }
+    if (can_be_[v] == kEither) fix(v, hi != Bdd::kFalse ? kOne : kZero);
+    n = can_be_[v] == kOne ? hi : lo;
+  }
+  if (n == Bdd::kFalse || !narrow()) return Found::Nowhere;
+  // Clauses with a variable that is fixed are true now; others have nothing to do with these.
+  for (const Held& c : held_)
+    for (const u32 v : {c.x, c.y}) {
+      if (can_be_[v] != kEither) continue;
+      const std::size_t left = fixed_.size();
+      fix(v, kZero);
+      if (narrow()) continue;
+      unfix(left);
+      fix(v, kOne);
+      if (!narrow()) return Found::Nowhere;
+    }
+  return Found::Somewhere;
+}
+
+/// Fixes what follows from what is fixed. False if there is a contradiction.
+bool MaskFacts::narrow() const {
+  for (bool again = true; again;) {
+    again = false;
+    for (const Held& c : held_) {
+      const u8 x = can_be_[c.x], y = can_be_[c.y];
+      Pair now = kNarrowed[c.signs][x][y];
+      if (c.x == c.y) { // of which the table does not know that they are one
+        now.x = x & (c.signs == kIsZero ? kZero : c.signs == kIsOne ? kOne : 0);
+        now.y = y;
+      }
+      if (now.x == x && now.y == y) continue;
+      if (now.x == 0) return false;
+      if (now.x != x) fix(c.x, now.x);
+      if (now.y != y) fix(c.y, now.y);
+      again = true;
+    }
+  }
+  return true;
+}
+
+void MaskFacts::unfix(std::size_t left) const {
+  for (std::size_t n = left; n < fixed_.size(); ++n) can_be_[fixed_[n]] = kEither;
+  fixed_.resize(left);
 }
 
 void MaskFacts::ask_about(const std::vector<u32>& vars) const {
@@ -278,17 +390,13 @@ void MaskFacts::for_each_clause(const std::vector<u32>& vars, F f) const {
         if (among[p.y] == question && p.signs != 0 && !f(x, p)) return;
       continue;
     }
-    places_.clear();
     const u64* const set = partner_set_[x].data();
     for (const u32 y : vars)
-      if ((set[y / 64] >> (y % 64) & 1) != 0) places_.push_back(*place_.find(pair(x, y)));
-    if (places_.size() > 1) std::sort(places_.begin(), places_.end());
-    for (const u32 place : places_)
-      if (partners[place].signs != 0 && !f(x, partners[place])) return;
+      if ((set[y / 64] >> (y % 64) & 1) != 0 && !f(x, partners[*place_.find(pair(x, y))])) return;
   }
 }
 
-/// Calls f(condition) for what blocks around `at` with one way in say about these variables.
+/// Calls f(way) for what blocks around `at` with one way in say about these variables.
 template <class F>
 void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) const {
   unsigned used = 0;
@@ -299,7 +407,7 @@ void MaskFacts::for_each_way_in(const std::vector<u32>& vars, BlockId at, F f) c
     const Way& way = ways_in_[w];
     if ((way.var_set & set) == 0) continue;
     if (std::ranges::none_of(way.vars, [&](u32 v) { return among[v] == question; })) continue;
-    f(way.condition);
+    f(way);
     ++used;
   }
 }
@@ -355,7 +463,7 @@ void MaskFacts::note_fixed(Node n) const {
 
 Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at) const {
   note_asker(vars);
-  for (const u32 v : vars) can_be_[v] = kZero | kOne;
+  for (const u32 v : vars) can_be_[v] = kEither;
   note_fixed(n);
   for_each_clause(vars, [&](u32 x, const Partner& p) {
     if (!rules_out(p, can_be_[x], can_be_[p.y])) return true;
@@ -363,8 +471,8 @@ Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at
     if (n != before) note_fixed(n);
     return n != Bdd::kFalse;
   });
-  for_each_way_in(vars, at, [&](Node way) {
-    if (n != Bdd::kFalse) n = bdd_.and_(n, way);
+  for_each_way_in(vars, at, [&](const Way& way) {
+    if (n != Bdd::kFalse) n = bdd_.and_(n, way.condition);
   });
   return n;
 }
@@ -373,7 +481,7 @@ Bdd::Node MaskFacts::with_known(Node n, const std::vector<u32>& vars, BlockId at
 /// are answered by there being one, without computing a function.
 u64 MaskFacts::possible_samples(u64 left, const std::vector<u32>& vars, BlockId at) const {
   if (left == 0) return 0;
-  for_each_way_in(vars, at, [&](Node way) { left &= bdd_.samples(way); });
+  for_each_way_in(vars, at, [&](const Way& way) { left &= bdd_.samples(way.condition); });
   if (left == 0) return 0;
   for_each_clause(vars, [&](u32, const Partner& p) {
     left &= p.samples;
@@ -566,35 +674,40 @@ void MaskFacts::drop_clause(const Clause& c) {
 
 /// Clauses of two parameters of `b`, or of one and a variable from above that a way in mentions.
 std::vector<MaskFacts::Clause> MaskFacts::candidates(BlockId b) const {
-  std::vector<u32> params, context, vars;
+  std::array<u32, kMaxParams> param_vars;
+  std::array<u32, kMaxContext> context_vars;
+  std::size_t num_params = 0, num_context = 0;
   for (const ValueId p : f_[b].params)
-    if (is_condition(f_.type(p)) && params.size() < kMaxParams && has_variable(p))
-      params.push_back(bdd_.variable(lanes(p)));
-  if (params.empty()) return {};
+    if (is_condition(f_.type(p)) && num_params < kMaxParams && has_variable(p))
+      param_vars[num_params++] = bdd_.variable(lanes(p));
+  if (num_params == 0) return {};
+  const auto context = [&] { return std::span(context_vars).first(num_context); };
   for (const BlockId from : cfg_.preds[b.index])
     for (const Successor& s : f_[from].successors)
       for (std::size_t a = 0; s.block == b && a < s.args.size(); ++a) {
         if (!is_condition(f_.type(s.args[a]))) continue;
-        bdd_.support(lanes(s.args[a]), vars, kMaxVariables);
-        for (const u32 v : vars)
-          if (context.size() < kMaxContext && is_from_above(v, b) &&
-              std::find(context.begin(), context.end(), v) == context.end())
-            context.push_back(v);
+        bdd_.support(lanes(s.args[a]), vars_, kMaxVariables);
+        for (const u32 v : vars_)
+          if (num_context < kMaxContext && is_from_above(v, b) && std::ranges::count(context(), v) == 0)
+            context_vars[num_context++] = v;
       }
+  const auto params = std::span(param_vars).first(num_params);
   std::vector<Clause> clauses;
+  clauses.reserve(4 * num_params * (num_params + num_context));
   const auto add = [&](u32 x, u32 y) {
     for (u8 signs = 0; signs < 4; ++signs)
       if (x != y || signs == 0 || signs == 3) clauses.push_back({std::min(x, y), std::max(x, y), signs, b});
   };
   for (std::size_t i = 0; i < params.size(); ++i) {
     for (std::size_t j = i; j < params.size(); ++j) add(params[i], params[j]);
-    for (const u32 v : context) add(params[i], v);
+    for (const u32 v : context()) add(params[i], v);
   }
   return clauses;
 }
 
 std::vector<MaskFacts::WayIn> MaskFacts::ways_in(BlockId b) const {
   std::vector<WayIn> ways;
+  ways.reserve(cfg_.preds[b.index].size());
   for (const BlockId from : cfg_.preds[b.index])
     for (unsigned n = 0; n < f_[from].successors.size(); ++n)
       if (f_[from].successors[n].block == b)

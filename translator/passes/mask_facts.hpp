@@ -91,7 +91,6 @@ private:
   std::vector<u32> num_partners_; ///< per variable x: those of which something is left
   std::vector<std::vector<u64>>
       partner_set_; ///< per variable x with a longer one: a bit for each y in it of which something is left
-  mutable std::vector<u32> places_;                ///< of those that a question is about
   std::vector<std::vector<u32>> earlier_partners_; ///< per variable y: the x of clauses
   /// What the only way into a block says, or a loop's header.
   struct Way {
@@ -126,7 +125,14 @@ private:
   mutable u32 question_ = 0;
   /// Per variable of a question: the values that it may have where what is asked about is true.
   mutable std::vector<u8> can_be_;
-  static constexpr u8 kZero = 1, kOne = 2;
+  static constexpr u8 kZero = 1, kOne = 2, kEither = kZero | kOne;
+  /// Clauses of two variables that hold where is asked about them.
+  struct Held {
+    u32 x, y;
+    u8 signs;
+  };
+  mutable std::vector<Held> held_;
+  mutable std::vector<u32> fixed_; ///< variables of the question at hand that have one value, in turn
   /// While invariants are searched: the block that asks, and per variable the blocks that have asked for
   /// clauses about it.
   ir::BlockId asking_;
@@ -157,6 +163,17 @@ private:
   [[nodiscard]] Node with_known(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
   [[nodiscard]] Node function_of(u32 x, const Partner& p) const;
   void note_fixed(Node n) const;
+  [[nodiscard]] bool is_contradicted(Node n, const std::vector<u32>& vars, ir::BlockId at) const;
+  /// Whether a function is true anywhere.
+  enum class Found : u8 { Nowhere, Somewhere, TooLong };
+  static constexpr unsigned kMaxSteps = 256; ///< of a search
+  [[nodiscard]] Found search(Node n, unsigned& steps) const;
+  void fix(u32 v, u8 value) const {
+    can_be_[v] = value;
+    fixed_.push_back(v);
+  }
+  void unfix(std::size_t left) const;
+  [[nodiscard]] bool narrow() const;
   /// The clauses say something about variables that may have these values.
   static bool rules_out(const Partner& p, u8 x, u8 y) {
     for (u8 signs = 0; signs < 4; ++signs)
