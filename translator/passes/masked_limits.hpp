@@ -136,6 +136,7 @@ private:
   [[nodiscard]] std::optional<Moved> moved(ir::ValueId v, Lanes lanes) const;
   [[nodiscard]] std::optional<Moved> moved(Pointer p, Lanes lanes) const;
   [[nodiscard]] u64 bits_of(Pointer p) const;
+  [[nodiscard]] u64 most_of(Pointer p) const;
   [[nodiscard]] bool is_true_for_some(ir::ValueId comparison, Bdd::Node set, ir::BlockId header,
                                       ir::BlockId from, std::optional<unsigned> successor) const;
   [[nodiscard]] static Known weaker(Known a, const Known& b);

@@ -4,7 +4,8 @@
 // known if they are constants, or of a pointer of an outer loop, to an array of arrays.
 //
 // Counters of 64 bits, and those that go down without a sign, have no limits but by such a walk either: until
-// they are not below, or not above, an end. So it is with the pointers of `for (; n >= 4; n -= 4, p += 4)`,
+// they are not below, or not above, an end. Of one that they must be below it is enough to know what it is at
+// most. So it is with the pointers of `for (; n >= 4; n -= 4, p += 4)`,
 // which nobody compares: they have been moved as often as the counter, at most.
 //
 // Code that is not optimised has the halves of a pointer in two registers, which loops hand on each for
@@ -89,6 +90,14 @@ bool MaskedLimits::is_true_for_some(ValueId comparison, Bdd::Node set, BlockId h
   }
 }
 
+/// What it is at most without a sign, wherever it is.
+u64 MaskedLimits::most_of(Pointer p) const {
+  const u64 low = limits_.of(p.low).max;
+  if (!p.high.valid()) return low;
+  const u64 high = limits_.of(p.high).max;
+  return high == 0 ? low : high << 32 | 0xffff'ffffu;
+}
+
 /// What both say.
 MaskedLimits::Known MaskedLimits::weaker(Known a, const Known& b) {
   std::erase_if(a.not_these,
@@ -112,8 +121,10 @@ MaskedLimits::Known MaskedLimits::known_of(Pointer p, Lanes lanes, std::optional
     }
     if (!a || !b || a->from != p) return;
     if (predicate == IntPred::Ne) known.not_these.push_back({b->from, (b->by - a->by) & bits_of(p)});
-    if (b->from.low.valid() || a->by != 0) return; // sums wrap
-    const u64 end = b->by;
+    if (a->by != 0) return; // sums wrap
+    const bool is_above = predicate == IntPred::ULt || predicate == IntPred::ULe;
+    if (b->from.low.valid() && (b->by != 0 || !is_above)) return;
+    const u64 end = b->from.low.valid() ? most_of(b->from) : b->by;
     const bool has_sign = end > bits_of(p) / 2; // or one of the two may have one
     const auto at_least = [&](u64 n) { known.least = std::max(known.least, n); };
     const auto at_most = [&](u64 n) { known.most = std::min(known.most, n); };
