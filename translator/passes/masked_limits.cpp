@@ -13,9 +13,8 @@ namespace {
 constexpr unsigned kMaxSelects = 8, kMaxVisits = 200;
 constexpr unsigned kNarrowings = 3;
 constexpr unsigned kMaxWaysBack = 24;
-constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
-constexpr Range kAnything{kLeast, kMost};
-constexpr i64 kFar = i64{1} << 61; ///< of 64 bits: what is summed up does not wrap
+constexpr Range kAnything = kAnyNumber;
+constexpr i64 kLeast = kAnything.min, kMost = kAnything.max;
 
 Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 

@@ -20,6 +20,10 @@ struct Range {
   i64 min = 0, max = 0;
 };
 
+/// What is summed up of numbers of 64 bits between this and its opposite does not wrap.
+inline constexpr i64 kFar = i64{1} << 61;
+inline constexpr Range kAnyNumber{-(i64{1} << 31), (i64{1} << 31) - 1}; ///< of 32 bits
+
 /// A constant of 32 or 64 bits as a number with a sign.
 constexpr i64 signed_constant(ir::Type t, u64 bits) {
   return ir::bit_width(t) == 32 ? static_cast<i32>(bits) : static_cast<i64>(bits);

@@ -21,8 +21,6 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxSteps = 8, kMaxWays = 12;
-constexpr i64 kFar = i64{1} << 61;
-constexpr i64 kLeast32 = -(i64{1} << 31), kMost32 = (i64{1} << 31) - 1;
 
 } // namespace
 
@@ -495,7 +493,7 @@ std::optional<Range> MaskedLimits::range_along(Pointer p, ValueId mask, Lanes la
     is_along_ = false;
     if (!here) continue;
     // It has not wrapped if it could not even if it went on.
-    const i64 least = is_wide ? -kFar : kLeast32, most = is_wide ? kFar : kMost32;
+    const i64 least = is_wide ? -kFar : kAnyNumber.min, most = is_wide ? kFar : kAnyNumber.max;
     const i64 step = along.counter_step;
     if (step > 0 ? ever->max > most - step : ever->min < least - step) continue;
     const i64 rounds = std::max<i64>(0, ((step > 0 ? here->max : here->min) - along.counter_first) / step);
