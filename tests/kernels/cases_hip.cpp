@@ -2,6 +2,8 @@
 #include "tests/kernels/builder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
 
 namespace lanewise::kernels {
@@ -90,8 +92,38 @@ KernelCase hip_shared(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {
-    {"hip_reduce", hip_reduce}, {"hip_calls", hip_calls}, {"hip_shared", hip_shared}};
+/// `x` rounded to the upper half of an f32.
+float rounded(float x) {
+  const uint32_t all = std::bit_cast<uint32_t>(x);
+  return std::bit_cast<float>((all + 0x7fffu + (all >> 16 & 1)) & 0xffff'0000u);
+}
+
+KernelCase hip_copies(uint32_t scale) {
+  Random random(163);
+  uint32_t n = 300 * scale;
+  return Builder("hip_copies")
+      .min_target(700)
+      .gcn_only()
+      .grid({round_up(n, 64), 1, 1}, {64, 1, 1})
+      .buffer("in", random.floats(n * 4, -100, 100))
+      .output<uint32_t>("out", n)
+      .value("n", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i) {
+          std::array<float, 4> sums;
+          for (uint32_t j = 0; j < 4; ++j) sums[j] = rounded(args[0].as<float>()[4 * i + j] * 3.0f);
+          const auto bytes = std::bit_cast<std::array<uint8_t, 16>>(sums);
+          uint32_t hash = i & 0xffff;
+          for (uint32_t j = 11; j > 0; --j) hash = hash * 31 + bytes[j - 1];
+          args[1].as<uint32_t>()[i] = hash ^ std::bit_cast<uint32_t>(sums[3]);
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {{"hip_reduce", hip_reduce},
+                                {"hip_calls", hip_calls},
+                                {"hip_shared", hip_shared},
+                                {"hip_copies", hip_copies}};
 
 } // namespace
 

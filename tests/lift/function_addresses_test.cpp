@@ -5,6 +5,7 @@
 #include "isa/decoder.hpp"
 #include "isa/op.hpp"
 #include "tests/lift/kernel_files.hpp"
+#include "translator/lift/lift.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,9 +20,10 @@ std::string address_of(const std::string& function, unsigned n) {
                      n, n + 1, function);
 }
 
-/// The names of what the last call of a kernel may reach, of functions f, g and h, in order. h's address is
-/// in a table.
-std::string callees(const std::string& body, const std::string& function_body = "") {
+/// Calls use(kernel) for a kernel that does what `body` says, with functions f, which does what
+/// `function_body` says, g and h. h's address is in a table.
+template <class F>
+void with_kernel(const std::string& body, const std::string& function_body, F use) {
   const std::string source = fmt::format(R"(
 .amdgcn_target "amdgcn-amd-amdhsa--gfx906"
 .data
@@ -52,28 +54,50 @@ s_endpgm
 .amdhsa_kernel k
 .amdhsa_next_free_vgpr 48
 .amdhsa_next_free_sgpr 64
+.amdhsa_private_segment_fixed_size 64
+.amdhsa_user_sgpr_private_segment_buffer 1
+.amdhsa_system_sgpr_private_segment_wavefront_offset 1
 .end_amdhsa_kernel
 )",
                                          body, function_body);
   const abi::Assembly assembly = abi::assemble(source);
   EXPECT_TRUE(assembly.errors.empty()) << abi::format_errors(assembly, source, "functions");
   const auto object = abi::load(assembly.code_object, "functions");
-  if (!object) return object.error().message;
+  ASSERT_TRUE(object) << object.error().message;
   const auto image = abi::LoadedImage::create(*object);
-  const translator::KernelSource kernel = kernel_source(*object, *image, object->kernels.front());
-  u32 call = 0;
-  for (u64 offset = kernel.entry - reinterpret_cast<u64>(kernel.code.data()); offset < kernel.code.size();) {
-    const auto inst = isa::decode(kernel.target, kernel.code.subspan(offset));
-    if (!inst || inst->op == isa::Op::s_endpgm) break;
-    if (inst->op == isa::Op::s_swappc_b64) call = static_cast<u32>(offset);
-    offset += inst->size;
-  }
+  use(kernel_source(*object, *image, object->kernels.front()));
+}
+
+/// The names of what the last call of a kernel may reach, of functions f, g and h, in order.
+std::string callees(const std::string& body, const std::string& function_body = "") {
   std::string names;
-  lift::FunctionAddresses addresses(kernel);
-  for (const u64 address : addresses.callees(call))
-    for (const auto& s : kernel.symbols)
-      if (s.address == address) names += s.name;
+  with_kernel(body, function_body, [&](const translator::KernelSource& kernel) {
+    u32 call = 0;
+    for (u64 offset = kernel.entry - reinterpret_cast<u64>(kernel.code.data());
+         offset < kernel.code.size();) {
+      const auto inst = isa::decode(kernel.target, kernel.code.subspan(offset));
+      if (!inst || inst->op == isa::Op::s_endpgm) break;
+      if (inst->op == isa::Op::s_swappc_b64) call = static_cast<u32>(offset);
+      offset += inst->size;
+    }
+    lift::FunctionAddresses addresses(kernel);
+    for (const u64 address : addresses.callees(call))
+      for (const auto& s : kernel.symbols)
+        if (s.address == address) names += s.name;
+  });
   return names;
+}
+
+/// How many instructions lifting takes, with all copies.
+u32 lifted_instructions(const std::string& body, const std::string& function_body) {
+  u32 count = 0;
+  with_kernel(body, function_body, [&](const translator::KernelSource& kernel) {
+    const auto lifted = lift::lift(kernel);
+    ASSERT_TRUE(lifted.ok());
+    EXPECT_TRUE(lifted->untranslated.empty());
+    count = lifted->guest_instructions;
+  });
+  return count;
 }
 
 constexpr const char* kCall = "s_swappc_b64 s[30:31], s[8:9]\n";
@@ -118,6 +142,23 @@ TEST(FunctionAddresses, UnknownCallsReachWhatIsInDataOrTaken) {
 TEST(FunctionAddresses, CodeThatIsNotUnderstoodMayCallAnything) {
   EXPECT_EQ(callees("s_getpc_b64 s[8:9]\ns_add_u32 s8, s8, s6\ns_addc_u32 s9, s9, 0\n" + std::string(kCall)),
             "fgh");
+}
+
+// Where it is not proved that a function returns to its caller, as when anything may have been stored over
+// the return address, it might end by a call of what it computes the address of. Not so if it calls that
+// elsewhere and does nothing else with the address.
+TEST(FunctionAddresses, WhatIsOnlyCalledIsCalledByNoReturn) {
+  const std::string saved = "v_writelane_b32 v40, s30, 0\nv_writelane_b32 v40, s31, 1\n"
+                            "buffer_store_dword v40, off, s[0:3], s32 offset:4\n";
+  const std::string lost = "buffer_store_dword v0, v1, s[0:3], 0 offen\n"
+                           "buffer_load_dword v40, off, s[0:3], s32 offset:4\n"
+                           "v_readlane_b32 s30, v40, 0\nv_readlane_b32 s31, v40, 1\n";
+  const std::string body = "s_mov_b32 s32, 0\n" + address_of("f", 8) + kCall;
+  const u32 inlined = 1 + 4 + 1 + 3 + 4 + 1 + 4 + 1; // the kernel, f and g
+  EXPECT_EQ(lifted_instructions(body, saved + address_of("g", 8) + kCall + lost), inlined);
+  EXPECT_EQ(lifted_instructions(body, saved + address_of("g", 8) + kCall +
+                                          "v_mov_b32 v0, s8\nv_mov_b32 v1, s9\n" + lost),
+            inlined + 2 + 1); // and g once more
 }
 
 } // namespace

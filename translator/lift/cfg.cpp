@@ -493,18 +493,20 @@ void Cfg::jump_indirect(ValueId target) {
   if (plan_.share_functions) {
     l_->ssa.write(kReturnLo, l_->b.lo(target));
     l_->ssa.write(kReturnHi, l_->b.hi(target));
-    return l_->b.raw().jump(dispatch());
+    Dispatch& d = dispatch();
+    const auto callees = addresses_.callees(l_->pc);
+    d.callees.insert(callees.begin(), callees.end());
+    return l_->b.raw().jump(d.head);
   }
   const BlockId back = block_at(sites[0].return_address, sites[0].caller), no = continuation();
   l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, sites[0].return_address), back, no);
   enter(no);
   if (plan_.assume_returns) {
     l_->b.raw().bad_jump(target);
-    assumed_returns_.push_back(f_.terminator(no));
+    assumed_returns_.push_back({l_->pc, context_, f_.terminator(no)});
     return;
   }
-  const std::vector<u64> callees = contexts_[context_].addresses;
-  for (const u64 callee : callees) { // a tail call
+  for (const u64 callee : tail_callees(l_->pc, context_)) {
     const BlockId to = block_at(callee), next = continuation();
     l_->b.raw().branch(l_->b.icmp(IntPred::Eq, target, callee), to, next);
     enter(next);
@@ -512,16 +514,24 @@ void Cfg::jump_indirect(ValueId target) {
   l_->b.raw().bad_jump(target);
 }
 
+/// What a function may call at its end by the jump at `pc` that looks like its return.
+std::vector<u64> Cfg::tail_callees(u32 pc, ContextId context) const {
+  std::vector<u64> callees = contexts_[context].addresses;
+  if (callees.empty()) return callees;
+  const std::set<u64> possible = addresses_.callees(pc);
+  std::erase_if(callees, [&](u64 address) { return !possible.contains(address); });
+  return callees;
+}
+
 // ---- returns of shared functions
 
 /// Where returns in the current context and state go.
-BlockId Cfg::dispatch() {
-  for (const Dispatch& d : dispatches_)
-    if (d.context == context_ && d.known == l_->known) return d.head;
+Cfg::Dispatch& Cfg::dispatch() {
+  for (Dispatch& d : dispatches_)
+    if (d.context == context_ && d.known == l_->known) return d;
   const Key key = {context_, l_->pc, l_->known.mode, l_->known.gpr_idx, 0};
   const BlockId head = new_block(key, BlockId{});
-  dispatches_.push_back({context_, l_->known, head, head, 0});
-  return head;
+  return dispatches_.emplace_back(Dispatch{context_, l_->known, head, head, 0, {}, {}});
 }
 
 ValueId Cfg::return_target() { return l_->b.join(l_->ssa.read(kReturnLo), l_->ssa.read(kReturnHi)); }
@@ -529,7 +539,7 @@ ValueId Cfg::return_target() { return l_->b.join(l_->ssa.read(kReturnLo), l_->ss
 /// Compares with the return addresses found since the last time, and with functions it may jump to. True if
 /// there were any.
 bool Cfg::extend(Dispatch& d) {
-  const u32 before = d.sites + d.tails;
+  const std::size_t before = d.sites + d.tails.size();
   while (d.sites < contexts_[d.context].sites.size()) {
     const Site site = contexts_[d.context].sites[d.sites++];
     enter(d.tail);
@@ -540,8 +550,9 @@ bool Cfg::extend(Dispatch& d) {
     l_->b.raw().branch(here, back, next);
     d.tail = next;
   }
-  while (d.tails < contexts_[d.context].addresses.size()) {
-    const u64 address = contexts_[d.context].addresses[d.tails++];
+  for (std::size_t n = 0; n < contexts_[d.context].addresses.size(); ++n) {
+    const u64 address = contexts_[d.context].addresses[n];
+    if (!d.callees.contains(address) || !d.tails.insert(address).second) continue;
     const ContextId callee = tail_context(d.context, address);
     enter(d.tail);
     l_->known = d.known;
@@ -551,7 +562,7 @@ bool Cfg::extend(Dispatch& d) {
     l_->b.raw().branch(here, to, next);
     d.tail = next;
   }
-  return d.sites + d.tails != before;
+  return d.sites + d.tails.size() != before;
 }
 
 /// The shared function at `address`, which returns to where `caller` was called from.
@@ -584,7 +595,7 @@ void Cfg::renumber(std::span<const ir::InstId> now) {
     if (jump.valid()) jump = now[jump.index];
   };
   for (auto& [pc, jump] : assumptions_) rename(jump);
-  for (ir::InstId& jump : assumed_returns_) rename(jump);
+  for (AssumedReturn& r : assumed_returns_) rename(r.jump);
 }
 
 std::set<u32> Cfg::unproved(const ir::Function& f) const {
@@ -597,8 +608,9 @@ std::set<u32> Cfg::unproved(const ir::Function& f) const {
 }
 
 bool Cfg::returns_are_proved(const ir::Function& f) const {
-  return std::none_of(assumed_returns_.begin(), assumed_returns_.end(),
-                      [&](ir::InstId jump) { return jump.valid() && f[jump].block.valid(); });
+  return std::none_of(assumed_returns_.begin(), assumed_returns_.end(), [&](const AssumedReturn& r) {
+    return r.jump.valid() && f[r.jump].block.valid() && !tail_callees(r.pc, r.context).empty();
+  });
 }
 
 } // namespace lanewise::lift

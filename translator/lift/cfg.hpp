@@ -83,6 +83,7 @@ public:
   void renumber(std::span<const ir::InstId> now);
   /// The pcs of which it does.
   [[nodiscard]] std::set<u32> unproved(const ir::Function& f) const;
+  /// But for those that can be nothing else, such as calls at a function's end.
   [[nodiscard]] bool returns_are_proved(const ir::Function& f) const;
 
 private:
@@ -102,9 +103,10 @@ private:
   struct Dispatch {
     ContextId context = 0;
     Static known;
-    BlockId head, tail; ///< the tail has no end yet
-    u32 sites = 0;      ///< of the context, compared with so far
-    u32 tails = 0;      ///< of the context's addresses, compared with so far
+    BlockId head, tail;    ///< the tail has no end yet
+    u32 sites = 0;         ///< of the context, compared with so far
+    std::set<u64> callees; ///< what its returns may be calls of
+    std::set<u64> tails;   ///< of these, compared with so far
   };
   struct Key {
     ContextId context = 0;
@@ -142,6 +144,12 @@ private:
     Lane low, high;
     std::set<u64> callees;
   };
+  /// Lifted for the address that its call has said.
+  struct AssumedReturn {
+    u32 pc = 0;
+    ContextId context = 0;
+    ir::InstId jump; ///< taken if the assumption fails
+  };
   struct LaneWrites {
     std::set<u32> constants;
     bool others = false; ///< values that are not known were written, too
@@ -172,7 +180,8 @@ private:
   [[nodiscard]] std::set<u64> addresses_in(const Lane& low, const Lane& high) const;
   ContextId callee_context(u64 address, u64 return_address); ///< 0 if inlining it would not end
   void add_site(ContextId context, const Site& site);
-  BlockId dispatch();
+  Dispatch& dispatch();
+  [[nodiscard]] std::vector<u64> tail_callees(u32 pc, ContextId context) const;
   [[nodiscard]] bool is_function(u64 address) const;
   ContextId tail_context(ContextId caller, u64 address);
   bool extend(Dispatch& d);
@@ -198,7 +207,7 @@ private:
   Plan plan_;
   /// Pc, and the BadJump taken if the assumption fails.
   std::vector<std::pair<u32, ir::InstId>> assumptions_;
-  std::vector<ir::InstId> assumed_returns_;
+  std::vector<AssumedReturn> assumed_returns_;
   std::map<Lane, LaneWrites> lane_writes_;
   std::unordered_map<u32, Lane> lane_reads_; ///< by value
   std::vector<LaneCall> lane_calls_;

@@ -12,8 +12,9 @@ namespace {
 
 constexpr unsigned kMaxSelects = 8, kMaxVisits = 200;
 constexpr unsigned kNarrowings = 3;
-constexpr i64 kLeast = -(i64{1} << 31), kMost = (i64{1} << 31) - 1;
-constexpr Range kAnything{kLeast, kMost};
+constexpr unsigned kMaxWaysBack = 24;
+constexpr Range kAnything = kAnyNumber;
+constexpr i64 kLeast = kAnything.min, kMost = kAnything.max;
 
 Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
@@ -57,7 +58,7 @@ MaskedLimits::MaskedLimits(const Function& f) : f_(f), masks_(f), limits_(f) {
       if (f[i].op != Op::ICmp || !is_vector(f.type(f.operands(i)[0]))) continue;
       const auto x = f.operands(i);
       const auto p = static_cast<IntPred>(f[i].imm);
-      if (p == IntPred::Eq || p == IntPred::Ne) note_equality(i);
+      note_comparison(i);
       if (f.type(x[0]) != Type::V32) continue;
       note(x[0], {f.result(i), p, x[1], {}});
       note(x[1], {f.result(i), swapped(p), x[0], {}});
@@ -136,7 +137,7 @@ void MaskedLimits::for_each_bound(ValueId v, Lanes lanes, F use) const {
 
 std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) const {
   v = seen(v, lanes);
-  const bool is_wide = f_.type(v) == Type::V64;
+  const bool is_wide = bit_width(f_.type(v)) == 64;
   u64 bits = 0;
   if (f_.is_const(v, &bits)) {
     const i64 n = signed_constant(f_.type(v), bits);
@@ -149,6 +150,7 @@ std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) c
     switch (inst->op) {
     case Op::Add: return add(of(0), of(1));
     case Op::Not: return add(Range{-1, -1}, negative(of(0)));
+    case Op::Splat: return of(0);
     case Op::Sub:
       if (!is_wide) break;
       return add(of(0), negative(of(1)));
@@ -180,9 +182,82 @@ std::optional<Range> MaskedLimits::sum(ValueId v, Lanes lanes, unsigned depth) c
   if (!is_wide) return range(v, lanes, depth);
   if (inst == nullptr)
     if (const auto r = range_of_walk(Pointer{v, {}}, lanes, depth)) return r;
+  if (const auto r = sum_by_ways({v, {}}, lanes, depth)) return r;
   const Limits wide = limits_.of(v);
   if (wide.max >> 63 != 0) return std::nullopt;
   return Range{static_cast<i64>(wide.min), static_cast<i64>(wide.max)};
+}
+
+/// How the comparison comes out in these lanes, if it is the same in all of them.
+std::optional<bool> MaskedLimits::outcome(InstId comparison, Lanes lanes) const {
+  visits_ = 0;
+  const auto x = f_.operands(comparison);
+  const Range all = f_.type(x[0]) == Type::V64 ? Range{-kFar, kFar} : kAnything;
+  const auto range = [&](ValueId v) -> std::optional<Range> {
+    const auto r = sum(v, lanes, 0);
+    return r && is_inside(*r, all) ? r : std::nullopt; // else it may have wrapped
+  };
+  const auto a = range(x[0]);
+  if (!a) return std::nullopt;
+  const auto b = range(x[1]);
+  if (!b) return std::nullopt;
+  const auto p = static_cast<IntPred>(f_[comparison].imm);
+  const bool has_sign = a->min < 0 || b->min < 0;
+  const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
+  if (has_sign && is_unsigned) return std::nullopt;
+  const auto decided = [](bool is_true, bool is_false) {
+    return is_true || is_false ? std::optional(is_true) : std::nullopt;
+  };
+  const bool is_one = a->min == a->max && b->min == b->max && a->min == b->min;
+  const bool is_apart = a->max < b->min || b->max < a->min;
+  switch (p) {
+  case IntPred::Eq: return decided(is_one, is_apart);
+  case IntPred::Ne: return decided(is_apart, is_one);
+  case IntPred::ULt:
+  case IntPred::SLt: return decided(a->max < b->min, a->min >= b->max);
+  case IntPred::ULe:
+  case IntPred::SLe: return decided(a->max <= b->min, a->min > b->max);
+  case IntPred::UGt:
+  case IntPred::SGt: return decided(a->min > b->max, a->max <= b->min);
+  case IntPred::UGe:
+  case IntPred::SGe: return decided(a->min >= b->max, a->max < b->min);
+  }
+  return std::nullopt;
+}
+
+bool MaskedLimits::is_never(ValueId mask, BlockId at) const {
+  if (never_visits_ > kMaxAllVisits) return false;
+  const unsigned before = all_visits_;
+  const bool never = is_never(Lanes{masks_.facts.lanes(mask), at}, 0);
+  never_visits_ += all_visits_ - before;
+  all_visits_ = before;
+  return never;
+}
+
+/// By what is compared on the ways here from where loops begin.
+bool MaskedLimits::is_never(Lanes lanes, unsigned depth) const {
+  const MaskFacts& facts = masks_.facts;
+  Bdd& bdd = facts.bdd();
+  for (const InstId i : f_[lanes.at].insts) {
+    if (facts.is_empty(lanes.set, lanes.at)) return true;
+    if (f_[i].op != Op::ICmp || f_.type(f_.result(i)) != Type::Mask) continue;
+    const Bdd::Node is_so = facts.lanes(f_.result(i));
+    if (const auto truth = outcome(i, lanes))
+      lanes.set = *truth ? bdd.and_(lanes.set, is_so) : bdd.andnot(lanes.set, is_so);
+  }
+  if (facts.is_empty(lanes.set, lanes.at)) return true;
+  const auto& ways = masks_.cfg.preds[lanes.at.index];
+  if (is_header(lanes.at) || ways.empty() || depth >= kMaxWaysBack || ++all_visits_ > kMaxAllVisits)
+    return false;
+  return std::ranges::all_of(ways, [&](BlockId from) {
+    const auto& successors = f_[from].successors;
+    for (u32 n = 0; n < successors.size(); ++n) {
+      if (successors[n].block != lanes.at) continue;
+      const Bdd::Node there = facts.before_edge(lanes.set, from, n);
+      if (!is_never({bdd.and_(there, facts.edge_condition(from, n)), from}, depth + 1)) return false;
+    }
+    return true;
+  });
 }
 
 /// A half of a 64-bit value without what only moves it about, as compilers do that put halves of products
@@ -294,6 +369,46 @@ std::optional<u64> MaskedLimits::constant(ValueId half, Lanes lanes) const {
   return inst->op == Op::Lo ? bits & 0xffff'ffffu : bits >> 32;
 }
 
+/// What parameters of a block where ways meet are, or what a mask chooses: both halves of the same number.
+std::optional<Range> MaskedLimits::sum_by_ways(Pointer p, Lanes lanes, unsigned depth) const {
+  const MaskFacts& facts = masks_.facts;
+  const auto block = [&](ValueId v) { return v.valid() ? f_.def_block(v) : f_.def_block(p.low); };
+  const auto operands = [&](ValueId v) { return f_.operands(f_.def_id(v)); };
+  const auto is_choice = [&](ValueId v) {
+    const Inst* inst = f_.def(v);
+    return inst != nullptr && inst->op == Op::Select && f_.type(operands(v)[0]) == Type::Mask;
+  };
+  const bool is_met = f_.def(p.low) == nullptr;
+  if (p.high.valid() && (f_.def(p.high) == nullptr) != is_met) return std::nullopt;
+  if (depth >= kMaxDepth || ++visits_ > kMaxVisits || ++all_visits_ > kMaxAllVisits) return std::nullopt;
+  std::optional<Range> all;
+  bool is_known = true;
+  const auto note = [&](ValueId low, ValueId high, Lanes in) {
+    if (!is_known || facts.is_empty(in.set, in.at)) return;
+    const auto r = high.valid() ? sum_of_halves(low, high, in, depth + 1) : sum(low, in, depth + 1);
+    is_known = r.has_value();
+    all = either(all, r);
+  };
+  if (is_met) {
+    const BlockId b = block(p.low);
+    if (block(p.high) != b || is_header(b) || !masks_.dom.dominates(b, lanes.at)) return std::nullopt;
+    for (const Argument& a : arguments_[p.low.index]) {
+      const Bdd::Node there = facts.before_edge(lanes.set, a.from, a.successor);
+      note(a.value, p.high.valid() ? f_[a.from].successors[a.successor].args[f_[p.high].index] : ValueId{},
+           {facts.bdd().and_(there, facts.edge_condition(a.from, a.successor)), a.from});
+    }
+  } else {
+    if (!is_choice(p.low) ||
+        (p.high.valid() && (!is_choice(p.high) || operands(p.low)[0] != operands(p.high)[0])))
+      return std::nullopt;
+    const Bdd::Node chosen = facts.lanes(operands(p.low)[0]);
+    const auto high = [&](unsigned n) { return p.high.valid() ? operands(p.high)[n] : ValueId{}; };
+    note(operands(p.low)[1], high(1), {facts.bdd().and_(lanes.set, chosen), lanes.at});
+    note(operands(p.low)[2], high(2), {facts.bdd().andnot(lanes.set, chosen), lanes.at});
+  }
+  return is_known ? all : std::nullopt;
+}
+
 /// The number that `high` and `low` are the halves of.
 std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lanes lanes,
                                                  unsigned depth) const {
@@ -310,6 +425,7 @@ std::optional<Range> MaskedLimits::sum_of_halves(ValueId low, ValueId high, Lane
     return sum(whole, lanes, depth);
   if (f_.def(low) == nullptr && f_.def(high) == nullptr && f_.def_block(low) == f_.def_block(high))
     if (const auto r = range_of_walk(Pointer{low, high}, lanes, depth)) return r;
+  if (const auto r = sum_by_ways({low, high}, lanes, depth)) return r;
   if (const auto known = constant(high, lanes)) {
     bits = *known;
   } else { // of a pointer
@@ -525,7 +641,13 @@ Range MaskedLimits::range_of_parameter(ValueId v, Lanes lanes, unsigned depth) c
   const BlockId b = f_.def_block(v);
   if (given.empty() || !masks_.dom.dominates(b, lanes.at)) return kAnything;
   if (const auto r = range_of_walk(v, lanes, depth)) return *r;
-  if (is_header(b)) return range_in_loop({v, mask_of_loop(b, lanes)}, depth);
+  if (is_header(b)) {
+    const Range r = range_in_loop({v, mask_of_loop(b, lanes)}, depth);
+    const auto along = range_along(Pointer{v, {}}, lanes, depth);
+    return along && is_inside(*along, kAnything)
+               ? Range{std::max(r.min, along->min), std::min(r.max, along->max)}
+               : r;
+  }
   std::optional<Range> all;
   for_each_way(v, lanes,
                [&](ValueId value, Lanes on_way) { all = either(all, range(value, on_way, depth)); });
@@ -568,9 +690,9 @@ bool MaskedLimits::for_each_source(ValueId v, Lanes lanes,
   return true;
 }
 
-/// Of the masks that the loop began with, or else of those that it hands on, the least that has all of these
-/// lanes. Without one, all lanes are meant.
-ValueId MaskedLimits::mask_of_loop(BlockId header, Lanes lanes) const {
+/// Of the masks that the loop began with, or else of those that it hands on, or of these alone, the least
+/// that has all of these lanes. Without one, all lanes are meant.
+ValueId MaskedLimits::mask_of_loop(BlockId header, Lanes lanes, bool handed_on) const {
   ValueId least;
   if (lanes.set == Bdd::kTrue) return least;
   const MaskFacts& facts = masks_.facts;
@@ -579,7 +701,7 @@ ValueId MaskedLimits::mask_of_loop(BlockId header, Lanes lanes) const {
         (!least.valid() || facts.is_subset(facts.lanes(mask), facts.lanes(least), at)))
       least = mask;
   };
-  if (const BlockId from = way_into_loop(header); from.valid())
+  if (const BlockId from = way_into_loop(header); from.valid() && !handed_on)
     for (const ValueId mask : f_[from].successors[0].args) try_mask(mask, from);
   if (!least.valid())
     for (const ValueId mask : f_[header].params) try_mask(mask, header);

@@ -164,6 +164,11 @@ private:
         found[n] = masked_target(g, *masked, probes[n], g[accesses_[n]].mem.bytes);
         if (found[n].kind == Target::Unseen && is_public())
           found[n] = target(g, limits, probes[n], accesses_[n]);
+        // What is never stored must not seem to change what lies there.
+        if ((found[n].kind == Target::Private || found[n].kind == Target::Array) &&
+            g[accesses_[n]].op != Op::Load &&
+            masked->is_never(g.operands(probes[n]).back(), g[probes[n]].block))
+          found[n] = {Target::Global, 0};
       } else if (granted_[n].kind == Target::Unseen)
         found[n] = {Target::Global, 0}; // It is never done.
     return found;
