@@ -94,6 +94,8 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
       rows(by);
     else if (attr.bytes <= 4 && is_store)
       store_elements(i, by, spacing);
+    else if (is_narrow_span(f_[i], stride))
+      out[0] = load_short_span(i, by, start, stride);
     else if (attr.bytes <= 4)
       out[0] = load_each_spaced(i, by, spacing);
     else if (is_store)
@@ -291,6 +293,20 @@ VReg Selector::load_short_narrow(InstId i, const Access& a, const ShortRows& sta
                                 {mem(start.first[n], a.disp, byte ? View::R8 : View::R16)});
     return reg(b_->def(extend, view, {xmm(copies)}), view);
   });
+}
+
+/// Bytes or words that lie close together, as components of pixels do; all lanes take part.
+VReg Selector::load_short_span(InstId i, const Access& a, const ShortRows& start, i64 stride) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const View view = view_of(start.lanes * 4);
+  const VReg mask = full_span_mask(start.lanes, attr.bytes, stride);
+  const VReg rows = join_rows(view, 0, [&](unsigned n) {
+    FaultSite site = span_site(attr.bytes, stride, false);
+    site.lane_offset = static_cast<u8>(start.lanes * n);
+    b_->faults(site).zero_masked(mask);
+    return reg(b_->def(Inst::kIdVmovdqu8, view, {mem(start.first[n], a.disp, view)}), view);
+  });
+  return pick_from_span(attr, rows, stride, start.lanes);
 }
 
 /// Row n of a register, whose rows are of that view.

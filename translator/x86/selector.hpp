@@ -216,9 +216,11 @@ private:
   VReg byte_table(const u8* bytes);
   struct Factor {
     VReg v;
-    bool has_high;
+    bool has_high; ///< the upper half may be other than 0
+    std::optional<u64> constant{};
   };
-  VReg mul64(const Factor& a, const Factor& b);
+  Factor factor(ValueId v, unsigned p);
+  VReg mul64(Factor a, Factor b);
   bool has_high_half(ValueId v) const;
   VReg mul_high(ValueId a, ValueId b, bool is_signed);
   [[nodiscard]] bool is_repeated(ValueId v) const;
@@ -549,7 +551,9 @@ private:
   Access dwords_of(const Access& a, VReg& offset);
   VReg load_narrow_lanes(InstId i, const Access& a);
   [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
+  VReg full_span_mask(u32 row, u32 bytes, i64 stride);
   VReg span_mask(const Access& a, u32 bytes, i64 stride);
+  VReg pick_from_span(const ir::MemAttr& attr, VReg v, i64 stride, u32 row);
   static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
   VReg load_narrow_span(InstId i, const Access& a, i64 stride, bool whole);
   void store_narrow_span(InstId i, const Access& a, i64 stride);
@@ -634,6 +638,7 @@ private:
   Regs load_short_qwords(InstId i, const Access& a, const ShortRows& start, i64 stride, i64 at);
   Operand short_quads(InstId i, const Access& a, const ShortRows& start, unsigned n);
   void load_short_quads(InstId i, const Access& a, const ShortRows& start, std::span<VReg> out);
+  VReg load_short_span(InstId i, const Access& a, const ShortRows& start, i64 stride);
   VReg load_short_narrow(InstId i, const Access& a, const ShortRows& start, bool same);
   VReg row_of(VReg v, View view, unsigned n);
   void store_short_rows(InstId i, const Access& a, const ShortRows& start, std::span<const VReg> data);
