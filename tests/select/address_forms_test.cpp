@@ -1505,6 +1505,23 @@ TEST(AddressForms, ShortRowsOfATable) {
   }
 }
 
+/// Of accesses that are inside the LDS, what is added to the index is a displacement.
+TEST(AddressForms, PlacesInTheLdsFromOneIndex) {
+  const auto additions = [](u32 offset, std::string_view words) {
+    auto f = ir::parse(program(fmt::format("  v19:v32 = mul v8, v8\n"
+                                           "  v20:v32 = load v19, v7 #{:#x} {{lds 4 {}}}\n"
+                                           "  store v18, v20, v7 {{global 4 row 4}}\n",
+                                           offset, words)));
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok());
+    auto code = compile(*f, trivial_plan(*f), {.simd = widths().back(), .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    return code.ok() ? count(code->listing, "vpaddd") : 0;
+  };
+  const u32 least = additions(0, "in_range");
+  EXPECT_EQ(additions(0x40, "in_range"), least);
+  EXPECT_GT(additions(0x40, ""), least);
+}
+
 /// Streaming stores, where they can be and where they cannot: lines that begin elsewhere, lanes that are
 /// missing, a displacement; alone and with others, on whichever gangs run side by side.
 TEST(AddressForms, StreamingStores) {

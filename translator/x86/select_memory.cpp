@@ -6,6 +6,7 @@
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::x86 {
 
@@ -155,10 +156,12 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   const bool gds = inst.mem.space == ir::Space::Gds;
   const u64 base_offset = gds ? offsetof(WaveFrame, gds) : offsetof(WaveFrame, lds);
   const u64 bytes_offset = gds ? offsetof(WaveFrame, gds_bytes) : offsetof(WaveFrame, lds_bytes);
-  const auto offset = static_cast<u32>(inst.imm);
+  auto offset = static_cast<u32>(inst.imm);
   Access a;
   a.base = lds_base(base_offset);
   a.in_dwords = true;
+  // Sums that cannot wrap are the processor's to add, so that accesses by one index have it in common.
+  if (inst.mem.in_range && inst.op != Op::Atomic && offset % 4 == 0) a.disp = std::exchange(offset, 0);
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;

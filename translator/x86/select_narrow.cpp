@@ -275,11 +275,11 @@ VReg Selector::extended(const ir::MemAttr& attr, VReg low) {
 /// The dwords in which the lanes' elements begin; `offset` is where in these.
 Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
   Access dwords = a;
-  dwords.disp = 0;
   const VReg three = b_->splat32(3);
   if (a.wide || a.scale_log2 > 1) {
     const Regs at = exact_addresses(a);
     dwords.base = VReg{};
+    dwords.disp = 0;
     dwords.wide = true;
     offset = vand(narrow(at, false), three);
     for (unsigned p = 0; p < 2; ++p) dwords.index.r[p] = vand(at.r[p], b_->splat64(~u64{3}));
@@ -293,6 +293,7 @@ Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
   if (a.in_dwords) return dwords;
   const VReg first = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
   dwords.base = b_->op_r64_tied(Inst::kIdAnd, first, imm(-4));
+  dwords.disp = 0;
   const VReg bytes =
       b_->op(Inst::kIdVpaddd, offset, splat(Type::V32, b_->op_r32_tied(Inst::kIdAnd, first, imm(3))).r[0]);
   dwords.index.r[0] = b_->op(Inst::kIdVpaddd, dwords.index.r[0], shr_imm(bytes, 2));
