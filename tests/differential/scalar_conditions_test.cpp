@@ -122,7 +122,7 @@ TEST(ScalarConditions, EnginesAgreeOnWorkgroupsOfLessThanAWave) {
 
 TEST(ScalarConditions, EnginesAgreeOnAllTargetsAndWorkgroups) {
   static constexpr const char* kTargets[] = {"gfx600", "gfx700", "gfx803", "gfx900", "gfx906"};
-  static constexpr u32 kShapes[][2] = {{64, 1}, {256, 1}, {16, 16}, {100, 1}, {8, 8},
+  static constexpr u32 kShapes[][2] = {{64, 1}, {256, 1}, {16, 16}, {100, 1}, {8, 8}, {4, 16},
                                        {32, 8}, {1, 1},   {128, 1}, {4, 2},   {33, 3}};
   until_time_is_up([](u64 seed) {
     Random random(seed);

@@ -250,8 +250,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
     passes::shape_addresses(f, name == "shape_addresses16" ? 16 : 8, 4096, 1024);
     return true;
   }
-  if (name == "shape_addresses_of_halves") { // 8 x 8 work-items
-    f.launch.workgroup = {8, 8, 1};
+  if (name == "shape_addresses_of_halves" || name == "shape_addresses_of_quarters") { // 8 x 8, 4 x 8
+    f.launch.workgroup = {name == "shape_addresses_of_halves" ? 8u : 4u, 8, 1};
     f.launch.ragged = {};
     passes::shape_addresses(f, 16, 4096, 1024);
     return true;

@@ -80,6 +80,10 @@ constexpr CaseEntry kCases[] = {
      [](uint32_t s) {
        return grid3d("grid3d.guarded", {24 * s, 12 * s, 8 * s}, {8, 4, 4}, {19 * s, 11 * s, 7 * s});
      }},
+    {"grid3d.short_rows",
+     [](uint32_t s) {
+       return grid3d("grid3d.short_rows", {24 * s, 12 * s, 8 * s}, {4, 4, 4}, {23 * s, 11 * s, 7 * s});
+     }},
     {"grid3d.partial",
      [](uint32_t s) {
        return grid3d("grid3d.partial", {19 * s, 11 * s, 7 * s}, {7, 5, 3}, {19 * s, 11 * s, 7 * s});

@@ -186,9 +186,9 @@ TEST(AddressForms, RowsThroughSeveralGangs) {
         }
 }
 
-/// Gangs with work-items of two rows, at addresses of 64 bits or from a base with indices that may wrap.
-TEST(AddressForms, RowsOfHalfAGang) {
-  constexpr std::string_view kStart = R"(func "half_rows" gfx900 {
+/// Gangs with work-items of several rows, at addresses of 64 bits or from a base with indices that may wrap.
+TEST(AddressForms, ShortRows) {
+  constexpr std::string_view kStart = R"(func "short_rows" gfx900 {
 b0:
   v0:u32 = init_sgpr
   v1:u32 = init_sgpr #0x1
@@ -208,62 +208,68 @@ b0:
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24})
       for (const bool wide : {false, true})
-        for (const u32 bytes : {4u, 8u})
-          for (const u32 odd_lane : {64u, 0u, 5u, 8u, 30u}) {
-            SCOPED_TRACE(fmt::format("{} bytes, wide {}, lanes {:#x}, one off {}, AVX-512 {}", bytes, wide,
-                                     exec, odd_lane, simd == translator::Simd::Avx512));
-            const std::string form = wide ? "" : " indexed 0";
-            const std::string_view from = wide ? "v11" : "v2, v8", to = wide ? "v13" : "v5, v8";
-            const std::string_view values = bytes == 4 ? "v20:v32" : "v20:v32, v21:v32";
-            const std::string_view data = bytes == 4 ? "v20" : "v20, v21";
-            auto f = ir::parse(std::string(kStart) + std::string(wide ? kWide : "") +
-                               fmt::format("  {} = load {}, v7 #0x4 {{global {}{}}}\n"
-                                           "  store {}, {}, v7 #0x4 {{global {}{}}}\n  endpgm\n}}\n",
-                                           values, from, bytes, form, to, data, bytes, form));
-            ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
-            f->launch.workgroup = {8, 8, 1};
-            f->launch.ragged = {false, false, false};
-            std::vector<u8> source(4096), result(4096), expected(4096);
-            for (u32 n = 0; n < source.size(); ++n) source[n] = static_cast<u8>(n * 37 + n / 256);
-            RunInput input;
-            input.exec = exec;
-            input.pass(source.data());
-            input.pass(result.data());
-            input.vgprs.resize(2);
-            for (u32 l = 0; l < 64; ++l) {
-              const u32 at = l / 8 * 200 + l % 8 * bytes + (l == odd_lane ? 96 : 0);
-              input.vgprs[1][l] = at; // Along x there are ids.
-              if ((exec >> l & 1) != 0) std::copy_n(&source[at + 4], bytes, &expected[at + 4]);
+        for (const u32 bytes : {4u, 8u, 16u})
+          for (const u32 row : {8u, 4u})
+            for (const u32 odd_lane : {64u, 0u, 5u, 8u, 30u}) {
+              SCOPED_TRACE(fmt::format("{} bytes in rows of {}, wide {}, lanes {:#x}, one off {}, AVX-512 {}",
+                                       bytes, row, wide, exec, odd_lane, simd == translator::Simd::Avx512));
+              const std::string form = wide ? "" : " indexed 0";
+              const std::string_view from = wide ? "v11" : "v2, v8", to = wide ? "v13" : "v5, v8";
+              std::string values = "v20:v32", data = "v20";
+              for (u32 d = 1; d < bytes / 4; ++d) {
+                values += fmt::format(", v{}:v32", 20 + d);
+                data += fmt::format(", v{}", 20 + d);
+              }
+              auto f = ir::parse(std::string(kStart) + std::string(wide ? kWide : "") +
+                                 fmt::format("  {} = load {}, v7 #0x4 {{global {}{}}}\n"
+                                             "  store {}, {}, v7 #0x4 {{global {}{}}}\n  endpgm\n}}\n",
+                                             values, from, bytes, form, to, data, bytes, form));
+              ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+              f->launch.workgroup = {row, 64 / row, 1};
+              f->launch.ragged = {false, false, false};
+              std::vector<u8> source(4096), result(4096), expected(4096);
+              for (u32 n = 0; n < source.size(); ++n) source[n] = static_cast<u8>(n * 37 + n / 256);
+              RunInput input;
+              input.exec = exec;
+              input.pass(source.data());
+              input.pass(result.data());
+              input.vgprs.resize(2);
+              for (u32 l = 0; l < 64; ++l) {
+                const u32 at = l / row * 240 + l % row * bytes + (l == odd_lane ? 96 : 0);
+                input.vgprs[1][l] = at; // Along x there are ids.
+                if ((exec >> l & 1) != 0) std::copy_n(&source[at + 4], bytes, &expected[at + 4]);
+              }
+              run(*f, trivial_plan(*f), simd, input);
+              EXPECT_EQ(result, expected);
             }
-            run(*f, trivial_plan(*f), simd, input);
-            EXPECT_EQ(result, expected);
-          }
 }
 
 /// The first lanes' results, or all dwords of them, in rows of 64 from v5 on, of an access to v2 + lane *
 /// stride
-/// + 200 for each row of 8 work-items.
-struct KnownHalves {
+/// + 200 for each row of 8 or 4 work-items.
+struct KnownShortRows {
+  u32 lanes; ///< of a row
   u32 bytes;
   i32 stride;
   bool wide; ///< addresses of 64 bits
 };
 
-void for_known_halves(const auto& body) {
+void for_known_short_rows(const auto& body) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24, u64{0}})
       for (const bool wide : {false, true})
         for (const u32 bytes : {1u, 2u, 4u, 8u, 12u, 16u})
-          for (const i32 stride : {0, 1, 2, 4, 8, 12, 16, 24, -4}) {
-            SCOPED_TRACE(fmt::format("{} bytes at distance {}, wide {}, lanes {:#x}, AVX-512 {}", bytes,
-                                     stride, wide, exec, simd == translator::Simd::Avx512));
-            body(simd, exec, KnownHalves{bytes, stride, wide});
-          }
+          for (const i32 stride : {0, 1, 2, 4, 8, 12, 16, 24, -4})
+            for (const u32 lanes : {8u, 4u}) {
+              SCOPED_TRACE(fmt::format("{} bytes at distance {} in {}, wide {}, lanes {:#x}, AVX-512 {}",
+                                       bytes, stride, lanes, wide, exec, simd == translator::Simd::Avx512));
+              body(simd, exec, KnownShortRows{lanes, bytes, stride, wide});
+            }
 }
 
 /// Runs `access`, where {0} are the address operands and {1} the attributes; v8 has the offsets.
-void run_known_halves(translator::Simd simd, u64 exec, const KnownHalves& h, const std::string& access,
-                      std::span<u8> memory, std::span<u32> rows) {
+void run_known_short_rows(translator::Simd simd, u64 exec, const KnownShortRows& h, const std::string& access,
+                          std::span<u8> memory, std::span<u32> rows) {
   std::string text = program(
       "  v20:v32 = init_vgpr #0x1\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n  v23:v64 = add v21, v22\n" +
       access);
@@ -277,16 +283,17 @@ void run_known_halves(translator::Simd simd, u64 exec, const KnownHalves& h, con
   input.pass(rows.data());
   input.vgprs.resize(2);
   for (u32 l = 0; l < 64; ++l)
-    input.vgprs[1][l] = l / 8 * 200 + static_cast<u32>(static_cast<i32>(l % 8) * h.stride + 40);
+    input.vgprs[1][l] = l / h.lanes * 200 + static_cast<u32>(static_cast<i32>(l % h.lanes) * h.stride + 40);
   run(*f, trivial_plan(*f), simd, input);
 }
 
-std::string halves_attributes(const KnownHalves& h) {
-  return fmt::format("{{global {}{} halves {}}}", h.bytes, h.wide ? "" : " indexed 0 sindex", h.stride);
+std::string short_row_attributes(const KnownShortRows& h) {
+  return fmt::format("{{global {}{} short {} {}}}", h.bytes, h.wide ? "" : " indexed 0 sindex", h.lanes,
+                     h.stride);
 }
 
-TEST(AddressForms, KnownRowsOfHalfAGangAreLoaded) {
-  for_known_halves([](translator::Simd simd, u64 exec, const KnownHalves& h) {
+TEST(AddressForms, KnownShortRowsAreLoaded) {
+  for_known_short_rows([](translator::Simd simd, u64 exec, const KnownShortRows& h) {
     std::vector<u8> memory(4096);
     for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 37 + n / 256);
     const u32 dwords = (h.bytes + 3) / 4;
@@ -296,14 +303,15 @@ TEST(AddressForms, KnownRowsOfHalfAGangAreLoaded) {
       stores += fmt::format("  store v18, v{}, v7 #{:#x} {{global 4 row 4}}\n", 30 + d, 256 * d);
     }
     alignas(64) std::array<u32, 256> rows{};
-    run_known_halves(simd, exec, h,
-                     fmt::format("  {} = load {}, v7 #0x4 {}\n", results, h.wide ? "v23" : "v2, v20",
-                                 halves_attributes(h)) +
-                         stores,
-                     memory, rows);
+    run_known_short_rows(simd, exec, h,
+                         fmt::format("  {} = load {}, v7 #0x4 {}\n", results, h.wide ? "v23" : "v2, v20",
+                                     short_row_attributes(h)) +
+                             stores,
+                         memory, rows);
     for (u32 l = 0; l < 64; ++l)
       for (u32 d = 0; d < dwords; ++d) {
-        const i32 at = static_cast<i32>(l / 8 * 200 + 44 + 4 * d) + static_cast<i32>(l % 8) * h.stride;
+        const i32 at =
+            static_cast<i32>(l / h.lanes * 200 + 44 + 4 * d) + static_cast<i32>(l % h.lanes) * h.stride;
         u32 value = 0;
         for (u32 b = 0; b < std::min(4u, h.bytes); ++b)
           value |= u32{memory[static_cast<u32>(at) + b]} << (8 * b);
@@ -312,8 +320,8 @@ TEST(AddressForms, KnownRowsOfHalfAGangAreLoaded) {
   });
 }
 
-TEST(AddressForms, KnownRowsOfHalfAGangAreStored) {
-  for_known_halves([](translator::Simd simd, u64 exec, const KnownHalves& h) {
+TEST(AddressForms, KnownShortRowsAreStored) {
+  for_known_short_rows([](translator::Simd simd, u64 exec, const KnownShortRows& h) {
     std::vector<u8> memory(4096), expected(4096);
     std::string data, values;
     for (u32 d = 0; d < (h.bytes + 3) / 4; ++d) {
@@ -323,14 +331,15 @@ TEST(AddressForms, KnownRowsOfHalfAGangAreStored) {
     }
     for (u32 l = 0; l < 64; ++l)
       for (u32 b = 0; b < h.bytes && (exec >> l & 1) != 0; ++b) {
-        const i32 at = static_cast<i32>(l / 8 * 200 + 44 + b) + static_cast<i32>(l % 8) * h.stride;
+        const i32 at =
+            static_cast<i32>(l / h.lanes * 200 + 44 + b) + static_cast<i32>(l % h.lanes) * h.stride;
         expected[static_cast<u32>(at)] = static_cast<u8>(l * (0x01234567 * (b / 4 + 1)) >> (b % 4 * 8));
       }
     alignas(64) std::array<u32, 256> rows{};
-    run_known_halves(simd, exec, h,
-                     values + fmt::format("  store {}, {}v7 #0x4 {}\n", h.wide ? "v23" : "v2, v20", data,
-                                          halves_attributes(h)),
-                     memory, rows);
+    run_known_short_rows(simd, exec, h,
+                         values + fmt::format("  store {}, {}v7 #0x4 {}\n", h.wide ? "v23" : "v2, v20", data,
+                                              short_row_attributes(h)),
+                         memory, rows);
     EXPECT_EQ(memory, expected);
   });
 }
@@ -417,8 +426,8 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
     return count_fetches(*f, 1, translator::Simd::Avx512);
   };
   using Fetches = std::array<u32, 2>;
-  constexpr std::string_view kLoad = "  v30:v32 = load v2, v29, v7 {global 4 indexed 2 halves 1}\n";
-  constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 halves 1}\n";
+  constexpr std::string_view kLoad = "  v30:v32 = load v2, v29, v7 {global 4 indexed 2 short 8 1}\n";
+  constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 short 8 1}\n";
   EXPECT_EQ(fetches(8, kLoad), (Fetches{2, 0}));
   EXPECT_EQ(fetches(8, kStore), (Fetches{0, 2}));
   EXPECT_EQ(fetches(16, kStore), Fetches{}) << "the next one's rows are elsewhere";
@@ -426,7 +435,8 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
 
 /// From beyond the caches, what is masked takes longer also if no lane is missing: so that is asked, of rows
 /// of half a gang as well, but of bytes outside loops, which are mostly several, only where they are stored.
-/// No mask is used where all are known to take part.
+/// Where some of a short row take none, it is asked whether any does. No mask is used where all are known to
+/// take part.
 TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
   const auto masked = [](std::string_view access, bool full) {
     std::string text =
@@ -451,10 +461,10 @@ TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
   for (const auto& [access, asked] : {
            Case{"  v30:v32 = load v18, v7 {global 1 row 1}\n  store v18, v30, v7 {global 4 row 4}\n", 1},
            Case{"  v30:v32 = load v18, v7 {global 2 row 2}\n  store v18, v30, v7 {global 1 row 1}\n", 1},
-           Case{"  v30:v32 = load v23, v7 {global 4 halves 4}\n  store v23, v30, v7 {global 4 halves 4}\n",
-                2},
-           Case{"  v30:v32 = load v23, v7 {global 1 halves 1}\n  store v23, v30, v7 {global 2 halves 2}\n",
-                2},
+           Case{"  v30:v32 = load v23, v7 {global 4 short 8 4}\n  store v23, v30, v7 {global 4 short 8 4}\n",
+                4},
+           Case{"  v30:v32 = load v23, v7 {global 1 short 8 1}\n  store v23, v30, v7 {global 2 short 8 2}\n",
+                4},
        }) {
     SCOPED_TRACE(access);
     EXPECT_EQ(masked(access, true), (std::pair{0u, 0u}));
@@ -1450,6 +1460,66 @@ TEST(AddressForms, FarFromTheWindow) {
                   simd, ~u64{0}, memory.base(), 0, row[0]);
       for (u32 l = 0; l < 64; ++l) EXPECT_EQ(row[1][l], l % 8 == 5 ? 102 : l % 8) << "lane " << l << sign;
     }
+}
+
+/// Short rows, some of which go on from the largest index to the smallest, up or down.
+TEST(AddressForms, ShortRowsWhoseIndexWraps) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  constexpr u32 kHalf = 1u << 31;
+  for (u32 n = 0; n < 256; ++n) memory[n - 128] = n;
+  for (const translator::Simd simd : widths())
+    for (const u32 lanes : {8u, 4u})
+      for (const i32 step : {1, -1})
+        for (const u32 offset : {0u, 2u, 17u, 30u, 100u}) {
+          alignas(64) u32 row[2][64] = {};
+          const auto place = [&](u32 l) {
+            return static_cast<u32>(step) * l - static_cast<u32>(step) * offset;
+          };
+          for (u32 l = 0; l < 64; ++l) row[0][l] = kHalf + place(l);
+          run_program(fmt::format("  v11:v32 = load v18, v7 {{global 4 row 4}}\n"
+                                  "  v20:v32 = load v2, v11, v7 {{global 4 indexed 2 sindex short {} {}}}\n"
+                                  "  store v18, v20, v7 #0x100 {{global 4 row 4}}\n",
+                                  lanes, step),
+                      simd, ~u64{0}, memory.base() + u64{kHalf} * 4, 0, row[0]);
+          for (u32 l = 0; l < 64; ++l)
+            EXPECT_EQ(row[1][l], place(l) + 128) << "lane " << l << " of " << lanes << ", " << step;
+        }
+}
+
+/// What is loaded from a table may lie in its short rows as well, which the next access is loaded from.
+TEST(AddressForms, ShortRowsOfATable) {
+  for (const translator::Simd simd : widths()) {
+    alignas(64) u32 row[3][64] = {};
+    for (u32 n = 0; n < 64; ++n) row[0][n] = n * n;
+    run_program("  v11:v32 = const #0x3\n  v12:v32 = and v8, v11\n"
+                "  v20:v32 = load v5, v12, v7 {global 4 indexed 2 sindex short 4 1 table 16}\n"
+                "  v21:v32 = load v5, v12, v7 #0x4 {global 4 indexed 2 sindex short 4 1}\n"
+                "  store v18, v20, v7 #0x100 {global 4 row 4}\n"
+                "  store v18, v21, v7 #0x200 {global 4 row 4}\n",
+                simd, ~u64{0}, 0, 0, row[0]);
+    for (u32 l = 0; l < 64; ++l) {
+      EXPECT_EQ(row[1][l], (l % 4) * (l % 4)) << "lane " << l;
+      EXPECT_EQ(row[2][l], (l % 4 + 1) * (l % 4 + 1)) << "lane " << l;
+    }
+  }
+}
+
+/// Of accesses that are inside the LDS, what is added to the index is a displacement.
+TEST(AddressForms, PlacesInTheLdsFromOneIndex) {
+  const auto additions = [](u32 offset, std::string_view words) {
+    auto f = ir::parse(program(fmt::format("  v19:v32 = mul v8, v8\n"
+                                           "  v20:v32 = load v19, v7 #{:#x} {{lds 4 {}}}\n"
+                                           "  store v18, v20, v7 {{global 4 row 4}}\n",
+                                           offset, words)));
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok());
+    auto code = compile(*f, trivial_plan(*f), {.simd = widths().back(), .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    return code.ok() ? count(code->listing, "vpaddd") : 0;
+  };
+  const u32 least = additions(0, "in_range");
+  EXPECT_EQ(additions(0x40, "in_range"), least);
+  EXPECT_GT(additions(0x40, ""), least);
 }
 
 /// Streaming stores, where they can be and where they cannot: lines that begin elsewhere, lanes that are

@@ -259,9 +259,8 @@ private:
         proto.mem.element = bytes & 31;
         continue;
       }
-      if (memory && w == "halves") {
-        proto.mem.halves = true;
-        if (!stride(proto.mem.half_stride)) return false;
+      if (memory && w == "short") {
+        if (!number(proto.mem.short_row) || !stride(proto.mem.short_stride)) return false;
         continue;
       }
       if (u8* const numbered = memory ? memory_number(proto.mem, w) : nullptr) {
@@ -307,6 +306,7 @@ private:
     if (w == "sindex") return mem.index_sign = true;
     if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
+    if (w == "exact") return mem.exact = true;
     if (w == "spread") return mem.spread = true;
     if (w == "listed") return mem.listed = true;
     if (w == "coherent") return mem.coherent = true;

@@ -43,7 +43,8 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
     if (mem.form != AddressForm::Row) fmt::format_to(out, " {}", mem.scale);
   }
   if (mem.index_sign) fmt::format_to(out, " sindex");
-  if (mem.halves) fmt::format_to(out, " halves {}", mem.half_stride);
+  if (mem.short_row != 0) fmt::format_to(out, " short {} {}", mem.short_row, mem.short_stride);
+  if (mem.exact) fmt::format_to(out, " exact");
   if (mem.table != 0) fmt::format_to(out, " table {}", mem.table);
   if (mem.wave_row) fmt::format_to(out, " wave");
   if (mem.in_range) fmt::format_to(out, " in_range");

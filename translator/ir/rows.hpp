@@ -13,12 +13,12 @@ constexpr i64 row_stride(const MemAttr& mem) {
 /// Whether each lane's element begins where the one before ends.
 constexpr bool is_consecutive(const MemAttr& mem) { return row_stride(mem) == mem.bytes; }
 
-/// Likewise within each 8 lanes, of accesses of which no more is known.
-constexpr i64 half_row_stride(const MemAttr& mem) {
-  return i64{mem.half_stride} << (mem.form == AddressForm::Indexed ? mem.scale : 0);
+/// Likewise within each short row, of accesses of which no more is known.
+constexpr i64 short_row_stride(const MemAttr& mem) {
+  return i64{mem.short_stride} << (mem.form == AddressForm::Indexed ? mem.scale : 0);
 }
-constexpr bool is_consecutive_by_halves(const MemAttr& mem) {
-  return mem.halves && half_row_stride(mem) == mem.bytes;
+constexpr bool is_consecutive_in_short_rows(const MemAttr& mem) {
+  return mem.short_row != 0 && short_row_stride(mem) == mem.bytes;
 }
 
 /// Whether stores of such rows are put together with those of the other parts of the same elements: it takes

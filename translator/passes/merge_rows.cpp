@@ -120,7 +120,7 @@ public:
   }
 
 private:
-  /// Address, mask and stride, also within halves of a gang; 0 for lanes that go anywhere.
+  /// Address, mask and stride, also within short rows; 0 for lanes that go anywhere.
   using Rows = std::tuple<u32, u32, i16>;
   struct Dword {
     std::size_t position; ///< of its load in the block
@@ -133,7 +133,7 @@ private:
   std::vector<ValueId> map_;
   std::map<Rows, Dwords> open_;
 
-  static i16 stride_of(const MemAttr& mem) { return mem.halves ? mem.half_stride : mem.stride; }
+  static i16 stride_of(const MemAttr& mem) { return mem.short_row != 0 ? mem.short_stride : mem.stride; }
 
   bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op); }
 

@@ -6,6 +6,7 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -53,8 +54,8 @@ private:
   const Cfg cfg_;
   unsigned gang_lanes_;
   u32 lds_bytes_, private_bytes_;
-  const LaneShapes shapes_, wave_shapes_; ///< with respect to the gang, and to the wave
-  std::optional<LaneShapes> half_shapes_; ///< to half gangs; made when wanted
+  const LaneShapes shapes_, wave_shapes_;                 ///< with respect to the gang, and to the wave
+  std::array<std::optional<LaneShapes>, 2> short_shapes_; ///< to 8 and 4 lanes of a gang; made when wanted
   GangScalars scalars_;
   const Dominators dom_;
   const IdValues ids_;
@@ -96,15 +97,23 @@ private:
     }
   }
 
-  /// What is no row in a gang may be one in each half: where rows of work-items, or of tiles, are 8 long.
-  void note_halves(InstId i, ValueId address) {
-    if (gang_lanes_ != 16 || f_[i].op == Op::Atomic) return;
-    if (!half_shapes_) half_shapes_.emplace(f_, cfg_, 8);
-    if (address.index >= half_shapes_->num_values()) return;
-    const LaneShape& s = (*half_shapes_)[address];
-    if (!s.strided() || !fits_stride(s.stride)) return;
-    f_[i].mem.halves = true;
-    f_[i].mem.half_stride = static_cast<i16>(s.stride);
+  /// What is no row in a gang may be one in each 8 or 4 lanes: where rows of work-items, or of tiles, are so
+  /// long.
+  void note_short_rows(InstId i, ValueId address) {
+    if (f_[i].op == Op::Atomic) return;
+    constexpr u8 kLanes[] = {8, 4};
+    for (unsigned n = 0; n < 2; ++n) {
+      if (gang_lanes_ <= kLanes[n]) continue;
+      if (!short_shapes_[n]) short_shapes_[n].emplace(f_, cfg_, kLanes[n]);
+      if (address.index >= short_shapes_[n]->num_values()) return;
+      const LaneShape& s = (*short_shapes_[n])[address];
+      if (!s.strided() || !fits_stride(s.stride)) continue;
+      f_[i].mem.short_row = kLanes[n];
+      f_[i].mem.short_stride = static_cast<i16>(s.stride);
+      const bool indexed = f_[i].mem.form == AddressForm::Indexed;
+      f_[i].mem.exact = indexed && short_shapes_[n]->is_exact(address, f_[i].mem.index_sign);
+      return;
+    }
   }
 
   static bool fits_stride(i64 stride) {
@@ -135,7 +144,7 @@ private:
     const LaneShape& s = shapes_[address];
     if (!s.strided()) {
       f_[i].mem.in_range = f_[i].op != Op::Atomic && is_inside(i);
-      return note_halves(i, address);
+      return note_short_rows(i, address);
     }
     if (s.stride < 0 || !fits_stride(s.stride)) return;
     f_[i].mem.in_range |= is_inside(i);
@@ -211,7 +220,7 @@ private:
   void global(InstId i) {
     const ValueId address = f_.operands(i)[0];
     Sum sum;
-    if (!add(sum, address, 0, f_.operands(i).back())) return note_halves(i, address);
+    if (!add(sum, address, 0, f_.operands(i).back())) return note_short_rows(i, address);
     if (!fits_stride(sum.stride)) return;
     constexpr i64 kMaxOffset = 1 << 30; // room for what rows and wide elements add
     const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
@@ -239,7 +248,7 @@ private:
     // Indices that cannot be negative are the same either way; the hardware's gathers extend the sign.
     f_[i].mem.index_sign = sum.index_sign || (!strided && shapes_.limits().max(sum.index) >> 31 == 0);
     f_[i].mem.scale = static_cast<u8>(sum.scale);
-    if (!strided) note_halves(i, sum.index);
+    if (!strided) note_short_rows(i, sum.index);
     if (!strided && f_[i].op == Op::Load) f_[i].mem.table = table_dwords(sum, f_[i].mem.bytes);
   }
 

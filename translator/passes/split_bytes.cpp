@@ -59,7 +59,8 @@ private:
     const MemAttr& mem = f_[i].mem;
     const bool is_row = mem.form == AddressForm::Row || mem.form == AddressForm::Wrapped;
     return f_[i].op == Op::Load && f_[i].num_results == 1 && mem.space == Space::Global && mem.bytes != 1 &&
-           !mem.sign_extend && (is_row ? row_stride(mem) == 1 : mem.halves && half_row_stride(mem) == 1);
+           !mem.sign_extend &&
+           (is_row ? row_stride(mem) == 1 : mem.short_row != 0 && short_row_stride(mem) == 1);
   }
 
   void look_at(InstId i) {

@@ -64,7 +64,7 @@ bool has_rows(const Function& f, const Cfg& cfg) {
     return std::ranges::any_of(f[b].insts, [&](InstId i) {
       const MemAttr& mem = f[i].mem;
       return (f[i].op == Op::Load || f[i].op == Op::Store) && mem.space == Space::Global &&
-             (is_consecutive(mem) || is_consecutive_by_halves(mem));
+             (is_consecutive(mem) || is_consecutive_in_short_rows(mem));
     });
   });
 }

@@ -72,7 +72,7 @@ struct Cost {
 
 unsigned access_cost(const ir::MemAttr& mem) {
   const unsigned dwords = (mem.bytes + 3u) / 4;
-  if (mem.halves) return 8 + 3 * dwords;
+  if (mem.short_row != 0) return 8 + 3 * dwords;
   if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
   if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;
   constexpr i64 kFarApart = 16; // From there on each lane has an access of its own.

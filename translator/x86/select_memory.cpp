@@ -6,6 +6,7 @@
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::x86 {
 
@@ -25,6 +26,7 @@ bool Selector::memory_inst(InstId i) {
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
   const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
   if ((member_ + 1) % members != 0) return true;
+  access_block_ = b_->current();
   std::array<VReg, 4 * kMaxMembers> out{};
   const unsigned per_result = is_wide(i) ? 2 : 1, per_member = inst.num_results * per_result;
   const std::span<VReg> results(out.data(), members * per_member);
@@ -154,10 +156,12 @@ Selector::Access Selector::lds_lanes(InstId i, VReg start) {
   const bool gds = inst.mem.space == ir::Space::Gds;
   const u64 base_offset = gds ? offsetof(WaveFrame, gds) : offsetof(WaveFrame, lds);
   const u64 bytes_offset = gds ? offsetof(WaveFrame, gds_bytes) : offsetof(WaveFrame, lds_bytes);
-  const auto offset = static_cast<u32>(inst.imm);
+  auto offset = static_cast<u32>(inst.imm);
   Access a;
   a.base = lds_base(base_offset);
   a.in_dwords = true;
+  // Sums that cannot wrap are the processor's to add, so that accesses by one index have it in common.
+  if (inst.mem.in_range && inst.op != Op::Atomic && offset % 4 == 0) a.disp = std::exchange(offset, 0);
   VReg at = offset == 0 ? start : b_->op(Inst::kIdVpaddd, start, b_->splat32(offset));
   if (inst.op == Op::Atomic) at = vand(at, b_->splat32(0u - inst.mem.bytes));
   a.index.r[0] = at;
@@ -207,13 +211,17 @@ void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lane
     std::array<u32, 16> dwords{};
     return a.wide ? strided(p, qwords.data(), lanes() / 2) : strided(p, dwords.data(), lanes());
   };
-  if (avx512()) {
-    Regs places{{expected(0), VReg{}}};
-    if (a.wide) places.r[1] = expected(1);
-    return b_->branch(test_places(a, all_lanes, places), yes, no);
-  }
+  Regs places{{expected(0), VReg{}}};
+  if (a.wide) places.r[1] = expected(1);
+  branch_if_at(a, all_lanes, places, yes, no);
+}
+
+/// Ends the block: to `yes` if every lane that takes part has the expected index and, if wanted, all take
+/// part.
+void Selector::branch_if_at(const Access& a, bool all_lanes, const Regs& expected, BlockId yes, BlockId no) {
+  if (avx512()) return b_->branch(test_places(a, all_lanes, expected), yes, no);
   const auto equal_part = [&](unsigned p) {
-    return compare(ir::IntPred::Eq, expected(p), a.index.r[p], a.wide);
+    return compare(ir::IntPred::Eq, expected.r[p], a.index.r[p], a.wide);
   };
   VReg equal = equal_part(0);
   if (a.wide) equal = narrow_masks(equal, equal_part(1));
@@ -225,8 +233,7 @@ void Selector::branch_if_strided(const Access& a, unsigned stride, bool all_lane
   b_->branch(CondCode::kC, yes, no);
 }
 
-/// AVX-512: what tells that every lane that takes part has the expected index and, if wanted, that all take
-/// part.
+/// AVX-512: what tells that.
 CondCode Selector::test_places(const Access& a, bool all_lanes, const Regs& expected) {
   const bool want_all = all_lanes && !a.full;
   const ir::IntPred wanted = want_all ? ir::IntPred::Eq : ir::IntPred::Ne;
@@ -248,7 +255,7 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   Access a = given;
   if (a.contiguous) return load_contiguous(i, a, out);
   if (a.uniform()) return load_uniform(i, a, out);
-  if (has_half_rows(i)) return half_rows(i, a, out);
+  if (has_short_rows(i)) return short_rows(i, a, out);
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
   const bool few = may_be_few(f_.operands(i).back());
@@ -281,11 +288,14 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   if (may_be_row) {
     const bool all_lanes = !rows && (bytes == 16 || (bytes < 4 && !avx512()));
     const BlockId no = rows ? scattered : b_->add_block();
-    if (!rows && may_be_half_rows(i, a)) {
+    const u32 row = rows ? 0 : likely_short_row(i, a);
+    if (row != 0) {
       const BlockId yes = b_->add_block();
-      const Regs start = branch_if_half_rows(i, a, yes, no);
+      Access by = a;
+      by.full |= bytes == 16 || !avx512();
+      const ShortRows start = branch_if_short_rows(i, a, row, by.full, yes, no);
       b_->at(yes);
-      load_half_rows(i, a, start, bytes, out);
+      load_short_rows(i, by, start, bytes, out);
       b_->jump(join, out);
     } else {
       try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
@@ -718,7 +728,7 @@ void Selector::store(InstId i, const Access& a) {
       values[d + 1] = narrow(qwords, true);
     }
   if (a.contiguous) return store_contiguous(i, a, data);
-  if (has_half_rows(i) && !a.uniform()) return half_rows(i, a, {});
+  if (has_short_rows(i) && !a.uniform()) return short_rows(i, a, {});
   const bool whole_steps = inst.mem.bytes >> a.scale_log2 << a.scale_log2 == inst.mem.bytes;
   const bool can_be_contiguous = whole_steps && (rows ? inst.mem.bytes >= 4 : inst.mem.bytes != 12);
   if (a.uniform()) return store_uniform(i, a, data);
@@ -742,10 +752,12 @@ void Selector::store(InstId i, const Access& a) {
   if (few) take_few(a, join, {}, store_lone);
   if (rows && may_be_few(f_.operands(i).back())) take_none(a, join, {});
   const bool all_lanes = !rows && (inst.mem.bytes == 16 || (inst.mem.bytes < 4 && !avx512()));
-  if (!rows && may_be_half_rows(i, a)) {
-    const Regs start = branch_if_half_rows(i, a, yes, no);
+  if (const u32 row = rows ? 0 : likely_short_row(i, a); row != 0) {
+    Access by = a;
+    by.full |= inst.mem.bytes == 16 || !avx512();
+    const ShortRows start = branch_if_short_rows(i, a, row, by.full, yes, no);
     b_->at(yes);
-    store_half_rows(i, a, start, data);
+    store_short_rows(i, by, start, data);
   } else {
     branch_if_strided(a, rows ? 4 : inst.mem.bytes, all_lanes, yes, no);
     b_->at(yes);

@@ -1,6 +1,9 @@
 // Products that need more than one instruction.
 #include "translator/x86/selector.hpp"
 
+#include <bit>
+#include <utility>
+
 namespace lanewise::x86 {
 
 bool Selector::multiply_inst(InstId i) {
@@ -11,9 +14,7 @@ bool Selector::multiply_inst(InstId i) {
   Regs out;
   switch (inst.op) {
   case Op::Mul: // 64 bits on AVX2.
-    for (unsigned p = 0; p < 2; ++p)
-      out.r[p] = mul64({part(operands[0], p), has_high_half(operands[0])},
-                       {part(operands[1], p), has_high_half(operands[1])});
+    for (unsigned p = 0; p < 2; ++p) out.r[p] = mul64(factor(operands[0], p), factor(operands[1], p));
     break;
   case Op::UMulHi:
   case Op::SMulHi: out.r[0] = mul_high(operands[0], operands[1], inst.op == Op::SMulHi); break;
@@ -39,16 +40,25 @@ bool Selector::has_high_half(ValueId v) const {
   return inst == nullptr || inst->op != ir::Op::ZExt;
 }
 
-/// lo(a)*lo(b) + ((lo(a)*hi(b) + hi(a)*lo(b)) << 32)
-VReg Selector::mul64(const Factor& a, const Factor& b) {
+Selector::Factor Selector::factor(ValueId v, unsigned p) {
+  Factor result{.v = part(v, p), .has_high = has_high_half(v)};
+  if (u64 bits = 0; f_.is_const(v, &bits)) result.constant = bits;
+  return result;
+}
+
+/// lo(a)*lo(b) + ((lo(a)*hi(b) + hi(a)*lo(b)) << 32); the products of halves that cross are lower halves,
+/// which one instruction makes of all dwords.
+VReg Selector::mul64(Factor a, Factor b) {
+  if (a.has_high != b.has_high ? b.has_high : a.constant.has_value()) std::swap(a, b);
   const VReg low = b_->op(Inst::kIdVpmuludq, a.v, b.v);
-  VReg cross;
-  if (a.has_high) cross = b_->op(Inst::kIdVpmuludq, shr_imm(a.v, 32, true), b.v);
-  if (b.has_high) {
-    const VReg other = b_->op(Inst::kIdVpmuludq, a.v, shr_imm(b.v, 32, true));
-    cross = cross.valid() ? b_->op(Inst::kIdVpaddq, cross, other) : other;
-  }
-  return cross.valid() ? b_->op(Inst::kIdVpaddq, low, shl_imm(cross, 32, true)) : low;
+  if (!a.has_high) return low;
+  const VReg turned = b.constant   ? b_->splat64(std::rotl(*b.constant, 32))
+                      : b.has_high ? b_->op(Inst::kIdVpshufd, b.v, imm(0xb1))
+                                   : shl_imm(b.v, 32, true);
+  const VReg cross = b_->op(Inst::kIdVpmulld, a.v, turned);
+  if (!b.has_high) return b_->op(Inst::kIdVpaddq, low, cross);
+  const VReg sum = b_->op(Inst::kIdVpaddd, cross, shr_imm(cross, 32, true));
+  return b_->op(Inst::kIdVpaddq, low, shl_imm(sum, 32, true));
 }
 
 /// Even lanes and odd lanes apart, then the high halves together.

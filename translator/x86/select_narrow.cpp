@@ -15,11 +15,19 @@ bool Selector::is_narrow_span(const ir::Inst& inst, i64 stride) const {
   return stride >= (inst.op == Op::Store ? bytes : 1) && stride <= 4;
 }
 
-/// A bit for each byte of the elements.
+/// A bit for each byte of the elements that so many lanes, which all take part, have in a row.
+VReg Selector::full_span_mask(u32 row, u32 bytes, i64 stride) {
+  u64 elements = 0;
+  for (unsigned l = 0; l < row; ++l)
+    elements |= (bytes == 1 ? u64{1} : u64{3}) << (l * static_cast<u64>(stride));
+  return b_->mask_const(elements);
+}
+
+/// Likewise of those lanes of a gang that take part.
 VReg Selector::span_mask(const Access& a, u32 bytes, i64 stride) {
+  if (a.full) return full_span_mask(lanes(), bytes, stride);
   u64 elements = 0;
   for (unsigned l = 0; l < lanes(); ++l) elements |= u64{1} << (l * static_cast<u64>(stride));
-  if (a.full) return b_->mask_const(bytes == 1 ? elements : elements | elements << 1);
   VReg bits = b_->op_r64(Inst::kIdPdep, r64(mask_to_bits(a.mask)), r64(b_->const64(elements)));
   if (bytes == 2) {
     const VReg second = b_->op_r64(Inst::kIdLea, mem_index(bits, bits, 0, 0, View::R64));
@@ -66,18 +74,22 @@ void Selector::load_narrow_within_page(InstId i, const Access& a, std::span<VReg
 /// By a mask of their bytes, or with the whole register's.
 VReg Selector::load_narrow_span(InstId i, const Access& a, i64 stride, bool whole) {
   const ir::MemAttr& attr = f_[i].mem;
+  const VReg mask = whole ? VReg{} : span_mask(a, attr.bytes, stride);
+  b_->faults(span_site(attr.bytes, stride, false)).zero_masked(mask);
+  return pick_from_span(attr, b_->op(Inst::kIdVmovdqu8, mem(a.base, a.disp)), stride, lanes());
+}
+
+/// The elements of a register in which each row of so many lanes has a part of its own.
+VReg Selector::pick_from_span(const ir::MemAttr& attr, VReg v, i64 stride, u32 row) {
   const auto step = static_cast<u32>(stride);
   std::array<u32, 16> dwords{};
   std::array<u8, 16> bytes{};
   bytes.fill(0x80); // Zero.
-  for (u32 d = 0; d < 16; ++d) dwords[d] = d / 4 * step + d % 4;
+  for (u32 d = 0; d < 16; ++d) dwords[d] = d / row * row + d % row / 4 * step + d % 4;
   const u32 first = attr.sign_extend ? 4u - attr.bytes : 0;
   for (u32 lane = 0; lane < 4; ++lane)
     for (u32 n = 0; n < attr.bytes; ++n) bytes[4 * lane + first + n] = static_cast<u8>(lane * step + n);
-  const VReg mask = whole ? VReg{} : span_mask(a, attr.bytes, stride);
-  b_->faults(span_site(attr.bytes, stride, false)).zero_masked(mask);
-  VReg v = b_->op(Inst::kIdVmovdqu8, mem(a.base, a.disp));
-  if (stride != 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);
+  if (stride != 4 && row > 4) v = b_->op(Inst::kIdVpermd, table(dwords.data()), v);
   v = b_->op(Inst::kIdVpshufb, v, byte_table(bytes.data()));
   return attr.sign_extend ? sar_imm32(v, 8 * first) : v;
 }
@@ -263,11 +275,11 @@ VReg Selector::extended(const ir::MemAttr& attr, VReg low) {
 /// The dwords in which the lanes' elements begin; `offset` is where in these.
 Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
   Access dwords = a;
-  dwords.disp = 0;
   const VReg three = b_->splat32(3);
   if (a.wide || a.scale_log2 > 1) {
     const Regs at = exact_addresses(a);
     dwords.base = VReg{};
+    dwords.disp = 0;
     dwords.wide = true;
     offset = vand(narrow(at, false), three);
     for (unsigned p = 0; p < 2; ++p) dwords.index.r[p] = vand(at.r[p], b_->splat64(~u64{3}));
@@ -281,6 +293,7 @@ Selector::Access Selector::dwords_of(const Access& a, VReg& offset) {
   if (a.in_dwords) return dwords;
   const VReg first = b_->op_r64(Inst::kIdLea, mem(a.base, a.disp, View::R64));
   dwords.base = b_->op_r64_tied(Inst::kIdAnd, first, imm(-4));
+  dwords.disp = 0;
   const VReg bytes =
       b_->op(Inst::kIdVpaddd, offset, splat(Type::V32, b_->op_r32_tied(Inst::kIdAnd, first, imm(3))).r[0]);
   dwords.index.r[0] = b_->op(Inst::kIdVpaddd, dwords.index.r[0], shr_imm(bytes, 2));

@@ -40,7 +40,7 @@ std::optional<Selector::Places> Selector::lds_places(InstId i) {
 void Selector::access_places(InstId i, const Places& places, std::span<VReg> out) {
   Access a = lds_access(i);
   const VReg base = first_address(a);
-  const auto row = [&](u32 r) { return mem(base, places.rows[r]); };
+  const auto row = [&](u32 r) { return mem(base, a.disp + places.rows[r]); };
   const auto first = [&](u32 r) { return static_cast<u32>((places.rows[r] - places.rows[0]) / 4); };
   std::array<VReg, 2> rows{};
   const bool blends = f_[i].op == Op::Store && !avx512();

@@ -119,15 +119,15 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   const translator::LaunchFacts& launch = f_.launch;
   const ir::MemAttr& mem_attr = inst.mem;
   if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.streams) return false;
-  const bool halves = has_half_rows(i);
-  if (halves ? !ir::is_consecutive_by_halves(mem_attr) : !ir::is_consecutive(mem_attr)) return false;
+  const bool is_short = has_short_rows(i);
+  if (is_short ? !ir::is_consecutive_in_short_rows(mem_attr) : !ir::is_consecutive(mem_attr)) return false;
   if (inst.op == Op::Load && num_streams_ != 0 && mem_attr.wave_row &&
       mem_attr.bytes * lanes() > kFollowedStep)
     return true;
   if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
   if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
-  const i64 step = i64{halves ? mem_attr.half_stride : mem_attr.stride} * launch.workgroup[0];
+  const i64 step = i64{is_short ? mem_attr.short_stride : mem_attr.stride} * launch.workgroup[0];
   if (ir::address_operands(mem_attr) == 1) return along_x_.of(x[0]) == step;
   return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
 }
@@ -146,13 +146,13 @@ bool Selector::is_line_fetched(InstId i, i64 row) const {
   });
 }
 
-/// What the workgroups that come next along x access instead of this row of a gang, or half a gang; of rounds
+/// What the workgroups that come next along x access instead of this row of a gang, or short row; of rounds
 /// that are lanes (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece
 /// is as good as the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
   constexpr i64 kAhead = 256, kPiecesAhead = 16384;
   const ir::Inst& inst = f_[i];
-  const i64 row = stride * (has_half_rows(i) ? lanes() / 2 : lanes());
+  const i64 row = stride * (has_short_rows(i) ? inst.mem.short_row : lanes());
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
   const auto place = ir::address_of(f_, i);
   const auto stores_there = [&](InstId other) {

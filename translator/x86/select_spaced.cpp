@@ -17,9 +17,11 @@ constexpr i64 kMaxWithinPage = kPage / 4; ///< bytes: as many cache lines as lan
 
 Operand Selector::spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes,
                                  unsigned from) {
-  const bool halves = s.halves.r[0].valid();
-  const VReg base = halves ? s.halves.r[lane / 8] : s.stride == 0 ? lane_address(a, lane) : a.base;
-  const i64 place = halves ? lane % 8 : lane;
+  const u32 row = s.rows.lanes != 0 ? s.rows.lanes : lanes();
+  const VReg base = s.rows.lanes != 0 ? s.rows.first[lane / row]
+                    : s.stride == 0   ? lane_address(a, lane)
+                                      : a.base;
+  const i64 place = lane % row;
   b_->faults({.kind = FaultSite::Kind::Contiguous,
               .bytes = static_cast<u8>(from + bytes),
               .lane_offset = static_cast<u8>(lane),
@@ -114,7 +116,7 @@ void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::spa
   if (f_[i].mem.bytes >= 12) {
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
-      const unsigned last = s.halves.r[0].valid() ? 7 : lanes() - 1; // of a row
+      const unsigned last = (s.rows.lanes != 0 ? s.rows.lanes : lanes()) - 1; // of a row
       if (f_[i].mem.bytes == 12 && (s.stride == 0 || (lane & last) == last)) {
         fill_slot(slots[row], slot, xmm(load_three(a, s, lane)));
         continue;

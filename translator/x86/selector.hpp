@@ -216,9 +216,11 @@ private:
   VReg byte_table(const u8* bytes);
   struct Factor {
     VReg v;
-    bool has_high;
+    bool has_high; ///< the upper half may be other than 0
+    std::optional<u64> constant{};
   };
-  VReg mul64(const Factor& a, const Factor& b);
+  Factor factor(ValueId v, unsigned p);
+  VReg mul64(Factor a, Factor b);
   bool has_high_half(ValueId v) const;
   VReg mul_high(ValueId a, ValueId b, bool is_signed);
   [[nodiscard]] bool is_repeated(ValueId v) const;
@@ -549,7 +551,9 @@ private:
   Access dwords_of(const Access& a, VReg& offset);
   VReg load_narrow_lanes(InstId i, const Access& a);
   [[nodiscard]] bool is_narrow_span(const ir::Inst& inst, i64 stride) const;
+  VReg full_span_mask(u32 row, u32 bytes, i64 stride);
   VReg span_mask(const Access& a, u32 bytes, i64 stride);
+  VReg pick_from_span(const ir::MemAttr& attr, VReg v, i64 stride, u32 row);
   static FaultSite span_site(u32 bytes, i64 stride, bool is_write);
   VReg load_narrow_span(InstId i, const Access& a, i64 stride, bool whole);
   void store_narrow_span(InstId i, const Access& a, i64 stride);
@@ -609,21 +613,35 @@ private:
   void store_slots(VReg row, u32 from, u32 count, const To& to);
   void store_pieces(const Components& record, const Access& a, i64 stride, std::span<const RecordPart> all,
                     u32 first, u32 count);
-  // select_half_rows.cpp
-  [[nodiscard]] bool may_be_half_rows(InstId i, const Access& a) const;
-  Regs branch_if_half_rows(InstId i, const Access& a, BlockId yes, BlockId no);
-  [[nodiscard]] bool has_half_rows(InstId i) const;
+  // select_short_rows.cpp
+  /// Where the rows of a gang begin, of 8 or 4 lanes each.
+  struct ShortRows {
+    std::array<VReg, 4> first{};
+    u32 lanes = 0; ///< 0: there are none
+  };
+  [[nodiscard]] u32 likely_short_row(InstId i, const Access& a) const;
+  ShortRows branch_if_short_rows(InstId i, const Access& a, u32 row, bool all_lanes, BlockId yes, BlockId no);
+  [[nodiscard]] bool has_short_rows(InstId i) const;
   [[nodiscard]] bool is_full_width(InstId i) const;
-  void half_rows(InstId i, const Access& a, std::span<VReg> out);
-  Regs half_row_starts(const Access& a, i64 step, BlockId slow);
-  FaultSite half_row_site(InstId i, unsigned bytes, unsigned p);
-  void load_half_rows(InstId i, const Access& a, Regs start, i64 stride, std::span<VReg> out);
-  VReg load_half_dwords(InstId i, const Access& a, Regs start, i64 at);
-  Regs load_half_qwords(InstId i, const Access& a, Regs start, i64 at);
-  void load_half_quads(InstId i, const Access& a, Regs start, std::span<VReg> out);
-  VReg load_half_narrow(InstId i, const Access& a, Regs start, bool same);
-  void load_half_places(InstId i, const Access& a, Regs start, std::span<VReg> out);
-  void store_half_rows(InstId i, const Access& a, Regs start, std::span<const VReg> data);
+  void short_rows(InstId i, const Access& a, std::span<VReg> out);
+  ShortRows short_row_starts(const Access& a, u32 row);
+  void leave_if_wrapped(const Access& a, u32 row, i64 step, BlockId slow);
+  FaultSite short_row_site(InstId i, const ShortRows& start, unsigned bytes, unsigned n);
+  VReg mask_of_row(const Access& a, const ShortRows& start, unsigned n);
+  [[nodiscard]] View view_of(unsigned bytes) const;
+  template <class F>
+  VReg join_rows(View view, unsigned first, F load);
+  void load_short_rows(InstId i, const Access& a, const ShortRows& start, i64 stride, std::span<VReg> out);
+  Operand load_short_row(InstId i, const Access& a, const ShortRows& start, unsigned n, unsigned bytes,
+                         i64 stride, i64 at);
+  VReg load_short_dwords(InstId i, const Access& a, const ShortRows& start, i64 stride, i64 at);
+  Regs load_short_qwords(InstId i, const Access& a, const ShortRows& start, i64 stride, i64 at);
+  Operand short_quads(InstId i, const Access& a, const ShortRows& start, unsigned n);
+  void load_short_quads(InstId i, const Access& a, const ShortRows& start, std::span<VReg> out);
+  VReg load_short_span(InstId i, const Access& a, const ShortRows& start, i64 stride);
+  VReg load_short_narrow(InstId i, const Access& a, const ShortRows& start, bool same);
+  VReg row_of(VReg v, View view, unsigned n);
+  void store_short_rows(InstId i, const Access& a, const ShortRows& start, std::span<const VReg> data);
   // select_places.cpp
   /// Where the lanes of every gang go.
   struct Places {
@@ -643,7 +661,7 @@ private:
     i64 stride = 0; ///< bytes from lane to lane; 0 where each lane's address is spilled
     bool is_write = false;
     bool in_page = false; ///< all lanes' 16 bytes lie in one page, and some lane of the mask loads there
-    Regs halves{};        ///< where each half's lanes begin, if not `base` is where all do
+    ShortRows rows{};     ///< where each row's lanes begin, if not `base` is where all do
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
   static bool can_be_spaced(u32 bytes, i64 stride);
@@ -697,6 +715,7 @@ private:
   VReg element_of_first(VReg v, VReg mask, VReg lane);
   VReg branch_if_spread(Access& a, unsigned stride, BlockId spread);
   void branch_if_strided(const Access& a, unsigned stride, bool all_lanes, BlockId yes, BlockId no);
+  void branch_if_at(const Access& a, bool all_lanes, const Regs& expected, BlockId yes, BlockId no);
   CondCode test_places(const Access& a, bool all_lanes, const Regs& expected);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
@@ -863,6 +882,9 @@ private:
   std::map<std::pair<unsigned, ValueId>, VReg> turn_places_; ///< by member, too
   std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
   std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
+  BlockId access_block_;                                     ///< in which the current access begins
+  /// Of the current block, by base, index and lanes of a row.
+  std::map<std::array<u32, 3>, ShortRows> short_rows_;
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
