@@ -1487,6 +1487,61 @@ TEST(AddressForms, ShortRowsWhoseIndexWraps) {
         }
 }
 
+/// Accesses by one index of units of different sizes, from one base, go to different places.
+TEST(AddressForms, ShortRowsByOneIndexInDifferentUnits) {
+  for (const translator::Simd simd : widths())
+    for (const u32 lanes : {8u, 4u}) {
+      alignas(64) u32 row[4][64] = {};
+      for (u32 n = 0; n < 64; ++n) row[0][n] = n / lanes * 2 + n % lanes + 1;
+      run_program(fmt::format("  v11:v32 = load v18, v7 {{global 4 row 4}}\n"
+                              "  v20:v32 = load v5, v11, v7 {{global 4 indexed 2 sindex short {0} 1}}\n"
+                              "  v21:v32 = load v5, v11, v7 {{global 1 indexed 0 sindex short {0} 1}}\n"
+                              "  store v18, v20, v7 #0x100 {{global 4 row 4}}\n"
+                              "  store v18, v21, v7 #0x200 {{global 4 row 4}}\n",
+                              lanes),
+                  simd, ~u64{0}, 0, 0, row[0]);
+      for (u32 l = 0; l < 64; ++l) {
+        const u32 at = row[0][l];
+        EXPECT_EQ(row[1][l], at < 64 ? row[0][at] : 0u) << "lane " << l << " of " << lanes;
+        EXPECT_EQ(row[2][l], row[0][at / 4] >> (at % 4 * 8) & 0xff) << "lane " << l << " of " << lanes;
+      }
+    }
+}
+
+/// Places of short rows without a lane that takes part are not read: they may be anywhere.
+TEST(AddressForms, PlacesOfShortRowsThatTakeNoPart) {
+  for (const translator::Simd simd : widths())
+    for (const u32 lanes : {8u, 4u})
+      for (const u32 bytes : {1u, 2u, 4u, 8u})
+        for (const u32 idle : {0u, 1u, 2u, 3u}) {
+          SCOPED_TRACE(fmt::format("{} bytes for {} lanes, {}, AVX-512 {}", bytes, lanes, idle,
+                                   simd == translator::Simd::Avx512));
+          const u32 dwords = (bytes + 3) / 4;
+          u64 exec = 0;
+          alignas(64) u32 row[6][64] = {};
+          const u64 here = reinterpret_cast<u64>(row);
+          for (u32 l = 0; l < 64; ++l) {
+            const bool takes_part = l / lanes % 4 != idle;
+            exec |= u64{takes_part} << l;
+            const u64 at = takes_part ? here + l / lanes * 4 : 0x10;
+            row[0][l] = static_cast<u32>(at);
+            row[1][l] = static_cast<u32>(at >> 32);
+          }
+          run_program(fmt::format("  v19:mask = const #0xffffffffffffffff\n"
+                                  "  v11:v32 = load v18, v19 {{global 4 row 4}}\n"
+                                  "  v12:v32 = load v18, v19 #0x100 {{global 4 row 4}}\n"
+                                  "  v13:v64 = join v11, v12\n"
+                                  "  v20:v32{} = load v13, v7 {{global {} short {} 0}}\n"
+                                  "  store v18, v20, v7 #0x200 {{global 4 row 4}}\n",
+                                  dwords == 2 ? ", v21:v32" : "", bytes, lanes),
+                      simd, exec, 0, 0, row[0]);
+          for (u32 l = 0; l < 64; ++l) {
+            const u32 value = row[0][l / lanes] & static_cast<u32>((u64{1} << 8 * std::min(bytes, 4u)) - 1);
+            EXPECT_EQ(row[2][l], (exec >> l & 1) != 0 ? value : 0u) << "lane " << l;
+          }
+        }
+}
+
 /// What is loaded from a table may lie in its short rows as well, which the next access is loaded from.
 TEST(AddressForms, ShortRowsOfATable) {
   for (const translator::Simd simd : widths()) {

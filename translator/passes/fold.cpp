@@ -966,7 +966,7 @@ private:
       if (is_power != (cross->op == Op::Shl)) continue;
       const ValueId q_low = without_upper_half(product->factors[1 - n]);
       if (!q_low.valid()) continue;
-      for (unsigned m = 0; m < 2; ++m) {
+      for (unsigned m = is_power ? 1 : 0; m < 2; ++m) { // Shifts do not commute.
         const ValueId low = operand(cross, m), q_high = operand(cross, 1 - m);
         if (is_power ? !is_shift_by(x, low) : x.wide ? !is_low_half(f_, low, x.v) : low != x.v) continue;
         if (!is_cheap_pair(q_low, q_high)) continue;

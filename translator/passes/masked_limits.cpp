@@ -16,6 +16,8 @@ constexpr unsigned kMaxWaysBack = 24;
 constexpr Range kAnything = kAnyNumber;
 constexpr i64 kLeast = kAnything.min, kMost = kAnything.max;
 
+bool is_unsigned(IntPred p) { return p >= IntPred::ULt && p <= IntPred::UGe; }
+
 Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
 std::optional<Range> either(const std::optional<Range>& a, const std::optional<Range>& b) {
@@ -203,8 +205,7 @@ std::optional<bool> MaskedLimits::outcome(InstId comparison, Lanes lanes) const 
   if (!b) return std::nullopt;
   const auto p = static_cast<IntPred>(f_[comparison].imm);
   const bool has_sign = a->min < 0 || b->min < 0;
-  const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
-  if (has_sign && is_unsigned) return std::nullopt;
+  if (has_sign && is_unsigned(p)) return std::nullopt;
   const auto decided = [](bool is_true, bool is_false) {
     return is_true || is_false ? std::optional(is_true) : std::nullopt;
   };
@@ -223,6 +224,13 @@ std::optional<bool> MaskedLimits::outcome(InstId comparison, Lanes lanes) const 
   case IntPred::SGe: return decided(a->min >= b->max, a->max < b->min);
   }
   return std::nullopt;
+}
+
+/// Those of these lanes, of a block behind this way in, that come by it, and where they come from.
+MaskedLimits::Lanes MaskedLimits::before_edge(Lanes lanes, BlockId from, u32 successor) const {
+  const MaskFacts& facts = masks_.facts;
+  const Bdd::Node there = facts.before_edge(lanes.set, from, successor);
+  return {facts.bdd().and_(there, facts.edge_condition(from, successor)), from};
 }
 
 bool MaskedLimits::is_never(ValueId mask, BlockId at) const {
@@ -253,8 +261,7 @@ bool MaskedLimits::is_never(Lanes lanes, unsigned depth) const {
     const auto& successors = f_[from].successors;
     for (u32 n = 0; n < successors.size(); ++n) {
       if (successors[n].block != lanes.at) continue;
-      const Bdd::Node there = facts.before_edge(lanes.set, from, n);
-      if (!is_never({bdd.and_(there, facts.edge_condition(from, n)), from}, depth + 1)) return false;
+      if (!is_never(before_edge(lanes, from, n), depth + 1)) return false;
     }
     return true;
   });
@@ -393,9 +400,8 @@ std::optional<Range> MaskedLimits::sum_by_ways(Pointer p, Lanes lanes, unsigned 
     const BlockId b = block(p.low);
     if (block(p.high) != b || is_header(b) || !masks_.dom.dominates(b, lanes.at)) return std::nullopt;
     for (const Argument& a : arguments_[p.low.index]) {
-      const Bdd::Node there = facts.before_edge(lanes.set, a.from, a.successor);
       note(a.value, p.high.valid() ? f_[a.from].successors[a.successor].args[f_[p.high].index] : ValueId{},
-           {facts.bdd().and_(there, facts.edge_condition(a.from, a.successor)), a.from});
+           before_edge(lanes, a.from, a.successor));
     }
   } else {
     if (!is_choice(p.low) ||
@@ -454,8 +460,7 @@ Range MaskedLimits::range(ValueId v, Lanes lanes, unsigned depth) const {
   if (depth >= kMaxDepth || ++visits_ > kMaxVisits || ++all_visits_ > kMaxAllVisits) return r;
   const auto use_bound = [&](IntPred p, ValueId other) {
     const Range o = range(other, lanes, depth + kMaxDepth / 2); // which may have been compared with v, too
-    const bool is_unsigned = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::UGt || p == IntPred::UGe;
-    if (is_unsigned && o.min < 0) return;
+    if (is_unsigned(p) && o.min < 0) return;
     switch (p) {
     case IntPred::Eq: at_least(o.min); [[fallthrough]];
     case IntPred::SLe: return at_most(o.max);
@@ -663,11 +668,9 @@ bool MaskedLimits::is_header(BlockId b) const {
 /// Calls use(argument, lanes) for each way on which lanes of these come by.
 template <class F>
 void MaskedLimits::for_each_way(ValueId param, Lanes lanes, F use) const {
-  const MaskFacts& facts = masks_.facts;
   for (const Argument& a : arguments_[param.index]) {
-    const Bdd::Node there = facts.before_edge(lanes.set, a.from, a.successor);
-    const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
-    if (!facts.is_empty(set, a.from)) use(a.value, Lanes{set, a.from});
+    const Lanes there = before_edge(lanes, a.from, a.successor);
+    if (!masks_.facts.is_empty(there.set, there.at)) use(a.value, there);
   }
 }
 

@@ -197,6 +197,7 @@ private:
   [[nodiscard]] bool are_inside_here(Lanes lanes, ir::ValueId mask) const;
   [[nodiscard]] std::optional<Range> sum(ir::ValueId v, Lanes lanes, unsigned depth) const;
   [[nodiscard]] std::optional<bool> outcome(ir::InstId comparison, Lanes lanes) const;
+  [[nodiscard]] Lanes before_edge(Lanes lanes, ir::BlockId from, u32 successor) const;
   [[nodiscard]] bool is_never(Lanes lanes, unsigned depth) const;
   [[nodiscard]] ir::ValueId moved_half(ir::ValueId v, Lanes lanes) const;
   [[nodiscard]] ir::ValueId whole_of_upper(ir::ValueId high, Lanes lanes) const;

@@ -59,9 +59,8 @@ bool MaskedLimits::are_equal(ValueId a, ValueId b, Lanes lanes, const EqualityOf
     return is_met(v) ? f_[way.from].successors[way.successor].args[f_[v].index] : v;
   };
   return std::ranges::all_of(arguments_[(da == nullptr ? a : b).index], [&](const Argument& way) {
-    const Bdd::Node there = facts.before_edge(lanes.set, way.from, way.successor);
-    const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(way.from, way.successor));
-    return are_equal(before(a, way), before(b, way), {set, way.from}, granted, depth + 1);
+    const Lanes there = before_edge(lanes, way.from, way.successor);
+    return are_equal(before(a, way), before(b, way), there, granted, depth + 1);
   });
 }
 

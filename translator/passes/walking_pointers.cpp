@@ -198,12 +198,11 @@ bool MaskedLimits::for_each_move(Pointer p, ValueId mask, Pointer given, Lanes l
     return false;
   bool all = true;
   for (const Argument& a : arguments_[given.low.index]) {
-    const Bdd::Node there = facts.before_edge(lanes.set, a.from, a.successor);
-    const Bdd::Node set = facts.bdd().and_(there, facts.edge_condition(a.from, a.successor));
     const auto& args = f_[a.from].successors[a.successor].args;
     const Pointer before{a.value, given.high.valid() ? args[f_[given.high].index] : ValueId{}};
     path.emplace_back(a.from, a.successor);
-    all = all && for_each_move(p, mask, before, {set, a.from}, path, depth + 1, use);
+    all =
+        all && for_each_move(p, mask, before, before_edge(lanes, a.from, a.successor), path, depth + 1, use);
     path.pop_back();
   }
   return all;

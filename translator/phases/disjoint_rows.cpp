@@ -331,10 +331,7 @@ private:
     ValueId less = f_.operands(icmp)[0], more = f_.operands(icmp)[1];
     if (p == IntPred::UGt || p == IntPred::UGe || p == IntPred::SGt || p == IntPred::SGe) {
       std::swap(less, more);
-      p = p == IntPred::UGt   ? IntPred::ULt
-          : p == IntPred::UGe ? IntPred::ULe
-          : p == IntPred::SGt ? IntPred::SLt
-                              : IntPred::SLe;
+      p = swapped(p);
     }
     if (p == IntPred::Eq || p == IntPred::Ne) return {};
     const auto is_scalar = [&](ValueId v) { return f_.is_const(v) || is_splat_of_uniform(f_, v); };

@@ -128,7 +128,7 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
 /// The first address of each row, without disp. Accesses of one block by the same index have them in common,
 /// if not the first makes them behind a test.
 Selector::ShortRows Selector::short_row_starts(const Access& a, u32 row) {
-  const std::array key{a.base.index, a.index.r[0].index, row};
+  const std::array key{a.base.index, a.index.r[0].index, u32{a.scale_log2}, row};
   if (const auto known = short_rows_.find(key); known != short_rows_.end()) return known->second;
   ShortRows start{.lanes = row};
   for (u32 n = 0; n < lanes() / row; ++n) {
@@ -169,6 +169,14 @@ FaultSite Selector::short_row_site(InstId i, const ShortRows& start, unsigned by
 VReg Selector::mask_of_row(const Access& a, const ShortRows& start, unsigned n) {
   if (a.full || n == 0) return a.full ? VReg{} : a.mask;
   return b_->op_k(Inst::kIdKshiftrw, a.mask, imm(start.lanes * n));
+}
+
+/// Likewise for an instruction that takes so many bits of the mask, of which those above the row are 0: if
+/// they were not, what no lane of the row loads would be loaded, and might fault.
+VReg Selector::mask_of_row_alone(const Access& a, const ShortRows& start, unsigned n, unsigned bits) {
+  const unsigned first = start.lanes * n, above = lanes() - first - start.lanes;
+  if (a.full || bits <= start.lanes || above == 0) return mask_of_row(a, start, n);
+  return b_->op_k(Inst::kIdKshiftrw, b_->op_k(Inst::kIdKshiftlw, a.mask, imm(above)), imm(first + above));
 }
 
 /// Of a register, the part that has so many bytes.
@@ -280,15 +288,15 @@ VReg Selector::load_short_narrow(InstId i, const Access& a, const ShortRows& sta
   const View view = view_of(start.lanes * 4);
   constexpr View kViews[] = {View::R32, View::R64, View::Xmm};
   return join_rows(view, 0, [&](unsigned n) {
-    const VReg mask = mask_of_row(a, start, n);
     FaultSite site = short_row_site(i, start, attr.bytes, n);
     if (!same) {
+      const VReg mask = mask_of_row(a, start, n);
       b_->faults(site).zero_masked(mask);
       return reg(b_->def(extend, view, {mem(start.first[n], a.disp, kViews[start.lanes * attr.bytes / 8])}),
                  view);
     }
     site.kind = FaultSite::Kind::Scalar;
-    b_->faults(site).zero_masked(mask);
+    b_->faults(site).zero_masked(mask_of_row_alone(a, start, n, 16 / attr.bytes));
     const VReg copies = b_->def(byte ? Inst::kIdVpbroadcastb : Inst::kIdVpbroadcastw, View::Xmm,
                                 {mem(start.first[n], a.disp, byte ? View::R8 : View::R16)});
     return reg(b_->def(extend, view, {xmm(copies)}), view);

@@ -628,6 +628,7 @@ private:
   void leave_if_wrapped(const Access& a, u32 row, i64 step, BlockId slow);
   FaultSite short_row_site(InstId i, const ShortRows& start, unsigned bytes, unsigned n);
   VReg mask_of_row(const Access& a, const ShortRows& start, unsigned n);
+  VReg mask_of_row_alone(const Access& a, const ShortRows& start, unsigned n, unsigned bits);
   [[nodiscard]] View view_of(unsigned bytes) const;
   template <class F>
   VReg join_rows(View view, unsigned first, F load);
@@ -883,8 +884,8 @@ private:
   std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
   std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
   BlockId access_block_;                                     ///< in which the current access begins
-  /// Of the current block, by base, index and lanes of a row.
-  std::map<std::array<u32, 3>, ShortRows> short_rows_;
+  /// Of the current block, by base, index and its scale, and lanes of a row.
+  std::map<std::array<u32, 4>, ShortRows> short_rows_;
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
