@@ -320,6 +320,29 @@ TEST(AddressForms, KnownShortRowsAreLoaded) {
   });
 }
 
+TEST(AddressForms, KnownShortRowsByOneIndexHaveTheirOwnScale) {
+  std::vector<u8> memory(16384);
+  for (u32 n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 37 + n / 256);
+  for (const translator::Simd simd : widths())
+    for (const u32 bytes : {2u, 4u}) {
+      SCOPED_TRACE(fmt::format("{} bytes, AVX-512 {}", bytes, simd == translator::Simd::Avx512));
+      const auto access = [&](u32 result, u32 scale) {
+        return fmt::format("  v{0}:v32 = load v2, v20, v7 {{global {1} indexed {2} sindex short 8 1 exact}}\n"
+                           "  store v18, v{0}, v7 #{3:#x} {{global 4 row 4}}\n",
+                           result, bytes, scale, 256 * (scale - 2));
+      };
+      alignas(64) std::array<u32, 256> rows{};
+      run_known_short_rows(simd, ~u64{0}, {8, bytes, 1, false}, access(30, 2) + access(31, 3), memory, rows);
+      for (u32 l = 0; l < 64; ++l)
+        for (const u32 scale : {2u, 3u}) {
+          const u32 at = (l / 8 * 200 + 40 + l % 8) << scale;
+          u32 value = 0;
+          for (u32 b = 0; b < bytes; ++b) value |= u32{memory[at + b]} << (8 * b);
+          EXPECT_EQ(rows[64 * (scale - 2) + l], value) << "lane " << l << ", scale " << scale;
+        }
+    }
+}
+
 TEST(AddressForms, KnownShortRowsAreStored) {
   for_known_short_rows([](translator::Simd simd, u64 exec, const KnownShortRows& h) {
     std::vector<u8> memory(4096), expected(4096);

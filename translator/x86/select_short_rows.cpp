@@ -128,7 +128,7 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
 /// The first address of each row, without disp. Accesses of one block by the same index have them in common,
 /// if not the first makes them behind a test.
 Selector::ShortRows Selector::short_row_starts(const Access& a, u32 row) {
-  const std::array key{a.base.index, a.index.r[0].index, row};
+  const std::array key{a.base.index, a.index.r[0].index, a.scale_log2, row};
   if (const auto known = short_rows_.find(key); known != short_rows_.end()) return known->second;
   ShortRows start{.lanes = row};
   for (u32 n = 0; n < lanes() / row; ++n) {

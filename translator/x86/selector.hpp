@@ -883,8 +883,8 @@ private:
   std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
   std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
   BlockId access_block_;                                     ///< in which the current access begins
-  /// Of the current block, by base, index and lanes of a row.
-  std::map<std::array<u32, 3>, ShortRows> short_rows_;
+  /// Of the current block, by base, index, its scale and lanes of a row.
+  std::map<std::array<u32, 4>, ShortRows> short_rows_;
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
 };
 
