@@ -195,7 +195,7 @@ private:
     v = seen_in(f_, v, lanes);
     if (!is_combined(v) || steps == 0) return taint(v);
     --steps;
-    u8 all = 0;
+    u8 all = of_carry(*f_.def(v), f_.operands(f_.def_id(v)));
     for_each_operand(
         v, [&](ValueId x, bool is_whole) { all |= is_whole ? taint(x) : taint_in(x, lanes, steps); });
     return all;
@@ -217,15 +217,17 @@ private:
       const auto [v, lanes] = work.back();
       work.pop_back();
       if (masked_->for_each_source(v, lanes, add)) continue;
-      if (is_combined(v))
+      if (is_combined(v)) {
+        all |= of_carry(*f_.def(v), f_.operands(f_.def_id(v)));
         for_each_operand(v, [&, lanes = lanes](ValueId x, bool is_whole) {
           if (is_whole)
             all |= taint(x);
           else
             add(x, lanes);
         });
-      else
+      } else {
         all |= taint(v);
+      }
     }
     return masked_->is_reliable() ? all : taint(value);
   }
@@ -246,7 +248,9 @@ private:
     const Inst& inst = f_[i];
     const auto x = f_.operands(i);
     switch (inst.op) {
-    case Op::Const: return of_bits(inst.imm & 0xffff'ffffu) | of_bits(inst.imm >> 32);
+    case Op::Const:
+      return of_bits(inst.imm & 0xffff'ffffu) | of_bits(inst.imm >> 32) |
+             (is_wide(f_.type(f_.result(i))) ? of_high_below(inst.imm >> 32) : 0);
     case Op::InitSgpr: return of_pointer(static_cast<u32>(inst.imm));
     case Op::ScalarLoad:
       if (const auto at = initial_address(f_, x[0]); at && f_.is_const(x[1]))
@@ -254,7 +258,7 @@ private:
       break;
     default: break;
     }
-    u8 all = 0;
+    u8 all = of_carry(inst, x);
     for (const ValueId v : x) all |= taint(v);
     if (!info(inst.op).is(kLoads)) return all;
     const bool from_start = (all & kLeadsThere) != 0;
@@ -295,6 +299,16 @@ private:
     return of_high(bits);
   }
   static u8 of_high(u64 bits) { return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0; }
+  /// Of the high half of a constant that is an aperture and a negative offset: a carry is still to come.
+  static u8 of_high_below(u64 bits) { return of_high(bits + 1); }
+  /// What an addition makes of high halves, one of them such a constant; nothing for other operations.
+  [[nodiscard]] u8 of_carry(const Inst& inst, std::span<const ValueId> operands) const {
+    u8 all = 0;
+    if (inst.op != Op::Add) return all;
+    for (const ValueId v : operands)
+      if (u64 bits = 0; !is_wide(f_.type(v)) && f_.is_const(v, &bits)) all |= of_high_below(bits);
+    return all;
+  }
   /// Of an initial SGPR.
   [[nodiscard]] u8 of_pointer(u32 sgpr) const { return of_dwords(sgpr, 0, ~u32{0}) != 0 ? kLeadsThere : 0; }
   [[nodiscard]] u8 of_dwords(u32 sgpr, u64 first, u64 count) const {

@@ -268,11 +268,14 @@ private:
 
   /// `from`: where control comes from, if it may go past `b`.
   void look_at(BlockId b, BlockId from) {
+    BlockId before = from; // from where memory is the same
     for (const InstId i : f_[b].insts) {
-      if (is_small_load(f_[i]))
-        look_at(i, from);
-      else if (ends_groups(f_[i]))
+      if (is_small_load(f_[i])) {
+        look_at(i, before);
+      } else if (ends_groups(f_[i])) {
         close();
+        before = {};
+      }
     }
     // What begins beside the sequence of blocks is nothing to those that follow.
     for (auto g = open_.begin(); from.valid() && g != open_.end();) {
@@ -367,6 +370,7 @@ private:
     return 1u << std::countr_zero(ones);
   }
 
+  /// `from`: whose branch the load may stand before; invalid: none.
   void look_at(InstId i, BlockId from) {
     const Address a = address_of(i);
     const ValueId mask = f_.operands(i).back();

@@ -56,6 +56,8 @@ private:
   std::vector<u8> extended_; ///< per value: somebody extends the sign of what it begins with
   std::vector<bool> inside_; ///< per block: who hands something on to it is known
   bool changed_ = false;     ///< more is seen
+  std::vector<bool>
+      is_unpacked_; ///< per value: what takes its place may have anything above what is looked at
 
   void drop(std::span<const BlockId> blocks) {
     for (const BlockId b : blocks) {
@@ -75,6 +77,7 @@ private:
       if (f_.def_id(v).valid() && (seen_[v.index] & ~seen) != 0) parts[v].seen |= seen;
     });
     const ValueLimits limits(f_);
+    is_unpacked_.assign(f_.num_values(), false);
     replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
       if (!inside_[f_[i].block.index]) return ValueId{};
       r_.begin(i, out);
@@ -83,7 +86,10 @@ private:
           part->second.value = unpacked(part->first, part->second.seen, limits);
           if (part->second.value.valid()) return ValueId{};
         }
-      if (const ValueId part = unpacked(i, limits); part.valid()) return part;
+      if (const ValueId part = unpacked(i, limits); part.valid()) {
+        is_unpacked_[f_.result(i).index] = true;
+        return part;
+      }
       return cut_to_halfword(i, limits);
     });
     for_each_part(blocks, [&](ValueId& v, u64) {
@@ -367,7 +373,7 @@ private:
     if (!whole.valid() || f_[whole].num_operands != 2) return {};
     const Op op = f_[whole].op;
     const ValueId a = f_.operands(whole)[0], b = f_.operands(whole)[1];
-    if (op == Op::Shl && f_.is_const(b, &shift) && shift < 16 && limits.max(a) <= kHalfword)
+    if (op == Op::Shl && f_.is_const(b, &shift) && shift < 16 && is_halfword(a, limits))
       return r_.op(Op::Shl16, Type::V32, {a}, shift);
     if (op != Op::Add && op != Op::Sub) return {};
     const ValueId x = as_halfword(a, limits), y = as_halfword(b, limits);
@@ -376,9 +382,12 @@ private:
   }
   /// `v`, if there is nothing in its upper half; what is there in a constant makes no difference.
   ValueId as_halfword(ValueId v, const ValueLimits& limits) {
-    if (limits.max(v) <= kHalfword) return v;
+    if (is_halfword(v, limits)) return v;
     u64 c = 0;
     return f_.is_const(v, &c) ? r_.v32(c & kHalfword) : ValueId{};
+  }
+  [[nodiscard]] bool is_halfword(ValueId v, const ValueLimits& limits) const {
+    return limits.max(v) <= kHalfword && !is_unpacked_[v.index];
   }
 };
 
