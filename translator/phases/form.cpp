@@ -353,12 +353,65 @@ private:
     bool any = false;
     for (const BlockId b : cfg.rpo) {
       const BlockId join = join_of(f_[f_.terminator(b)]);
-      if (!is_gang_decided(f_, b) || region_in_phase(b, join)) continue;
+      if (!is_gang_decided(f_, b)) continue;
+      const bool fits = region_in_phase(b, join);
+      if (fits && !hands_on_scalars(b, join)) continue;
       f_[f_.terminator(b)].imm = 0;
-      revoked_.push_back({b, "branch at wave level: what it guards does not fit into one phase"});
+      revoked_.push_back(
+          {b, fits ? "branch at wave level: a scalar that tells which way was gone is used later"
+                   : "branch at wave level: what it guards does not fit into one phase"});
       any = true;
     }
     return any;
+  }
+  /// Scalars that are one thing or another by which way was gone, or come of such, are used in another phase:
+  /// there is one of them for the wave there, which would be the last gang's. So are splats of them, which
+  /// are made again where they are used.
+  bool hands_on_scalars(BlockId b, BlockId join) const {
+    const u32 phase = phase_[b.index];
+    std::vector<bool> by_gang(f_.num_values(), false);
+    bool any = false;
+    std::vector<BlockId> work = {f_[b].successors[0].block, f_[b].successors[1].block};
+    std::vector<bool> seen(f_.num_blocks(), false);
+    while (!work.empty()) {
+      const BlockId x = work.back();
+      work.pop_back();
+      if (seen[x.index]) continue;
+      seen[x.index] = true;
+      for (const ValueId p : f_[x].params) {
+        if (!is_uniform(f_.type(p))) continue;
+        if (phase_[x.index] != phase) return true;
+        by_gang[p.index] = any = true;
+      }
+      if (phase_[x.index] != phase) continue;
+      if (x == join) continue;
+      for (const Successor& s : f_[x].successors) work.push_back(s.block);
+    }
+    if (!any) return false;
+    const auto is_one = [&](ValueId v) { return by_gang[v.index]; };
+    const Cfg cfg(f_);
+    for (const BlockId x : cfg.rpo) {
+      if (phase_[x.index] != phase) continue;
+      for (const InstId i : f_[x].insts)
+        for (u32 r = 0; r < f_[i].num_results; ++r)
+          if ((is_uniform(f_.type(f_.result(i, r))) || f_[i].op == Op::Splat) &&
+              std::ranges::any_of(f_.operands(i), is_one))
+            by_gang[f_.result(i, r).index] = true;
+      for (const Successor& s : f_[x].successors)
+        for (std::size_t n = 0; n < s.args.size(); ++n) {
+          if (!is_one(s.args[n])) continue;
+          if (phase_[s.block.index] != phase) return true;
+          const ValueId p = f_[s.block].params[n];
+          if (is_uniform(f_.type(p))) by_gang[p.index] = true;
+        }
+    }
+    return std::ranges::any_of(cfg.rpo, [&](BlockId x) {
+      if (phase_[x.index] == phase) return false;
+      return std::ranges::any_of(f_[x].insts,
+                                 [&](InstId i) { return std::ranges::any_of(f_.operands(i), is_one); }) ||
+             std::ranges::any_of(f_[x].successors,
+                                 [&](const Successor& s) { return std::ranges::any_of(s.args, is_one); });
+    });
   }
   bool region_in_phase(BlockId b, BlockId join) const {
     const u32 phase = phase_[b.index];
