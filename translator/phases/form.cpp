@@ -369,8 +369,7 @@ private:
   /// are made again where they are used.
   bool hands_on_scalars(BlockId b, BlockId join) const {
     const u32 phase = phase_[b.index];
-    std::vector<bool> by_gang(f_.num_values(), false);
-    bool any = false;
+    std::vector<ValueId> scalars; // that are chosen by the way
     std::vector<BlockId> work = {f_[b].successors[0].block, f_[b].successors[1].block};
     std::vector<bool> seen(f_.num_blocks(), false);
     while (!work.empty()) {
@@ -381,37 +380,42 @@ private:
       for (const ValueId p : f_[x].params) {
         if (!is_uniform(f_.type(p))) continue;
         if (phase_[x.index] != phase) return true;
-        by_gang[p.index] = any = true;
+        scalars.push_back(p);
       }
-      if (phase_[x.index] != phase) continue;
       if (x == join) continue;
       for (const Successor& s : f_[x].successors) work.push_back(s.block);
     }
-    if (!any) return false;
+    return !scalars.empty() && is_used_in_another_phase(scalars, phase);
+  }
+  /// One of these scalars of `phase`, or what is made of them there.
+  bool is_used_in_another_phase(const std::vector<ValueId>& scalars, u32 phase) const {
+    std::vector<bool> by_gang(f_.num_values(), false);
+    bool more = false;
+    const auto add = [&](ValueId v) {
+      more |= !by_gang[v.index];
+      by_gang[v.index] = true;
+    };
     const auto is_one = [&](ValueId v) { return by_gang[v.index]; };
+    for (const ValueId v : scalars) add(v);
     const Cfg cfg(f_);
-    for (const BlockId x : cfg.rpo) {
-      if (phase_[x.index] != phase) continue;
-      for (const InstId i : f_[x].insts)
-        for (u32 r = 0; r < f_[i].num_results; ++r)
-          if ((is_uniform(f_.type(f_.result(i, r))) || f_[i].op == Op::Splat) &&
-              std::ranges::any_of(f_.operands(i), is_one))
-            by_gang[f_.result(i, r).index] = true;
-      for (const Successor& s : f_[x].successors)
-        for (std::size_t n = 0; n < s.args.size(); ++n) {
-          if (!is_one(s.args[n])) continue;
-          if (phase_[s.block.index] != phase) return true;
-          const ValueId p = f_[s.block].params[n];
-          if (is_uniform(f_.type(p))) by_gang[p.index] = true;
+    while (std::exchange(more, false))
+      for (const BlockId x : cfg.rpo) {
+        const bool is_here = phase_[x.index] == phase;
+        for (const InstId i : f_[x].insts) {
+          if (std::ranges::none_of(f_.operands(i), is_one)) continue;
+          if (!is_here) return true;
+          for (u32 r = 0; r < f_[i].num_results; ++r)
+            if (is_uniform(f_.type(f_.result(i, r))) || f_[i].op == Op::Splat) add(f_.result(i, r));
         }
-    }
-    return std::ranges::any_of(cfg.rpo, [&](BlockId x) {
-      if (phase_[x.index] == phase) return false;
-      return std::ranges::any_of(f_[x].insts,
-                                 [&](InstId i) { return std::ranges::any_of(f_.operands(i), is_one); }) ||
-             std::ranges::any_of(f_[x].successors,
-                                 [&](const Successor& s) { return std::ranges::any_of(s.args, is_one); });
-    });
+        for (const Successor& s : f_[x].successors)
+          for (std::size_t n = 0; n < s.args.size(); ++n) {
+            if (!is_one(s.args[n])) continue;
+            if (!is_here || phase_[s.block.index] != phase) return true;
+            const ValueId p = f_[s.block].params[n];
+            if (is_uniform(f_.type(p))) add(p);
+          }
+      }
+    return false;
   }
   bool region_in_phase(BlockId b, BlockId join) const {
     const u32 phase = phase_[b.index];
