@@ -61,6 +61,9 @@ constexpr IntPred swapped(IntPred p) {
   return kSwapped[static_cast<unsigned>(p)];
 }
 
+/// An order of numbers without a sign.
+constexpr bool is_unsigned(IntPred p) { return p >= IntPred::ULt && p <= IntPred::UGe; }
+
 /// Which memory an access means.
 enum class Space : u8 {
   Global,    ///< address: V64, a host address

@@ -16,8 +16,6 @@ constexpr unsigned kMaxWaysBack = 24;
 constexpr Range kAnything = kAnyNumber;
 constexpr i64 kLeast = kAnything.min, kMost = kAnything.max;
 
-bool is_unsigned(IntPred p) { return p >= IntPred::ULt && p <= IntPred::UGe; }
-
 Range either(const Range& a, const Range& b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
 std::optional<Range> either(const std::optional<Range>& a, const std::optional<Range>& b) {

@@ -33,8 +33,7 @@ private:
     const auto pred = static_cast<IntPred>(f_[i].imm);
     const auto x = f_.operands(i);
     const u64 sign = u64{1} << (bit_width(f_.type(x[0])) - 1);
-    if (pred < IntPred::ULt || pred >= IntPred::SLt || limits_.max(x[0]) >= sign || limits_.max(x[1]) >= sign)
-      return;
+    if (!is_unsigned(pred) || limits_.max(x[0]) >= sign || limits_.max(x[1]) >= sign) return;
     switch (pred) {
     case IntPred::ULt: return become(i, IntPred::SLt);
     case IntPred::UGt: return become(i, IntPred::SGt);

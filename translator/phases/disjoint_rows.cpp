@@ -343,9 +343,8 @@ private:
   ValueId is_below(ValueId v, IntPred p, ValueId limit) {
     u64 down = 0; // Between two limits is what is below one as a number without sign, down from the other.
     const InstId i = f_.def_id(v);
-    const bool is_lowered = p != IntPred::SLt && p != IntPred::SLe && i.valid() && f_[i].op == Op::Add &&
-                            f_.type(v) == Type::V32 && f_.is_const(f_.operands(i)[1], &down) &&
-                            down >> 31 != 0;
+    const bool is_lowered = is_unsigned(p) && i.valid() && f_[i].op == Op::Add && f_.type(v) == Type::V32 &&
+                            f_.is_const(f_.operands(i)[1], &down) && down >> 31 != 0;
     const ValueId above = is_lowered ? f_.operands(i)[0] : v;
     ValueId most = lane_at(End::Last, above);
     const ValueId end = most.valid() ? head_.first_lane(limit) : most;

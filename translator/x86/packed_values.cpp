@@ -17,8 +17,6 @@ namespace {
 
 constexpr unsigned kMaxDepth = 8; ///< of definitions
 
-bool is_unsigned(ir::IntPred p) { return p >= ir::IntPred::ULt && p <= ir::IntPred::UGe; }
-
 /// A load or store of consecutive bytes or half-words.
 bool is_narrow_row(const ir::Inst& inst) {
   const ir::MemAttr& mem = inst.mem;
@@ -206,7 +204,7 @@ int PackedValues::gain(InstId i, unsigned bits) const {
     packed = bytes ? 6 : 9;
     break;
   case Op::ICmp:
-    if (!context_.avx512 && is_unsigned(static_cast<ir::IntPred>(inst.imm))) each = packed = 2;
+    if (!context_.avx512 && ir::is_unsigned(static_cast<ir::IntPred>(inst.imm))) each = packed = 2;
     break;
   default: break;
   }
