@@ -164,21 +164,6 @@ b2:
                      limit, u32{0} - down, is_first ? "v11, v9" : "v9, v11", p);
 }
 
-bool holds(ir::IntPred p, u32 a, u32 b) {
-  const i32 c = static_cast<i32>(a), d = static_cast<i32>(b);
-  switch (p) {
-  case ir::IntPred::ULt: return a < b;
-  case ir::IntPred::ULe: return a <= b;
-  case ir::IntPred::UGt: return a > b;
-  case ir::IntPred::UGe: return a >= b;
-  case ir::IntPred::SLt: return c < d;
-  case ir::IntPred::SLe: return c <= d;
-  case ir::IntPred::SGt: return c > d;
-  case ir::IntPred::SGe: return c >= d;
-  default: return false;
-  }
-}
-
 /// A scalar tells which waves pass a guard, whichever way it is written; the others find out lane by lane.
 TEST(DisjointRows, Guards) {
   constexpr u32 kMost = 200; // of s2

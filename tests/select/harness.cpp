@@ -48,6 +48,25 @@ phases::Plan trivial_plan(ir::Function& f) {
   return plan;
 }
 
+bool holds(ir::IntPred p, u64 a, u64 b, bool wide) {
+  using enum ir::IntPred;
+  const i64 x = wide ? static_cast<i64>(a) : static_cast<i32>(a);
+  const i64 y = wide ? static_cast<i64>(b) : static_cast<i32>(b);
+  switch (p) {
+  case Eq: return a == b;
+  case Ne: return a != b;
+  case ULt: return a < b;
+  case ULe: return a <= b;
+  case UGt: return a > b;
+  case UGe: return a >= b;
+  case SLt: return x < y;
+  case SLe: return x <= y;
+  case SGt: return x > y;
+  case SGe: return x >= y;
+  }
+  return false;
+}
+
 std::vector<Simd> widths() {
   std::vector<Simd> all{Simd::Avx2};
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&

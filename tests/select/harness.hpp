@@ -35,6 +35,9 @@ struct RunInput {
 /// other stop.
 void run(const ir::Function& f, const phases::Plan& plan, translator::Simd simd, RunInput& input);
 
+/// Whether two numbers compare so; with a sign they have 32 bits, or 64 if `wide`.
+bool holds(ir::IntPred p, u64 a, u64 b, bool wide = false);
+
 /// The widths this host can run.
 std::vector<translator::Simd> widths();
 

@@ -56,23 +56,6 @@ OpCase binary(Op op, Type t, Type second, u64 (*f)(u64, u64)) {
           }};
 }
 
-bool holds(IntPred pred, u64 a, u64 b, bool wide) {
-  const i64 x = wide ? s64(a) : s32(a), y = wide ? s64(b) : s32(b);
-  switch (pred) {
-  case IntPred::Eq: return a == b;
-  case IntPred::Ne: return a != b;
-  case IntPred::ULt: return a < b;
-  case IntPred::ULe: return a <= b;
-  case IntPred::UGt: return a > b;
-  case IntPred::UGe: return a >= b;
-  case IntPred::SLt: return x < y;
-  case IntPred::SLe: return x <= y;
-  case IntPred::SGt: return x > y;
-  case IntPred::SGe: return x >= y;
-  }
-  return false;
-}
-
 u64 perm(u32 a, u32 b, u32 selector) {
   const u64 bytes = u64{a} << 32 | b;
   u32 out = 0;

@@ -167,11 +167,7 @@ TEST(SelectLogic, SumsAreCompared) {
         for (unsigned l = 0; l < 64; ++l) {
           u64 x = (in[l] + added) & all, y = (limit + (limit_is_sum ? other[l] : 0)) & all;
           if (limit_first) std::swap(x, y);
-          const bool expected = pred == ir::IntPred::ULt   ? x < y
-                                : pred == ir::IntPred::ULe ? x <= y
-                                : pred == ir::IntPred::UGt ? x > y
-                                                           : x >= y;
-          ASSERT_EQ(out[l] & 1, expected ? 1u : 0u) << round << ", lane " << l;
+          ASSERT_EQ(out[l] & 1, holds(pred, x, y) ? 1u : 0u) << round << ", lane " << l;
         }
       }
 }
