@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lanewise::x86::test {
 namespace {
 
@@ -133,6 +135,88 @@ TEST(Boxes, Overlapping) {
       check(from, kRows, in_place);
     for (const Form& to : {kIndices, kTransposed, kLimited, kAddresses}) check(kRows, to, in_place);
   }
+}
+
+/// Stores records of four dwords twice, in a volume of `width` and `height`.
+std::string records(u32 row, u32 stride, bool streams) {
+  const std::string attributes =
+      fmt::format("{{global 16 short {} {}{}}}", row, stride, streams ? " streams" : "");
+  std::string text = fmt::format(R"(func "records" gfx906 {{
+b0:
+  v0:u32 = init_sgpr
+  v1:u32 = init_sgpr #0x1
+  v2:u64 = join v0, v1
+  v3:u32 = init_sgpr #0x2
+  v4:u32 = init_sgpr #0x3
+  v5:mask = init_exec
+  v6:v32 = init_vgpr
+  v7:v32 = init_vgpr #0x1
+  v8:v32 = init_vgpr #0x2
+  v9:v32 = splat v4
+  v10:v64 = umul_wide v8, v9
+  v11:v64 = zext v7
+  v12:v64 = add v10, v11
+  v13:u64 = zext v3
+  v14:v64 = splat v13
+  v15:v64 = mul v12, v14
+  v16:v64 = zext v6
+  v17:v64 = add v15, v16
+  v18:v64 = const #{:#x}
+  v19:v64 = mul v17, v18
+  v20:v64 = splat v2
+  v21:v64 = add v19, v20
+)",
+                                 stride);
+  for (u32 at = 0; at < stride; at += 16)
+    text +=
+        fmt::format("  store v21, v6, v7, v8, {}, v5 #{:#x} {}\n", at == 16 ? "v7" : "v6", at, attributes);
+  return text + "  endpgm\n}\n";
+}
+
+/// Of lanes that have a place of their own each, parts of a record are stored together, by rows; else each
+/// part for itself, where the last lane to get to a place counts.
+void check_records(u32 row, u32 stride, bool streams, translator::Simd simd) {
+  auto f = ir::parse(records(row, stride, streams));
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  f->launch.workgroup = {row, 4, 16 / row};
+  f->launch.ragged = {};
+  ASSERT_TRUE(phases::split_by_disjoint_rows(*f, translator::gang_lanes(simd)).made);
+  const phases::Plan plan = phases::form_phases(*f, translator::gang_lanes(simd));
+  for (const u64 exec : {~u64{0}, u64{0xfff7'ffff'0fff'fffe}})
+    for (const u32 start : {0u, 4u})
+      for (const u32 width : {0u, 1u, row - 1, row, row + 2})
+        for (const u32 height : {0u, 4u, 5u}) {
+          alignas(64) std::array<u32, 4096> memory{};
+          std::array<u32, memory.size()> expected{};
+          RunInput input;
+          input.exec = exec;
+          input.pass(memory.data() + start);
+          input.sgprs.insert(input.sgprs.end(), {width, height});
+          input.vgprs.resize(3);
+          for (u32 l = 0; l < kWaveSize; ++l) {
+            input.vgprs[0][l] = l % row;
+            input.vgprs[1][l] = l / row % 4;
+            input.vgprs[2][l] = l / row / 4;
+          }
+          for (u32 at = 0; at < stride; at += 16)
+            for (u32 l = 0; l < kWaveSize; ++l) {
+              if ((exec >> l & 1) == 0) continue;
+              const u32 x = input.vgprs[0][l], y = input.vgprs[1][l], z = input.vgprs[2][l];
+              const u32 dword = start + (((z * height + y) * width + x) * stride + at) / 4;
+              const u32 data[] = {x, y, z, at == 16 ? y : x};
+              std::ranges::copy(data, expected.begin() + dword);
+            }
+          run(*f, plan, simd, input);
+          EXPECT_EQ(memory, expected) << fmt::format("rows of {}, stride {}, from {}, {} x {}, lanes {:#x}",
+                                                     row, stride, start, width, height, exec);
+        }
+}
+
+TEST(Boxes, Records) {
+  for (const translator::Simd simd : widths())
+    for (const u32 row : {4u, 8u})
+      for (const u32 stride : {32u, 96u})
+        for (const bool streams : {false, true}) check_records(row, stride, streams, simd);
 }
 
 } // namespace

@@ -21,13 +21,18 @@ constexpr bool is_consecutive_in_short_rows(const MemAttr& mem) {
   return mem.short_row != 0 && short_row_stride(mem) == mem.bytes;
 }
 
+/// Bytes from one lane's element to the next one's, in rows or in each short row.
+constexpr i64 element_stride(const MemAttr& mem) {
+  return mem.short_row != 0 ? short_row_stride(mem) : row_stride(mem);
+}
+
 /// Whether stores of such rows are put together with those of the other parts of the same elements: it takes
 /// few shuffles for small elements, and for the dwords of such of three or four; of larger ones, pieces of 16
 /// bytes are put together.
 constexpr bool may_be_component(const MemAttr& mem) {
   constexpr i64 kMostBytes = 252; // whole dwords that a FaultSite can tell
-  const i64 stride = row_stride(mem);
-  if (mem.bytes >= stride) return false;
+  const i64 stride = element_stride(mem);
+  if (mem.bytes >= stride || (stride <= 16 && mem.short_row != 0)) return false;
   if (stride > 16) return stride % 4 == 0 && stride <= kMostBytes;
   if (stride == 12 || stride == 16) return mem.bytes % 4 == 0;
   return mem.bytes <= 4 && (stride <= 4 || stride == 6 || stride == 8);

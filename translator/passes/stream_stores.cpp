@@ -20,6 +20,9 @@ namespace {
 
 /// Output below that may well still be in a cache when somebody reads it.
 constexpr u64 kMinBytes = 16 << 20;
+/// Of records, short rows that are long enough to be streamed; x86::form_phases() sees to it that they are
+/// only where no lanes meet.
+constexpr i64 kLongRow = 256;
 
 class Streamer {
 public:
@@ -62,10 +65,11 @@ private:
   bool streams(InstId i) const {
     const MemAttr& mem = f_[i].mem;
     // One line here and one there is slower than through the caches.
-    if (mem.form != AddressForm::Row || !mem.wave_row) return false;
-    const bool contiguous = mem.stride == mem.bytes && mem.bytes >= 4 && mem.bytes != 12;
+    const bool short_rows = mem.form == AddressForm::Lanes && mem.short_row * element_stride(mem) >= kLongRow;
+    if (!short_rows && (mem.form != AddressForm::Row || !mem.wave_row)) return false;
+    const bool contiguous = !short_rows && is_consecutive(mem) && mem.bytes >= 4 && mem.bytes != 12;
     if (!contiguous && !is_part_of_record(i)) return false;
-    if (f_.launch.min_items * static_cast<u64>(mem.stride) < kMinBytes) return false;
+    if (f_.launch.min_items * static_cast<u64>(element_stride(mem)) < kMinBytes) return false;
     const auto x = f_.operands(i);
     // What a loop stores to one place again and again belongs into a cache.
     const auto address = address_of(f_, i);
@@ -84,9 +88,9 @@ private:
   /// element.
   bool is_part_of_record(InstId i) const {
     const Inst& store = f_[i];
-    const i32 stride = store.mem.stride;
+    const i64 stride = element_stride(store.mem);
     if (!may_be_component(store.mem) || !fill_lines(stride, gang_lanes_)) return false;
-    i32 bytes = 0;
+    i64 bytes = 0;
     bool has_passed = false;
     for (const InstId other : f_[store.block].insts) {
       has_passed |= other == i;

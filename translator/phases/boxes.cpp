@@ -1,6 +1,7 @@
 #include "translator/phases/boxes.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lanewise::phases {
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr unsigned kMaxDepth = 24;
 constexpr u64 kMaxIds = 1 << 12, kMaxFactor = 1 << 16; // With scalars below 2^31, no sum gets to 2^63.
+
+constexpr std::size_t kMaxScaled = 2; ///< terms with scalars, of what keeps apart: rows, and planes
 
 /// `factor` times `scalar`, a U64 below 2^31, if there is one, times `id`, a value that IdValues knows: so
 /// much more than in lane 0.
@@ -105,6 +108,14 @@ private:
     case Op::Mul:
       if (f_.is_const(x[1], &bits)) return multiplied(find_terms(x[0], depth + 1), bits);
       return product(find_terms(x[0], depth + 1), find_terms(x[1], depth + 1), x[0], x[1]);
+    case Op::UMulWide: {
+      Terms a = find_terms(x[0], depth + 1), b = a ? find_terms(x[1], depth + 1) : std::nullopt;
+      const auto is_wide_like = [&](ValueId narrow, const Terms& terms) {
+        return terms && (terms->empty() || widened(narrow, *terms, 0, false).valid());
+      };
+      if (!is_wide_like(x[0], a) || !is_wide_like(x[1], b)) return std::nullopt;
+      return product(std::move(a), std::move(b), x[0], x[1]);
+    }
     default:
       if (!is_limit(f_[i].op)) return std::nullopt;
       const bool sign = f_[i].op == Op::SMin || f_[i].op == Op::SMax;
@@ -151,15 +162,20 @@ private:
     }
     if (a->empty()) return a;
     ValueId scalar = head_.first_lane(y);
-    if (!scalar.valid() || a->size() > 2) return std::nullopt;
+    if (!scalar.valid() || a->size() > 3) return std::nullopt;
     if (f_.type(scalar) == Type::U32) scalar = head_.make(Op::SExt, Type::U64, {scalar});
+    require_small(scalar);
     for (Term& t : *a) {
-      if (t.scalar.valid()) return std::nullopt;
-      t.scalar = scalar;
+      if (t.scalar.valid()) {
+        t.scalar = head_.make(Op::Mul, Type::U64, {t.scalar, scalar});
+        require_small(t.scalar);
+      } else {
+        t.scalar = scalar;
+      }
     }
-    require(head_.compare(IntPred::ULe, scalar, constant(0x7fff'ffff)));
     return a;
   }
+  void require_small(ValueId scalar) { require(head_.compare(IntPred::ULe, scalar, constant(0x7fff'ffff))); }
 
   /// `v`, of 32 bits, in lane 0, as a U64. What the terms, and `more`, add to it must not wrap.
   ValueId widened(ValueId v, const std::vector<Term>& terms, u64 more, bool sign) {
@@ -189,34 +205,45 @@ private:
   }
 
   /// Whether no gang gets to another one's bytes, if each lane, or each gang's row, has `bytes` from its
-  /// first one on. Where ids that are multiplied by a scalar are the same, the others have to tell; else the
-  /// scalar must be large.
+  /// first one on. Where ids that are multiplied by scalars are the same, the others have to tell; else the
+  /// scalars must be large.
   bool is_own(const std::vector<Term>& terms, u64 bytes, bool in_rows) {
     if (is_limited_) return false;
-    const Term* scaled = nullptr;
-    for (const Term& t : terms) {
-      if (!t.scalar.valid()) continue;
-      if (scaled != nullptr) return false;
-      scaled = &t;
-    }
-    std::vector<std::pair<u64, u64>> places; ///< of a wave: of the scaled term, of the others
+    std::vector<const Term*> scaled;
+    for (const Term& t : terms)
+      if (t.scalar.valid()) scaled.push_back(&t);
+    if (scaled.size() > kMaxScaled) return false;
+    std::vector<std::array<u64, kMaxScaled + 1>> places; ///< of a wave: of the scaled terms, of the others
     for (u32 wave = 0; wave < ids_.num_lanes(); wave += ids_.wave_lanes()) {
       places.clear();
       for (u32 lane = wave; lane < wave + ids_.wave_lanes(); lane += in_rows ? gang_lanes_ : 1) {
-        u64 place = 0;
+        auto& place = places.emplace_back();
+        for (std::size_t n = 0; n < scaled.size(); ++n) place[n] = further(*scaled[n], lane);
         for (const Term& t : terms)
-          if (&t != scaled) place += t.factor * further(t, lane);
-        places.emplace_back(scaled != nullptr ? further(*scaled, lane) : 0, place);
+          if (!t.scalar.valid()) place.back() += t.factor * further(t, lane);
       }
       std::ranges::sort(places);
-      for (std::size_t n = 1; n < places.size(); ++n)
-        if (places[n].first == places[n - 1].first && places[n].second - places[n - 1].second < bytes)
-          return false;
+      for (std::size_t n = 1; n < places.size(); ++n) {
+        const auto &a = places[n - 1], &b = places[n];
+        if (std::equal(a.begin(), a.end() - 1, b.begin()) && b.back() - a.back() < bytes) return false;
+      }
     }
-    if (scaled != nullptr)
-      require(head_.compare(IntPred::UGe, times(scaled->scalar, scaled->factor),
-                            constant(fixed_spread(terms) + bytes)));
+    const ValueId others = constant(fixed_spread(terms) + bytes);
+    if (scaled.size() == 1) require(reaches_over(*scaled[0], others));
+    if (scaled.size() == 2)
+      require(head_.make(
+          Op::Or, Type::U1,
+          {are_nested(*scaled[0], *scaled[1], others), are_nested(*scaled[1], *scaled[0], others)}));
     return true;
+  }
+  /// One step of the term is at least so many bytes.
+  ValueId reaches_over(const Term& t, ValueId bytes) {
+    return head_.compare(IntPred::UGe, times(t.scalar, t.factor), bytes);
+  }
+  /// A step of `inner` reaches over so many bytes, and one of `outer` over these and all steps of `inner`.
+  ValueId are_nested(const Term& inner, const Term& outer, ValueId bytes) {
+    const ValueId row = head_.sum({times(inner.scalar, inner.factor * inner.spread), bytes});
+    return head_.make(Op::And, Type::U1, {reaches_over(inner, bytes), reaches_over(outer, row)});
   }
   /// How much more than lane 0 of its wave a lane has of an id.
   [[nodiscard]] u64 further(const Term& t, u32 lane) const {

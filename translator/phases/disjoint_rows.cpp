@@ -22,7 +22,6 @@ constexpr std::size_t kMaxInstructions = 1500;            ///< of a function tha
 constexpr std::size_t kMaxInstructionsBehindGuards = 400; ///< ...if only for the guards
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
 constexpr std::size_t kMaxClasses = 64;
-constexpr u8 kApart = 1; ///< MemAttr::apart of rows; larger numbers are those of walks.cpp
 
 /// Of a row's base what is not known at the start, as in loops: the same for all rows of a class, so that
 /// their distances are known.
@@ -397,7 +396,8 @@ private:
       for (std::size_t k = 0; k < n; ++k) tests += have_to_be_apart(rows_[k], rows_[n]) ? 1 : 0;
     return tests;
   }
-  /// Whether all rows are apart that have to be; nothing if none have to be.
+  /// Whether all rows are apart that have to be, and boxes that are stored to have a place for each lane;
+  /// nothing if there is nothing to ask.
   ValueId test() {
     ValueId all;
     for (std::size_t n = 0; n < rows_.size(); ++n)
@@ -407,13 +407,14 @@ private:
         const ValueId one = are_apart(a, b);
         all = all.valid() ? head_.make(Op::And, Type::U1, {all, one}) : one;
       }
-    if (!all.valid()) return {};
+    const auto has_own_places = [](const Rows& r) { return r.box && r.writes && r.accesses.size() > 1; };
+    if (!all.valid() && std::ranges::none_of(rows_, has_own_places)) return {};
     std::vector<ValueId> conditions;
     for (const Rows& r : rows_) conditions.insert(conditions.end(), r.holds.begin(), r.holds.end());
     std::ranges::sort(conditions, {}, &ValueId::index);
     conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
-    for (const ValueId c : conditions) all = head_.make(Op::And, Type::U1, {all, c});
-    return all;
+    for (const ValueId c : conditions) all = all.valid() ? head_.make(Op::And, Type::U1, {all, c}) : c;
+    return all.valid() ? all : head_.constant(Type::U1, 1);
   }
   /// Each begins behind the other's end, counted around the address space; or they are the same.
   ValueId are_apart(const Rows& a, const Rows& b) {

@@ -15,6 +15,10 @@ struct RowSplit {
   std::size_t instructions = 0; ///< of the test
 };
 
+/// MemAttr::apart of rows and boxes. Lanes whose box is stored to have a place of their own each. Larger
+/// numbers are those of walks.cpp.
+inline constexpr u8 kApart = 1;
+
 /// MemAttr::apart from there on: of rows whose bases are not known at the start, but their distances. These
 /// keep apart only as long as the bases are the same.
 inline constexpr u8 kFirstMoving = 128;

@@ -65,13 +65,15 @@ ValueId HeadScalars::first_lane(ValueId v, unsigned depth) {
   case Op::Splat:
   case Op::GangFirst: made = first_lane(f_.operands(i)[0], depth + 1); break;
   default:
-    if (!passes::is_address_arithmetic(f_[i].op) && !is_limit(f_[i].op)) break;
+    const bool multiplies = f_[i].op == Op::UMulWide;
+    if (!passes::is_address_arithmetic(f_[i].op) && !is_limit(f_[i].op) && !multiplies) break;
     std::vector<ValueId> x;
     for (unsigned n = 0; n < f_[i].num_operands; ++n) {
       x.push_back(first_lane(f_.operands(i)[n], depth + 1));
       if (!x.back().valid()) return {};
+      if (multiplies) x.back() = make(Op::ZExt, Type::U64, {x.back()});
     }
-    made = make(f_[i].op, type, x);
+    made = make(multiplies ? Op::Mul : f_[i].op, type, x);
   }
   scalar_.resize(f_.num_values());
   return scalar_[v.index] = made;

@@ -701,8 +701,8 @@ void complete_lines(const ir::Function& f, phases::Plan& plan, translator::Simd 
         if (!f[i].mem.streams) continue;
         ++streams;
         unsigned& most = gangs[plan.phase_of[b.index].index];
-        most =
-            std::max(most, kLine / std::min(kLine, gang_lanes * static_cast<u32>(ir::row_stride(f[i].mem))));
+        most = std::max(most,
+                        kLine / std::min(kLine, gang_lanes * static_cast<u32>(ir::element_stride(f[i].mem))));
       }
   const unsigned most = all_gangs(plan.lanes, simd == translator::Simd::Avx512);
   for (std::size_t p = 0; streams > 1 && p < plan.phases.size(); ++p)
@@ -759,7 +759,17 @@ phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
 
 } // namespace
 
-phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
+namespace {
+
+/// Short rows stream if they are put together with those of other stores, which takes lanes that keep apart.
+void drop_lone_streams(ir::Function& f) {
+  for (u32 n = 0; n < f.num_insts(); ++n) {
+    ir::MemAttr& mem = f[ir::InstId{n}].mem;
+    if (mem.short_row != 0 && mem.apart != phases::kApart) mem.streams = false;
+  }
+}
+
+phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned forced) {
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
   phases::Plan plan = form_behind_guards(f, simd);
@@ -783,6 +793,14 @@ phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced
   if (now + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;
+}
+
+} // namespace
+
+phases::Plan form_phases(ir::Function& f, translator::Simd simd, unsigned forced) {
+  phases::Plan plan = form_best_copies(f, simd, forced);
+  drop_lone_streams(f);
+  return plan;
 }
 
 void choose_interleave(const ir::Function& f, phases::Plan& plan, translator::Simd simd, unsigned forced) {

@@ -3,6 +3,7 @@
 // them does it for all: nothing in between can tell. Where not all lanes take part, each is done for itself.
 #include "translator/ir/rows.hpp"
 #include "translator/passes/initial_address.hpp"
+#include "translator/phases/disjoint_rows.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ bool Selector::can_be_component(InstId i) const {
   const ir::Inst& inst = f_[i];
   const ir::MemAttr& attr = inst.mem;
   if (inst.op != Op::Store || attr.retry != 0 || !ir::may_be_component(attr)) return false;
+  if (has_short_rows(i) && attr.space == ir::Space::Global) return attr.apart == phases::kApart;
   const bool row = attr.form == ir::AddressForm::Row;
   const bool lds_row = attr.space == ir::Space::Lds && row && attr.in_range;
   if (attr.space == ir::Space::Global ? !row && attr.form != ir::AddressForm::Wrapped : !lds_row)
@@ -49,9 +51,9 @@ void Selector::find_components(IrBlockId b) {
 
 /// If they are neighbours that do not overlap: with AVX-512 a mask can leave bytes out.
 void Selector::join_components(const std::vector<InstId>& stores) {
-  const i64 stride = ir::row_stride(f_[stores.front()].mem);
+  const i64 stride = ir::element_stride(f_[stores.front()].mem);
   if (stride > 16) return join_records(stores);
-  Components all{.stores = stores, .first = ir::offset(f_[stores.front()])};
+  Components all{.stores = stores, .first = ir::offset(f_[stores.front()]), .rows = {}};
   for (const InstId i : stores) all.first = std::min(all.first, ir::offset(f_[i]));
   for (const InstId i : stores) {
     const i64 from = ir::offset(f_[i]) - all.first, to = from + f_[i].mem.bytes;
@@ -72,6 +74,12 @@ const Selector::Components* Selector::components_of(InstId i) const {
   return nullptr;
 }
 
+/// All ways that follow see what is stored, and by which masks.
+void Selector::see_operands(const Components& all) {
+  for (const InstId store : all.stores)
+    for (const ValueId v : f_.operands(store).subspan(ir::address_operands(f_[store].mem))) (void)regs(v);
+}
+
 /// Each for itself; `a` is of the last one.
 void Selector::store_apart(const Components& all, const Access& a) {
   const InstId last = all.stores.back();
@@ -84,16 +92,22 @@ void Selector::store_apart(const Components& all, const Access& a) {
   }
 }
 
-/// What stores `bytes` from byte `at` of the row on.
+/// What stores from byte `at` of the row on, or of the short rows one after the other.
 Operand Selector::part_of_row(const Components& all, const Access& a, i64 stride, u32 at, View view) {
+  const ShortRows& rows = all.rows;
+  const u32 row = rows.lanes != 0 ? at / (rows.lanes * static_cast<u32>(stride)) : 0;
+  const u32 first_lane = row * rows.lanes;
+  at -= first_lane * static_cast<u32>(stride);
   for (const InstId i : all.stores)
     b_->faults({.kind = FaultSite::Kind::Contiguous,
                 .bytes = f_[i].mem.bytes,
+                .lane_offset = static_cast<u8>(first_lane),
                 .distance = static_cast<u8>(stride),
                 .early = static_cast<i16>(at - (ir::offset(f_[i]) - all.first)),
                 .is_write = true,
                 .pc = pc_of(i)});
-  return mem(a.base, a.disp + all.first - ir::offset(f_[all.stores.back()]) + at, view);
+  return mem(rows.lanes != 0 ? rows.first[row] : a.base,
+             a.disp + all.first - ir::offset(f_[all.stores.back()]) + at, view);
 }
 
 /// The row's bytes, one register after the other: those of so many lanes in each 16 bytes, and these put
@@ -174,14 +188,18 @@ VReg Selector::components_mask(const Components& all, const Access& a, i64 strid
 /// All lanes take part. Past the caches if it is lines that are stored.
 void Selector::store_whole_components(const Components& all, const Access& a, i64 stride) {
   if (!f_[all.stores.back()].mem.streams) return store_components(all, a, stride);
+  const i64 start = a.disp + all.first - ir::offset(f_[all.stores.back()]);
+  store_lines(all, a, stride, b_->op_r64(Inst::kIdLea, mem(a.base, start, View::R64)));
+}
+
+/// Likewise of stores that may stream, with the bits that addresses have of those within a line.
+void Selector::store_lines(const Components& all, const Access& a, i64 stride, VReg odd) {
   const auto through_caches = [&] {
     order_streams();
     store_components(all, a, stride);
   };
   if (!is_stored_in_lines(all, stride)) return through_caches();
-  const i64 start = a.disp + all.first - ir::offset(f_[all.stores.back()]);
-  const VReg address = b_->op_r64(Inst::kIdLea, mem(a.base, start, View::R64));
-  b_->emit(Inst::kIdTest, {r32(address), imm(module_.vec_bytes() - 1)});
+  b_->emit(Inst::kIdTest, {r32(odd), imm(module_.vec_bytes() - 1)});
   hot_or_cold(
       CondCode::kNotZero, {},
       [&] {

@@ -26,6 +26,9 @@ bool Selector::memory_inst(InstId i) {
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.
   const unsigned members = inst.mem.form == ir::AddressForm::Wrapped ? row_members(i) : 1;
   if ((member_ + 1) % members != 0) return true;
+  // If others stream, it was to, but did not turn out to be a part of whole lines.
+  if (inst.op == Op::Store && inst.mem.space == ir::Space::Global && !inst.mem.streams && num_streams_ != 0)
+    order_streams();
   access_block_ = b_->current();
   std::array<VReg, 4 * kMaxMembers> out{};
   const unsigned per_result = is_wide(i) ? 2 : 1, per_member = inst.num_results * per_result;

@@ -38,7 +38,7 @@ void Selector::join_records(const std::vector<InstId>& stores) {
   const std::vector<RecordPart> all = parts_of_record(stores);
   for (std::size_t p = 1; p < all.size(); ++p)
     if (all[p].at < all[p - 1].at + all[p - 1].bytes) return;
-  if (all.back().at + all.back().bytes - all.front().at > ir::row_stride(f_[stores.front()].mem)) return;
+  if (all.back().at + all.back().bytes - all.front().at > ir::element_stride(f_[stores.front()].mem)) return;
   const auto starts_store = [&](std::size_t p) { return all[p].at == ir::offset(f_[all[p].store]); };
   for (std::size_t from = 0; from < all.size();) {
     std::size_t end = from; // what the record ends in front of
@@ -56,7 +56,7 @@ void Selector::join_records(const std::vector<InstId>& stores) {
       ++from;
       continue;
     }
-    Components record{.stores = {}, .first = all[from].at, .whole = true, .record = size};
+    Components record{.stores = {}, .first = all[from].at, .whole = true, .record = size, .rows = {}};
     std::ranges::copy_if(stores, std::back_inserter(record.stores), [&](InstId i) {
       return ir::offset(f_[i]) >= record.first && ir::offset(f_[i]) < record.first + size;
     });

@@ -120,12 +120,14 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
   const ir::MemAttr& mem_attr = inst.mem;
   if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.streams) return false;
   const bool is_short = has_short_rows(i);
-  if (is_short ? !ir::is_consecutive_in_short_rows(mem_attr) : !ir::is_consecutive(mem_attr)) return false;
+  const Components* record = mem_attr.wave_row ? nullptr : components_of(i); // Else: fetch_next_rows().
+  const u32 bytes = record != nullptr ? record->record : mem_attr.bytes;
+  if (ir::element_stride(mem_attr) != i64{bytes}) return false;
   if (inst.op == Op::Load && num_streams_ != 0 && mem_attr.wave_row &&
       mem_attr.bytes * lanes() > kFollowedStep)
     return true;
   if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
-  if (launch.min_items * mem_attr.bytes < kMinBytesToFetchAhead) return false;
+  if (launch.min_items * bytes < kMinBytesToFetchAhead) return false;
   const auto x = f_.operands(i);
   const i64 step = i64{is_short ? mem_attr.short_stride : mem_attr.stride} * launch.workgroup[0];
   if (ir::address_operands(mem_attr) == 1) return along_x_.of(x[0]) == step;
@@ -136,6 +138,7 @@ bool Selector::is_worth_fetching_ahead(InstId i) const {
 /// line.
 bool Selector::is_line_fetched(InstId i, i64 row) const {
   if (member_ % row_size() * row % kLine != 0) return true;
+  if (components_of(i) != nullptr) return false; // Once for all of them.
   const auto& insts = f_[f_[i].block].insts;
   const auto place = ir::address_of(f_, i);
   return std::any_of(insts.begin(), std::ranges::find(insts, i), [&](InstId other) {
@@ -162,7 +165,9 @@ void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
   if (pieces && inst.op == Op::Load && std::ranges::any_of(f_[inst.block].insts, stores_there)) return;
   if (!pieces && (!is_worth_fetching_ahead(i) || is_line_fetched(i, row))) return;
   const u32 id = inst.op == Op::Store ? Inst::kIdPrefetchw : Inst::kIdPrefetcht0;
-  const i64 first = disp + ir::offset(inst) + (pieces ? kPiecesAhead : kAhead);
+  const Components* record = components_of(i);
+  const i64 offset = record != nullptr ? record->first : ir::offset(inst);
+  const i64 first = disp + offset + (pieces ? kPiecesAhead : kAhead);
   for (i64 at = 0; at < row; at += kLine) b_->emit(id, {mem(base, first + at, View::Xmm)});
 }
 
@@ -221,9 +226,7 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const auto others = f_.operands(i).subspan(members == 1 ? 0 : ir::address_operands(inst.mem));
   for_neighbours(inst.mem.form == ir::AddressForm::Wrapped ? members : 1, [&](unsigned) {
     for (const ValueId v : others) (void)regs(v); // All ways see them.
-    if (const Components* all = components_of(i))
-      for (const InstId store : all->stores)
-        for (const ValueId v : f_.operands(store).subspan(ir::address_operands(inst.mem))) (void)regs(v);
+    if (const Components* all = components_of(i)) see_operands(*all);
   });
   if (inst.mem.space == ir::Space::Lds) return lds_row(i, out);
   switch (inst.mem.form) {

@@ -70,7 +70,8 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
   const i64 stride = ir::short_row_stride(attr);
   const bool full_width = is_full_width(i), is_store = f_[i].op == Op::Store;
   const bool has_masks = avx512() && full_width && (attr.bytes != 16 || stride != 16);
-  const bool whole = !a.full && !has_masks;
+  const Components* record = components_of(i);
+  const bool whole = !a.full && (!has_masks || record != nullptr);
   const ShortRows start = short_row_starts(a, attr.short_row);
   const auto rows = [&](const Access& by) {
     std::array<VReg, 4> values{};
@@ -84,7 +85,9 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
     for (unsigned n = 0; n < lanes() / start.lanes; ++n) fetch_ahead(i, start.first[n], 0, stride);
     // More masks than two take longer than a test.
     const bool tests = start.lanes < 8 || (stride != 0 && may_be_beyond_caches(attr));
-    if (full_width && !by.full && tests)
+    if (record != nullptr)
+      store_short_records(*record, by, start, stride);
+    else if (full_width && !by.full && tests)
       if_full(by, out, [&](const Access& x) {
         if (x.full) return rows(x);
         // At the edges of a volume whole gangs have no lane, and go to where there is no memory.
@@ -104,6 +107,7 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
       load_spaced(i, by, spacing, out);
   };
   const bool may_wrap = a.may_wrap && stride != 0 && !attr.exact;
+  if (record != nullptr) see_operands(*record);
   if (!whole && !may_wrap) return access(a);
   const BlockId slow = b_->add_block(true), join = b_->add_block();
   std::array<VReg, 4> params{};
@@ -321,6 +325,21 @@ VReg Selector::load_short_span(InstId i, const Access& a, const ShortRows& start
 VReg Selector::row_of(VReg v, View view, unsigned n) {
   if (view == View::Full) return v;
   return view == View::Half ? half_of(v, n) : sixteen_bytes(v, n);
+}
+
+/// Several parts of the lanes' elements at once.
+void Selector::store_short_records(const Components& record, const Access& a, const ShortRows& start,
+                                   i64 stride) {
+  Components in_rows = record;
+  in_rows.rows = start;
+  if (!f_[record.stores.back()].mem.streams) return store_record(in_rows, a, stride);
+  const i64 disp = a.disp + record.first - ir::offset(f_[record.stores.back()]);
+  VReg odd;
+  for (unsigned n = 0; n < lanes() / start.lanes; ++n) {
+    const VReg first = b_->op_r64(Inst::kIdLea, mem(start.first[n], disp, View::R64));
+    odd = n == 0 ? first : b_->op_r64_tied(Inst::kIdOr, odd, r64(first));
+  }
+  store_lines(in_rows, a, stride, odd);
 }
 
 void Selector::store_short_rows(InstId i, const Access& a, const ShortRows& start,

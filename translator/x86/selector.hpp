@@ -577,17 +577,23 @@ private:
   Operand line_of_lane(const Line& line, const Access& a, i64 stride, unsigned lane);
   // select_components.cpp
   /// Stores of neighbouring elements that lanes have at the same distance.
+  struct ShortRows {
+    std::array<VReg, 4> first{};
+    u32 lanes = 0; ///< 0: there are none
+  };
   struct Components {
     std::vector<InstId> stores; ///< in their order
     i64 first = 0;              ///< the lowest offset
     u32 bytes = 0;              ///< a bit for each that is stored from there on
     bool whole = false;         ///< that is all up to the next lane's, or whole pieces of a record
     u32 record = 0;             ///< bytes of these pieces
+    ShortRows rows;             ///< where they are, if they are several
   };
   [[nodiscard]] bool can_be_component(InstId i) const;
   void find_components(IrBlockId b);
   void join_components(const std::vector<InstId>& stores);
   [[nodiscard]] const Components* components_of(InstId i) const;
+  void see_operands(const Components& all);
   void store_apart(const Components& all, const Access& a);
   Operand part_of_row(const Components& all, const Access& a, i64 stride, u32 at, View view);
   std::array<VReg, 4> row_of_components(const Components& all, i64 stride);
@@ -595,6 +601,7 @@ private:
   VReg pick_dwords(VReg a, VReg b, const std::array<u32, 16>& from);
   VReg components_mask(const Components& all, const Access& a, i64 stride);
   void store_components(const Components& all, const Access& a, i64 stride);
+  void store_lines(const Components& all, const Access& a, i64 stride, VReg odd);
   void store_whole_components(const Components& all, const Access& a, i64 stride);
   // select_records.cpp
   struct RecordPart {
@@ -615,10 +622,6 @@ private:
                     u32 first, u32 count);
   // select_short_rows.cpp
   /// Where the rows of a gang begin, of 8 or 4 lanes each.
-  struct ShortRows {
-    std::array<VReg, 4> first{};
-    u32 lanes = 0; ///< 0: there are none
-  };
   [[nodiscard]] u32 likely_short_row(InstId i, const Access& a) const;
   ShortRows branch_if_short_rows(InstId i, const Access& a, u32 row, bool all_lanes, BlockId yes, BlockId no);
   [[nodiscard]] bool has_short_rows(InstId i) const;
@@ -642,6 +645,7 @@ private:
   VReg load_short_span(InstId i, const Access& a, const ShortRows& start, i64 stride);
   VReg load_short_narrow(InstId i, const Access& a, const ShortRows& start, bool same);
   VReg row_of(VReg v, View view, unsigned n);
+  void store_short_records(const Components& record, const Access& a, const ShortRows& start, i64 stride);
   void store_short_rows(InstId i, const Access& a, const ShortRows& start, std::span<const VReg> data);
   // select_places.cpp
   /// Where the lanes of every gang go.
