@@ -244,6 +244,49 @@ b0:
             }
 }
 
+/// Elements so far apart that no gather multiplies their indices: of a whole gang by rows, else by addresses
+/// that are made of the indices.
+TEST(AddressForms, ShortRowsOfLargeElements) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24})
+      for (const bool sign : {false, true})
+        for (const u32 scale : {4u, 5u})
+          for (const u32 bytes : {1u, 4u, 8u, 12u, 16u})
+            for (const u32 row : {8u, 4u}) {
+              SCOPED_TRACE(fmt::format("{} bytes of 2^{} in rows of {}, sign {}, lanes {:#x}, AVX-512 {}",
+                                       bytes, scale, row, sign, exec, simd == translator::Simd::Avx512));
+              std::string values = "v20:v32", data = "v20";
+              for (u32 d = 1; d < bytes / 4; ++d) {
+                values += fmt::format(", v{}:v32", 20 + d);
+                data += fmt::format(", v{}", 20 + d);
+              }
+              const std::string attributes = fmt::format("{{global {} indexed {}{} short {} 1}}", bytes,
+                                                         scale, sign ? " sindex" : "", row);
+              auto f = ir::parse(
+                  program(fmt::format("  v19:v32 = init_vgpr #0x1\n  {} = load v2, v19, v7 #0x4 {}\n"
+                                      "  store v5, v19, {}, v7 #0x4 {}\n",
+                                      values, attributes, data, attributes)));
+              ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+              f->launch.workgroup = {row, 64 / row, 1};
+              f->launch.ragged = {};
+              std::vector<u8> source(8192), result(8192), expected(8192);
+              for (u32 n = 0; n < source.size(); ++n) source[n] = static_cast<u8>(n * 37 + n / 256);
+              const i32 middle = sign ? 64 : 0; // of the indices
+              RunInput input;
+              input.exec = exec;
+              input.pass(source.data() + (middle << scale));
+              input.pass(result.data() + (middle << scale));
+              input.vgprs.resize(2);
+              for (u32 l = 0; l < 64; ++l) {
+                const u32 n = l / row * (row + 3) + l % row, at = n << scale;
+                input.vgprs[1][l] = n - static_cast<u32>(middle);
+                if ((exec >> l & 1) != 0) std::copy_n(&source[at + 4], bytes, &expected[at + 4]);
+              }
+              run(*f, trivial_plan(*f), simd, input);
+              EXPECT_EQ(result, expected);
+            }
+}
+
 /// The first lanes' results, or all dwords of them, in rows of 64 from v5 on, of an access to v2 + lane *
 /// stride
 /// + 200 for each row of 8 or 4 work-items.

@@ -138,9 +138,9 @@ TEST(Boxes, Overlapping) {
 }
 
 /// Stores records of four dwords twice, in a volume of `width` and `height`.
-std::string records(u32 row, u32 stride, bool streams) {
-  const std::string attributes =
-      fmt::format("{{global 16 short {} {}{}}}", row, stride, streams ? " streams" : "");
+std::string records(u32 row, u32 stride, bool streams, bool known) {
+  const std::string rows = known ? fmt::format(" short {} {}", row, stride) : "";
+  const std::string attributes = fmt::format("{{global 16{}{}}}", rows, streams ? " streams" : "");
   std::string text = fmt::format(R"(func "records" gfx906 {{
 b0:
   v0:u32 = init_sgpr
@@ -175,12 +175,18 @@ b0:
 
 /// Of lanes that have a place of their own each, parts of a record are stored together, by rows; else each
 /// part for itself, where the last lane to get to a place counts.
-void check_records(u32 row, u32 stride, bool streams, translator::Simd simd) {
-  auto f = ir::parse(records(row, stride, streams));
+void check_records(u32 row, u32 stride, bool streams, bool known, translator::Simd simd) {
+  auto f = ir::parse(records(row, stride, streams, known));
   ASSERT_TRUE(f.ok()) << f.error().message;
   f->launch.workgroup = {row, 4, 16 / row};
   f->launch.ragged = {};
   ASSERT_TRUE(phases::split_by_disjoint_rows(*f, translator::gang_lanes(simd)).made);
+  for (u32 n = 0; n < f->num_insts(); ++n) {
+    const ir::Inst& store = (*f)[ir::InstId{n}];
+    if (store.op != ir::Op::Store || store.mem.apart == 0 || row >= translator::gang_lanes(simd)) continue;
+    EXPECT_EQ(store.mem.short_row, row);
+    EXPECT_EQ(static_cast<u32>(store.mem.short_stride), stride);
+  }
   const phases::Plan plan = phases::form_phases(*f, translator::gang_lanes(simd));
   for (const u64 exec : {~u64{0}, u64{0xfff7'ffff'0fff'fffe}})
     for (const u32 start : {0u, 4u})
@@ -216,7 +222,8 @@ TEST(Boxes, Records) {
   for (const translator::Simd simd : widths())
     for (const u32 row : {4u, 8u})
       for (const u32 stride : {32u, 96u})
-        for (const bool streams : {false, true}) check_records(row, stride, streams, simd);
+        for (const bool streams : {false, true})
+          for (const bool known : {false, true}) check_records(row, stride, streams, known, simd);
 }
 
 } // namespace

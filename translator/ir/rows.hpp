@@ -21,6 +21,9 @@ constexpr bool is_consecutive_in_short_rows(const MemAttr& mem) {
   return mem.short_row != 0 && short_row_stride(mem) == mem.bytes;
 }
 
+/// Gathers and scatters multiply indices by no more than 2^3.
+inline constexpr unsigned kMaxGatherScale = 3;
+
 /// Bytes from one lane's element to the next one's, in rows or in each short row.
 constexpr i64 element_stride(const MemAttr& mem) {
   return mem.short_row != 0 ? short_row_stride(mem) : row_stride(mem);

@@ -1,5 +1,6 @@
 // Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
 // fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
+#include "translator/ir/rows.hpp"
 #include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/id_values.hpp"
 #include "translator/passes/mask_facts.hpp"
@@ -100,20 +101,25 @@ private:
   /// What is no row in a gang may be one in each 8 or 4 lanes: where rows of work-items, or of tiles, are so
   /// long.
   void note_short_rows(InstId i, ValueId address) {
-    if (f_[i].op == Op::Atomic) return;
+    const auto* shapes = short_shapes(i, address);
+    if (shapes == nullptr) return;
+    f_[i].mem.short_row = static_cast<u8>(shapes->gang_lanes());
+    f_[i].mem.short_stride = static_cast<i16>((*shapes)[address].stride);
+    const bool indexed = f_[i].mem.form == AddressForm::Indexed;
+    f_[i].mem.exact = indexed && shapes->is_exact(address, f_[i].mem.index_sign);
+  }
+  /// In so many lanes; null if it is no row in any number of them.
+  const LaneShapes* short_shapes(InstId i, ValueId address) {
+    if (f_[i].op == Op::Atomic) return nullptr;
     constexpr u8 kLanes[] = {8, 4};
     for (unsigned n = 0; n < 2; ++n) {
       if (gang_lanes_ <= kLanes[n]) continue;
       if (!short_shapes_[n]) short_shapes_[n].emplace(f_, cfg_, kLanes[n]);
-      if (address.index >= short_shapes_[n]->num_values()) return;
+      if (address.index >= short_shapes_[n]->num_values()) return nullptr;
       const LaneShape& s = (*short_shapes_[n])[address];
-      if (!s.strided() || !fits_stride(s.stride)) continue;
-      f_[i].mem.short_row = kLanes[n];
-      f_[i].mem.short_stride = static_cast<i16>(s.stride);
-      const bool indexed = f_[i].mem.form == AddressForm::Indexed;
-      f_[i].mem.exact = indexed && short_shapes_[n]->is_exact(address, f_[i].mem.index_sign);
-      return;
+      if (s.strided() && fits_stride(s.stride)) return &*short_shapes_[n];
     }
+    return nullptr;
   }
 
   static bool fits_stride(i64 stride) {
@@ -238,7 +244,9 @@ private:
     if (sum.stride != 0) return;
     const LaneShape& index = shapes_[sum.index];
     const bool strided = index.strided() && fits_stride(index.stride);
-    if (sum.scale > (strided ? 8u : 3u)) return; // Offsets fit into 32 bits, gathers can shift.
+    if (sum.scale > 8) return; // Offsets fit into 32 bits.
+    const bool gathers_scale = sum.scale <= kMaxGatherScale;
+    if (!strided && !gathers_scale && short_shapes(i, sum.index) == nullptr) return;
     if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
     f_[i].mem.wave_row = strided && base_goes_on && goes_on(sum.index);
     f_[i].imm = static_cast<u64>(offset);
@@ -249,7 +257,8 @@ private:
     f_[i].mem.index_sign = sum.index_sign || (!strided && shapes_.limits().max(sum.index) >> 31 == 0);
     f_[i].mem.scale = static_cast<u8>(sum.scale);
     if (!strided) note_short_rows(i, sum.index);
-    if (!strided && f_[i].op == Op::Load) f_[i].mem.table = table_dwords(sum, f_[i].mem.bytes);
+    if (!strided && gathers_scale && f_[i].op == Op::Load)
+      f_[i].mem.table = table_dwords(sum, f_[i].mem.bytes);
   }
 
   /// How far from the base elements may end, if that is not far and none lies across dwords; else 0.

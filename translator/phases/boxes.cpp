@@ -52,6 +52,7 @@ public:
     if (own && !is_own(*terms, row_bytes + static_cast<u64>(end - first), in_rows)) return std::nullopt;
     box_.bytes = static_cast<i64>(row_bytes + fixed_spread(*terms));
     box_.spread = scalar_spread(*terms);
+    if (!is_limited_) find_short_rows(*terms);
     return box_;
   }
 
@@ -110,10 +111,11 @@ private:
       return product(find_terms(x[0], depth + 1), find_terms(x[1], depth + 1), x[0], x[1]);
     case Op::UMulWide: {
       Terms a = find_terms(x[0], depth + 1), b = a ? find_terms(x[1], depth + 1) : std::nullopt;
-      const auto is_wide_like = [&](ValueId narrow, const Terms& terms) {
+      const auto wraps_not = [&](ValueId narrow, const Terms& terms) {
         return terms && (terms->empty() || widened(narrow, *terms, 0, false).valid());
       };
-      if (!is_wide_like(x[0], a) || !is_wide_like(x[1], b)) return std::nullopt;
+      if (!wraps_not(x[0], a) || !wraps_not(x[1], b)) return std::nullopt;
+      if (f_.is_const(x[1], &bits)) return multiplied(std::move(a), bits);
       return product(std::move(a), std::move(b), x[0], x[1]);
     }
     default:
@@ -244,6 +246,32 @@ private:
   ValueId are_nested(const Term& inner, const Term& outer, ValueId bytes) {
     const ValueId row = head_.sum({times(inner.scalar, inner.factor * inner.spread), bytes});
     return head_.make(Op::And, Type::U1, {reaches_over(inner, bytes), reaches_over(outer, row)});
+  }
+  /// Finds whether a few lanes at a time differ by what has no scalars alone, and that by the same from lane
+  /// to lane.
+  void find_short_rows(const std::vector<Term>& terms) {
+    const auto place = [&](u32 lane) {
+      u64 sum = 0;
+      for (const Term& t : terms)
+        if (!t.scalar.valid()) sum += t.factor * further(t, lane);
+      return sum;
+    };
+    const auto is_row = [&](u32 first, u32 row) {
+      for (u32 lane = first; lane < first + row; ++lane) {
+        if (place(lane) - place(first) != (lane - first) * (place(1) - place(0))) return false;
+        for (const Term& t : terms)
+          if (t.scalar.valid() && further(t, lane) != further(t, first)) return false;
+      }
+      return true;
+    };
+    for (const u32 row : {8u, 4u}) {
+      bool all = row < gang_lanes_;
+      for (u32 first = 0; all && first < ids_.num_lanes(); first += row) all = is_row(first, row);
+      if (!all) continue;
+      box_.short_row = row;
+      box_.short_stride = static_cast<i64>(place(1) - place(0));
+      return;
+    }
   }
   /// How much more than lane 0 of its wave a lane has of an id.
   [[nodiscard]] u64 further(const Term& t, u32 lane) const {

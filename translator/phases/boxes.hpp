@@ -10,9 +10,11 @@ namespace lanewise::phases {
 
 /// The lanes of a wave, as scalars at the start (HeadScalars).
 struct Box {
-  ir::ValueId start;              ///< U64: where lane 0 goes; no lane goes to a lower address
-  ir::ValueId spread;             ///< U64: how many bytes further the last one goes; none if `bytes` is all
-  i64 bytes = 0;                  ///< likewise, a constant in addition
+  ir::ValueId start;  ///< U64: where lane 0 goes; no lane goes to a lower address
+  ir::ValueId spread; ///< U64: how many bytes further the last one goes; none if `bytes` is all
+  i64 bytes = 0;      ///< likewise, a constant in addition
+  u32 short_row = 0;  ///< in so many lanes, 8 or 4, each goes `short_stride` bytes further; 0: unknown
+  i64 short_stride = 0;
   std::vector<ir::ValueId> holds; ///< U1: what is said here is true if all of these are
 };
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace lanewise::phases {
 
@@ -40,6 +41,8 @@ struct Rows {
   std::vector<ValueId> address;
   std::vector<InstId> accesses;
   bool box = false; ///< not a row, but within such bytes
+  u32 short_row = 0;
+  i64 short_stride = 0; ///< Box
   i64 stride = 0;
   bool writes = false;
   i64 first = 0, end = 0;
@@ -166,6 +169,8 @@ private:
     r.start = box->start;
     r.spread = box->spread;
     r.end += box->bytes;
+    r.short_row = box->short_row;
+    r.short_stride = box->short_stride;
     r.holds = box->holds;
     r.apart = kApart;
     return true;
@@ -452,6 +457,15 @@ private:
     f_[b].successors.pop_back();
   }
 
+  /// Elements of a box may be short rows that nothing was known of before indices were tested.
+  void find_short_rows(InstId i, const Rows& r) {
+    MemAttr& mem = f_[i].mem;
+    const bool fits = r.short_stride > 0 && r.short_stride <= std::numeric_limits<i16>::max();
+    if (mem.form != AddressForm::Lanes || mem.short_row != 0 || r.short_row == 0 || !fits) return;
+    mem.short_row = static_cast<u8>(r.short_row);
+    mem.short_stride = static_cast<i16>(r.short_stride);
+  }
+
   void split(ValueId apart) {
     const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
     head_.take_loads();
@@ -472,8 +486,10 @@ private:
     const CopiedBlocks copied = copy_blocks(f_, blocks);
     for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
     for (const Rows& r : rows_)
-      for (const InstId i : r.accesses)
+      for (const InstId i : r.accesses) {
         if (f_[i].mem.apart == 0) f_[i].mem.apart = r.apart;
+        find_short_rows(i, r);
+      }
     Inst branch;
     branch.op = Op::Branch;
     branch.pc = f_[rest].pc;

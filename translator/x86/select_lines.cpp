@@ -38,7 +38,7 @@ void Selector::load_line(const Line& line) {
   case ir::AddressForm::Wrapped:
     a = of_any_lanes(wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), behind));
     break;
-  case ir::AddressForm::Indexed: a = of_any_lanes(indexed_access(i)); break;
+  case ir::AddressForm::Indexed: a = of_any_lanes(for_gathers(indexed_access(i))); break;
   default: a = of_any_lanes(global_access(i));
   }
   std::array<std::array<VReg, 4>, 4> pieces{}; // by place in the line, then as load_spaced() has them

@@ -241,7 +241,10 @@ void Selector::shaped_access(InstId i, std::span<VReg> out) {
     return row_access(i, first, disp, inst.mem.stride, out);
   }
   case ir::AddressForm::Wrapped: return wrapped_access(i, members, out);
-  default: return inst.mem.table != 0 ? load_from_table(i, out) : perform(i, indexed_access(i), out);
+  default:
+    if (inst.mem.table != 0) return load_from_table(i, out);
+    const Access a = indexed_access(i);
+    return perform(i, has_short_rows(i) ? a : for_gathers(a), out);
   }
 }
 
@@ -454,6 +457,20 @@ Selector::Access Selector::indexed_access(InstId i) {
   const VReg half = hoisted([&] { return b_->const64(u64{0x8000'0000} << mem_attr.scale); });
   a.base = b_->op_r64_tied(Inst::kIdAdd, a.base, r64(half));
   return a;
+}
+
+/// With an address for each lane, if gathers cannot multiply the indices by so much.
+Selector::Access Selector::for_gathers(const Access& a) {
+  if (a.wide || a.scale_log2 <= ir::kMaxGatherScale) return a;
+  Access by = a;
+  by.wide = true;
+  by.base = {};
+  by.scale_log2 = 0;
+  by.may_wrap = false;
+  for (unsigned p = 0; p < 2; ++p)
+    by.index.r[p] = b_->op(Inst::kIdVpaddq, shl_imm(widen(a.index.r[0], p, true), a.scale_log2, true),
+                           splat(Type::V64, a.base).r[0]);
+  return by;
 }
 
 /// Where an offset into the LDS is, for all accesses of the block that start from there.

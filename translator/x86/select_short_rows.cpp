@@ -5,6 +5,7 @@
 #include "translator/ir/rows.hpp"
 #include "translator/x86/selector.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace lanewise::x86 {
@@ -123,7 +124,7 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
   access(by);
   b_->jump(join, out);
   b_->at(slow);
-  scattered(i, a, out);
+  scattered(i, for_gathers(a), out);
   b_->jump(join, out);
   b_->at(join);
   std::copy_n(params.begin(), out.size(), out.begin());
@@ -142,8 +143,11 @@ Selector::ShortRows Selector::short_row_starts(const Access& a, u32 row) {
       start.first[n] = b_->op_r64(Inst::kIdVmovq, xmm(index));
       continue;
     }
-    const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(index)), wide = b_->op_r64(Inst::kIdMovsxd, r32(low));
-    start.first[n] = b_->op_r64(Inst::kIdLea, mem_index(a.base, wide, a.scale_log2, 0, View::R64));
+    const VReg low = b_->op_r32(Inst::kIdVmovd, xmm(index));
+    VReg wide = b_->op_r64(Inst::kIdMovsxd, r32(low));
+    const unsigned scale = std::min(a.scale_log2, ir::kMaxGatherScale);
+    if (scale != a.scale_log2) wide = b_->op_r64_tied(Inst::kIdShl, wide, imm(a.scale_log2 - scale));
+    start.first[n] = b_->op_r64(Inst::kIdLea, mem_index(a.base, wide, scale, 0, View::R64));
   }
   if (b_->current() == access_block_) short_rows_.emplace(key, start);
   return start;

@@ -451,6 +451,7 @@ private:
   [[nodiscard]] bool ends_behind_lds(InstId i) const;
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
+  Access for_gathers(const Access& a);
   // select_table.cpp
   void load_from_table(InstId i, std::span<VReg> out);
   VReg look_up(std::span<const VReg> rows, VReg index);
