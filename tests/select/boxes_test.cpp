@@ -189,9 +189,9 @@ void check_records(u32 row, u32 stride, bool streams, bool known, translator::Si
   }
   const phases::Plan plan = phases::form_phases(*f, translator::gang_lanes(simd));
   for (const u64 exec : {~u64{0}, u64{0xfff7'ffff'0fff'fffe}})
-    for (const u32 start : {0u, 4u})
-      for (const u32 width : {0u, 1u, row - 1, row, row + 2})
-        for (const u32 height : {0u, 4u, 5u}) {
+    for (const u32 start : {0u, streams ? 4u : 1u})
+      for (const u32 width : {1u, row - 1, row})
+        for (const u32 height : {0u, 4u}) {
           alignas(64) std::array<u32, 4096> memory{};
           std::array<u32, memory.size()> expected{};
           RunInput input;
