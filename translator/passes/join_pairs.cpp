@@ -9,6 +9,7 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace lanewise::passes {
@@ -46,8 +47,9 @@ public:
     if (changed) f_.replace_values(map_);
     return changed;
   }
-  /// Parameters of which one half is looked at become that half.
-  void split() {
+  /// Parameters of which one half is looked at become that half, and, `apart`, those of which both are, each for
+  /// itself, two if they only ever were two.
+  void split(bool apart) {
     const Cfg cfg(f_);
     preds_ = &cfg.preds;
     map_.assign(f_.num_values(), ValueId{});
@@ -58,11 +60,13 @@ public:
         if (is_wide(f_.type(p)) && (halves[p.index] == kLow || halves[p.index] == kHigh))
           keep_half(p, halves[p.index] == kLow ? Op::Lo : Op::Hi);
     }
+    if (apart)
+      for (const ValueId p : find_separate(cfg, halves)) take_apart(p);
     f_.replace_values(map_);
   }
 
 private:
-  enum : u8 { kLow = 1, kHigh = 2 };
+  enum : u8 { kLow = 1, kHigh = 2, kWhole = 4 };
   static constexpr std::size_t kMaxPairs = 16; ///< of parameters that one store's data may come through
   struct Pair {
     BlockId block;
@@ -212,7 +216,7 @@ private:
       for (const InstId i : f_[b].insts) {
         const Op op = f_[i].op;
         for (const ValueId v : f_.operands(i))
-          halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh};
+          halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh | kWhole};
       }
     for (bool changed = true; changed;) {
       changed = false;
@@ -236,6 +240,42 @@ private:
       return before_end(p, which, half, {args[index]});
     });
     replace(wide, at_start(b, Op::Join, f_.type(wide), {kept, kept})); // nobody sees the other half
+  }
+
+  /// Parameters that get halves of different values, as where registers side by side have been a pair once, and
+  /// which nobody looks at as a whole.
+  [[nodiscard]] std::vector<ValueId> find_separate(const Cfg& cfg, const std::vector<u8>& halves) const {
+    std::vector<ValueId> found;
+    for (const BlockId b : cfg.rpo)
+      std::ranges::copy_if(f_[b].params, std::back_inserter(found), [&](ValueId p) {
+        return f_.type(p) == Type::V64 && p.index < halves.size() && halves[p.index] == (kLow | kHigh);
+      });
+    const auto is_separate = [&](ValueId arg) {
+      const Inst* def = f_.def(arg);
+      if (def == nullptr) return std::ranges::find(found, arg) != found.end();
+      const auto x = f_.operands(f_.def_id(arg));
+      std::vector<Pair> seen;
+      return def->op == Op::Const || (def->op == Op::Join && !is_whole(x[0], x[1], seen));
+    };
+    while (std::erase_if(found, [&](ValueId p) {
+             bool all = true;
+             for_each_argument(p, [&](ValueId arg) { all &= is_separate(arg); });
+             return !all;
+           }) != 0) {
+    }
+    return found;
+  }
+  void take_apart(ValueId wide) {
+    const BlockId b = f_.def_block(wide);
+    const u32 index = f_[wide].index;
+    std::array<ValueId, 2> halves;
+    for (const unsigned n : {0u, 1u}) {
+      halves[n] = f_.add_param(b, Type::V32);
+      extend_edges(b, [&](BlockId p, const std::vector<ValueId>& args) {
+        return before_end(p, n == 0 ? Op::Lo : Op::Hi, Type::V32, {args[index]});
+      });
+    }
+    replace(wide, at_start(b, Op::Join, Type::V64, {halves[0], halves[1]}));
   }
 
   [[nodiscard]] std::vector<ValueId> wide_scalars(const Cfg& cfg) const {
@@ -327,7 +367,7 @@ private:
 
 } // namespace
 
-void split_pairs(Function& f) { PairJoiner(f).split(); }
+void split_pairs(Function& f, bool apart) { PairJoiner(f).split(apart); }
 
 namespace {
 

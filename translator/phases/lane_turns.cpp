@@ -46,12 +46,16 @@ public:
   bool run() {
     if (loops_.irreducible) return false;
     for (const Loops::Loop& loop : loops_.loops) {
-      if (!find_loop(loop, kMaxInstructions)) continue;
+      if (!find_loop(loop, kMaxInstructions)) { if (getenv("LW_TURNS_SAY")) fprintf(stderr, "loop b%u no: %s\n", loop.header.index, why_.c_str()); continue; }
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
-      if (!is_worthwhile() || !find_left_behind()) continue;
+      const bool say = getenv("LW_TURNS_SAY");
+      if (say) fprintf(stderr, "loop b%u ", header().index);
+      if (!is_worthwhile()) { if (say) fprintf(stderr, "not worth\n"); continue; }
+      if (!find_left_behind()) { if (say) fprintf(stderr, "left behind\n"); continue; }
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
-      if (!copy.plan()) continue;
+      if (!copy.plan()) { if (say) fprintf(stderr, "plan\n"); continue; }
+      if (say) fprintf(stderr, "turns\n");
       add_turns(copy);
       return true; // One will do: what is known of the function is of how it was before.
     }
@@ -239,7 +243,10 @@ private:
     const ValueId number = choice.op(Op::LShr, Type::G32, {lanes, choice.u32c(kAlikeLog2)});
     const ValueId sum = choice.op(Op::RowGet, Type::G32, {number}, row);
     const ValueId sooner = choice.select(nobody, g32(0), sum);
-    const ValueId together = choice.icmp(IntPred::SLt, sooner, g32(enough));
+    const char* force = getenv("LW_TURNS");
+    const ValueId sooner2 = force != nullptr ? choice.select(nobody, g32(0), g32(force[0] == 'a' ? enough : 0)) : sooner;
+    const ValueId together = choice.icmp(IntPred::SLt, sooner2, g32(enough));
+    if (getenv("LW_TURNS_SAY")) for (auto& [b, a] : arms_) fprintf(stderr, "arm %u vectors %u loop %d\n", b, a.vectors, (int)a.is_loop);
     choice.branch(choice.any(together), header(), begin.block(), all);
     f_[f_.terminator(choice.block())].imm = gang_decided(loop_->exit);
     const ValueId known = begin.op(Op::SMin, Type::G32, {sooner, g32(2 * enough)});

@@ -9,7 +9,7 @@ using namespace ir;
 
 /// One that only loads, and none around it, which would wait for the wave in each round.
 bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions) {
-  if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
+  why_ = "parent"; if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
   loop_.emplace();
   blocks_ = l.blocks;
   loop_->blocks = &blocks_;
@@ -34,13 +34,14 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
       exits.push_back(f_[b].successors[0].block);
     n = 0;
   }
-  if (exits.size() != 1) return false;
+  why_ = "exits"; if (exits.size() != 1) return false;
   loop_->exit = exits[0];
   std::size_t instructions = 0;
   for (const BlockId b : blocks_) {
     instructions += f_[b].insts.size();
-    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) return false;
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) { why_ = "seen"; return false; }
   }
+  why_ = std::string(!only_loads(f_, blocks_, true) ? "not only loads " : "") + (uses_gang_scalars(f_, blocks_)? "gang scalars ":"") + (!find_entry_and_latch() ? "entry/latch " : !find_mask() ? "mask":"");
   return instructions <= most_instructions && only_loads(f_, blocks_, true) &&
          !uses_gang_scalars(f_, blocks_) &&
          std::ranges::none_of(loops_.loops,

@@ -6,6 +6,7 @@
 #include "translator/phases/empty_round.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace lanewise::phases {
 
@@ -14,6 +15,7 @@ class OuterLoopPass : protected LoadLoopPass {
 protected:
   // Of the current loop.
   std::vector<ir::BlockId> blocks_; ///< of the loop, and what is done on the way out
+  std::string why_;
   u32 mask_ = 0;                    ///< which of the header's parameters has the lanes that are left
   std::vector<ir::ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
 
