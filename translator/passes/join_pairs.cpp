@@ -47,8 +47,8 @@ public:
     if (changed) f_.replace_values(map_);
     return changed;
   }
-  /// Parameters of which one half is looked at become that half, and, `apart`, those of which both are, each for
-  /// itself, two if they only ever were two.
+  /// Parameters of which one half is looked at become that half, and, `apart`, those of which both are, each
+  /// for itself, two if they only ever were two.
   void split(bool apart) {
     const Cfg cfg(f_);
     preds_ = &cfg.preds;
@@ -248,8 +248,8 @@ private:
     replace(wide, at_start(b, Op::Join, f_.type(wide), {kept, kept})); // nobody sees the other half
   }
 
-  /// Parameters that get halves of different values, as where registers side by side have been a pair once, and
-  /// which nobody looks at as a whole.
+  /// Parameters that get halves of different values, as where registers side by side have been a pair once,
+  /// and which nobody looks at as a whole.
   [[nodiscard]] std::vector<ValueId> find_separate(const Cfg& cfg) const {
     const std::vector<u8> halves = find_halves(cfg, true);
     std::vector<ValueId> found;
@@ -279,7 +279,8 @@ private:
     std::array<ValueId, 2> halves;
     for (const unsigned n : {0u, 1u}) {
       halves[n] = f_.add_param(b, Type::V32);
-      extend_edges(b, [&](BlockId p, const std::vector<ValueId>& args) { return half_of(args[index], n, p); });
+      extend_edges(b,
+                   [&](BlockId p, const std::vector<ValueId>& args) { return half_of(args[index], n, p); });
     }
     replace(wide, at_start(b, Op::Join, Type::V64, {halves[0], halves[1]}));
   }
@@ -287,8 +288,7 @@ private:
   ValueId half_of(ValueId v, unsigned n, BlockId b) {
     const InstId i = f_.def_id(v);
     if (i.valid() && f_[i].op == Op::Join) return f_.operands(i)[n];
-    if (!i.valid() || f_[i].op != Op::Select)
-      return before_end(b, n == 0 ? Op::Lo : Op::Hi, Type::V32, {v});
+    if (!i.valid() || f_[i].op != Op::Select) return before_end(b, n == 0 ? Op::Lo : Op::Hi, Type::V32, {v});
     const std::array x = {f_.operands(i)[0], f_.operands(i)[1], f_.operands(i)[2]};
     return before_end(b, Op::Select, Type::V32, {x[0], half_of(x[1], n, b), half_of(x[2], n, b)});
   }

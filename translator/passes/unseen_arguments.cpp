@@ -3,8 +3,8 @@
 // was there before would otherwise be used, and be handed on by loops before and behind. What all other ways
 // hand on is as good, and if it can be had before the ways part, the scalar is the same for all who meet.
 //
-// Where compilers have unrolled such a loop, its ways out meet one after the other before the mask is asked for:
-// a chain of blocks that only jump on, in which values are looked at as where it ends.
+// Where compilers have unrolled such a loop, its ways out meet one after the other before the mask is asked
+// for: a chain of blocks that only jump on, in which values are looked at as where it ends.
 //
 // Like dead code (dead_code.cpp), but the need for a value is split by which way its block is left: from what
 // is not needed until proved otherwise, backwards.
@@ -59,8 +59,8 @@ public:
   }
 
 private:
-  /// An edge: the way `successor` out of block `from`, to a block that asks or to a chain that leads there, behind
-  /// which the second way is taken.
+  /// An edge: the way `successor` out of block `from`, to a block that asks or to a chain that leads there,
+  /// behind which the second way is taken.
   struct Way {
     BlockId from;
     u32 successor;
@@ -194,7 +194,10 @@ private:
         const Successor& s = f_[from].successors[n];
         if (s.block != b || (behind & goes_on(from, n)) == 0) continue;
         const bool is_chain = f_[from].successors.size() == 1 && asks_[from.index].valid();
-        need_in(s.args[index], from, is_chain ? behind : f_[from].successors.size() == 2 ? static_cast<u8>(1 << n) : u8{kBoth});
+        need_in(s.args[index], from,
+                is_chain                          ? behind
+                : f_[from].successors.size() == 2 ? static_cast<u8>(1 << n)
+                                                  : u8{kBoth});
       }
   }
   /// The ways on which the block at the end of this one may be left.

@@ -46,16 +46,12 @@ public:
   bool run() {
     if (loops_.irreducible) return false;
     for (const Loops::Loop& loop : loops_.loops) {
-      if (!find_loop(loop, kMaxInstructions)) { if (getenv("LW_TURNS_SAY")) fprintf(stderr, "loop b%u no: %s\n", loop.header.index, why_.c_str()); continue; }
+      if (!find_loop(loop, kMaxInstructions)) continue;
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
-      const bool say = getenv("LW_TURNS_SAY");
-      if (say) fprintf(stderr, "loop b%u ", header().index);
-      if (!is_worthwhile()) { if (say) fprintf(stderr, "not worth\n"); continue; }
-      if (!find_left_behind()) { if (say) fprintf(stderr, "left behind\n"); continue; }
+      if (!is_worthwhile() || !find_left_behind(true)) continue;
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
-      if (!copy.plan()) { if (say) fprintf(stderr, "plan\n"); continue; }
-      if (say) fprintf(stderr, "turns\n");
+      if (!copy.plan()) continue;
       add_turns(copy);
       return true; // One will do: what is known of the function is of how it was before.
     }
@@ -199,7 +195,7 @@ private:
       out.push_back(behind_[n]);
       if (!is_inside(behind_[n])) continue;
       wanted.push_back(n);
-      begin.push_back(all[f_[behind_[n]].index]);
+      begin.push_back(kept_at(one.rows, behind_[n], all));
       before.push_back(f_.add_param(one.turn.block(), f_.type(behind_[n])));
     }
     const ValueId left = f_.add_param(one.turn.block(), Type::G32);
@@ -233,6 +229,12 @@ private:
     weigh(row, number, enough);
     take_parameters_of(choice.block(), header());
   }
+  /// What lanes have of a value that is left behind when the round begins with `all`, in `at`.
+  ValueId kept_at(Builder& at, ValueId v, const std::vector<ValueId>& all) {
+    const InstId half = f_.def_id(v);
+    if (!half.valid()) return all[f_[v].index];
+    return at.op(f_[half].op, f_.type(v), {all[f_[f_.operands(half)[0]].index]});
+  }
   /// By how much sooner lanes would have been done alone, as far as the loop has been gone through with about
   /// as many, by this wave or one before: what frames hold is there from wave to wave, and whatever it was at
   /// first. It fades, so that it is seen when that changes. Returns which of the row's numbers that is.
@@ -243,10 +245,7 @@ private:
     const ValueId number = choice.op(Op::LShr, Type::G32, {lanes, choice.u32c(kAlikeLog2)});
     const ValueId sum = choice.op(Op::RowGet, Type::G32, {number}, row);
     const ValueId sooner = choice.select(nobody, g32(0), sum);
-    const char* force = getenv("LW_TURNS");
-    const ValueId sooner2 = force != nullptr ? choice.select(nobody, g32(0), g32(force[0] == 'a' ? enough : 0)) : sooner;
-    const ValueId together = choice.icmp(IntPred::SLt, sooner2, g32(enough));
-    if (getenv("LW_TURNS_SAY")) for (auto& [b, a] : arms_) fprintf(stderr, "arm %u vectors %u loop %d\n", b, a.vectors, (int)a.is_loop);
+    const ValueId together = choice.icmp(IntPred::SLt, sooner, g32(enough));
     choice.branch(choice.any(together), header(), begin.block(), all);
     f_[f_.terminator(choice.block())].imm = gang_decided(loop_->exit);
     const ValueId known = begin.op(Op::SMin, Type::G32, {sooner, g32(2 * enough)});
@@ -305,8 +304,9 @@ private:
       const ValueId lanes = op(Op::PopCount, {op(Op::GangBits, {arm.mask})});
       const bool is_foreseen = b == header() || arm.is_loop;
       const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars + (is_foreseen ? 0 : kBranchCost))});
-      ValueId sum = op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {number}), g32(cost_together(arm))}), alone});
-      if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)});
+      ValueId sum = op(Op::RowGet, {number});
+      if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)}); // of whole rounds
+      sum = op(Op::Sub, {op(Op::Add, {sum, g32(cost_together(arm))}), alone});
       append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {number, sum}, Type::None);
     }
   }

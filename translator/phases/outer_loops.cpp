@@ -9,7 +9,7 @@ using namespace ir;
 
 /// One that only loads, and none around it, which would wait for the wave in each round.
 bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions) {
-  why_ = "parent"; if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
+  if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
   loop_.emplace();
   blocks_ = l.blocks;
   loop_->blocks = &blocks_;
@@ -34,14 +34,13 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
       exits.push_back(f_[b].successors[0].block);
     n = 0;
   }
-  why_ = "exits"; if (exits.size() != 1) return false;
+  if (exits.size() != 1) return false;
   loop_->exit = exits[0];
   std::size_t instructions = 0;
   for (const BlockId b : blocks_) {
     instructions += f_[b].insts.size();
-    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) { why_ = "seen"; return false; }
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) return false;
   }
-  why_ = std::string(!only_loads(f_, blocks_, true) ? "not only loads " : "") + (uses_gang_scalars(f_, blocks_)? "gang scalars ":"") + (!find_entry_and_latch() ? "entry/latch " : !find_mask() ? "mask":"");
   return instructions <= most_instructions && only_loads(f_, blocks_, true) &&
          !uses_gang_scalars(f_, blocks_) &&
          std::ranges::none_of(loops_.loops,
@@ -73,12 +72,17 @@ bool OuterLoopPass::find_mask() {
 
 /// What the loop leaves behind in lanes that are not left: what they had before, however often others go
 /// round. A parameter of the header keeps it for each of them, or it is from outside and the same for all.
-bool OuterLoopPass::find_left_behind() {
+bool OuterLoopPass::find_left_behind(bool each_for_itself) {
   if (!find_escaping()) return false;
   const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
   const auto is_kept = [&](ValueId p) {
     return f_.def_block(p) == header() && !f_.def_id(p).valid() && p != params()[mask_] &&
            is_per_lane(f_.type(p)) && round.as_before(again().args[f_[p].index]) == p;
+  };
+  const auto is_half_of_kept = [&](ValueId v) {
+    const Inst* def = f_.def(v);
+    return def != nullptr && (def->op == Op::Lo || def->op == Op::Hi) &&
+           is_kept(f_.operands(f_.def_id(v))[0]);
   };
   std::vector<ValueId> first;
   for (const BlockId b : blocks_)
@@ -87,10 +91,11 @@ bool OuterLoopPass::find_left_behind() {
       behind_.clear();
       for (const auto* values : {&std::as_const(s.args), &std::as_const(loop_->escaping)})
         for (const ValueId v : *values) {
-          const ValueId before = is_inside(v) ? round.as_before(v) : v;
-          if (!before.valid() || (is_inside(v) && !is_kept(before))) return false;
+          const bool is_half = each_for_itself && is_half_of_kept(v);
+          const ValueId before = is_inside(v) && !is_half ? round.as_before(v) : v;
+          if (!before.valid() || (is_inside(v) && !is_half && !is_kept(before))) return false;
           const bool is_there = std::ranges::find(behind_, before) != behind_.end();
-          if (is_there && is_inside(before)) return false;
+          if (is_there && is_inside(before) && !each_for_itself) return false;
           behind_.push_back(before);
         }
       if (!first.empty() && first != behind_) return false;
