@@ -1029,6 +1029,27 @@ private:
     return emit(Op::LShr, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
   }
 
+  /// Two comparisons of the same scalars are one.
+  ValueId fold_comparisons(Op op, Type t, ValueId a, ValueId b) {
+    const Match first = match(a, Op::ICmp), second = match(b, Op::ICmp);
+    if (first == nullptr || second == nullptr) return {};
+    if (operand(first, 0) != operand(second, 0) || operand(first, 1) != operand(second, 1)) return {};
+    using enum IntPred;
+    // By IntPred, for which of less, equal, and greater it holds.
+    constexpr unsigned kOutcomes[] = {2, 5, 1, 3, 4, 6, 1, 3, 4, 6};
+    constexpr IntPred kUnsigned[] = {Eq, ULt, Eq, ULe, UGt, Ne, UGe},
+                      kSigned[] = {Eq, SLt, Eq, SLe, SGt, Ne, SGe};
+    const auto is_either = [](u64 p) { return p <= static_cast<u64>(Ne); };
+    const auto is_signed = [](u64 p) { return p >= static_cast<u64>(SLt); };
+    const u64 p = first->imm, q = second->imm;
+    if (!is_either(p) && !is_either(q) && is_signed(p) != is_signed(q)) return {};
+    const unsigned x = kOutcomes[p], y = kOutcomes[q];
+    const unsigned both = op == Op::And ? x & y : op == Op::Or ? x | y : op == Op::Xor ? x ^ y : x & ~y;
+    if (both == 0 || both == 7) return constant(t, both == 0 ? 0 : 1);
+    const IntPred now = (is_signed(p) || is_signed(q) ? kSigned : kUnsigned)[both];
+    return emit(Op::ICmp, t, {operand(first, 0), operand(first, 1)}, static_cast<u64>(now));
+  }
+
   ValueId fold_logic(Op op, Type t, ValueId a, ValueId b) {
     if (op == Op::AndNot) {
       if (a == b || is_zero(a) || is_ones(b)) return constant(t, 0);
@@ -1046,6 +1067,8 @@ private:
       }
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
+    if (t == Type::G1 || t == Type::U1)
+      if (const ValueId v = fold_comparisons(op, t, a, b); v.valid()) return v;
     // Conditions that are the same in every lane: branches on them are the wave's.
     if (const Match sa = match(a, Op::Splat), sb = match(b, Op::Splat);
         t == Type::Mask && sa != nullptr && sb != nullptr)

@@ -218,7 +218,7 @@ private:
         const Op op = f_[i].op;
         for (const ValueId v : f_.operands(i))
           if (!hands_on(i))
-            halves[v.index] |= op == Op::Lo ? kLow : op == Op::Hi ? kHigh : u8{kLow | kHigh | kWhole};
+            halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh | kWhole};
       }
     for (bool changed = true; changed;) {
       changed = false;

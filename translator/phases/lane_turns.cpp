@@ -34,6 +34,7 @@ constexpr u32 kRowCost = 2;     ///< in vectors
 constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
 constexpr u32 kBranchCost = 3;  ///< in scalars: into an arm; now and then it is foreseen wrongly
+constexpr u32 kFlagCost = 2;    ///< in scalars, to have what a comparison finds in a register
 constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
@@ -254,6 +255,11 @@ private:
   }
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
 
+  [[nodiscard]] bool is_comparison(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && def->op == Op::ICmp;
+  }
+
   /// A block has several copies, of which a lane goes through one.
   void count_scalars(const ScalarCopy& copy) {
     const std::vector<BlockId> copies = copy.copies();
@@ -266,6 +272,8 @@ private:
         const Inst& inst = f_[i];
         const bool is_used = inst.num_results == 0 || uses[f_.result(i).index] != 0;
         if (is_used && inst.op != Op::ICmp && inst.op != Op::Jump) sum += scalar_cost(i);
+        if (is_used && info(inst.op).is(kPure) && f_.type(f_.result(i)) == Type::G1 && inst.op != Op::ICmp)
+          for (const ValueId x : f_.operands(i)) sum += is_comparison(x) ? kFlagCost : 0;
       }
     }
     for (const auto& [b, s] : sums) arm_of(BlockId{b}).scalars += (s.first + s.second - 1) / s.second;
