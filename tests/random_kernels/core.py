@@ -60,6 +60,7 @@ class Array:
     def __init__(self, type_, length, at, writable, space, pointer=None):
         self.type, self.length, self.at, self.writable, self.space, self.pointer = \
             type_, length, at, writable, space, pointer
+        self.buffer = None  # whose rows these are elements of
 
 
 class Core:
@@ -268,7 +269,8 @@ class Core:
         if self.chance(.1):
             self.exact = False
             return self.expr(t, depth)
-        return f'(({t})({self.expr(t, depth)} >> ({t})1))'
+        top = (1 << (8 * BYTES[base] - 1)) - 1  # a shift clang joins with the division
+        return f'(({t})({self.expr(t, depth)} & ({t}){top:#x}{"UL" if BYTES[base] == 8 else ""}))'
 
     def int_expr(self, t, depth):
         """A scalar integer."""
@@ -290,6 +292,8 @@ class Core:
             return cast(f'{raw()} {op} ({amount} & {bits - 1})')
         if op in ('/', '%'):
             return cast(f'{self.dividend(t, 1, depth)} {op} {self.divisor(t, depth)}')
+        if op in ('mul_hi', 'mad_hi') and bits == 64:
+            self.exact = False  # clang 15 takes negative numbers of up to 24 bits for such of a product with sign
         if op in ('rotate', 'min', 'max', 'mul_hi', 'add_sat', 'sub_sat', 'hadd', 'rhadd'):
             return f'{op}({raw()}, {raw()})'
         if op == 'abs_diff':
@@ -318,7 +322,7 @@ class Core:
             low = self.rng.randrange(bits)
             return cast(f'({raw()} >> {low}) & {(1 << self.rng.randrange(1, bits - low + 1)) - 1:#x}{"UL" if bits == 64 else ""}')
         if op == 'float':  # exact in f32
-            return cast(f'({t})((float)(({self.expr("uint", depth)} & 0xfff)) * {self.pick("0.5f", "3.0f", "16.0f", "0.125f")})'
+            return cast(f'({t})(int)((float)(({self.expr("uint", depth)} & 0xfff)) * {self.pick("0.5f", "3.0f", "16.0f", "0.125f")})'
                         if self.options.get('floats', True) else raw())
         if op == 'call' and self.functions_returning(t):
             return self.call(self.rng.choice(self.functions_returning(t)), depth)

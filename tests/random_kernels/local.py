@@ -11,18 +11,18 @@ class Local:
 
     def local_array(self, type_, length):
         """In front of everything: declared, initialised, readable."""
-        name = self.name('l')
+        name, declaration = self.name('l'), ''
         if self.chance(.3):
             self.args.append((f'local {type_}* {name}', {'lds': length * BYTES[split(type_)[0]] *
                               (4 if split(type_)[1] == 3 else split(type_)[1])}))
         else:
-            self.line(f'local {type_} {name}[{length}];')
+            declaration = f'local {type_} {name}[{length}]; '
         i = self.name('i')
         value = f'({type_})({i} * {self.pick(1, 3, 7)} + 1)'
         if self.partial:
-            self.line(f'if (lid == 0) for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
+            self.line(f'{declaration}if (lid == 0) for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
         else:
-            self.line(f'for (int {i} = lid; {i} < {length}; {i} += {self.group}) {name}[{i}] = {value};')
+            self.line(f'{declaration}for (int {i} = lid; {i} < {length}; {i} += {self.group}) {name}[{i}] = {value};')
         array = self.add(Array(type_, length, lambda i: f'{name}[{i}]', False, 'local ', name))
         array.name = name
         self.locals.append(array)

@@ -12,12 +12,12 @@ class Memory:
         if length <= 8 and self.chance(.5):
             self.line(f'{type_} {name}[{length}] = {{{", ".join(self.leaf(type_) for _ in range(length))}}};')
         else:
-            self.line(f'{type_} {name}[{length}];')
             i = self.name('i')
             value = self.leaf(type_)
             if split(type_)[1] == 1 and type_ not in FLOATS:
                 value = f'({type_})((uint){value} * 3u + (uint){i})'
-            self.line(f'for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
+            # On one line, so that the reducer does not take the initialisation alone.
+            self.line(f'{type_} {name}[{length}]; for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
         return self.add(Array(type_, length, lambda i: f'{name}[{i}]', True, '', name))
 
     def do_array(self):
@@ -146,17 +146,16 @@ class Memory:
             else:
                 self.add(Var(at, type_, at))
 
-    def fill_bytes(self, pointer, size):
-        i = self.name('i')
-        self.line(f'for (int {i} = 0; {i} < {size}; {i}++) {pointer}[{i}] = (uchar)({self.leaf("uint")} + (uint){i});')
+    def declare_bytes(self, type_, name, size):
+        i, pointer = self.name('i'), f'((uchar*)&{name})'
+        self.line(f'{type_} {name}; for (int {i} = 0; {i} < {size}; {i}++) {pointer}[{i}] = (uchar)({self.leaf("uint")} + (uint){i});')
 
     def do_struct(self):
         s = self.structure()
         if any(split(t)[0] in FLOATS for _, t, _ in s['fields']):
             self.exact = False
         name = self.name('s')
-        self.line(f'{s["name"]} {name};')
-        self.fill_bytes(f'((uchar*)&{name})', s['size'])
+        self.declare_bytes(s['name'], name, s['size'])
         self.add_fields(s, name, '')
         self.add(Array('uchar', s['size'], lambda i: f'((uchar*)&{name})[{i}]', True, '', f'((uchar*)&{name})'))
 
@@ -165,8 +164,7 @@ class Memory:
         size = size_of(type_)
         members = {t: self.name('m') for t in ('uchar', 'ushort', 'uint', 'char', 'short')}
         text = ' '.join(f'{t} {m}[{size // BYTES[t]}];' for t, m in members.items())
-        self.line(f'union {{ {type_} all; {text} }} {name};')
-        self.line(f'{name}.all = {self.expr(type_, 2)};')
+        self.line(f'union {{ {type_} all; {text} }} {name} = {{{self.expr(type_, 2)}}};')
         self.add(Var(f'{name}.all', type_, f'{name}.all'))
         for t in self.rng.sample(sorted(members), 2):
             at = f'{name}.{members[t]}'
@@ -180,9 +178,8 @@ class Memory:
             fields.append((self.name('m'), self.pick('uint', 'int'), bits))
             left -= bits
         self.globals.append(f'typedef struct {{ {" ".join(f"{t} {f}:{b};" for f, t, b in fields)} }} B{name};')
-        self.line(f'B{name} {name};')
+        self.line(f'B{name} {name} = {{{", ".join(self.expr(t, 1) for _, t, _ in fields)}}};')
         for field, type_, _ in fields:
-            self.line(f'{name}.{field} = {self.expr(type_, 1)};')
             self.add(Var(f'(({type_}){name}.{field})', type_, f'{name}.{field}'))
 
     def do_copy(self):
@@ -218,7 +215,9 @@ class Memory:
             at = (lambda i: f'{name}[gid]') if per == 1 else (lambda i: f'{name}[gid * {per} + {i}]')
             return self.add(Array(type_, per, at, True, 'global ', f'({name} + gid * {per})'))
         rows = self.number(self.items)
-        return self.add(Array(type_, per, lambda i: f'{name}[({i}) * {rows} + gid]', True, 'global '))
+        array = self.add(Array(type_, per, lambda i: f'{name}[({i}) * {rows} + gid]', True, 'global '))
+        array.buffer = name
+        return array
 
     def own_records(self):
         s = self.structure()

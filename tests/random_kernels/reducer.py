@@ -36,10 +36,10 @@ def candidates(lines):
 
 
 def simpler_expressions(lines):
-    """Versions in which what is in brackets is one of its parts, or a number."""
+    """Versions in which what is in brackets is a number, which is right for divisors and all indices but 0."""
     for number in range(len(lines) - 1, 0, -1):
         line = lines[number]
-        if line.startswith(('//', '#')) or 'kernel void' in line or 'for (' in line or 'while' in line:
+        if line.startswith(('//', '#')) or any(x in line for x in ('kernel void', 'for (', 'while', 'id = ', '_id(')):
             continue
         stack, pairs = [], []
         for i, c in enumerate(line):
@@ -51,13 +51,11 @@ def simpler_expressions(lines):
             inner = line[a + 1:b]
             if b - a < 5 or a > 0 and re.match(r'\w', line[a - 1]) and not inner.startswith('('):
                 continue
-            for new in ['1u'] + [m.group(0) for m in re.finditer(r'\([^()]*\)', inner)][:3]:
-                if len(new) < len(inner):
-                    yield lines[:number] + [line[:a + 1] + new + line[b:]] + lines[number + 1:]
+            yield lines[:number] + [line[:a + 1] + '1u' + line[b:]] + lines[number + 1:]
 
 
-def reduce(source, wrong, say=lambda text: None):
-    """The smallest version found for which wrong(source) holds."""
+def reduce(source, wrong, keep=lambda text: None):
+    """The smallest version found for which wrong(source) holds; `keep` gets each on the way."""
     lines = source.splitlines()
     for make in (candidates, simpler_expressions, candidates, simpler_expressions):
         again = True
@@ -68,7 +66,7 @@ def reduce(source, wrong, say=lambda text: None):
                 for tried, version in enumerate(make(lines)):
                     if tried >= skip and wrong('\n'.join(version) + '\n'):
                         lines, again, skip = version, True, max(0, tried - 1)
-                        say(f'{len(lines)} lines, {sum(map(len, lines))} characters')
+                        keep('\n'.join(lines) + '\n')
                         break
                 else:
                     break

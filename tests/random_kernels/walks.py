@@ -131,19 +131,18 @@ class Walks:
 
     def do_stride(self):
         """A loop that shares work out: each work-item does every so many-th element."""
-        stores = self.own_arrays(lambda a: a.space == 'global ' and not a.pointer and a.length > 1)
+        stores = self.own_arrays(lambda a: a.buffer and a.length > 1)
         if self.in_function or not stores or self.trips > 8:
             return False
         store, i = self.rng.choice(stores), self.name('i')
         total = self.items * store.length - self.pick(0, 0, 1, 5)
-        base = store.at('0').split('[')[0]
         with self.block(f'for ({self.pick("int", "uint")} {i} = gid; {i} < {self.number(total)}; {i} += {self.number(self.items)})'):
             self.add(Var(i, 'int')).bound = self.items * store.length
             self.uniform = False
             self.trips *= store.length
             self.inside.append('loop')
             self.statements(self.rng.randrange(2))
-            self.line(f'{base}[{i}] = {self.expr(store.type, 2)};')
+            self.line(f'{store.buffer}[{i}] = {self.expr(store.type, 2)};')
             self.inside.pop()
 
     def do_search(self):
