@@ -123,6 +123,8 @@ class Core:
         return [x for level in self.scope for x in level if isinstance(x, what) and test(x)]
 
     def add(self, thing):
+        if isinstance(thing, Array) and thing.writable and not thing.space and BYTES[split(thing.type)[0]] == 1:
+            self.exact = False  # clang 15 stores two bytes where it makes a vector of such an array
         self.scope[-1].append(thing)
         return thing
 
