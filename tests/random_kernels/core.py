@@ -296,6 +296,8 @@ class Core:
             return cast(f'{self.dividend(t, 1, depth)} {op} {self.divisor(t, depth)}')
         if op in ('mul_hi', 'mad_hi') and bits == 64:
             self.exact = False  # clang 15 takes negative numbers of up to 24 bits for such of a product with sign
+        if op in ('add_sat', 'sub_sat', 'mad_sat') and bits == 32:
+            self.exact = False  # for gfx803 it forgets to clamp where the carry goes to VCC
         if op in ('rotate', 'min', 'max', 'mul_hi', 'add_sat', 'sub_sat', 'hadd', 'rhadd'):
             return f'{op}({raw()}, {raw()})'
         if op == 'abs_diff':
