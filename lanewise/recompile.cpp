@@ -16,6 +16,12 @@ unsigned wanted_interleave() {
   return text == nullptr ? 0 : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
 }
 
+/// LANEWISE_VERIFY, for tests: whether what each pass leaves is checked.
+bool wants_verification() {
+  const char* text = std::getenv("LANEWISE_VERIFY");
+  return text != nullptr && *text == '1';
+}
+
 Simd public_simd(translator::Simd simd) {
   return simd == translator::Simd::Avx512 ? Simd::Avx512 : Simd::Avx2;
 }
@@ -98,6 +104,7 @@ translator::Options translator_options(translator::Simd simd, const translator::
   options.simd = simd;
   options.launch = facts;
   options.interleave = wanted_interleave();
+  options.verify = wants_verification();
   return options;
 }
 

@@ -172,7 +172,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("use_branches", passes::use_branches)         // masks that are equal have become one
       .run("use_launch_facts", passes::use_launch_facts) // offsets that were selected
       .run("load_constants", load_constants)
-      .run("split_pairs", passes::split_pairs)
+      .run("split_pairs", [](ir::Function& g) { passes::split_pairs(g); })
       .run("merge_common", passes::merge_common) // parameters that are constants
       .run("fold", passes::fold)
       .run("skip_decided_branches", passes::skip_decided_branches)
@@ -247,7 +247,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              passes::thread_exits(g, true);
              passes::merge_blocks(g);
              passes::use_branches(g);
-             passes::split_pairs(g); // halves that only selects have looked at
+             passes::split_pairs(g, true); // halves that only selects have looked at
              tidy_up(g);
            })
       .run("scalarize_counters",

@@ -195,6 +195,11 @@ const Case kCases[] = {
                "buffer_load_format_d16_hi_x v7, off, s[8:11], 0", "s_waitcnt vmcnt(0)"},
      .after = {{0, 0x0102'03ff}, {5, 0x0002'0001}, {6, 0x00ff'0003}, {7, 0x0001'0001}},
      .format = 10 << 15 | 4 << 12 | 4 << 9 | 5 << 6 | 6 << 3 | 7},
+    {.name = "DivisionFixupOfHalvesAndProductsOfHalfWordsClamp",
+     .target = Target::gfx900,
+     .before = {{0, 0xabcd'0000}, {1, 0x4200}, {2, 0x3c00}, {4, 0xffff}, {5, 0xffff'ffff}},
+     .lines = {"v_div_fixup_f16 v0, v1, v2, v1 clamp", "v_mad_u32_u16 v3, v4, v4, v5 clamp"},
+     .after = {{0, 0xabcd'3c00}, {3, 0xffff'ffff}}},
     {.name = "OutputModifierThatDoesNothingFlushesNothing", // MODE.IEEE is set
      .target = Target::gfx803,
      .before = {{1, 0x10}, {2, 0x3c00}},

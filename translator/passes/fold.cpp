@@ -997,6 +997,9 @@ private:
         definition(lo) == nullptr && definition(hi) == nullptr && f_.def_block(lo) == f_.def_block(hi);
     return params || is_pair(lo, hi);
   }
+  /// Of what values of `t` are shifted by.
+  static Type amount_type(Type t) { return is_scalar(t) ? Type::U32 : Type::V32; }
+
   ValueId fold_mul(Type t, ValueId a, ValueId b) {
     if (is_const(a) && !is_const(b)) return emit(Op::Mul, t, {b, a});
     u64 c = 0;
@@ -1004,8 +1007,7 @@ private:
     if (c == 0) return b;
     if (c == 1) return a;
     if (std::has_single_bit(c)) {
-      const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
-      return emit(Op::Shl, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
+      return emit(Op::Shl, t, {a, constant(amount_type(t), static_cast<u64>(std::countr_zero(c)))});
     }
     return {};
   }
@@ -1018,7 +1020,7 @@ private:
     if (c == 0) return constant(t, 0);
     const bool is_signed = op == Op::SMulWide;
     if (!std::has_single_bit(c) || (is_signed && c >> 31 != 0)) return {};
-    const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
+    const Type amount = amount_type(t);
     const auto n = static_cast<u64>(std::countr_zero(c));
     if (op == Op::UMulHi) return n == 0 ? constant(t, 0) : emit(Op::LShr, t, {a, constant(amount, 32 - n)});
     return emit(Op::Shl, t, {emit(is_signed ? Op::SExt : Op::ZExt, t, {a}), constant(amount, n)});
@@ -1027,8 +1029,28 @@ private:
   ValueId fold_divide(Type t, ValueId a, ValueId b) {
     u64 c = 0;
     if (!is_const(b, &c) || !std::has_single_bit(c)) return {};
-    const Type amount = is_uniform(t) ? Type::U32 : Type::V32;
-    return emit(Op::LShr, t, {a, constant(amount, static_cast<u64>(std::countr_zero(c)))});
+    return emit(Op::LShr, t, {a, constant(amount_type(t), static_cast<u64>(std::countr_zero(c)))});
+  }
+
+  /// Two comparisons of the same scalars are one.
+  ValueId fold_comparisons(Op op, Type t, ValueId a, ValueId b) {
+    const Match first = match(a, Op::ICmp), second = match(b, Op::ICmp);
+    if (first == nullptr || second == nullptr) return {};
+    if (operand(first, 0) != operand(second, 0) || operand(first, 1) != operand(second, 1)) return {};
+    using enum IntPred;
+    // By IntPred, for which of less, equal, and greater it holds.
+    constexpr unsigned kOutcomes[] = {2, 5, 1, 3, 4, 6, 1, 3, 4, 6};
+    constexpr IntPred kUnsigned[] = {Eq, ULt, Eq, ULe, UGt, Ne, UGe},
+                      kSigned[] = {Eq, SLt, Eq, SLe, SGt, Ne, SGe};
+    const auto is_either = [](u64 p) { return p <= static_cast<u64>(Ne); };
+    const auto is_signed = [](u64 p) { return p >= static_cast<u64>(SLt); };
+    const u64 p = first->imm, q = second->imm;
+    if (!is_either(p) && !is_either(q) && is_signed(p) != is_signed(q)) return {};
+    const unsigned x = kOutcomes[p], y = kOutcomes[q];
+    const unsigned both = op == Op::And ? x & y : op == Op::Or ? x | y : op == Op::Xor ? x ^ y : x & ~y;
+    if (both == 0 || both == 7) return constant(t, both == 0 ? 0 : 1);
+    const IntPred now = (is_signed(p) || is_signed(q) ? kSigned : kUnsigned)[both];
+    return emit(Op::ICmp, t, {operand(first, 0), operand(first, 1)}, static_cast<u64>(now));
   }
 
   ValueId fold_logic(Op op, Type t, ValueId a, ValueId b) {
@@ -1048,6 +1070,8 @@ private:
       }
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
+    if (t == Type::G1 || t == Type::U1)
+      if (const ValueId v = fold_comparisons(op, t, a, b); v.valid()) return v;
     // Conditions that are the same in every lane: branches on them are the wave's.
     if (const Match sa = match(a, Op::Splat), sb = match(b, Op::Splat);
         t == Type::Mask && sa != nullptr && sb != nullptr)
@@ -1238,14 +1262,13 @@ private:
     if (!is_wide(t)) return {};
     // 64-bit shifts of a value whose interesting half is known
     const Type half = half_of(t);
-    const Type amount_type = is_uniform(t) ? Type::U32 : Type::V32;
     if (op == Op::AShr && n == 32)
       if (const Match j = match(a, Op::Join)) return emit(Op::SExt, t, {operand(j, 1)}); // join(x, y) >> 32
     // ashr(join(0, x), 32 - k) -> shl(sext(x), k): the index scaling of clang
     if (op == Op::AShr && n < 32)
       if (const Match j = match(a, Op::Join); j != nullptr && is_zero(operand(j, 0)) && n != 0) {
         const ValueId x = emit(Op::SExt, t, {operand(j, 1)});
-        return emit(Op::Shl, t, {x, constant(amount_type, 32 - n)});
+        return emit(Op::Shl, t, {x, constant(amount_type(t), 32 - n)});
       }
     if (op == Op::LShr && n < 32)
       if (const Match z = match(a, Op::ZExt); z != nullptr && type(operand(z, 0)) == half) {

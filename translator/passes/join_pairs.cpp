@@ -9,6 +9,7 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace lanewise::passes {
@@ -46,23 +47,26 @@ public:
     if (changed) f_.replace_values(map_);
     return changed;
   }
-  /// Parameters of which one half is looked at become that half.
-  void split() {
+  /// Parameters of which one half is looked at become that half, and, `apart`, those of which both are, each
+  /// for itself, two if they only ever were two.
+  void split(bool apart) {
     const Cfg cfg(f_);
     preds_ = &cfg.preds;
     map_.assign(f_.num_values(), ValueId{});
-    const std::vector<u8> halves = find_halves(cfg);
+    const std::vector<u8> halves = find_halves(cfg, false);
     for (const BlockId b : cfg.rpo) {
       const std::vector<ValueId> params = f_[b].params;
       for (const ValueId p : params)
         if (is_wide(f_.type(p)) && (halves[p.index] == kLow || halves[p.index] == kHigh))
           keep_half(p, halves[p.index] == kLow ? Op::Lo : Op::Hi);
     }
+    if (apart)
+      for (const ValueId p : find_separate(cfg)) take_apart(p);
     f_.replace_values(map_);
   }
 
 private:
-  enum : u8 { kLow = 1, kHigh = 2 };
+  enum : u8 { kLow = 1, kHigh = 2, kWhole = 4 };
   static constexpr std::size_t kMaxPairs = 16; ///< of parameters that one store's data may come through
   struct Pair {
     BlockId block;
@@ -205,25 +209,31 @@ private:
   }
 
   static bool is_wide(Type t) { return t == Type::U64 || t == Type::V64; }
-  /// Per 64-bit value, the halves that are looked at.
-  std::vector<u8> find_halves(const Cfg& cfg) const {
+  /// Per 64-bit value, the halves that are looked at; by way of selects as well, or these look at both.
+  std::vector<u8> find_halves(const Cfg& cfg, bool by_selects) const {
     std::vector<u8> halves(f_.num_values(), 0);
+    const auto hands_on = [&](InstId i) { return by_selects && f_[i].op == Op::Select; };
     for (const BlockId b : cfg.rpo)
       for (const InstId i : f_[b].insts) {
         const Op op = f_[i].op;
         for (const ValueId v : f_.operands(i))
-          halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh};
+          if (!hands_on(i))
+            halves[v.index] |= op == Op::Lo ? u8{kLow} : op == Op::Hi ? u8{kHigh} : u8{kLow | kHigh | kWhole};
       }
     for (bool changed = true; changed;) {
       changed = false;
-      for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b)
+      const auto look = [&](ValueId v, u8 at) {
+        changed |= (at & ~halves[v.index]) != 0;
+        halves[v.index] |= at;
+      };
+      for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
         for (const Successor& s : f_[*b].successors)
-          for (std::size_t a = 0; a < s.args.size(); ++a) {
-            u8& mine = halves[s.args[a].index];
-            const u8 now = mine | halves[f_[s.block].params[a].index];
-            changed |= now != mine;
-            mine = now;
-          }
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            look(s.args[a], halves[f_[s.block].params[a].index]);
+        for (auto i = f_[*b].insts.rbegin(); i != f_[*b].insts.rend(); ++i)
+          if (hands_on(*i))
+            for (const ValueId v : f_.operands(*i)) look(v, halves[f_.result(*i).index]);
+      }
     }
     return halves;
   }
@@ -236,6 +246,51 @@ private:
       return before_end(p, which, half, {args[index]});
     });
     replace(wide, at_start(b, Op::Join, f_.type(wide), {kept, kept})); // nobody sees the other half
+  }
+
+  /// Parameters that get halves of different values, as where registers side by side have been a pair once,
+  /// and which nobody looks at as a whole.
+  [[nodiscard]] std::vector<ValueId> find_separate(const Cfg& cfg) const {
+    const std::vector<u8> halves = find_halves(cfg, true);
+    std::vector<ValueId> found;
+    for (const BlockId b : cfg.rpo)
+      std::ranges::copy_if(f_[b].params, std::back_inserter(found), [&](ValueId p) {
+        return f_.type(p) == Type::V64 && p.index < halves.size() && halves[p.index] == (kLow | kHigh);
+      });
+    while (std::erase_if(found, [&](ValueId p) {
+             bool all = true;
+             for_each_argument(p, [&](ValueId arg) { all &= is_separate(arg, found); });
+             return !all;
+           }) != 0) {
+    }
+    return found;
+  }
+  [[nodiscard]] bool is_separate(ValueId v, const std::vector<ValueId>& params) const {
+    const Inst* def = f_.def(v);
+    if (def == nullptr) return std::ranges::find(params, v) != params.end();
+    const auto x = f_.operands(f_.def_id(v));
+    if (def->op == Op::Select) return is_separate(x[1], params) && is_separate(x[2], params);
+    std::vector<Pair> seen;
+    return def->op == Op::Const || (def->op == Op::Join && !is_whole(x[0], x[1], seen));
+  }
+  void take_apart(ValueId wide) {
+    const BlockId b = f_.def_block(wide);
+    const u32 index = f_[wide].index;
+    std::array<ValueId, 2> halves;
+    for (const unsigned n : {0u, 1u}) {
+      halves[n] = f_.add_param(b, Type::V32);
+      extend_edges(b,
+                   [&](BlockId p, const std::vector<ValueId>& args) { return half_of(args[index], n, p); });
+    }
+    replace(wide, at_start(b, Op::Join, Type::V64, {halves[0], halves[1]}));
+  }
+  /// At the end of `b`.
+  ValueId half_of(ValueId v, unsigned n, BlockId b) {
+    const InstId i = f_.def_id(v);
+    if (i.valid() && f_[i].op == Op::Join) return f_.operands(i)[n];
+    if (!i.valid() || f_[i].op != Op::Select) return before_end(b, n == 0 ? Op::Lo : Op::Hi, Type::V32, {v});
+    const std::array x = {f_.operands(i)[0], f_.operands(i)[1], f_.operands(i)[2]};
+    return before_end(b, Op::Select, Type::V32, {x[0], half_of(x[1], n, b), half_of(x[2], n, b)});
   }
 
   [[nodiscard]] std::vector<ValueId> wide_scalars(const Cfg& cfg) const {
@@ -327,7 +382,7 @@ private:
 
 } // namespace
 
-void split_pairs(Function& f) { PairJoiner(f).split(); }
+void split_pairs(Function& f, bool apart) { PairJoiner(f).split(apart); }
 
 namespace {
 

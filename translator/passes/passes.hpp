@@ -35,8 +35,9 @@ bool join_pairs(ir::Function& f);
 /// masks as they are.
 void join_vector_pairs(ir::Function& f);
 
-/// 64-bit block parameters of which only one half is looked at become that half.
-void split_pairs(ir::Function& f);
+/// 64-bit block parameters of which only one half is looked at become that half. With `apart`, once
+/// arithmetic on pairs has been found, those that have halves of different values become two.
+void split_pairs(ir::Function& f, bool apart = false);
 
 /// Merges equal pure instructions (dominator-scoped value numbering) and block parameters that are always
 /// equal.

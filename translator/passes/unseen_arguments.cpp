@@ -3,6 +3,9 @@
 // was there before would otherwise be used, and be handed on by loops before and behind. What all other ways
 // hand on is as good, and if it can be had before the ways part, the scalar is the same for all who meet.
 //
+// Where compilers have unrolled such a loop, its ways out meet one after the other before the mask is asked
+// for: a chain of blocks that only jump on, in which values are looked at as where it ends.
+//
 // Like dead code (dead_code.cpp), but the need for a value is split by which way its block is left: from what
 // is not needed until proved otherwise, backwards.
 #include "translator/passes/unseen_arguments.hpp"
@@ -17,13 +20,14 @@ using namespace ir;
 namespace {
 
 constexpr std::size_t kMaxMoved = 8; ///< instructions that compute a scalar
+constexpr unsigned kMaxChain = 16;   ///< blocks before one that asks
 
-/// Ways out of a value's block behind which it is needed.
+/// Ways out of a value's block, or of the one that asks behind it, behind which it is needed.
 enum : u8 { kFirst = 1, kSecond = 2, kBoth = 3 };
 
 class UnseenArguments {
 public:
-  explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
+  explicit UnseenArguments(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) { find_askers(); }
 
   /// Whether something has changed. `known` gets what had to be found out.
   bool run(std::shared_ptr<const MaskAnalysis>& known) {
@@ -55,7 +59,8 @@ public:
   }
 
 private:
-  /// An edge: the way `successor` out of block `from`, behind which the second way is taken.
+  /// An edge: the way `successor` out of block `from`, to a block that asks or to a chain that leads there,
+  /// behind which the second way is taken.
   struct Way {
     BlockId from;
     u32 successor;
@@ -65,18 +70,33 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   std::vector<Way> ways_;
-  std::vector<u8> needed_; ///< per value
+  std::vector<BlockId> asks_; ///< per block: the one that asks behind it, with nothing but jumps between
+  std::vector<u8> needed_;    ///< per value
   std::vector<ValueId> work_;
 
   [[nodiscard]] Successor& edge(const Way& w) { return f_[w.from].successors[w.successor]; }
 
-  /// Ways with scalars into blocks that ask for a mask.
+  void find_askers() {
+    asks_.assign(f_.num_blocks(), BlockId{});
+    std::vector<unsigned> jumps(f_.num_blocks(), 0);
+    for (auto b = cfg_.rpo.rbegin(); b != cfg_.rpo.rend(); ++b) {
+      const auto& ways = f_[*b].successors;
+      if (f_.tested_mask(*b).valid() && ways[0].block != ways[1].block) asks_[b->index] = *b;
+      if (ways.size() != 1 || cfg_.rpo_index[ways[0].block.index] <= cfg_.rpo_index[b->index]) continue;
+      const u32 next = ways[0].block.index;
+      if (asks_[next].valid() && jumps[next] < kMaxChain) {
+        asks_[b->index] = asks_[next];
+        jumps[b->index] = jumps[next] + 1;
+      }
+    }
+  }
+
+  /// Ways with scalars into blocks that ask for a mask, or into chains.
   template <class F>
   void find_ways(F leaves_none) {
     ways_.clear();
     for (const BlockId b : cfg_.rpo) {
-      const auto& ways = f_[b].successors;
-      if (!f_.tested_mask(b).valid() || ways[0].block == ways[1].block) continue;
+      if (!asks_[b.index].valid()) continue;
       if (std::ranges::none_of(f_[b].params, [&](ValueId p) { return is_uniform(f_.type(p)); })) continue;
       for (const BlockId from : cfg_.preds[b.index])
         for (u32 n = 0; n < f_[from].successors.size(); ++n)
@@ -84,9 +104,14 @@ private:
     }
   }
   [[nodiscard]] bool leaves_none(const MaskFacts& facts, BlockId from, u32 n) const {
-    const Successor& way = f_[from].successors[n];
-    const MaskFacts::Node there = facts.before_edge(facts.lanes(f_.tested_mask(way.block)), way);
+    const BlockId to = f_[from].successors[n].block;
+    const MaskFacts::Node there = facts.before_edge(asked(facts, to), from, n);
     return facts.is_empty(facts.bdd().and_(there, facts.edge_condition(from, n)), from);
+  }
+  /// The mask that is asked for behind block `b`, as it is seen there.
+  [[nodiscard]] MaskFacts::Node asked(const MaskFacts& facts, BlockId b) const {
+    if (asks_[b.index] == b) return facts.lanes(f_.tested_mask(b));
+    return facts.before_edge(asked(facts, f_[b].successors[0].block), b, 0);
   }
 
   /// The scalars among the arguments that nobody looks at behind the second way.
@@ -167,8 +192,12 @@ private:
     for (const BlockId from : cfg_.preds[b.index])
       for (u32 n = 0; n < f_[from].successors.size(); ++n) {
         const Successor& s = f_[from].successors[n];
-        const u8 this_way = f_[from].successors.size() == 2 ? static_cast<u8>(1 << n) : u8{kBoth};
-        if (s.block == b && (behind & goes_on(from, n)) != 0) need_in(s.args[index], from, this_way);
+        if (s.block != b || (behind & goes_on(from, n)) == 0) continue;
+        const bool is_chain = f_[from].successors.size() == 1 && asks_[from.index].valid();
+        need_in(s.args[index], from,
+                is_chain                          ? behind
+                : f_[from].successors.size() == 2 ? static_cast<u8>(1 << n)
+                                                  : u8{kBoth});
       }
   }
   /// The ways on which the block at the end of this one may be left.

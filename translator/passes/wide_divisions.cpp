@@ -492,12 +492,17 @@ bool replace_wide_divisions(Function& f) {
   if (found.empty()) return false;
   replace_found(f, found, [](Rewriter& r, InstId, const Finder::Division& x) {
     const auto& [n_lo, n_hi, d_lo, d_hi, remainder, half] = x;
+    // What the wave has computed in scalars may be chosen from per lane.
+    const auto in_lanes = [&](ValueId v) {
+      const Type t = r.function().type(v);
+      return is_uniform(t) ? r.op(Op::Splat, is_wide(t) ? Type::V64 : Type::V32, {v}) : v;
+    };
     const auto value = [&](const Half& h) {
-      return h.half == Op::Join ? h.of : r.op(h.half, Type::V32, {h.of});
+      return h.half == Op::Join ? in_lanes(h.of) : r.op(h.half, Type::V32, {in_lanes(h.of)});
     };
     const ValueId low = value(n_lo);
     const ValueId dividend = r.op(Op::Join, Type::V64, {low, value(n_hi)});
-    const auto limit = [&](const Limit& l) { return l.bits ? r.v32(*l.bits) : l.v; };
+    const auto limit = [&](const Limit& l) { return l.bits ? r.v32(*l.bits) : in_lanes(l.v); };
     const ValueId divisor_low = limit(d_lo);
     const ValueId divisor = r.op(Op::Join, Type::V64, {divisor_low, limit(d_hi)});
     ValueId result = r.same(Op::UDiv, dividend, divisor);

@@ -38,8 +38,8 @@ public:
     if (loops_.irreducible || (f_.launch.one_wave() && f_.launch.items() <= gang_lanes_)) return false;
     unsigned changed = 0;
     for (const Loops::Loop& loop : loops_.loops)
-      if (changed < kMaxLoops && find_loop(loop, kMaxInstructions) && find_counters() && find_left_behind() &&
-          is_worthwhile()) {
+      if (changed < kMaxLoops && find_loop(loop, kMaxInstructions) && find_counters() &&
+          find_left_behind(false) && is_worthwhile()) {
         add_ranks();
         ++changed;
       }

@@ -34,6 +34,7 @@ constexpr u32 kRowCost = 2;     ///< in vectors
 constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for the one before
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
 constexpr u32 kBranchCost = 3;  ///< in scalars: into an arm; now and then it is foreseen wrongly
+constexpr u32 kFlagCost = 2;    ///< in scalars, to have what a comparison finds in a register
 constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
@@ -49,7 +50,7 @@ public:
       if (!find_loop(loop, kMaxInstructions)) continue;
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
-      if (!is_worthwhile() || !find_left_behind()) continue;
+      if (!is_worthwhile() || !find_left_behind(true)) continue;
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
       if (!copy.plan()) continue;
       add_turns(copy);
@@ -195,7 +196,7 @@ private:
       out.push_back(behind_[n]);
       if (!is_inside(behind_[n])) continue;
       wanted.push_back(n);
-      begin.push_back(all[f_[behind_[n]].index]);
+      begin.push_back(kept_at(one.rows, behind_[n], all));
       before.push_back(f_.add_param(one.turn.block(), f_.type(behind_[n])));
     }
     const ValueId left = f_.add_param(one.turn.block(), Type::G32);
@@ -229,6 +230,12 @@ private:
     weigh(row, number, enough);
     take_parameters_of(choice.block(), header());
   }
+  /// What lanes have of a value that is left behind when the round begins with `all`, in `at`.
+  ValueId kept_at(Builder& at, ValueId v, const std::vector<ValueId>& all) {
+    const InstId half = f_.def_id(v);
+    if (!half.valid()) return all[f_[v].index];
+    return at.op(f_[half].op, f_.type(v), {all[f_[f_.operands(half)[0]].index]});
+  }
   /// By how much sooner lanes would have been done alone, as far as the loop has been gone through with about
   /// as many, by this wave or one before: what frames hold is there from wave to wave, and whatever it was at
   /// first. It fades, so that it is seen when that changes. Returns which of the row's numbers that is.
@@ -248,6 +255,11 @@ private:
   }
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
 
+  [[nodiscard]] bool is_comparison(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && def->op == Op::ICmp;
+  }
+
   /// A block has several copies, of which a lane goes through one.
   void count_scalars(const ScalarCopy& copy) {
     const std::vector<BlockId> copies = copy.copies();
@@ -260,6 +272,8 @@ private:
         const Inst& inst = f_[i];
         const bool is_used = inst.num_results == 0 || uses[f_.result(i).index] != 0;
         if (is_used && inst.op != Op::ICmp && inst.op != Op::Jump) sum += scalar_cost(i);
+        if (is_used && info(inst.op).is(kPure) && f_.type(f_.result(i)) == Type::G1 && inst.op != Op::ICmp)
+          for (const ValueId x : f_.operands(i)) sum += is_comparison(x) ? kFlagCost : 0;
       }
     }
     for (const auto& [b, s] : sums) arm_of(BlockId{b}).scalars += (s.first + s.second - 1) / s.second;
@@ -298,8 +312,9 @@ private:
       const ValueId lanes = op(Op::PopCount, {op(Op::GangBits, {arm.mask})});
       const bool is_foreseen = b == header() || arm.is_loop;
       const ValueId alone = op(Op::Mul, {lanes, g32(arm.scalars + (is_foreseen ? 0 : kBranchCost))});
-      ValueId sum = op(Op::Sub, {op(Op::Add, {op(Op::RowGet, {number}), g32(cost_together(arm))}), alone});
-      if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)});
+      ValueId sum = op(Op::RowGet, {number});
+      if (b == header()) sum = op(Op::SMax, {sum, g32(0 - enough)}); // of whole rounds
+      sum = op(Op::Sub, {op(Op::Add, {sum, g32(cost_together(arm))}), alone});
       append(b, {.op = Op::RowSet, .pc = f_[b].pc, .imm = row}, {number, sum}, Type::None);
     }
   }

@@ -72,12 +72,17 @@ bool OuterLoopPass::find_mask() {
 
 /// What the loop leaves behind in lanes that are not left: what they had before, however often others go
 /// round. A parameter of the header keeps it for each of them, or it is from outside and the same for all.
-bool OuterLoopPass::find_left_behind() {
+bool OuterLoopPass::find_left_behind(bool each_for_itself) {
   if (!find_escaping()) return false;
   const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
   const auto is_kept = [&](ValueId p) {
     return f_.def_block(p) == header() && !f_.def_id(p).valid() && p != params()[mask_] &&
            is_per_lane(f_.type(p)) && round.as_before(again().args[f_[p].index]) == p;
+  };
+  const auto is_half_of_kept = [&](ValueId v) {
+    const Inst* def = f_.def(v);
+    return def != nullptr && (def->op == Op::Lo || def->op == Op::Hi) &&
+           is_kept(f_.operands(f_.def_id(v))[0]);
   };
   std::vector<ValueId> first;
   for (const BlockId b : blocks_)
@@ -86,10 +91,11 @@ bool OuterLoopPass::find_left_behind() {
       behind_.clear();
       for (const auto* values : {&std::as_const(s.args), &std::as_const(loop_->escaping)})
         for (const ValueId v : *values) {
-          const ValueId before = is_inside(v) ? round.as_before(v) : v;
-          if (!before.valid() || (is_inside(v) && !is_kept(before))) return false;
+          const bool is_half = each_for_itself && is_half_of_kept(v);
+          const ValueId before = is_inside(v) && !is_half ? round.as_before(v) : v;
+          if (!before.valid() || (is_inside(v) && !is_half && !is_kept(before))) return false;
           const bool is_there = std::ranges::find(behind_, before) != behind_.end();
-          if (is_there && is_inside(before)) return false;
+          if (is_there && is_inside(before) && !each_for_itself) return false;
           behind_.push_back(before);
         }
       if (!first.empty() && first != behind_) return false;

@@ -22,8 +22,9 @@ protected:
 
   /// Finds all of the above for loop `l`. False if it is none of these, or has more instructions.
   bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions);
-  /// Likewise for what is behind the loop.
-  bool find_left_behind();
+  /// Likewise for what is behind the loop. With `each_for_itself`, several arguments may keep what one
+  /// parameter has, and one may keep a half of it.
+  bool find_left_behind(bool each_for_itself);
 
   ir::Successor& edge(ir::BlockId from, ir::BlockId to) {
     return *std::ranges::find(f_[from].successors, to, &ir::Successor::block);

@@ -26,6 +26,7 @@ namespace {
 
 constexpr unsigned kMinElements = 4;
 constexpr u32 kMaxElements = 32;
+constexpr u32 kMaxHoles = 2; ///< numbers that an index is known not to be, so that nothing is there for them
 constexpr u32 kNone = ~0u;
 
 /// Brings what is done with arrays into the form in which it is looked for.
@@ -190,7 +191,7 @@ private:
     unsigned rows = 0;
     [[nodiscard]] u32 first() const { return numbers.begin()->first; }
     [[nodiscard]] u32 last() const { return numbers.rbegin()->first; }
-    [[nodiscard]] u32 count() const { return static_cast<u32>(numbers.size()); }
+    [[nodiscard]] u32 count() const { return last() - first() + 1; }
   };
   struct Role {
     i32 write = -1, read = -1; ///< which one it belongs to
@@ -361,13 +362,21 @@ private:
       }
       a.good &= is_range(writes_[n].elements);
     }
-    for (Array& a : arrays_) a.good &= a.last() - a.first() + 1 == a.numbers.size();
+    for (Array& a : arrays_) a.good &= a.count() <= a.numbers.size() + kMaxHoles;
     for (ValueId v{0}; v.index < member_.size(); ++v.index)
       if (Array* a = array_of(v)) a->good &= is_param(v) || is_written(v);
   }
   static bool is_range(const std::vector<Element>& elements) {
     const auto [least, most] = std::ranges::minmax(elements, {}, &Element::number);
-    return most.number - least.number + 1 == elements.size();
+    return most.number - least.number + 1 <= elements.size() + kMaxHoles;
+  }
+  /// The numbers between those of the elements that none of these has.
+  static std::vector<u32> holes(const std::vector<Element>& elements) {
+    const auto [least, most] = std::ranges::minmax(elements, {}, &Element::number);
+    std::vector<u32> found;
+    for (u32 n = least.number; n < most.number; ++n)
+      if (std::ranges::find(elements, n, &Element::number) == elements.end()) found.push_back(n);
+    return found;
   }
 
   /// From the last select down.
@@ -537,6 +546,9 @@ private:
     const ValueId from_first = least == a.first() ? counted : at.sub(index, g32(a.first()));
     return at.select(fits, from_first, g32(otherwise));
   }
+  ValueId is_other(Builder& at, ValueId index, u32 number) {
+    return at.op(Op::ICmp, Type::G1, {index, g32(number)}, static_cast<u64>(IntPred::Ne));
+  }
 
   void rewrite() {
     std::vector<ValueId> map(f_.num_values());
@@ -585,7 +597,10 @@ private:
     const Array& a = *array_of(f_.result(w.elements[0].select));
     const auto [least, most] = std::ranges::minmax(w.elements, {}, &Element::number);
     const ValueId value = now(at, w.value);
-    set(at, a, number(at, a, w.index, least.number, most.number, a.count(), nullptr), value);
+    ValueId n = number(at, a, w.index, least.number, most.number, a.count(), nullptr);
+    for (const u32 hole : holes(w.elements))
+      if (a.numbers.contains(hole)) n = at.select(is_other(at, w.index, hole), n, g32(a.count()));
+    set(at, a, n, value);
   }
   ValueId read(Builder& at, const Read& r) {
     const Array& a = arrays_[r.array];
@@ -595,13 +610,20 @@ private:
       const ValueId otherwise = now(at, r.otherwise);
       ValueId is_one;
       const ValueId element = get(at, a, number(at, a, r.index, least.number, most.number, 0, &is_one));
+      for (const u32 hole : holes(r.elements)) {
+        const ValueId other_than_hole = is_other(at, r.index, hole);
+        is_one = is_one.valid() ? at.and_(is_one, other_than_hole) : other_than_hole;
+      }
       return is_one.valid() ? at.select(is_one, element, otherwise) : element;
     }
     const u32 other = place_of_[web(r.otherwise)].number; // One more of the range, or elsewhere.
     u32 from = least.number, to = most.number;
     if (other + 1 == from) from = other;
     if (other == to + 1) to = other;
-    return get(at, a, number(at, a, r.index, from, to, other - a.first(), nullptr));
+    ValueId n = number(at, a, r.index, from, to, other - a.first(), nullptr);
+    for (const u32 hole : holes(r.elements))
+      if (hole != other) n = at.select(is_other(at, r.index, hole), n, g32(other - a.first()));
+    return get(at, a, n);
   }
 
   /// What an edge does with its n-th argument, if that, or the parameter, is an element.
