@@ -1,5 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
+#include "translator/passes/sampled_lanes.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 64, kMaxVariables = 20; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
+constexpr unsigned kMaxRounds = 4, kMaxIdleRounds = 2;    ///< of lanes that go through the function by chance
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
 
 /// What two variables may be: bit 0 says 0, bit 1 says 1.
@@ -566,10 +569,10 @@ Bdd::Node MaskFacts::without_comparisons(Node n) const {
 /// block is looked at again when a clause was dropped that it has asked about.
 void MaskFacts::find_invariants() {
   std::vector<std::vector<Clause>> of_block(f_.num_blocks());
-  for (const BlockId b : cfg_.rpo) {
-    of_block[b.index] = candidates(b);
+  for (const BlockId b : cfg_.rpo) of_block[b.index] = candidates(b);
+  drop_contradicted(of_block);
+  for (const BlockId b : cfg_.rpo)
     for (const Clause& c : of_block[b.index]) add_clause(c);
-  }
   // A clause that fails takes others with it, each of which would have been proved until then: first those go
   // that samples refute.
   const bool proved =
@@ -584,6 +587,37 @@ void MaskFacts::find_invariants() {
       if (p.y != x) earlier_partners_[p.y].push_back(x);
   answers_.clear();
   subset_answers_.resize(kSubsetAnswers);
+}
+
+/// Drops clauses to which lanes that go through the function by chance are seen not to keep: most of those
+/// that cannot be proved, and to try that takes longer.
+void MaskFacts::drop_contradicted(std::vector<std::vector<Clause>>& of_block) const {
+  std::vector<std::pair<u32, u32>> made;
+  for (u32 v = 0; v < variables_.size(); ++v) {
+    if (is_plain_parameter(v)) continue;
+    const BlockId a = f_.def_block(variables_[v].a);
+    const BlockId b = variables_[v].b.valid() ? f_.def_block(variables_[v].b) : a;
+    made.emplace_back((dom_.dominates(a, b) ? b : a).index, v);
+  }
+  std::vector<std::pair<u32, SampledLanes::Parameter>> parameters;
+  for (const BlockId b : cfg_.rpo)
+    for (const ValueId p : f_[b].params)
+      if (is_condition(f_.type(p)) && has_variable(p))
+        parameters.emplace_back(b.index, SampledLanes::Parameter{f_[p].index, bdd_.variable(lanes(p))});
+  if (parameters.empty()) return;
+  const Lists<u32> made_in(f_.num_blocks(), made);
+  const Lists<SampledLanes::Parameter> parameters_of(f_.num_blocks(), parameters);
+  SampledLanes sampled(f_, cfg_, bdd_, node_of_, variables_.size(), made_in, parameters_of);
+  for (unsigned round = 0, idle = 0; round < kMaxRounds && idle < kMaxIdleRounds; ++round) {
+    ++idle;
+    sampled.go_round([&](BlockId b, const SampledBits& here) {
+      const auto dropped = std::erase_if(of_block[b.index], [&](const Clause& c) {
+        const SampledBits &x = sampled.value(c.x), &y = sampled.value(c.y);
+        return (((c.signs & 1) != 0 ? ~x : x) & ((c.signs & 2) != 0 ? ~y : y) & here).any();
+      });
+      if (dropped != 0) idle = 0;
+    });
+  }
 }
 
 /// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too

@@ -194,6 +194,7 @@ private:
   [[nodiscard]] u64 possible_samples(u64 left, const std::vector<u32>& vars, ir::BlockId at) const;
 
   void find_invariants();
+  void drop_contradicted(std::vector<std::vector<Clause>>& of_block) const;
   template <class F>
   bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
