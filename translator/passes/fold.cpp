@@ -839,8 +839,10 @@ private:
     const ValueId x = emit(Op::ZExt, t, {operand(join, 0)});
     return emit(Op::Add, t, {x, constant(t, c + (high << 32))});
   }
-  /// (x + splat(p)) + splat(q) -> x + splat(p + q)
+  /// (x + splat(p)) + splat(q) -> x + splat(p + q), in vectors: a gang's splats stay apart (sink_splats()), and
+  /// with three of them this would go on forever.
   ValueId add_splats(Type t, ValueId a, ValueId b) {
+    if (!is_vector(t)) return {};
     const Match sum = match(a, Op::Add), q = match(b, Op::Splat);
     if (sum == nullptr || q == nullptr) return {};
     for (unsigned n = 0; n < 2; ++n)
