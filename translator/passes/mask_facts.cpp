@@ -573,11 +573,7 @@ void MaskFacts::find_invariants() {
   drop_contradicted(of_block);
   for (const BlockId b : cfg_.rpo)
     for (const Clause& c : of_block[b.index]) add_clause(c);
-  // A clause that fails takes others with it, each of which would have been proved until then: first those go
-  // that samples refute.
-  const bool proved =
-      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return !is_refuted_on(way, c); }) &&
-      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return holds_on(way, c); });
+  const bool proved = drop_until_settled(of_block);
   asking_ = BlockId{};
   asked_by_.clear();
   keep_clauses(proved);
@@ -620,12 +616,9 @@ void MaskFacts::drop_contradicted(std::vector<std::vector<Clause>>& of_block) co
   }
 }
 
-/// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too
-/// long.
-template <class F>
-bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands) {
+/// Drops clauses until all that are left hold on every way into their block. False if that takes too long.
+bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block) {
   std::vector<u8> wanted(f_.num_blocks(), 1);
-  for (auto& blocks : asked_by_) blocks.clear();
   unsigned checks = 0;
   for (bool again = true; again;) {
     again = false;
@@ -633,10 +626,10 @@ bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F
       if (wanted[b.index] == 0 || of_block[b.index].empty()) continue;
       wanted[b.index] = 0;
       asking_ = b;
-      std::vector<WayIn> ways = ways_in(b);
+      const std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
         checks += static_cast<unsigned>(ways.size());
-        if (std::ranges::all_of(ways, [&](WayIn& way) { return stands(way, c); })) return false;
+        if (std::ranges::all_of(ways, [&](const WayIn& way) { return holds_on(way, c); })) return false;
         drop_clause(c);
         for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
         return again = true;
@@ -768,25 +761,6 @@ const MaskFacts::Partner* MaskFacts::excludes(Node a, Node b) const {
   return p;
 }
 
-/// A sample at which both literals are false is one that is possible: most clauses that do not hold are found
-/// so.
-bool MaskFacts::is_refuted_on(WayIn& way, const Clause& c) const {
-  if (way.x != c.x || way.y != c.y) {
-    way.x = c.x, way.y = c.y;
-    way.before_x = before(c.x, *way.edge), way.before_y = before(c.y, *way.edge);
-    way.is_possible_known = false;
-  }
-  const Node not_x = opposite_if((c.signs & 1) != 0, way.before_x);
-  const Node not_y = opposite_if((c.signs & 2) != 0, way.before_y);
-  const u64 refuting = bdd_.samples(not_x) & bdd_.samples(not_y) & bdd_.samples(way.condition);
-  if (refuting == 0 || excludes(not_x, not_y) != nullptr) return false;
-  if (!way.is_possible_known) {
-    way.possible = possible_samples(way, way.before_x, way.before_y);
-    way.is_possible_known = true;
-  }
-  return (way.possible & refuting) != 0;
-}
-
 bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
   const Node not_x = opposite_if((c.signs & 1) != 0, before(c.x, *way.edge));
   const Node not_y = opposite_if((c.signs & 2) != 0, before(c.y, *way.edge));
@@ -794,20 +768,6 @@ bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
   if (known != nullptr && dom_.dominates(known->block, way.from)) return true;
   const Node both = bdd_.and_(not_x, not_y);
   return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
-}
-
-/// The samples that contradict nothing that is known on this way about x and y; none if there is too much to
-/// know.
-u64 MaskFacts::possible_samples(const WayIn& way, Node x, Node y) const {
-  ++question_;
-  vars_.clear();
-  for (const Node n : {x, y, way.condition}) {
-    if (!bdd_.support(n, more_vars_)) return 0;
-    for (const u32 v : more_vars_)
-      if (std::exchange(among_[v], question_) != question_) vars_.push_back(v);
-  }
-  note_asker(vars_);
-  return possible_samples(bdd_.samples(way.condition), vars_, way.from);
 }
 
 } // namespace lanewise::passes
