@@ -25,7 +25,11 @@ public:
   Bdd(const Bdd&) = delete;
   Bdd& operator=(const Bdd&) = delete;
 
-  Node var(u32 v) { return make(v, kFalse, kTrue); }
+  Node var(u32 v) {
+    if (v >= literals_.size()) literals_.resize(v + 1, kFalse);
+    if (literals_[v] == kFalse) literals_[v] = make(v, kFalse, kTrue);
+    return literals_[v];
+  }
   static Node not_(Node a) { return a ^ 1; }
   Node and_(Node a, Node b) {
     if (a > b) std::swap(a, b);
@@ -55,9 +59,11 @@ public:
   /// f at 64 assignments that are the same for all functions: a bit that is set in the samples of several
   /// functions is an assignment at which they are true together.
   [[nodiscard]] u64 samples(Node f) const { return nodes_[f >> 1].samples ^ (u64{0} - (f & 1)); }
-  /// The values of a variable in the samples: bits that look random.
-  static u64 samples_of(u32 var) {
-    u64 h = (u64{var} + 1) * 0x9E37'79B9'7F4A'7C15u;
+  /// The values of a variable in the samples.
+  static u64 samples_of(u32 var) { return mixed(var); }
+  /// Bits that look random.
+  static u64 mixed(u64 number) {
+    u64 h = (number + 1) * 0x9E37'79B9'7F4A'7C15u;
     h = (h ^ (h >> 30)) * 0xBF58'476D'1CE4'E5B9u;
     h = (h ^ (h >> 27)) * 0x94D0'49BB'1331'11EBu;
     return h ^ (h >> 31);
@@ -83,6 +89,8 @@ public:
     substituted_.clear();
     return substitute_in(f, to);
   }
+  /// Nodes are below twice that.
+  [[nodiscard]] std::size_t num_nodes() const { return nodes_.size(); }
   /// The store grew too large: results since then are wrong, and nothing may be concluded from them.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
@@ -116,7 +124,8 @@ private:
   };
   static constexpr std::size_t kMostKept = 1u << 15; ///< nodes
   std::vector<Inner> nodes_;
-  std::vector<u32> table_; ///< of nodes_, open addressing; 0: free
+  std::vector<Node> literals_; ///< per variable, or kFalse
+  std::vector<u32> table_;     ///< of nodes_, open addressing; 0: free
   std::vector<Cached> cache_;
   mutable std::vector<Shape> shapes_; ///< per pair of opposites
   mutable std::vector<u32> support_;  ///< variables of functions whose shape is known

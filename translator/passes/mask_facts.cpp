@@ -1,5 +1,7 @@
 #include "translator/passes/mask_facts.hpp"
 
+#include "translator/passes/sampled_lanes.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 64, kMaxVariables = 20; ///< of a mask that is explained
 constexpr std::size_t kMaxParams = 16, kMaxContext = 8;   ///< per block, in the search for invariants
+constexpr unsigned kMaxRounds = 4, kMaxIdleRounds = 2;    ///< of lanes that go through the function by chance
 constexpr unsigned kMaxChecks = 100'000, kMaxWaysIn = 4;
 
 /// What two variables may be: bit 0 says 0, bit 1 says 1.
@@ -566,15 +569,11 @@ Bdd::Node MaskFacts::without_comparisons(Node n) const {
 /// block is looked at again when a clause was dropped that it has asked about.
 void MaskFacts::find_invariants() {
   std::vector<std::vector<Clause>> of_block(f_.num_blocks());
-  for (const BlockId b : cfg_.rpo) {
-    of_block[b.index] = candidates(b);
+  for (const BlockId b : cfg_.rpo) of_block[b.index] = candidates(b);
+  drop_contradicted(of_block);
+  for (const BlockId b : cfg_.rpo)
     for (const Clause& c : of_block[b.index]) add_clause(c);
-  }
-  // A clause that fails takes others with it, each of which would have been proved until then: first those go
-  // that samples refute.
-  const bool proved =
-      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return !is_refuted_on(way, c); }) &&
-      drop_until_settled(of_block, [&](WayIn& way, const Clause& c) { return holds_on(way, c); });
+  const bool proved = drop_until_settled(of_block);
   asking_ = BlockId{};
   asked_by_.clear();
   keep_clauses(proved);
@@ -586,12 +585,40 @@ void MaskFacts::find_invariants() {
   subset_answers_.resize(kSubsetAnswers);
 }
 
-/// Drops clauses until `stands` on every way into their block for all that are left. False if that takes too
-/// long.
-template <class F>
-bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands) {
+/// Drops clauses to which lanes that go through the function by chance are seen not to keep: most of those
+/// that cannot be proved, and to try that takes longer.
+void MaskFacts::drop_contradicted(std::vector<std::vector<Clause>>& of_block) const {
+  std::vector<std::pair<u32, u32>> made;
+  for (u32 v = 0; v < variables_.size(); ++v) {
+    if (is_plain_parameter(v)) continue;
+    const BlockId a = f_.def_block(variables_[v].a);
+    const BlockId b = variables_[v].b.valid() ? f_.def_block(variables_[v].b) : a;
+    made.emplace_back((dom_.dominates(a, b) ? b : a).index, v);
+  }
+  std::vector<std::pair<u32, SampledLanes::Parameter>> parameters;
+  for (const BlockId b : cfg_.rpo)
+    for (const ValueId p : f_[b].params)
+      if (is_condition(f_.type(p)) && has_variable(p))
+        parameters.emplace_back(b.index, SampledLanes::Parameter{f_[p].index, bdd_.variable(lanes(p))});
+  if (parameters.empty()) return;
+  const Lists<u32> made_in(f_.num_blocks(), made);
+  const Lists<SampledLanes::Parameter> parameters_of(f_.num_blocks(), parameters);
+  SampledLanes sampled(f_, cfg_, bdd_, node_of_, variables_.size(), made_in, parameters_of);
+  for (unsigned round = 0, idle = 0; round < kMaxRounds && idle < kMaxIdleRounds; ++round) {
+    ++idle;
+    sampled.go_round([&](BlockId b, const SampledBits& here) {
+      const auto dropped = std::erase_if(of_block[b.index], [&](const Clause& c) {
+        const SampledBits &x = sampled.value(c.x), &y = sampled.value(c.y);
+        return (((c.signs & 1) != 0 ? ~x : x) & ((c.signs & 2) != 0 ? ~y : y) & here).any();
+      });
+      if (dropped != 0) idle = 0;
+    });
+  }
+}
+
+/// Drops clauses until all that are left hold on every way into their block. False if that takes too long.
+bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block) {
   std::vector<u8> wanted(f_.num_blocks(), 1);
-  for (auto& blocks : asked_by_) blocks.clear();
   unsigned checks = 0;
   for (bool again = true; again;) {
     again = false;
@@ -599,10 +626,10 @@ bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block, F
       if (wanted[b.index] == 0 || of_block[b.index].empty()) continue;
       wanted[b.index] = 0;
       asking_ = b;
-      std::vector<WayIn> ways = ways_in(b);
+      const std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
         checks += static_cast<unsigned>(ways.size());
-        if (std::ranges::all_of(ways, [&](WayIn& way) { return stands(way, c); })) return false;
+        if (std::ranges::all_of(ways, [&](const WayIn& way) { return holds_on(way, c); })) return false;
         drop_clause(c);
         for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
         return again = true;
@@ -734,25 +761,6 @@ const MaskFacts::Partner* MaskFacts::excludes(Node a, Node b) const {
   return p;
 }
 
-/// A sample at which both literals are false is one that is possible: most clauses that do not hold are found
-/// so.
-bool MaskFacts::is_refuted_on(WayIn& way, const Clause& c) const {
-  if (way.x != c.x || way.y != c.y) {
-    way.x = c.x, way.y = c.y;
-    way.before_x = before(c.x, *way.edge), way.before_y = before(c.y, *way.edge);
-    way.is_possible_known = false;
-  }
-  const Node not_x = opposite_if((c.signs & 1) != 0, way.before_x);
-  const Node not_y = opposite_if((c.signs & 2) != 0, way.before_y);
-  const u64 refuting = bdd_.samples(not_x) & bdd_.samples(not_y) & bdd_.samples(way.condition);
-  if (refuting == 0 || excludes(not_x, not_y) != nullptr) return false;
-  if (!way.is_possible_known) {
-    way.possible = possible_samples(way, way.before_x, way.before_y);
-    way.is_possible_known = true;
-  }
-  return (way.possible & refuting) != 0;
-}
-
 bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
   const Node not_x = opposite_if((c.signs & 1) != 0, before(c.x, *way.edge));
   const Node not_y = opposite_if((c.signs & 2) != 0, before(c.y, *way.edge));
@@ -760,20 +768,6 @@ bool MaskFacts::holds_on(const WayIn& way, const Clause& c) const {
   if (known != nullptr && dom_.dominates(known->block, way.from)) return true;
   const Node both = bdd_.and_(not_x, not_y);
   return both == Bdd::kFalse || is_empty(bdd_.and_(both, way.condition), way.from);
-}
-
-/// The samples that contradict nothing that is known on this way about x and y; none if there is too much to
-/// know.
-u64 MaskFacts::possible_samples(const WayIn& way, Node x, Node y) const {
-  ++question_;
-  vars_.clear();
-  for (const Node n : {x, y, way.condition}) {
-    if (!bdd_.support(n, more_vars_)) return 0;
-    for (const u32 v : more_vars_)
-      if (std::exchange(among_[v], question_) != question_) vars_.push_back(v);
-  }
-  note_asker(vars_);
-  return possible_samples(bdd_.samples(way.condition), vars_, way.from);
 }
 
 } // namespace lanewise::passes

@@ -194,8 +194,8 @@ private:
   [[nodiscard]] u64 possible_samples(u64 left, const std::vector<u32>& vars, ir::BlockId at) const;
 
   void find_invariants();
-  template <class F>
-  bool drop_until_settled(std::vector<std::vector<Clause>>& of_block, F stands);
+  void drop_contradicted(std::vector<std::vector<Clause>>& of_block) const;
+  bool drop_until_settled(std::vector<std::vector<Clause>>& of_block);
   [[nodiscard]] std::vector<Clause> candidates(ir::BlockId b) const;
   static u64 pair(u32 x, u32 y) { return u64{x} << 32 | y; }
   [[nodiscard]] const Partner* partner(u32 x, u32 y) const;
@@ -213,16 +213,10 @@ private:
     ir::BlockId from;
     const ir::Successor* edge;
     Node condition;
-    u32 x = ~0u, y = ~0u;                                ///< the clauses looked at last,
-    Node before_x = Bdd::kFalse, before_y = Bdd::kFalse; ///< what these are here,
-    u64 possible = 0;               ///< and what is possible as far as they are concerned,
-    bool is_possible_known = false; ///< once that has been asked for
   };
   [[nodiscard]] std::vector<WayIn> ways_in(ir::BlockId b) const;
   [[nodiscard]] Node before(u32 v, const ir::Successor& edge) const;
-  [[nodiscard]] bool is_refuted_on(WayIn& way, const Clause& c) const;
   [[nodiscard]] bool holds_on(const WayIn& way, const Clause& c) const;
-  [[nodiscard]] u64 possible_samples(const WayIn& way, Node x, Node y) const;
 };
 
 /// The facts with what they rest on.
