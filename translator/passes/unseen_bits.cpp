@@ -56,8 +56,6 @@ private:
   std::vector<u8> extended_; ///< per value: somebody extends the sign of what it begins with
   std::vector<bool> inside_; ///< per block: who hands something on to it is known
   bool changed_ = false;     ///< more is seen
-  std::vector<bool>
-      is_unpacked_; ///< per value: what takes its place may have anything above what is looked at
 
   void drop(std::span<const BlockId> blocks) {
     for (const BlockId b : blocks) {
@@ -77,7 +75,7 @@ private:
       if (f_.def_id(v).valid() && (seen_[v.index] & ~seen) != 0) parts[v].seen |= seen;
     });
     const ValueLimits limits(f_);
-    is_unpacked_.assign(f_.num_values(), false);
+    bool is_unpacked = false; // What takes a value's place then may have anything above what is looked at.
     replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
       if (!inside_[f_[i].block.index]) return ValueId{};
       r_.begin(i, out);
@@ -86,17 +84,17 @@ private:
           part->second.value = unpacked(part->first, part->second.seen, limits);
           if (part->second.value.valid()) return ValueId{};
         }
-      if (const ValueId part = unpacked(i, limits); part.valid()) {
-        is_unpacked_[f_.result(i).index] = true;
-        return part;
-      }
-      return cut_to_halfword(i, limits);
+      const ValueId part = unpacked(i, limits);
+      is_unpacked |= part.valid();
+      return part;
     });
     for_each_part(blocks, [&](ValueId& v, u64 seen) {
-      if (const auto part = parts.find(v);
-          part != parts.end() && part->second.value.valid() && (seen & ~part->second.seen) == 0)
-        v = part->second.value;
+      const auto part = parts.find(v);
+      if (part == parts.end() || !part->second.value.valid() || (seen & ~part->second.seen) != 0) return;
+      v = part->second.value;
+      is_unpacked = true;
     });
+    cut_to_halfwords(is_unpacked ? ValueLimits(f_) : limits);
   }
 
   static bool is_tracked(Type t) { return is_vector(t) || t == Type::G32 || t == Type::G64; }
@@ -365,6 +363,13 @@ private:
     if (extended_[v] != 0 && seen_[v] >> (8 * inst.mem.bytes) == 0) inst.mem.sign_extend = true;
   }
 
+  void cut_to_halfwords(const ValueLimits& limits) {
+    replace_results(f_, [&](InstId i, std::vector<InstId>& out) {
+      if (!inside_[f_[i].block.index]) return ValueId{};
+      r_.begin(i, out);
+      return cut_to_halfword(i, limits);
+    });
+  }
   /// and(a + b, 0xffff) -> add16(a, b) and its like, if there is nothing in the upper halves of a and b.
   ValueId cut_to_halfword(InstId i, const ValueLimits& limits) {
     u64 mask = 0, shift = 0;
@@ -387,8 +392,8 @@ private:
     u64 c = 0;
     return f_.is_const(v, &c) ? r_.v32(c & kHalfword) : ValueId{};
   }
-  [[nodiscard]] bool is_halfword(ValueId v, const ValueLimits& limits) const {
-    return limits.max(v) <= kHalfword && !is_unpacked_[v.index];
+  [[nodiscard]] static bool is_halfword(ValueId v, const ValueLimits& limits) {
+    return limits.max(v) <= kHalfword;
   }
 };
 
