@@ -92,8 +92,9 @@ private:
       }
       return cut_to_halfword(i, limits);
     });
-    for_each_part(blocks, [&](ValueId& v, u64) {
-      if (const auto part = parts.find(v); part != parts.end() && part->second.value.valid())
+    for_each_part(blocks, [&](ValueId& v, u64 seen) {
+      if (const auto part = parts.find(v);
+          part != parts.end() && part->second.value.valid() && (seen & ~part->second.seen) == 0)
         v = part->second.value;
     });
   }
