@@ -102,8 +102,8 @@ private:
       for (const InstId i : f_[b].insts) {
         const bool is_end = i == f_.terminator(b);
         const bool compares = f_[i].op == Op::ICmp && is_gang(was[f_.operands(i)[0].index]);
-        const bool stays = compares || f_[i].op == Op::RowSet ||
-                           (f_[i].num_results == 1 && is_gang(f_.type(f_.result(i))));
+        const bool stays =
+            compares || f_[i].op == Op::RowSet || (f_[i].num_results == 1 && is_gang(f_.type(f_.result(i))));
         const bool shift_amount = f_[i].op == Op::Shl || f_[i].op == Op::LShr || f_[i].op == Op::AShr;
         if (stays)
           for (unsigned n = 0; n < f_[i].num_operands; ++n)
