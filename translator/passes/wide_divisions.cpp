@@ -495,7 +495,7 @@ bool replace_wide_divisions(Function& f) {
     // What the wave has computed in scalars may be chosen from per lane.
     const auto in_lanes = [&](ValueId v) {
       const Type t = r.function().type(v);
-      return is_uniform(t) ? r.op(Op::Splat, is_wide(t) ? Type::V64 : Type::V32, {v}) : v;
+      return is_uniform(t) ? r.op(Op::Splat, per_lane_of(t), {v}) : v;
     };
     const auto value = [&](const Half& h) {
       return h.half == Op::Join ? in_lanes(h.of) : r.op(h.half, Type::V32, {in_lanes(h.of)});

@@ -739,10 +739,6 @@ std::size_t phases_gone_through(const ir::Function& f, const phases::Plan& plan,
   return all;
 }
 
-} // namespace
-
-namespace {
-
 /// The plan for `f`, or, if one can tell at the start that a wave passes its guards, for `f` with a copy of
 /// all for such waves, which needs no masks. What is masked takes longer also if no lane is missing, on
 /// Zen 5 up to four times so where it comes from beyond the caches.
@@ -756,10 +752,6 @@ phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
   f = std::move(behind);
   return other;
 }
-
-} // namespace
-
-namespace {
 
 /// Short rows stream if they are put together with those of other stores, which takes lanes that keep apart.
 void drop_lone_streams(ir::Function& f) {
