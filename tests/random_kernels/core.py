@@ -294,7 +294,7 @@ class Core:
             return cast(f'{raw()} {op} ({amount} & {bits - 1})')
         if op in ('/', '%'):
             return cast(f'{self.dividend(t, 1, depth)} {op} {self.divisor(t, depth)}')
-        if op in ('mul_hi', 'mad_hi') and bits == 64:
+        if op in ('mul_hi', 'mad_hi') and bits == 64 or op == 'product':
             self.exact = False  # clang 15 takes negative numbers of up to 24 bits for such of a product with sign
         if op in ('add_sat', 'sub_sat', 'mad_sat') and bits == 32:
             self.exact = False  # for gfx803 it forgets to clamp where the carry goes to VCC
