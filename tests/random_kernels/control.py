@@ -145,7 +145,82 @@ class Control:
                     self.statements(1)
             self.inside.pop()
 
+    def do_machine(self):
+        """A loop around a switch that says how to go on, as in interpreters."""
+        rounds, states = self.pick(4, 8, 16), self.pick(2, 3, 5)
+        if self.trips * rounds > self.most_trips:
+            return False
+        turns, state = self.name('t'), self.name('z')
+        self.line(f'int {turns} = 0; uint {state} = {self.expr("uint", 1)} % {states}u;')
+        with self.block(f'while ({turns}++ < {rounds})'):
+            self.uniform = False
+            self.trips *= rounds
+            self.add(Var(state, 'uint')).bound = states
+            self.inside.append('loop')
+            with self.block(f'switch ({state})'):
+                self.inside.append('switch')
+                for case in range(states):
+                    with self.block(f'case {case}:'):
+                        self.statements(self.rng.randrange(1, 3))
+                        after = self.rng.randrange(states)
+                        self.line(self.pick(f'{state} = {after}; continue;', f'{state} = {self.condition()} ? {after} : {case}; break;',
+                                            f'{state} = ({state} + {self.leaf("uint")}) % {states}u; break;', f'if ({self.condition()}) {turns} += 3;'))
+                self.inside.pop()
+            self.line(f'{state} = ({state} + 1) % {states}u;')
+            self.inside.pop()
+
+    def do_goto(self):
+        """Jumps out of loops and into what follows."""
+        if self.barriers or self.in_function or self.trips * 20 > self.most_trips:
+            return False
+        out, over, i, j = self.name('out'), self.name('over'), self.name('i'), self.name('j')
+        with self.block(''):
+            with self.block(f'for (int {i} = 0; {i} < {self.number(4)}; {i}++)'):
+                self.uniform = False
+                self.trips *= 20
+                self.inside.append('uniform loop')
+                with self.block(f'for (int {j} = 0; {j} < {self.number(5)}; {j}++)'):
+                    self.do_assign()
+                    self.line(f'if ({self.condition()}) goto {out};')
+                    self.line(f'if ({self.condition()}) goto {over};')
+                    self.statements(1)
+                self.line(f'{over}:;')
+                self.statements(1)
+                self.inside.pop()
+            self.do_store()
+            self.line(f'{out}:;')
+
     # Functions.
+
+    def do_pointed_call(self):
+        """One of some functions, called through a pointer."""
+        if self.in_function:
+            return False
+        names = [self.name('g') for _ in range(self.pick(2, 3, 4))]
+        for n in names:
+            body = self.pick('return a * 7u + b;', 'return a > b ? a - b : a ^ b;', 'uint t[4] = {a, b, a ^ b, a + b}; return t[b & 3] * t[a & 3];',
+                             'for (uint i = 0; i < (a & 7); i++) b = b * 5u + i; return b;')
+            self.globals.append(f'{self.pick("", "__attribute__((noinline)) ")}uint {n}(uint a, uint b) {{ {body} }}')
+        table = self.name('q')
+        if self.chance(.5):
+            self.line(f'uint (*{table})(uint, uint) = {self.condition()} ? {names[0]} : {names[1]};')
+            called = table
+        else:
+            self.line(f'uint (*{table}[{len(names)}])(uint, uint) = {{{", ".join(names)}}};')
+            called = f'{table}[{self.index(len(names))}]'
+        self.declare('uint', f'{called}({self.expr("uint", 1)}, {self.expr("uint", 1)})')
+
+    def do_recursion(self):
+        """A function that calls itself, some calls deep."""
+        if self.trips > 8:
+            return False
+        name = self.name('r')
+        twice = self.pick('', ' + self(a ^ 5u, n - 2)')
+        # By a pointer that nothing is known of: else clang 15 makes private memory as large as one call needs.
+        self.globals.append(f'__attribute__((noinline)) uint {name}(uint a, int n) {{ uint (*volatile self)(uint, int) = {name}; '
+                            f'uint t[4] = {{a, a + 1, a ^ n, n}}; if (n <= 0 || (a & {self.pick(3, 15, 255)}) == 3) return a; '
+                            f'return self(t[n & 3] * 7u + n, n - 1) ^ t[a & 3]{twice}; }}')
+        self.declare('uint', f'{name}({self.expr("uint", 1)}, {self.pick(self.number(self.rng.randrange(6)), self.index(6))})')
 
     def functions_returning(self, type_):
         return [f for f in self.functions if f['type'] == type_]

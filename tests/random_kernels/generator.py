@@ -6,6 +6,7 @@ from core import BYTES, FLOATS, INTS, Array, Core, Var, size_of, split, vector
 from local import Local
 from memory import Memory
 from walks import Walks
+from waves import Waves
 
 OPS = {'+': 6, '-': 4, '*': 4, '&': 3, '|': 2, '^': 4, '<<': 2, '>>': 3, '~': 1, '?': 3, '<': 1, 'field': 2, 'convert': 4,
        'min': 1, 'max': 1, 'clamp': 1, 'rotate': 1, 'mul_hi': .7, 'abs_diff': .5, 'abs': .4, 'hadd': .3, 'rhadd': .2, 'clz': .4,
@@ -52,6 +53,13 @@ KINDS = {
     'vectors': dict(statements={**CONTROL, 'store': 6, 'array': 2, 'row_of_stores': 2}, types=INTS, vectors=True, about='vectors of 2, 3, 4, 8, 16'),
     'atomics': dict(statements={**CONTROL, 'atomic': 8, 'lds_atomic': 4, 'lds_write': 1}, types=WIDE, lds=.5, about='atomics without results'),
     'calls': dict(statements={**CONTROL, 'call': 10, 'array': 2, 'pointer': 2}, types=INTS + ('uint',), functions=3, about='functions, also not inlined, with arrays by pointer'),
+    'waves': dict(statements={**CONTROL, 'look': 6, 'wave_sum': 2, 'waterfall': 3, 'group_sum': 2, 'ticket': 2}, types=WIDE + ('uint', 'uint'), lds=.5, std='CL2.0',
+                  about='lanes that look at one another, in ifs and loops; sums over waves and workgroups'),
+    'tickets': dict(statements={**CONTROL, 'ticket': 8, 'lds_write': 1}, types=WIDE + ('uint', 'uint'), lds=.5, about='atomics whose results are used'),
+    'shared': dict(statements={**CONTROL, **{k: 2 * v for k, v in LDS.items()}}, types=INTS + ('uint', 'float'), lds=1, shared=True,
+                   about='global memory that workgroups share between barriers, beside the LDS'),
+    'machines': dict(statements={**CONTROL, 'machine': 5, 'goto': 3, 'pointed_call': 2, 'recursion': 2, 'array': 2}, types=INTS + ('uint', 'float'), std='CL2.0', volatile=.3,
+                     about='state machines, gotos, function pointers, recursion, volatile arrays'),
     'any': dict(statements=EVERYTHING, types=INTS + ('uint', 'float', 'double', 'half'), lds=.5, mixed=1, about='everything'),
 }
 
@@ -60,7 +68,7 @@ BLOCKS = {1: ((64,), (64,), (128,), (256,), (32,), (16,), (8,), (4,), (2,), (1,)
           3: ((4, 4, 4), (8, 4, 2), (3, 5, 2), (16, 2, 2), (2, 2, 2), (8, 8, 2), (4, 8, 2), (8, 2, 8), (1, 8, 8))}
 
 
-class Generator(Control, Memory, Local, Walks, Core):
+class Generator(Control, Memory, Local, Walks, Waves, Core):
     """One kernel of a kind."""
 
     def __init__(self, seed, kind):
@@ -68,6 +76,8 @@ class Generator(Control, Memory, Local, Walks, Core):
         spec = KINDS[kind]
         self.spec = spec
         self.functions, self.counters, self.locals, self.constants = [], [], [], []
+        self.shared, self.tickets_ready = spec.get('shared', False), None
+        self.options['std'] = spec.get('std', self.options['std'])
         self.mixed = spec.get('mixed') or self.chance(.33)
         self.weights = {'ops': {**OPS, **spec.get('ops', {})}, 'float_ops': {**FLOAT_OPS, **spec.get('float_ops', {})},
                         'vector_ops': VECTOR_OPS, 'statements': dict(spec['statements'])}
@@ -172,6 +182,8 @@ class Generator(Control, Memory, Local, Walks, Core):
             type_ = self.rng.choice(self.palette)
             self.declare(type_, self.expr(type_, 2))
         if self.barriers:
+            if 'ticket' in self.spec['statements']:
+                self.make_tickets()
             self.local_arrays()
         self.budget = self.rng.randrange(6, 40)
         while self.budget > 0:
@@ -194,7 +206,7 @@ class Generator(Control, Memory, Local, Walks, Core):
         head = ['// case: ' + json.dumps(about), '#pragma OPENCL EXTENSION cl_khr_fp16 : enable',
                 '#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable',
                 '#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable',
-                '#pragma OPENCL EXTENSION __cl_clang_bitfields : enable', '']
+                '#pragma OPENCL EXTENSION __cl_clang_bitfields : enable', '#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable', '']
         attribute = f'__attribute__((reqd_work_group_size{self.shape})) ' if self.chance(.2) and not self.partial else ''
         signature = f'{attribute}kernel void k({", ".join(d for d, _ in self.args)}) {{'
         return '\n'.join(head + self.globals + [signature] + self.lines + ['}']) + '\n'

@@ -7,12 +7,17 @@ class Local:
     """A part of the generator."""
 
     def barrier(self):
-        self.line('barrier(CLK_LOCAL_MEM_FENCE);')
+        self.line(f'barrier(CLK_LOCAL_MEM_FENCE{" | CLK_GLOBAL_MEM_FENCE" if self.shared else ""});')
 
     def local_array(self, type_, length):
         """In front of everything: declared, initialised, readable."""
-        name, declaration = self.name('l'), ''
-        if self.chance(.3):
+        name, declaration, space = self.name('l'), '', 'local '
+        if self.shared and self.chance(.7) and split(type_)[1] != 3:  # in global memory
+            groups = [-(-g // b) for g, b in zip(self.grid, self.shape)]
+            buffer = self.buffer('sh', type_, groups[0] * groups[1] * groups[2] * length, 'any')
+            group = f'((get_group_id(2) * {groups[1]} + get_group_id(1)) * {groups[0]} + get_group_id(0))'
+            declaration, space = f'global {type_}* {name} = {buffer} + {group} * {length}; ', 'global '
+        elif self.chance(.3):
             self.args.append((f'local {type_}* {name}', {'lds': length * BYTES[split(type_)[0]] *
                               (4 if split(type_)[1] == 3 else split(type_)[1])}))
         else:
@@ -23,7 +28,7 @@ class Local:
             self.line(f'{declaration}if (lid == 0) for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
         else:
             self.line(f'{declaration}for (int {i} = lid; {i} < {length}; {i} += {self.group}) {name}[{i}] = {value};')
-        array = self.add(Array(type_, length, lambda i: f'{name}[{i}]', False, 'local ', name))
+        array = self.add(Array(type_, length, lambda i: f'{name}[{i}]', False, space, name))
         array.name = name
         self.locals.append(array)
 
@@ -72,7 +77,7 @@ class Local:
         at, per = self.place(array)
         with self.block(''):
             self.uniform = False
-            self.add(Array(array.type, per, at, True, 'local '))
+            self.add(Array(array.type, per, at, True, array.space))
             for _ in range(self.rng.randrange(1, 4)):
                 if self.chance(.6):
                     self.line(f'{at(self.index(per))} = {self.expr(array.type, 2)};')

@@ -9,16 +9,17 @@ class Memory:
 
     def private_array(self, type_, length):
         name = self.name('a')
+        volatile = 'volatile ' if self.chance(self.spec.get('volatile', 0)) else ''
         if length <= 8 and self.chance(.5):
-            self.line(f'{type_} {name}[{length}] = {{{", ".join(self.leaf(type_) for _ in range(length))}}};')
+            self.line(f'{volatile}{type_} {name}[{length}] = {{{", ".join(self.leaf(type_) for _ in range(length))}}};')
         else:
             i = self.name('i')
             value = self.leaf(type_)
             if split(type_)[1] == 1 and type_ not in FLOATS:
                 value = f'({type_})((uint){value} * 3u + (uint){i})'
             # On one line, so that the reducer does not take the initialisation alone.
-            self.line(f'{type_} {name}[{length}]; for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
-        return self.add(Array(type_, length, lambda i: f'{name}[{i}]', True, '', name))
+            self.line(f'{volatile}{type_} {name}[{length}]; for (int {i} = 0; {i} < {length}; {i}++) {name}[{i}] = {value};')
+        return self.add(Array(type_, length, lambda i: f'{name}[{i}]', True, '', None if volatile else name))
 
     def do_array(self):
         self.private_array(self.rng.choice(self.palette), self.rng.choice((2, 3, 4, 5, 8, 8, 16, 20, 32)))
