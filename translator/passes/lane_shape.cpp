@@ -1,5 +1,6 @@
 #include "translator/passes/lane_shape.hpp"
 #include "translator/passes/aligned_counters.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -20,6 +21,7 @@ i64 wrapped(i64 stride, Type t) { return is_wide(t) ? stride : static_cast<i32>(
 LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
     : f_(f), gang_lanes_(gang_lanes), limits_(f), shapes_(f.num_values()) {
   assume_aligned_counters(f, cfg, limits_);
+  if (is_whole_wave()) find_gangs_apart(cfg);
   // Downwards from "not seen": the stride is found once and after that can only be lost, the known zeros
   // shrink.
   const auto lower = [&](ValueId v, LaneShape shape) {
@@ -38,9 +40,13 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
     for (const Successor& s : f[b].successors)
       if (cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index])
         for (const ValueId v : s.args) handed_back[v.index] = 1;
+  for (const auto* apart : {&ways_apart_, &rounds_apart_}) // which may be known before their masks are
+    for (const std::vector<ValueId>& masks : *apart)
+      for (const ValueId mask : masks) handed_back[mask.index] = 1;
   for (bool again = true; again;) {
     again = false;
     const auto update = [&](ValueId v, LaneShape shape) {
+      if (!rounds_apart_.empty() && are_apart(rounds_apart_[v.index])) shape = kVarying;
       if (lower(v, shape) && handed_back[v.index] != 0) again = true;
     };
     const auto may_be_lowered = [&](ValueId v) {
@@ -58,8 +64,69 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
   }
 }
 
+void LaneShapes::find_gangs_apart(const Cfg& cfg) {
+  if (std::ranges::none_of(cfg.rpo, [&](BlockId b) { return phases::is_gang_decided(f_, b); })) return;
+  const Dominators dom(f_, cfg);
+  const Loops loops(f_, cfg, dom);
+  ways_apart_.resize(f_.blocks.size());
+  rounds_apart_.resize(f_.num_values());
+  std::vector<std::vector<ValueId>> left_by(loops.loops.size()); // per loop: masks of its ways out
+  for (const BlockId b : cfg.rpo) {
+    if (!phases::is_gang_decided(f_, b)) continue;
+    const ValueId mask = f_.tested_mask(b);
+    const BlockId join = phases::join_of(f_[f_.terminator(b)]);
+    std::vector<bool> seen(f_.blocks.size(), false);
+    std::vector<BlockId> reached;
+    const auto reach = [&](const ir::Block& from) {
+      for (const Successor& s : from.successors) // Who goes round a loop again meets nobody from before.
+        if (!seen[s.block.index] && !dom.dominates(s.block, b)) {
+          seen[s.block.index] = true;
+          reached.push_back(s.block);
+        }
+    };
+    reach(f_[b]);
+    for (std::size_t n = 0; n < reached.size(); ++n) {
+      if (cfg.preds[reached[n].index].size() > 1) ways_apart_[reached[n].index].push_back(mask);
+      if (reached[n] != join) reach(f_[reached[n]]);
+    }
+    for (i32 l = loops.innermost[b.index]; l >= 0; l = loops.loops[static_cast<u32>(l)].parent)
+      if (std::ranges::any_of(f_[b].successors,
+                              [&](const Successor& s) { return !loops.contains(l, s.block); }))
+        left_by[static_cast<u32>(l)].push_back(mask);
+  }
+  // What is used behind a loop is from the round in which the gang has left it.
+  const auto use = [&](ValueId v, BlockId at) {
+    const BlockId from = f_.def_block(v);
+    for (i32 l = loops.innermost[from.index]; l >= 0 && !loops.contains(l, at);
+         l = loops.loops[static_cast<u32>(l)].parent) {
+      const std::vector<ValueId>& masks = left_by[static_cast<u32>(l)];
+      rounds_apart_[v.index].insert(rounds_apart_[v.index].end(), masks.begin(), masks.end());
+    }
+  };
+  for (const BlockId b : cfg.rpo) {
+    for (const InstId i : f_[b].insts)
+      for (const ValueId v : f_.operands(i)) use(v, b);
+    for (const Successor& s : f_[b].successors)
+      for (const ValueId v : s.args) use(v, s.block);
+  }
+}
+
+bool LaneShapes::are_apart(const std::vector<ValueId>& masks) const {
+  return std::ranges::any_of(masks,
+                             [&](ValueId m) { return shapes_[m.index].kind == LaneShape::Kind::Varying; });
+}
+
 LaneShape LaneShapes::merge(BlockId b, u32 param, const Cfg& cfg) const {
   LaneShape shape = kUnseen;
+  if (!ways_apart_.empty() && are_apart(ways_apart_[b.index])) {
+    const ValueId* same = nullptr;
+    for (const BlockId p : cfg.preds[b.index])
+      for (const Successor& s : f_[p].successors) {
+        if (s.block != b) continue;
+        if (same != nullptr && *same != s.args[param]) return kVarying;
+        same = &s.args[param];
+      }
+  }
   for (const BlockId p : cfg.preds[b.index])
     for (const Successor& s : f_[p].successors) {
       if (s.block != b) continue;

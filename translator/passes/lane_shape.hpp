@@ -44,9 +44,14 @@ private:
   unsigned gang_lanes_;
   ValueLimits limits_;
   std::vector<LaneShape> shapes_;
+  /// Of a wave: masks on which gangs decide, and may come to a block by different ways, or with a value from
+  /// different rounds of a loop, unless all lanes agree.
+  std::vector<std::vector<ir::ValueId>> ways_apart_, rounds_apart_; ///< per block, per value; or empty
 
   /// Gangs of a wave's width, whose scalars are not one for all lanes.
   [[nodiscard]] bool is_whole_wave() const { return gang_lanes_ == kWaveSize; }
+  void find_gangs_apart(const ir::Cfg& cfg);
+  [[nodiscard]] bool are_apart(const std::vector<ir::ValueId>& masks) const;
   [[nodiscard]] LaneShape evaluate(ir::InstId i) const;
   [[nodiscard]] LaneShape mask(ir::InstId i) const;
   [[nodiscard]] LaneShape merge(ir::BlockId b, u32 param, const ir::Cfg& cfg) const;
