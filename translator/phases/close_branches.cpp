@@ -96,7 +96,7 @@ private:
       const BlockId at = region_[n];
       instructions += f_[at].insts.size();
       if (at.index >= done_.size() || done_[at.index] || instructions > kMaxInstructions) return false;
-      if (!std::ranges::all_of(f_[at].insts, [&](InstId i) { return acts_per_lane(f_[i]); })) return false;
+      if (!std::ranges::all_of(f_[at].insts, [&](InstId i) { return acts_per_lane(f_, i); })) return false;
       for (const Successor& s : f_[at].successors) add(s.block);
     }
     return std::ranges::all_of(region_,

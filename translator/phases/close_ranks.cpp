@@ -83,7 +83,7 @@ private:
       if (b.index >= done_.size() || done_[b.index]) return false;
       loop.inside[b.index] = true;
       instructions += static_cast<unsigned>(f_[b].insts.size());
-      if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return acts_per_lane(f_[i]); })) return false;
+      if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return acts_per_lane(f_, i); })) return false;
     }
     for (const BlockId b : *loop.blocks)
       for (const Successor& s : f_[b].successors) {

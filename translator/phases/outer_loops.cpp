@@ -39,7 +39,7 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
   std::size_t instructions = 0;
   for (const BlockId b : blocks_) {
     instructions += f_[b].insts.size();
-    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(f_[i]); })) return false;
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(i); })) return false;
   }
   return instructions <= most_instructions && only_loads(f_, blocks_, true) &&
          !uses_gang_scalars(f_, blocks_) &&
@@ -48,9 +48,10 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
          find_entry_and_latch() && find_mask();
 }
 /// Done for each lane, and nobody else sees it.
-bool OuterLoopPass::is_unseen(const Inst& inst) const {
+bool OuterLoopPass::is_unseen(InstId i) const {
+  const Inst& inst = f_[i];
   if (with_private_ && is_private_access(inst)) return true;
-  return acts_per_lane(inst) && inst.op != Op::Store;
+  return acts_per_lane(f_, i) && inst.op != Op::Store;
 }
 bool OuterLoopPass::is_on_the_way_out(BlockId b) const {
   const auto& insts = f_[b].insts;

@@ -36,7 +36,7 @@ protected:
 private:
   const bool with_private_;
 
-  [[nodiscard]] bool is_unseen(const ir::Inst& inst) const;
+  [[nodiscard]] bool is_unseen(ir::InstId i) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
   bool find_mask();
 };

@@ -15,9 +15,11 @@ constexpr unsigned kMaxDepth = 8; ///< of what is looked through
 
 } // namespace
 
-bool acts_per_lane(const Inst& inst) {
+bool acts_per_lane(const Function& f, InstId i) {
+  const Inst& inst = f[i];
   if (is_bound_to_lanes(inst.op)) return false;
   switch (inst.op) {
+  case Op::Const: return f.type(f.result(i)) != Type::Mask || inst.imm == 0 || ~inst.imm == 0;
   case Op::FirstLane:
   case Op::GangMask:
   case Op::NotFew:

@@ -10,9 +10,9 @@
 
 namespace lanewise::phases {
 
-/// `inst` does in each lane what follows from that lane's values, whichever lane it is: it may be somewhere
-/// else.
-bool acts_per_lane(const ir::Inst& inst);
+/// An instruction that does in each lane what follows from that lane's values, whichever lane it is: it may
+/// be somewhere else. A mask of some lanes does not.
+bool acts_per_lane(const ir::Function& f, ir::InstId i);
 
 /// Whether `blocks` have, or make, what is the same in a gang.
 bool uses_gang_scalars(const ir::Function& f, const std::vector<ir::BlockId>& blocks);
