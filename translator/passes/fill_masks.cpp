@@ -3,10 +3,12 @@
 // and so it is with masks around a loop that go on only if they have lanes: then neither the accesses nor the
 // values in there need masks. If EXEC is not full, such a mask says nothing besides it: a branch on lanes
 // that are in both, behind one that says EXEC has some, asks whether all lanes go on, which is the same for
-// all.
+// all. Gangs that come to a join by different ways may bring different values: what is the same in each gang
+// only counts where each gang has asked, and asks, for itself.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +25,8 @@ constexpr unsigned kMaxDepth = 4; ///< of the ops that a mask is known through
 class MaskFiller {
 public:
   MaskFiller(Function& f, const Cfg& cfg)
-      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), constant_(f.num_values()) {}
+      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), own_shapes_(f, cfg_, kWaveSize, true),
+        uses_(f.use_counts()), constant_(f.num_values()) {}
 
   bool run() {
     for (const bool has_lanes : {true, false}) {
@@ -38,6 +41,8 @@ private:
   const Cfg& cfg_;
   const Dominators dom_;
   const LaneShapes shapes_;                   ///< of waves: their gangs must not differ
+  const LaneShapes own_shapes_;               ///< ...or may, having come by different ways
+  const std::vector<u32> uses_;               ///< per value
   std::vector<std::optional<bool>> constant_; ///< per parameter: whether it has lanes, if that is always so
   struct Way {
     BlockId since; ///< in what this block dominates
@@ -72,11 +77,17 @@ private:
       return nullptr;
     }
   };
-  Chains<Way> ways_;          ///< of masks that are the same in all lanes
-  Chains<BlockId> has_lanes_; ///< of masks: in what these blocks dominate
+  Chains<Way> ways_; ///< of masks that are the same in all lanes
+  struct Lanes {
+    BlockId since; ///< in what this block dominates
+    bool own;      ///< each gang that gets there has some
+  };
+  Chains<Lanes> has_lanes_; ///< of masks
 
-  /// All lanes of the mask are set, or none is.
-  [[nodiscard]] bool is_same(ValueId mask) const { return shapes_[mask].uniform(); }
+  /// All lanes of the mask are set, or none is: of the wave, or of each gang if that decides for itself.
+  [[nodiscard]] bool is_same(ValueId mask, bool own) const {
+    return (own ? own_shapes_ : shapes_)[mask].uniform();
+  }
 
   /// Calls f(argument, block, number of the successor) for each way into `b`, until it returns false.
   template <class F>
@@ -91,7 +102,8 @@ private:
   std::optional<bool> said_by(BlockId from, unsigned n, ValueId mask) const {
     const ValueId tested = f_.tested_mask(from);
     const auto& successors = f_[from].successors;
-    if (!tested.valid() || !is_same(tested) || successors[0].block == successors[1].block)
+    if (!tested.valid() || !is_same(tested, phases::is_gang_decided(f_, from)) ||
+        successors[0].block == successors[1].block)
       return std::nullopt;
     if (tested == mask) return n == 0;
     if (complement(tested) == mask) return n != 0;
@@ -108,19 +120,21 @@ private:
     return is_full ? x[1] : ValueId{};
   }
   /// A mask that has lanes behind `to`: so have those that it is the intersection of.
-  void note_lanes(ValueId mask, BlockId to, unsigned depth = 0) {
-    has_lanes_.add(mask, to);
+  void note_lanes(ValueId mask, BlockId to, bool own, unsigned depth = 0) {
+    has_lanes_.add(mask, {to, own});
     const Inst* def = f_.def(mask);
     if (def == nullptr || depth == kMaxDepth || (def->op != Op::And && def->op != Op::AndNot)) return;
     const auto x = f_.operands(f_.def_id(mask));
     for (const unsigned n : {0u, 1u}) {
       const bool has_lanes = n == 0 || def->op == Op::And;
-      if (is_same(x[n])) ways_.add(x[n], {to, has_lanes});
-      if (has_lanes) note_lanes(x[n], to, depth + 1);
+      if (is_same(x[n], own)) ways_.add(x[n], {to, has_lanes});
+      if (has_lanes) note_lanes(x[n], to, own, depth + 1);
     }
   }
-  [[nodiscard]] bool has_lanes(ValueId mask, BlockId at) const {
-    return has_lanes_.find(mask, [&](BlockId since) { return dom_.dominates(since, at); }) != nullptr;
+  [[nodiscard]] bool has_lanes(ValueId mask, BlockId at, bool own) const {
+    return has_lanes_.find(mask, [&](const Lanes& l) {
+      return (l.own || !own) && dom_.dominates(l.since, at);
+    }) != nullptr;
   }
 
   void find_ways() {
@@ -135,7 +149,8 @@ private:
       for (const ValueId mask : {tested, complement(tested)})
         if (const auto said = mask.valid() ? said_by(from, n, mask) : std::nullopt)
           ways_.add(mask, {to, *said});
-      if (n == 0 && f_[from].successors[0].block != f_[from].successors[1].block) note_lanes(tested, to);
+      if (n == 0 && f_[from].successors[0].block != f_[from].successors[1].block)
+        note_lanes(tested, to, phases::is_gang_decided(f_, from));
     }
   }
 
@@ -184,7 +199,7 @@ private:
     std::vector<std::pair<BlockId, ValueId>> params;
     for (const BlockId b : cfg_.rpo)
       for (const ValueId p : f_[b].params)
-        if (f_.type(p) == Type::Mask && is_same(p) && !constant_[p.index]) {
+        if (f_.type(p) == Type::Mask && is_same(p, true) && !constant_[p.index]) {
           params.emplace_back(b, p);
           constant_[p.index] = has_lanes;
         }
@@ -222,15 +237,18 @@ private:
   }
 
   /// Of lanes that are in two masks, one of which has lanes and one is the same in all, what matters is that.
-  bool ask_what_is_open(ValueId& asked, BlockId at) const {
+  bool ask_what_is_open(ValueId& asked, ValueId answer, BlockId at) const {
     const Inst* def = f_.def(asked);
     if (def == nullptr || def->op != Op::And) return false;
     const auto x = f_.operands(f_.def_id(asked));
+    const bool is_own =
+        phases::is_gang_decided(f_, at) && f_.tested_mask(at) == asked && uses_[answer.index] == 1;
     for (const unsigned n : {0u, 1u})
-      if (is_same(x[n]) && has_lanes(x[1 - n], at)) {
-        asked = x[n];
-        return true;
-      }
+      for (const bool own : {false, true})
+        if ((!own || is_own) && is_same(x[n], own) && has_lanes(x[1 - n], at, own)) {
+          asked = x[n];
+          return true;
+        }
     return false;
   }
 
@@ -250,7 +268,7 @@ private:
     };
     for (const BlockId b : cfg_.rpo) {
       for (const InstId i : f_[b].insts) {
-        if (f_[i].op == Op::AnyLane) changed |= ask_what_is_open(f_.operands(i)[0], b);
+        if (f_[i].op == Op::AnyLane) changed |= ask_what_is_open(f_.operands(i)[0], f_.result(i), b);
         for (ValueId& x : f_.operands(i)) look_at(x, b, known(x, b));
       }
       for (unsigned n = 0; n < f_[b].successors.size(); ++n)

@@ -18,10 +18,10 @@ i64 wrapped(i64 stride, Type t) { return is_wide(t) ? stride : static_cast<i32>(
 
 } // namespace
 
-LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes)
+LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes, bool gang_by_gang)
     : f_(f), gang_lanes_(gang_lanes), limits_(f), shapes_(f.num_values()) {
   assume_aligned_counters(f, cfg, limits_);
-  if (is_whole_wave()) find_gangs_apart(cfg);
+  if (is_whole_wave() && !gang_by_gang) find_gangs_apart(cfg);
   // Downwards from "not seen": the stride is found once and after that can only be lost, the known zeros
   // shrink.
   const auto lower = [&](ValueId v, LaneShape shape) {
@@ -75,29 +75,30 @@ void LaneShapes::find_gangs_apart(const Cfg& cfg) {
     if (!phases::is_gang_decided(f_, b)) continue;
     const ValueId mask = f_.tested_mask(b);
     const BlockId join = phases::join_of(f_[f_.terminator(b)]);
-    std::vector<bool> seen(f_.blocks.size(), false);
-    std::vector<BlockId> reached;
-    const auto reach = [&](const ir::Block& from) {
-      for (const Successor& s : from.successors) // Who goes round a loop again meets nobody from before.
-        if (!seen[s.block.index] && !dom.dominates(s.block, b)) {
-          seen[s.block.index] = true;
-          reached.push_back(s.block);
-        }
-    };
-    reach(f_[b]);
-    for (std::size_t n = 0; n < reached.size(); ++n) {
-      if (cfg.preds[reached[n].index].size() > 1) ways_apart_[reached[n].index].push_back(mask);
-      if (reached[n] != join) reach(f_[reached[n]]);
+    std::vector<u8> seen(f_.blocks.size(), 0); // by which of the two ways
+    for (const unsigned way : {0u, 1u}) {
+      std::vector<BlockId> reached;
+      const auto reach = [&](BlockId x) {
+        const auto bit = static_cast<u8>(1 << way);
+        if ((seen[x.index] & bit) != 0 || dom.dominates(x, b))
+          return; // The next round meets nobody from this one.
+        seen[x.index] |= bit;
+        if (seen[x.index] == 3) ways_apart_[x.index].push_back(mask);
+        reached.push_back(x);
+      };
+      reach(f_[b].successors[way].block);
+      for (std::size_t n = 0; n < reached.size(); ++n)
+        if (reached[n] != join)
+          for (const Successor& s : f_[reached[n]].successors) reach(s.block);
     }
     for (i32 l = loops.innermost[b.index]; l >= 0; l = loops.loops[static_cast<u32>(l)].parent)
       if (std::ranges::any_of(f_[b].successors,
                               [&](const Successor& s) { return !loops.contains(l, s.block); }))
         left_by[static_cast<u32>(l)].push_back(mask);
   }
-  // What is used behind a loop is from the round in which the gang has left it.
-  const auto use = [&](ValueId v, BlockId at) {
-    const BlockId from = f_.def_block(v);
-    for (i32 l = loops.innermost[from.index]; l >= 0 && !loops.contains(l, at);
+  // What leaves a loop is from the round in which the gang has left it.
+  const auto leave = [&](BlockId from, BlockId to, ValueId v) {
+    for (i32 l = loops.innermost[from.index]; l >= 0 && !loops.contains(l, to);
          l = loops.loops[static_cast<u32>(l)].parent) {
       const std::vector<ValueId>& masks = left_by[static_cast<u32>(l)];
       rounds_apart_[v.index].insert(rounds_apart_[v.index].end(), masks.begin(), masks.end());
@@ -105,9 +106,11 @@ void LaneShapes::find_gangs_apart(const Cfg& cfg) {
   };
   for (const BlockId b : cfg.rpo) {
     for (const InstId i : f_[b].insts)
-      for (const ValueId v : f_.operands(i)) use(v, b);
-    for (const Successor& s : f_[b].successors)
-      for (const ValueId v : s.args) use(v, s.block);
+      for (const ValueId v : f_.operands(i)) leave(f_.def_block(v), b, v);
+    for (const Successor& s : f_[b].successors) {
+      for (const ValueId v : s.args) leave(f_.def_block(v), b, v);
+      for (const ValueId p : f_[s.block].params) leave(b, s.block, p);
+    }
   }
 }
 

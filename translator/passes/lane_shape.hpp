@@ -25,7 +25,8 @@ struct LaneShape {
 /// the same path, so a block parameter has the shape that its arguments share.
 class LaneShapes {
 public:
-  LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes);
+  /// Of a wave, `gang_by_gang` says only what holds in each of its gangs by the same reasons.
+  LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes, bool gang_by_gang = false);
 
   [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const {
     assert(v.index < shapes_.size());
