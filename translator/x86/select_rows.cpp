@@ -153,7 +153,7 @@ bool Selector::is_line_fetched(InstId i, i64 row) const {
 /// that are lanes (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece
 /// is as good as the beginning of the next one's, and the hardware starts anew.
 void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
-  constexpr i64 kAhead = 256, kPiecesAhead = 4096;
+  constexpr i64 kAhead = 256, kPiecesAhead = 12288;
   const ir::Inst& inst = f_[i];
   const i64 row = stride * (has_short_rows(i) ? inst.mem.short_row : lanes());
   const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
