@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <cstring>
 #include <fmt/format.h>
-#include <memory>
+#include <optional>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 namespace lanewise {
 namespace {
@@ -33,23 +35,41 @@ Result<abi::CodeObject> load_entry(const abi::BundleEntry& entry, const std::str
   return object;
 }
 
+/// Smaller files are read, since nothing is gained: who has a file mapped must not see it become shorter.
+constexpr std::size_t kMappedFrom = 1 << 20;
+
+/// 0 for pipes and the like.
+std::size_t regular_size(std::FILE* file) {
+  struct stat status = {};
+  const bool regular = ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+  return regular ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+/// Nothing if the file system cannot do that.
+std::optional<FileBytes> map(std::FILE* file, std::size_t size) {
+  void* const place = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, ::fileno(file), 0);
+  if (place == MAP_FAILED) return std::nullopt;
+  return FileBytes({place, [size](void* p) { ::munmap(p, size); }},
+                   {static_cast<const std::byte*>(place), size});
+}
+
 } // namespace
 
-Result<std::vector<std::byte>> read_file(const std::string& path) {
+Result<FileBytes> read_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  std::vector<std::byte> bytes;
-  std::size_t got = 0;
+  auto bytes = std::make_shared<std::vector<std::byte>>();
   if (file) {
-    std::error_code unknown;
-    const auto size = std::filesystem::file_size(path, unknown); // of a pipe there is none
-    if (!unknown) bytes.reserve(size);
+    const std::size_t size = regular_size(file.get());
+    if (auto mapped = size < kMappedFrom ? std::nullopt : map(file.get(), size)) return *std::move(mapped);
+    bytes->reserve(size);
     std::vector<std::byte> chunk(1 << 16);
-    while ((got = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0)
-      bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
+    for (std::size_t got = 0; (got = std::fread(chunk.data(), 1, chunk.size(), file.get())) > 0;)
+      bytes->insert(bytes->end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(got));
   }
   if (!file || std::ferror(file.get()))
     return Error{ErrorCode::BadInput, fmt::format("{}: cannot read: {}", path, std::strerror(errno))};
-  return bytes;
+  const std::span<const std::byte> all = *bytes;
+  return FileBytes(std::move(bytes), all);
 }
 
 Result<std::vector<abi::CodeObject>> load_code_objects(std::span<const std::byte> bytes,

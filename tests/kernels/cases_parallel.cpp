@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lanewise::kernels {
 namespace {
@@ -41,6 +42,27 @@ KernelCase scan(uint32_t scale) {
         for (uint32_t g = 0; g < groups; ++g) {
           uint32_t sum = 0;
           for (uint32_t i = g * width; i < (g + 1) * width; ++i) out[i] = sum += in[i];
+          totals[g] = sum;
+        }
+      });
+}
+
+/// The last workgroup has fewer elements than the others.
+KernelCase tree_scan(std::string_view name, uint32_t n, uint32_t width) {
+  Random random(23);
+  const uint32_t elements = 2 * width, groups = (n + elements - 1) / elements;
+  return Builder(name)
+      .grid({groups * width, 1, 1}, {width, 1, 1})
+      .value("n", n)
+      .buffer("data", random.words(n))
+      .output<uint32_t>("totals", groups)
+      .lds("tree", elements * 4)
+      .reference([=](std::span<Arg> args) {
+        auto data = args[1].as<uint32_t>(), totals = args[2].as<uint32_t>();
+        for (uint32_t g = 0; g < groups; ++g) {
+          uint32_t sum = 0;
+          for (uint32_t i = g * elements; i < std::min(n, (g + 1) * elements); ++i)
+            sum += std::exchange(data[i], sum);
           totals[g] = sum;
         }
       });
@@ -156,6 +178,8 @@ constexpr CaseEntry kCases[] = {
     {"reduction.ragged", [](uint32_t s) { return reduction("reduction.ragged", 1000 * s + 17, 128); }},
     {"reduction.block32", [](uint32_t s) { return reduction("reduction.block32", 500 * s, 32); }},
     {"scan", scan},
+    {"tree_scan", [](uint32_t s) { return tree_scan("tree_scan", 4096 * s - 3, 256); }},
+    {"tree_scan.block64", [](uint32_t s) { return tree_scan("tree_scan.block64", 4096 * s - 3, 64); }},
     {"bitonic_sort", bitonic_sort},
     {"walsh_transform", walsh_transform},
     {"histogram_lds", histogram_lds},

@@ -9,6 +9,11 @@
 namespace lanewise {
 namespace {
 
+std::vector<std::byte> contents(const std::string& path) {
+  const auto bytes = read_file(path);
+  return {bytes->begin(), bytes->end()};
+}
+
 using testing::ScratchFolder;
 
 std::string in_quotes(const std::string& text) { return "'" + text + "'"; }
@@ -124,7 +129,7 @@ TEST_F(SharedObject, LoadedTwiceTheSecondTranslates) {
 
 TEST_F(SharedObject, OfAnotherVersionIsTranslatedAnew) {
   const std::string path = make("");
-  auto bytes = *read_file(path);
+  auto bytes = contents(path);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t id = text.find(build_id());
   ASSERT_NE(id, std::string_view::npos);
@@ -153,12 +158,12 @@ TEST_F(SharedObject, HoldsTheCodeObject) {
   const auto bytes = *read_file(make("", name));
   const auto object = load_code_object(bytes, "kernels.so", "gfx803");
   ASSERT_TRUE(object.ok()) << object.error().message;
-  EXPECT_EQ(*object->file, *read_file(testing::code_object(name)));
+  EXPECT_EQ(*object->file, contents(testing::code_object(name)));
   EXPECT_FALSE(load_code_object(bytes, "kernels.so", "gfx906").ok());
 }
 
 TEST_F(SharedObject, DamagedOnesDoNotCrash) {
-  const auto good = *read_file(make(""));
+  const auto good = contents(make(""));
   auto device = Device::create({});
   std::mt19937_64 random(3);
   for (unsigned n = 0; n < 300; ++n) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr unsigned kMaxChanges = 32, kMaxRounds = 16;
 constexpr std::size_t kMaxDemand = 128, kMaxVariables = 20; ///< of a demand that is not rounded up
-constexpr u32 kControls = 1000; ///< the weight of a use that is more than mask algebra
+constexpr std::size_t kMaxPlaces = 64; ///< that are looked at to show that nobody is there
+constexpr u32 kControls = 1000;        ///< the weight of a use that is more than mask algebra
 
 } // namespace
 
@@ -260,6 +261,26 @@ bool LaneDemand::is_inside(Node demand, ValueId m, BlockId at) const {
 
 bool LaneDemand::is_outside(Node demand, ValueId m, BlockId at) const {
   return facts_.is_empty(bdd_.and_(demand, lanes(m)), at);
+}
+
+bool LaneDemand::is_nobody(Node lanes, BlockId at) const {
+  std::set<std::pair<Node, u32>> seen;
+  return is_nobody(lanes, at, seen);
+}
+
+/// Of loops, only what holds in each round by itself. What has been looked at need not be again: it holds, or
+/// all has failed.
+bool LaneDemand::is_nobody(Node lanes, BlockId at, std::set<std::pair<Node, u32>>& seen) const {
+  if (facts_.is_empty(lanes, at) || seen.contains({lanes, at.index})) return true;
+  if (cfg_.preds[at.index].empty() || seen.size() >= kMaxPlaces) return false;
+  seen.emplace(lanes, at.index);
+  for (const BlockId from : cfg_.preds[at.index]) {
+    if (cfg_.rpo_index[from.index] >= cfg_.rpo_index[at.index]) return false;
+    for (unsigned n = 0; n < f_[from].successors.size(); ++n)
+      if (f_[from].successors[n].block == at && !is_nobody(restated(lanes, from, n), from, seen))
+        return false;
+  }
+  return true;
 }
 
 std::optional<u64> LaneDemand::constant(InstId i) const {

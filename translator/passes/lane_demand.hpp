@@ -14,6 +14,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 
 namespace lanewise::passes {
@@ -70,6 +71,9 @@ public:
   /// All lanes of `demand` are lanes of `m`, or none is, while control is in block `at`.
   [[nodiscard]] bool is_inside(Node demand, ir::ValueId m, ir::BlockId at) const;
   [[nodiscard]] bool is_outside(Node demand, ir::ValueId m, ir::BlockId at) const;
+  /// There are no such lanes while control is in block `at`, as the ways that lead there say, whichever was
+  /// taken: what holds of three masks is seen only where two of them have not met yet.
+  [[nodiscard]] bool is_nobody(Node lanes, ir::BlockId at) const;
   /// The constant that the mask `i` makes may be as well: no lanes or all, if it is that wherever anybody
   /// looks.
   [[nodiscard]] std::optional<u64> constant(ir::InstId i) const;
@@ -99,6 +103,7 @@ private:
   Asked asked_; ///< what some uses ask of a value; its demand is known already
 
   [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;
+  bool is_nobody(Node lanes, ir::BlockId at, std::set<std::pair<Node, u32>>& seen) const;
   void weigh_masks();
   [[nodiscard]] Logic find_logic(ir::InstId i) const;
   void need(ir::ValueId v, Node lanes) {

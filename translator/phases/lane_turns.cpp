@@ -37,6 +37,8 @@ constexpr u32 kBranchCost = 3;  ///< in scalars: into an arm; now and then it is
 constexpr u32 kFlagCost = 2;    ///< in scalars, to have what a comparison finds in a register
 constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
+constexpr u32 kShare = 7,
+              kShareOf = 10; ///< of what a gang's lanes take alone at least, all ways have to take
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 
 class LaneTurns : OuterLoopPass {
@@ -50,7 +52,7 @@ public:
       if (!find_loop(loop, kMaxInstructions)) continue;
       if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
       find_arms();
-      if (!is_worthwhile() || !find_left_behind(true)) continue;
+      if (!is_worthwhile() || !find_left_behind(true) || !may_be_sooner()) continue;
       ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
       if (!copy.plan()) continue;
       add_turns(copy);
@@ -165,6 +167,38 @@ private:
       large += b != header().index && n >= kLargeArm ? 1 : 0;
     }
     return all >= kMinVectors && (large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers));
+  }
+  /// Gangs whose lanes may take turns do not go side by side, as others do while they wait for what they load
+  /// and compute. Where a lane takes longer for the shortest way than all ways together take for its share of
+  /// the gang, turns are for a few lanes that are left alone, and mostly do not make up for that (a walk
+  /// along a graph 3.3, marching rays 1.7, counting in a tree 1.6 times faster without). How often a lane
+  /// goes round inner loops is not known.
+  [[nodiscard]] bool may_be_sooner() const {
+    if (std::ranges::any_of(arms_, [](const auto& arm) { return arm.second.is_loop; })) return true;
+    u32 together = 0;
+    for (const auto& [b, arm] : arms_) together += arm.is_rare ? 0 : cost_together(arm);
+    std::map<u32, u32> shortest{{header().index, scalars(header())}}; // to the end of a block
+    for (const BlockId b : cfg_.rpo) {
+      if (!shortest.contains(b.index)) continue;
+      for (const Successor& s : f_[b].successors) {
+        if (!loop_->contains(s.block) || cfg_.rpo_index[s.block.index] <= cfg_.rpo_index[b.index]) continue;
+        const u32 there = shortest.at(b.index) + scalars(s.block);
+        const auto [known, is_new] = shortest.try_emplace(s.block.index, there);
+        if (!is_new) known->second = std::min(known->second, there);
+      }
+    }
+    return together * kShareOf >= gang_lanes_ * shortest.at(latch_.index) * kShare;
+  }
+  /// What a lane alone would do in a block, about.
+  [[nodiscard]] u32 scalars(BlockId b) const {
+    u32 sum = 0;
+    for (const InstId i : f_[b].insts) {
+      const Inst& inst = f_[i];
+      const Type t = inst.num_results == 0 ? Type::None : f_.type(f_.result(i));
+      if (is_vector(t) || inst.op == Op::ICmp || inst.op == Op::FCmp || inst.op == Op::Store)
+        sum += inst.op == Op::Select ? 0 : scalar_cost(i);
+    }
+    return sum;
   }
   /// Loads that go where others have said.
   [[nodiscard]] u32 num_gathers() const {

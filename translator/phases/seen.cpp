@@ -26,18 +26,23 @@ Symbol Seen::join_argument(u32 index, unsigned half) {
   const ValueId param = k_.f[side_.join()].params[index];
   Symbol all = kTop;
   for (const Side::Way& e : side_.ways_to_join())
-    all = meet(all, ask({{e.context, e.from},
-                         e.edge->args[index],
-                         half,
-                         demand_.on_edge(e.from, e.successor, param, half)}));
+    all = meet(all,
+               ask_at_end(e, e.edge->args[index], half, demand_.on_edge(e.from, e.successor, param, half)));
   return all;
 }
 
 Symbol Seen::at_join(ValueId v, unsigned half, Lanes lanes) {
   Symbol all = kTop;
   for (const Side::Way& e : side_.ways_to_join())
-    all = meet(all, ask({{e.context, e.from}, v, half, demand_.before_edge(lanes, e.from, e.successor)}));
+    all = meet(all, ask_at_end(e, v, half, demand_.before_edge(lanes, e.from, e.successor)));
   return all;
+}
+
+/// What comes to J that way; nothing if the ways up to the branch say that nobody can look at it.
+Symbol Seen::ask_at_end(const Side::Way& way, ValueId v, unsigned half, Lanes lanes) {
+  const Lanes left = side_.without_mask(lanes, way.context, way.from);
+  if (demand_.is_nobody(left, way.from)) return kTop;
+  return ask({{way.context, way.from}, v, half, left});
 }
 
 /// What Side has found out, in all of the gang's lanes.

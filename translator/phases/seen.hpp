@@ -52,6 +52,7 @@ private:
   static constexpr unsigned kNone = ~0u;
   unsigned rests_on_ = kNone;
 
+  Symbol ask_at_end(const Side::Way& way, ir::ValueId v, unsigned half, Lanes lanes);
   Symbol ask(const Question& q);
   Symbol find(const Question& q);
   Symbol of_parameter(const Question& q);

@@ -1,6 +1,7 @@
 #include "translator/phases/symbols.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lanewise::phases {
 
@@ -64,6 +65,11 @@ Symbol Symbols::expression(InstId i, unsigned r, std::span<const Symbol> x) {
   if (f_.type(f_.result(i, r)) == Type::Mask)
     if (const Symbol s = simplify(inst.op, x); s != kTop) return s;
   if (const Symbol s = conversion_back(inst.op, x); s != kTop) return s;
+  std::array<Symbol, 2> in_order;
+  if (info(inst.op).is(kCommutes) && x.size() == 2) {
+    in_order = {std::min(x[0], x[1]), std::max(x[0], x[1])};
+    x = in_order;
+  }
   Node n = {inst.op, static_cast<u8>(r), fp_key(inst.fp), static_cast<u16>(x.size()), 0, inst.imm, 0};
   n.hash = mix(mix(u64{static_cast<u8>(inst.op)} << 16 | u64{n.result} << 8 | n.fp, inst.imm), x.size());
   for (const Symbol s : x) n.hash = mix(n.hash, s);

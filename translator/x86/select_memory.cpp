@@ -277,7 +277,10 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   const bool may_be_row = (rows || bytes != 12) && whole_steps;
   VReg step;
   if (!rows) {
-    if (few) take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
+    if (few)
+      take_few(a, join, out, [&](const Access& lone) { load_uniform(i, lone, out); });
+    else if (may_be_none(i, a))
+      take_none(a, join, out);
     if (in_ranks()) {
       by_halves(i, a, join, out, [&](const Access& x) { load_scattered(i, x, out); });
       b_->at(join);
@@ -285,7 +288,7 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
       return;
     }
     step = branch_if_spread(a, may_be_row ? bytes : 0, scattered);
-  } else if (few) {
+  } else if (may_be_none(i, a)) {
     take_none(a, join, out);
   }
   if (may_be_row) {
@@ -333,6 +336,20 @@ bool Selector::may_be_few(ValueId mask, unsigned depth) const {
   return depth < kMaxDepth && std::ranges::any_of(f_.operands(i), [&](ValueId x) {
            return type(x) == Type::Mask && may_be_few(x, depth + 1);
          });
+}
+
+/// Gangs that are side by side go where any of them has a lane. A gang that decides for itself has looked
+/// before it came here.
+bool Selector::may_be_none(InstId i, const Access& a) {
+  if (a.full) return false;
+  if (interleave_ > 1) return true;
+  const ValueId mask = f_.operands(i).back();
+  const Structure& s = structure();
+  for (IrBlockId b = f_[i].block, d; (d = s.dom.idom[b.index]).valid(); b = d)
+    if (plan_.gang_decided[d.index] && f_.tested_mask(d) == mask && f_[d].successors[0].block == b &&
+        s.cfg.preds[b.index].size() == 1)
+      return false;
+  return true;
 }
 
 /// Does without a gather or scatter if at most one lane takes part: calls `perform` with the one, which may
@@ -752,8 +769,10 @@ void Selector::store(InstId i, const Access& a) {
     return b_->at(join);
   }
   const BlockId yes = b_->add_block(), no = b_->add_block(true), join = b_->add_block();
-  if (few) take_few(a, join, {}, store_lone);
-  if (rows && may_be_few(f_.operands(i).back())) take_none(a, join, {});
+  if (few)
+    take_few(a, join, {}, store_lone);
+  else if (may_be_none(i, a))
+    take_none(a, join, {});
   const bool all_lanes = !rows && (inst.mem.bytes == 16 || (inst.mem.bytes < 4 && !avx512()));
   if (const u32 row = rows ? 0 : likely_short_row(i, a); row != 0) {
     Access by = a;

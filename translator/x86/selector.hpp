@@ -706,6 +706,7 @@ private:
   VReg first_index(const Access& a);   ///< 32 bits of lane 0's in the gang
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
   [[nodiscard]] bool may_be_few(ValueId mask, unsigned depth = 0) const;
+  bool may_be_none(InstId i, const Access& a);
   template <class F>
   void take_few(const Access& a, BlockId join, std::span<VReg> out, F perform);
   void take_none(const Access& a, BlockId join, std::span<const VReg> out);
