@@ -156,6 +156,12 @@ class Core:
                           {'buffer': type_, 'count': count, 'fill': fill}))
         return name
 
+    def group_buffer(self, prefix, type_, count, fill):
+        """Where the workgroup's own `count` elements of a buffer begin."""
+        x, y, z = (-(-g // b) for g, b in zip(self.grid, self.shape))
+        name = self.buffer(prefix, type_, x * y * z * count, fill)
+        return f'{name} + ((get_group_id(2) * {y} + get_group_id(1)) * {x} + get_group_id(0)) * {count}'
+
     # Integers.
 
     def literal(self, base):

@@ -13,10 +13,7 @@ class Local:
         """In front of everything: declared, initialised, readable."""
         name, declaration, space = self.name('l'), '', 'local '
         if self.shared and self.chance(.7) and split(type_)[1] != 3:  # in global memory
-            groups = [-(-g // b) for g, b in zip(self.grid, self.shape)]
-            buffer = self.buffer('sh', type_, groups[0] * groups[1] * groups[2] * length, 'any')
-            group = f'((get_group_id(2) * {groups[1]} + get_group_id(1)) * {groups[0]} + get_group_id(0))'
-            declaration, space = f'global {type_}* {name} = {buffer} + {group} * {length}; ', 'global '
+            declaration, space = f'global {type_}* {name} = {self.group_buffer("sh", type_, length, "any")}; ', 'global '
         elif self.chance(.3):
             self.args.append((f'local {type_}* {name}', {'lds': length * BYTES[split(type_)[0]] *
                               (4 if split(type_)[1] == 3 else split(type_)[1])}))

@@ -118,17 +118,14 @@ class Waves:
         """One of some counters that the wave has for itself, so that lanes get to them in a known order."""
         per = self.pick(1, 2, 4, 16)
         waves = (self.group + 63) // 64
-        wave = f'(lid >> 6)' if waves > 1 else '0'
+        wave = '(lid >> 6)' if waves > 1 else '0'
         if self.barriers and self.chance(.5):
-            name = self.name('w')
             if not self.tickets_ready:
                 return None
             name, per = self.tickets_ready
             return f'&{name}[{wave} * {per} + {self.index(per, 2)}]', 'local'
-        groups = [-(-g // b) for g, b in zip(self.grid, self.shape)]
-        name = self.buffer('tkt', 'uint', groups[0] * groups[1] * groups[2] * waves * per, self.pick('any', 'small', 'zero'))
-        group = f'(int)((get_group_id(2) * {groups[1]} + get_group_id(1)) * {groups[0]} + get_group_id(0))'
-        return f'&{name}[({group} * {waves} + {wave}) * {per} + {self.index(per, 2)}]', 'global'
+        own = self.group_buffer('tkt', 'uint', waves * per, self.pick('any', 'small', 'zero'))
+        return f'{own} + {wave} * {per} + {self.index(per, 2)}', 'global'
 
     def make_tickets(self):
         """Counters in the LDS, behind which a barrier follows."""

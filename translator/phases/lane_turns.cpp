@@ -171,7 +171,7 @@ private:
   /// Gangs whose lanes may take turns do not go side by side, as others do while they wait for what they load
   /// and compute. Where a lane takes longer for the shortest way than all ways together take for its share of
   /// the gang, turns are for a few lanes that are left alone, and mostly do not make up for that (a walk
-  /// along a graph 3.3, marching rays 1.7, counting in a tree 1.6 times faster without). How often a lane
+  /// along a graph 2.8, marching rays 1.7, counting in a tree 1.6 times faster without). How often a lane
   /// goes round inner loops is not known.
   [[nodiscard]] bool may_be_sooner() const {
     if (std::ranges::any_of(arms_, [](const auto& arm) { return arm.second.is_loop; })) return true;
