@@ -42,8 +42,7 @@ bool is_part(const Function& f, ValueId m, ValueId whole, unsigned depth = kMaxD
   const Inst* inst = f.def(m);
   if (inst == nullptr || depth == 0 || (inst->op != Op::And && inst->op != Op::AndNot)) return false;
   const auto x = f.operands(f.def_id(m));
-  return is_part(f, x[0], whole, depth - 1) ||
-         (inst->op == Op::And && is_part(f, x[1], whole, depth - 1));
+  return is_part(f, x[0], whole, depth - 1) || (inst->op == Op::And && is_part(f, x[1], whole, depth - 1));
 }
 
 /// `v`, as far as `lanes` see it.

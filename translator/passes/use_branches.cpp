@@ -179,8 +179,8 @@ private:
     return (n == 0) != (asked.opposite != wanted.opposite);
   }
 
-  /// The first lane of m, if m has lanes, sees what `select m` takes, or `select` by what m is a part of. Of use
-  /// where that is a scalar; else the select may stay, which asks for nothing outside m.
+  /// The first lane of m, if m has lanes, sees what `select m` takes, or `select` by what m is a part of. Of
+  /// use where that is a scalar; else the select may stay, which asks for nothing outside m.
   void look_behind_selects(BlockId b) {
     for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
       const InstId i = f_[b].insts[n];
@@ -202,7 +202,8 @@ private:
     std::vector<InstId> made;                ///< in no block yet
   };
 
-  /// A value that is computed from scalars and in block `at` is what `v` is in the lanes of `mask`, or nothing.
+  /// A value that is computed from scalars and in block `at` is what `v` is in the lanes of `mask`, or
+  /// nothing.
   ValueId same_in_all(ValueId v, ValueId mask, BlockId at, Seen& seen) {
     if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
     const auto [known, is_new] = seen.values.try_emplace(v.index); // parameters are not followed: no cycle
