@@ -11,7 +11,7 @@ struct RowSplit {
   bool made = false;            ///< it is there twice
   bool gathers = false;         ///< the first copy has components of elements together
   bool guarded = false;         ///< the first copy is without guards
-  bool boxes = false;           ///< the test is also about boxes
+  bool boxes = false;           ///< the test is also about boxes, or chains
   std::size_t instructions = 0; ///< of the test
 };
 
