@@ -149,7 +149,13 @@ private:
       const ValueId mask = f_.tested_mask(alone.of(b));
       for (unsigned n = 0; mask.valid() && n < 2; ++n) {
         const BlockId to = f_[alone.of(b)].successors[n].block;
-        if (ways[to.index] != 1) continue;
+        const auto looks = [&](const auto& values) {
+          return std::ranges::find(values, mask) != values.end();
+        };
+        if (ways[to.index] != 1 ||
+            (std::ranges::none_of(f_[to].insts, [&](InstId i) { return looks(f_.operands(i)); }) &&
+             std::ranges::none_of(f_[to].successors, [&](const Successor& s) { return looks(s.args); })))
+          continue;
         const ValueId answer = f_.entry_constant(Type::Mask, n == 0 ? ~u64{0} : 0);
         for (const InstId i : f_[to].insts) std::ranges::replace(f_.operands(i), mask, answer);
         for (Successor& s : f_[to].successors) std::ranges::replace(s.args, mask, answer);
