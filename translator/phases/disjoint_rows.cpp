@@ -98,8 +98,7 @@ public:
       asked_.clear();
       for (const Rows& r : rows_) asked_.push_back(&r);
     }
-    if (count_tests() > kMaxTests) make_chains();
-    if (count_tests() > kMaxTests) return {};
+    if (count_tests() > kMaxTests && (!make_chains() || count_tests() > kMaxTests)) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
     if (if_it_gathers && moves_.empty()) return {};
     ValueId apart = test();
@@ -415,11 +414,12 @@ private:
   }
 
   /// Where there are too many rows to ask about each pair, those of one array are a chain: in the order in
-  /// which they are likely to lie, each is behind the one before, and they end with the last one.
-  void make_chains() {
+  /// which they are likely to lie, each is behind the one before, and they end with the last one. False if
+  /// they are likely to overlap.
+  bool make_chains() {
     std::map<std::pair<u8, std::vector<u32>>, std::vector<std::pair<PlaceInArray, const Rows*>>> arrays;
     for (const Rows& r : rows_) {
-      if (r.wrap != 64) return;
+      if (r.wrap != 64) return false;
       PlaceInArray place = place_in_array(f_, r.start);
       place.constant += r.first;
       arrays[{r.apart, place.arrays}].emplace_back(std::move(place), &r);
@@ -427,10 +427,13 @@ private:
     asked_.clear();
     for (auto& [key, rows] : arrays) {
       std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first < b.first; });
-      asked_.push_back(rows.size() == 1 ? rows[0].second : &make_chain(rows));
+      const Rows* chain = rows.size() == 1 ? rows[0].second : make_chain(rows);
+      if (chain == nullptr) return false;
+      asked_.push_back(chain);
     }
+    return true;
   }
-  const Rows& make_chain(std::span<const std::pair<PlaceInArray, const Rows*>> rows) {
+  const Rows* make_chain(std::span<const std::pair<PlaceInArray, const Rows*>> rows) {
     Rows chain = *rows[0].second;
     chain.box = true;
     for (const auto& [place, r] : rows) {
@@ -439,14 +442,18 @@ private:
       chain.writes |= r->writes;
     }
     for (std::size_t n = 1; n < rows.size(); ++n) {
-      const Rows &a = *rows[n - 1].second, &b = *rows[n].second;
-      ValueId ahead = head_.make(Op::Sub, Type::U64, {b.start, a.start});
-      if (a.writes || b.writes)
-        ahead = head_.sum({ahead, head_.constant(Type::U64, static_cast<u64>(chain.first - chain.end))});
+      const auto& [before, a] = rows[n - 1];
+      const auto& [behind, b] = rows[n];
+      ValueId ahead = head_.make(Op::Sub, Type::U64, {b->start, a->start});
+      if (a->writes || b->writes) {
+        const i64 length = chain.end - chain.first;
+        if (before.times == behind.times && behind.constant - before.constant < length) return nullptr;
+        ahead = head_.sum({ahead, head_.constant(Type::U64, static_cast<u64>(-length))});
+      }
       links_ = links_.valid() ? head_.make(Op::Or, Type::U64, {links_, ahead}) : ahead;
     }
     chain.spread = head_.make(Op::Sub, Type::U64, {rows.back().second->start, chain.start});
-    return chains_.emplace_back(std::move(chain));
+    return &chains_.emplace_back(std::move(chain));
   }
   /// Whether all rows are apart that have to be, and boxes that are stored to have a place for each lane;
   /// nothing if there is nothing to ask.
