@@ -245,7 +245,7 @@ TEST(DisjointRows, ChainsOfRows) {
     EXPECT_LT(plan.phases.size(), 12U); // All of the first copy is one.
     for (const int loaded : {64, 65, 63, 0, 1, -64})
       for (const int stored : {64, 65, 63, 0, 1, -64})
-        for (int shift = -403; shift <= 403; shift += 31) {
+        for (int shift = -403; shift <= 403; shift += 62) {
           std::vector<u32> memory(2 * kMiddle), expected;
           for (u32 n = 0; n < memory.size(); ++n) memory[n] = n * 1000;
           expected = memory;
