@@ -109,7 +109,8 @@ public:
     return {.made = true,
             .gathers = !moves_.empty(),
             .guarded = !guards_.empty(),
-            .boxes = !chains_.empty() || std::ranges::any_of(rows_, &Rows::box),
+            .boxes = std::ranges::any_of(rows_, &Rows::box),
+            .chains = !chains_.empty(),
             .instructions = head_.made().size()};
   }
 

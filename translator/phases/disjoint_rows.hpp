@@ -11,7 +11,8 @@ struct RowSplit {
   bool made = false;            ///< it is there twice
   bool gathers = false;         ///< the first copy has components of elements together
   bool guarded = false;         ///< the first copy is without guards
-  bool boxes = false;           ///< the test is also about boxes, or chains
+  bool boxes = false;           ///< the test is also about boxes
+  bool chains = false;          ///< it is about chains, of more rows than pairs could be asked about
   std::size_t instructions = 0; ///< of the test
 };
 
