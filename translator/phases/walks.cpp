@@ -22,6 +22,9 @@
 //   choice:    are there some rounds, are all lanes there, and do their rows keep apart? else the loop as it
 //   was
 //
+// A load of what the lane itself has stored by such a row a round or a few before is done in the first of the
+// four rounds alone; in the others that is at hand.
+//
 // Where such a loop carries nothing from round to round, lanes take turns (phases/round_lanes.cpp), and only
 // what is left then is done as above.
 //
@@ -93,8 +96,13 @@ private:
   bool stores_ = false;         ///< some of them are stores
   std::vector<InstId> touched_; ///< then: all accesses of memory that others see
   std::vector<InstId> staying_; ///< of them: those that go to one place in all rounds
-  ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
-  std::vector<Index> indices_;  ///< that must not wrap
+  struct Stored {
+    InstId store;
+    unsigned rounds; ///< ago
+  };
+  std::unordered_map<u32, Stored> going_on_; ///< loads of what a walk has stored, by number
+  ValueId far_apart_;                        ///< of a walk whose lanes might be side by side: its address
+  std::vector<Index> indices_;               ///< that must not wrap
 
   /// Each lane stays while its own count has not come to its bound.
   bool find_lane_count() {
@@ -175,8 +183,11 @@ private:
         continue;
       }
       walks_.push_back(i);
-      if (!shape.strided() && !far_apart_.valid()) far_apart_ = f_.operands(i)[0];
     }
+    find_going_on();
+    const auto apart =
+        std::ranges::find_if(walks_, [&](InstId i) { return !(*shapes_)[f_.operands(i)[0]].strided(); });
+    if (apart != walks_.end()) far_apart_ = f_.operands(*apart)[0];
     std::erase_if(staying_, [&](InstId i) { return !is_by_walking_lanes(i); });
     indices_.clear();
     for (const InstId i : stores_ ? touched_ : walks_) {
@@ -189,6 +200,38 @@ private:
     return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
     });
+  }
+  /// Loads of what walks have stored are none themselves.
+  void find_going_on() {
+    going_on_.clear();
+    for (const InstId load : walks_)
+      for (const InstId store : walks_) {
+        const unsigned bytes = f_[store].mem.bytes;
+        if (f_[load].op != Op::Load || f_[store].op != Op::Store || f_[load].mem.bytes != bytes ||
+            bytes % 4 != 0 || f_.operands(load).back() != f_.operands(store).back())
+          continue;
+        const auto ago = distance(load, store);
+        if (ago && *ago != 0 && *ago % bytes == 0 && *ago / bytes < kRounds)
+          going_on_[load.index] = {store, static_cast<unsigned>(*ago / bytes)};
+      }
+    std::erase_if(walks_, [&](InstId i) { return going_on_.contains(i.index); });
+  }
+  /// How far behind the place of one walk that of another one is in each round, if that is known and no index
+  /// wraps.
+  [[nodiscard]] std::optional<u64> distance(InstId from, InstId to) const {
+    const Sum a = sum_of(f_.operands(from)[0]), b = sum_of(f_.operands(to)[0]);
+    if (!std::ranges::is_permutation(a.terms, b.terms) || a.indices.size() != b.indices.size()) return {};
+    const auto offset = [&](InstId i) { return static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}); };
+    u64 bytes = b.constant + offset(to) - a.constant - offset(from);
+    for (std::size_t n = 0; n < a.indices.size(); ++n) {
+      const Index &x = a.indices[n], &y = b.indices[n];
+      const Sum p = sum_of(x.value), q = sum_of(y.value);
+      if (x.sign != y.sign || x.shift != y.shift || !p.indices.empty() || !q.indices.empty() ||
+          !std::ranges::is_permutation(p.terms, q.terms))
+        return {};
+      bytes += static_cast<u64>(i64{static_cast<i32>(q.constant - p.constant)}) << x.shift;
+    }
+    return bytes;
   }
   [[nodiscard]] bool is_walk(InstId i) const { return std::ranges::find(walks_, i) != walks_.end(); }
   [[nodiscard]] bool is_staying(InstId i) const { return std::ranges::find(staying_, i) != staying_.end(); }
@@ -210,11 +253,20 @@ private:
   [[nodiscard]] InstId place_of(InstId i) const {
     return *std::ranges::find_if(staying_, [&](InstId k) { return is_same_place(i, k); });
   }
-  /// The accesses to be tested: of those that stay in the same place, the first.
+  /// The accesses to be tested: of those that stay in the same place, the first; of loads by one address, the
+  /// last, before which there are most stores. Those that go on from a row are looked after with it.
   [[nodiscard]] std::vector<InstId> tested() const {
     std::vector<InstId> rows;
-    std::ranges::copy_if(touched_, std::back_inserter(rows),
-                         [&](InstId i) { return !is_staying(i) || place_of(i) == i; });
+    for (std::size_t n = 0; n < touched_.size(); ++n) {
+      const InstId i = touched_[n];
+      const auto is_again = [&](InstId k) {
+        return f_[i].op == Op::Load && f_[k].op == Op::Load && is_same_place(i, k);
+      };
+      const bool counts = is_staying(i) ? place_of(i) == i
+                                        : std::none_of(touched_.begin() + static_cast<std::ptrdiff_t>(n) + 1,
+                                                       touched_.end(), is_again);
+      if (counts && !going_on_.contains(i.index)) rows.push_back(i);
+    }
     return rows;
   }
   /// All that is stored is walks or stays, and what else is accessed moves on in steps.
@@ -493,6 +545,8 @@ private:
       } else if (is_walk(i) && f_.operands(i)[0] == far_apart_) {
         row.min_stride = kFarApart;
       }
+      for (const auto& [load, stored] : going_on_)
+        if (stored.store == i) row.before = std::max(row.before, stored.rounds * row.bytes);
       rows.push_back(row);
     }
     require(test_lanes_apart(at, rows, rounds));
@@ -538,8 +592,9 @@ private:
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
     const ValueId all = full.valid() ? f_.entry_constant(Type::Mask, ~u64{0}) : full;
-    std::unordered_map<u32, Together> together;          ///< by walk
-    std::unordered_map<u32, std::vector<ValueId>> known; ///< what is there, by place_of()
+    std::unordered_map<u32, Together> together;                        ///< by walk
+    std::unordered_map<u32, std::vector<ValueId>> known;               ///< what is there, by place_of()
+    std::unordered_map<u32, std::vector<std::vector<ValueId>>> stored; ///< by walk, and round
     std::unordered_map<u32, ValueId> now;
     ValueId left; ///< the lanes, where each counts
     const auto rename = [&](ValueId& v) {
@@ -562,11 +617,17 @@ private:
           Together& walk = together[i.index];
           if (round == 0) walk = {operands.front(), operands.back(), count * moved(i), {}};
           if (f_[i].op == Op::Store) {
+            stored[i.index].emplace_back(operands.begin() + 1, operands.end() - 1);
             store(several, i, walk, round, {operands.data() + 1, operands.size() - 2});
           } else {
             const std::vector<ValueId> elements = load(several, i, walk, round);
             for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = elements[r];
           }
+          continue;
+        }
+        if (const auto on = going_on_.find(i.index); on != going_on_.end() && round >= on->second.rounds) {
+          const std::vector<ValueId>& data = stored[on->second.store.index][round - on->second.rounds];
+          for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = data[r];
           continue;
         }
         std::vector<ValueId>* const there = stores_ && is_staying(i) ? &known[place_of(i).index] : nullptr;
