@@ -207,6 +207,71 @@ TEST(DisjointRows, Guards) {
           }
 }
 
+/// From five rows s4 bytes apart to as many s5 bytes apart, one after the other: too many to ask about each
+/// pair. Or 4 bytes apart, known at the start.
+std::string many_rows(bool close = false) {
+  const std::string rows = program(4, 4);
+  std::string text = rows.substr(0, rows.find("  v14:v32")) + R"(  v19:g64 = splat v5
+  v20:g64 = add v11, v19
+  v30:u32 = init_sgpr #0x4
+  v31:u64 = sext v30
+  v32:u32 = init_sgpr #0x5
+  v33:u64 = sext v32
+  v41:u64 = const #0x4
+)";
+  for (int k = 0; k < 5; ++k)
+    text += fmt::format(R"(  v{0}0:u64 = const #{1}
+  v{0}1:u64 = mul {2}, v{0}0
+  v{0}2:g64 = splat v{0}1
+  v{0}3:g64 = add v13, v{0}2
+  v{0}4:u64 = mul {3}, v{0}0
+  v{0}5:g64 = splat v{0}4
+  v{0}6:g64 = add v20, v{0}5
+  v{0}7:v32 = load v{0}3, v6 {{global 4 row 4 wave}}
+  store v{0}6, v{0}7, v6 {{global 4 row 4 wave}}
+)",
+                        5 + k, k, close ? "v41" : "v31", close ? "v41" : "v33");
+  return text + "  endpgm\n}\n";
+}
+
+TEST(DisjointRows, ChainsOfRows) {
+  auto f = ir::parse(many_rows());
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  ASSERT_TRUE(phases::split_by_disjoint_rows(*f, 16).made);
+  constexpr int kMiddle = 1024; // of the memory, in dwords
+  for (const translator::Simd simd : widths()) {
+    ir::Function g = *f;
+    const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+    EXPECT_LT(plan.phases.size(), 12U); // All of the first copy is one.
+    for (const int loaded : {64, 65, 63, 0, 1, -64})
+      for (const int stored : {64, 65, 63, 0, 1, -64})
+        for (int shift = -403; shift <= 403; shift += 62) {
+          std::vector<u32> memory(2 * kMiddle), expected;
+          for (u32 n = 0; n < memory.size(); ++n) memory[n] = n * 1000;
+          expected = memory;
+          for (int k = 0; k < 5; ++k) {
+            const std::vector<u32> before = expected;
+            std::copy_n(before.begin() + kMiddle + loaded * k, 64,
+                        expected.begin() + kMiddle + shift + stored * k);
+          }
+          RunInput input;
+          input.pass(memory.data() + kMiddle);
+          input.pass(memory.data() + kMiddle + shift);
+          input.sgprs.insert(input.sgprs.end(), {static_cast<u32>(4 * loaded), static_cast<u32>(4 * stored)});
+          run(g, plan, simd, input);
+          EXPECT_EQ(memory, expected)
+              << "from " << loaded << " apart to " << stored << ", shifted by " << shift;
+        }
+  }
+}
+
+/// Where rows of one array are likely to lie in one another, a chain of them is not asked about.
+TEST(DisjointRows, NoChains) {
+  auto f = ir::parse(many_rows(true));
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  EXPECT_FALSE(phases::split_by_disjoint_rows(*f, 16).made);
+}
+
 /// Loads bytes backwards from an index on that is one of 32 bits, and may wrap on the way.
 TEST(DisjointRows, Backwards) {
   constexpr u32 kBytes = 1024;

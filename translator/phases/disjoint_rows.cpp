@@ -8,10 +8,13 @@
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
+#include "translator/phases/place_in_array.hpp"
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <limits>
+#include <map>
 
 namespace lanewise::phases {
 
@@ -89,8 +92,13 @@ public:
     std::erase_if(rows_, [&](Rows& r) {
       return r.box ? !find_box(r) : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
     });
-    if (count_tests() > kMaxTests) std::erase_if(rows_, &Rows::box);
-    if (count_tests() > kMaxTests) return {};
+    for (const Rows& r : rows_) asked_.push_back(&r);
+    if (count_tests() > kMaxTests) {
+      std::erase_if(rows_, &Rows::box);
+      asked_.clear();
+      for (const Rows& r : rows_) asked_.push_back(&r);
+    }
+    if (count_tests() > kMaxTests && (!make_chains() || count_tests() > kMaxTests)) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
     if (if_it_gathers && moves_.empty()) return {};
     ValueId apart = test();
@@ -102,6 +110,7 @@ public:
             .gathers = !moves_.empty(),
             .guarded = !guards_.empty(),
             .boxes = std::ranges::any_of(rows_, &Rows::box),
+            .chains = !chains_.empty(),
             .instructions = head_.made().size()};
   }
 
@@ -118,6 +127,9 @@ private:
   const unsigned gang_lanes_;
   const Cfg cfg_;
   std::vector<Rows> rows_;
+  std::vector<const Rows*> asked_; ///< those of which each pair is asked about: rows_, or chains of them
+  std::deque<Rows> chains_;
+  ValueId links_; ///< if this is small, all chains are what they are taken for
   std::vector<Moving> classes_;
   HeadScalars head_;
   const passes::IdValues ids_;
@@ -397,24 +409,70 @@ private:
   }
   [[nodiscard]] unsigned count_tests() const {
     unsigned tests = 0;
-    for (std::size_t n = 0; n < rows_.size(); ++n)
-      for (std::size_t k = 0; k < n; ++k) tests += have_to_be_apart(rows_[k], rows_[n]) ? 1 : 0;
+    for (std::size_t n = 0; n < asked_.size(); ++n)
+      for (std::size_t k = 0; k < n; ++k) tests += have_to_be_apart(*asked_[k], *asked_[n]) ? 1 : 0;
     return tests;
+  }
+
+  /// Where there are too many rows to ask about each pair, those of one array are a chain: in the order in
+  /// which they are likely to lie, each is behind the one before, and they end with the last one. False if
+  /// they are likely to overlap.
+  bool make_chains() {
+    std::map<std::pair<u8, std::vector<u32>>, std::vector<std::pair<PlaceInArray, const Rows*>>> arrays;
+    for (const Rows& r : rows_) {
+      if (r.wrap != 64) return false;
+      PlaceInArray place = place_in_array(f_, r.start);
+      place.constant += r.first;
+      arrays[{r.apart, place.arrays}].emplace_back(std::move(place), &r);
+    }
+    asked_.clear();
+    for (auto& [key, rows] : arrays) {
+      std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first < b.first; });
+      const Rows* chain = rows.size() == 1 ? rows[0].second : make_chain(rows);
+      if (chain == nullptr) return false;
+      asked_.push_back(chain);
+    }
+    return true;
+  }
+  const Rows* make_chain(std::span<const std::pair<PlaceInArray, const Rows*>> rows) {
+    Rows chain = *rows[0].second;
+    chain.box = true;
+    for (const auto& [place, r] : rows) {
+      chain.first = std::min(chain.first, r->first);
+      chain.end = std::max(chain.end, r->end);
+      chain.writes |= r->writes;
+    }
+    for (std::size_t n = 1; n < rows.size(); ++n) {
+      const auto& [before, a] = rows[n - 1];
+      const auto& [behind, b] = rows[n];
+      ValueId ahead = head_.make(Op::Sub, Type::U64, {b->start, a->start});
+      if (a->writes || b->writes) {
+        const i64 length = chain.end - chain.first;
+        if (before.times == behind.times && behind.constant - before.constant < length) return nullptr;
+        ahead = head_.sum({ahead, head_.constant(Type::U64, static_cast<u64>(-length))});
+      }
+      links_ = links_.valid() ? head_.make(Op::Or, Type::U64, {links_, ahead}) : ahead;
+    }
+    chain.spread = head_.make(Op::Sub, Type::U64, {rows.back().second->start, chain.start});
+    return &chains_.emplace_back(std::move(chain));
   }
   /// Whether all rows are apart that have to be, and boxes that are stored to have a place for each lane;
   /// nothing if there is nothing to ask.
   ValueId test() {
     ValueId all;
-    for (std::size_t n = 0; n < rows_.size(); ++n)
+    for (std::size_t n = 0; n < asked_.size(); ++n)
       for (std::size_t k = 0; k < n; ++k) {
-        const Rows &a = rows_[k], &b = rows_[n];
+        const Rows &a = *asked_[k], &b = *asked_[n];
         if (!have_to_be_apart(a, b)) continue;
         const ValueId one = are_apart(a, b);
         all = all.valid() ? head_.make(Op::And, Type::U1, {all, one}) : one;
       }
     const auto has_own_places = [](const Rows& r) { return r.box && r.writes && r.accesses.size() > 1; };
-    if (!all.valid() && std::ranges::none_of(rows_, has_own_places)) return {};
+    if (!all.valid() && !links_.valid() && std::ranges::none_of(rows_, has_own_places)) return {};
     std::vector<ValueId> conditions;
+    // So little that no chain comes round to its own start.
+    if (links_.valid())
+      conditions.push_back(head_.compare(IntPred::ULt, links_, head_.constant(Type::U64, u64{1} << 47)));
     for (const Rows& r : rows_) conditions.insert(conditions.end(), r.holds.begin(), r.holds.end());
     std::ranges::sort(conditions, {}, &ValueId::index);
     conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());

@@ -12,6 +12,7 @@ struct RowSplit {
   bool gathers = false;         ///< the first copy has components of elements together
   bool guarded = false;         ///< the first copy is without guards
   bool boxes = false;           ///< the test is also about boxes
+  bool chains = false;          ///< it is about chains, of more rows than pairs could be asked about
   std::size_t instructions = 0; ///< of the test
 };
 

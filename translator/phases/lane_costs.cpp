@@ -10,6 +10,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
+constexpr unsigned kBranch = 2;    ///< which a lane takes alone, and may be guessed wrong
 constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
 /// Where loads tell when a lane leaves, nobody knows before: a branch guessed wrong, and the change to the
 /// next lane, in each of a few rounds.
@@ -42,6 +43,7 @@ public:
     // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
     const bool small = loop_.blocks->size() == 1 && !shares_lines;
     unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    alone += kBranch * (count_branches() - 1);
     if (ends_by_loads()) alone += kUnforeseenRound;
     if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
@@ -77,6 +79,11 @@ private:
   static bool is_for_free(Op op) {
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
            op == Op::Select;
+  }
+
+  [[nodiscard]] unsigned count_branches() const {
+    return static_cast<unsigned>(std::ranges::count_if(
+        *loop_.blocks, [&](BlockId b) { return f_[f_.terminator(b)].op == Op::Branch; }));
   }
 
   /// What is loaded in a round says who goes on.

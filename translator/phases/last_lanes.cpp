@@ -140,6 +140,29 @@ private:
     return inputs;
   }
 
+  /// Where one lane is alone, a mask is all lanes or none: behind a branch, what it has asked.
+  void use_answers(const CopiedBlocks& alone) {
+    std::vector<unsigned> ways(f_.num_blocks(), 0);
+    for (const BlockId b : *loop_->blocks)
+      for (const Successor& s : f_[alone.of(b)].successors) ++ways[s.block.index];
+    for (const BlockId b : *loop_->blocks) {
+      const ValueId mask = f_.tested_mask(alone.of(b));
+      for (unsigned n = 0; mask.valid() && n < 2; ++n) {
+        const BlockId to = f_[alone.of(b)].successors[n].block;
+        const auto looks = [&](const auto& values) {
+          return std::ranges::find(values, mask) != values.end();
+        };
+        if (ways[to.index] != 1 ||
+            (std::ranges::none_of(f_[to].insts, [&](InstId i) { return looks(f_.operands(i)); }) &&
+             std::ranges::none_of(f_[to].successors, [&](const Successor& s) { return looks(s.args); })))
+          continue;
+        const ValueId answer = f_.entry_constant(Type::Mask, n == 0 ? ~u64{0} : 0);
+        for (const InstId i : f_[to].insts) std::ranges::replace(f_.operands(i), mask, answer);
+        for (Successor& s : f_[to].successors) std::ranges::replace(s.args, mask, answer);
+      }
+    }
+  }
+
   void add_turns(unsigned few) {
     make_scalar_counters(entry_, latch_, left_behind_, true); // There is nothing to pick of them.
     (void)find_mask();
@@ -183,6 +206,7 @@ private:
       if (n != mask_ && differs(old[n])) start[n] = one_.spread(all[n]);
     instead[old[mask_].index] = start[mask_] = f_.entry_constant(Type::Mask, ~u64{0});
     const CopiedBlocks alone = copy_blocks(f_, *loop_->blocks, instead);
+    use_answers(alone);
     for (const BlockId b : *loop_->blocks) one_.let_access(alone.of(b), lane, start[mask_]);
     one_.turn.jump(alone.of(header), start);
     const BlockId latch = alone.of(latch_);

@@ -654,6 +654,8 @@ constexpr std::size_t kLeastSaved = 4;
 /// ...or one of so many, and at least two, if the test whether the copy can be taken is about boxes, which
 /// takes longer; and then one more for every so many scalar instructions.
 constexpr std::size_t kLeastSavedByBoxes = 3, kLongTest = 128;
+/// Chains are of many rows, and so of many phases; else code that is large would be there twice for little.
+constexpr std::size_t kLeastSavedByChains = 4;
 
 /// So many phases are not worth going through more rows side by side than the hardware follows.
 constexpr std::size_t kFewPhases = 3;
@@ -777,9 +779,10 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   const std::size_t before = phases_gone_through(f, plan, false);
   std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
   if (!made.gathers && !streams)
-    least_saved = made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
-                                   made.instructions / kLongTest
-                             : one_of(before, kLeastSaved);
+    least_saved = made.chains  ? kLeastSavedByChains + made.instructions / kLongTest
+                  : made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
+                                     made.instructions / kLongTest
+                               : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
   if (made.guarded && !made.boxes && !streams) now += 2;
   if (now + least_saved > before) return plan;

@@ -68,6 +68,20 @@ void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
   set_mxcsr(keep, kMxcsrRounding | kMxcsrDaz | kMxcsrFtz);
 }
 
+/// What all lanes' elements make, in a general-purpose register.
+template <class F>
+VReg Selector::combine_lanes(VReg x, bool wide, F combine) {
+  if (avx512()) {
+    x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0x4e)));
+    x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0xb1)));
+  } else {
+    x = combine(x, b_->op(Inst::kIdVperm2i128, x, x, imm(1)));
+  }
+  x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0x4e)));
+  if (!wide) x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0xb1)));
+  return to_gpr(x, wide);
+}
+
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   if (inst.mem.spread) return atomic_of_one_lane(i, a, out);
@@ -80,6 +94,7 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
       return is_one_lane ? atomic_of_one_lane(i, a, out) : exchange_at_one_place(i, a, out);
   }
   if (inst.mem.deferred) return deferred_adds(i, a);
+  if (combines_by_address(i)) return combined_by_address(i, a);
   const auto operands = f_.operands(i);
   const bool wide = inst.mem.bytes == 8;
   const unsigned dwords = wide ? 2 : 1;
@@ -164,6 +179,87 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   b_->jump(join, results_now(found));
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// Does a lock take longer than to see which lanes go to the same address?
+bool Selector::combines_by_address(InstId i) {
+  const ir::Inst& inst = f_[i];
+  if (inst.num_results != 0 || inst.mem.space == ir::Space::Lds || in_memory(inst.mem.atomic) == 0)
+    return false;
+  return inst.mem.bytes == 4 ||
+         (scalar_of(f_.operands(i)[1]).valid() && scalar_of(f_.operands(i)[2]).valid());
+}
+
+/// One access for all lanes that go to the same address, in turns, by registers alone: a load would wait for
+/// the locked access before. In which order lanes come makes no difference to what is in memory.
+void Selector::combined_by_address(InstId i, const Access& a) {
+  const ir::Inst& inst = f_[i];
+  const auto operands = f_.operands(i);
+  const Combination how = *combination(inst.mem.atomic);
+  const bool wide = inst.mem.bytes == 8;
+  VReg data = scalar_of(operands[1]);
+  const bool same_data = data.valid();
+  if (!same_data)
+    data = reg1(operands[1]);
+  else if (wide)
+    data = join_gprs(data, scalar_of(operands[2]));
+  const VReg all = mask_to_bits(a.mask);
+  const VReg low = a.wide ? narrow(a.index, false) : a.index.r[0],
+             high = a.wide ? narrow(a.index, true) : VReg{};
+  const BlockId loop = b_->add_block(), done = b_->add_block();
+  const VReg rest = b_->add_param(loop, RegClass::Gpr);
+  b_->emit(Inst::kIdTest, {r32(all), r32(all)});
+  b_->branch(CondCode::kNotZero, loop, {&all, 1}, done, {});
+  b_->at(loop);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest)), which = splat(Type::V32, lane).r[0];
+  VReg equal = a.mask;
+  const auto element = [&](VReg v) { return b_->op(Inst::kIdVpermd, which, v); };
+  const auto compared = [&](VReg v) {
+    const VReg first = element(v);
+    equal = mask_and(equal, compare(ir::IntPred::Eq, first, v, false));
+    return b_->op_r32(Inst::kIdVmovd, xmm(first));
+  };
+  VReg address = compared(low);
+  if (a.wide)
+    address = join_gprs(address, compared(high));
+  else
+    address = b_->op_r64(Inst::kIdLea, mem_index(a.base, b_->op_r64(Inst::kIdMovsxd, r32(address)),
+                                                 a.scale_log2, 0, View::R64));
+  const Operand at = mem(aligned_address(inst, address, a.disp), 0, wide ? View::R64 : View::R32);
+  const VReg bits = mask_to_bits(equal);
+  VReg sum = data;
+  if (!same_data) {
+    const auto combine = [&](VReg x, VReg y) {
+      return b_->op(integer_instruction(how.op, false, avx512()), x, y);
+    };
+    const auto together = [&] {
+      return combine_lanes(blend(equal, data, b_->splat32(how.neutral)), false, combine);
+    };
+    if (avx512()) { // A lane is mostly alone. With AVX2 the lock hides what it takes to add up.
+      const BlockId several = b_->add_block(true), join = b_->add_block();
+      sum = b_->add_param(join, RegClass::Gpr);
+      const VReg own = b_->op_r32(Inst::kIdVmovd, xmm(element(data)));
+      (void)b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF if it is.
+      b_->branch(CondCode::kZero, join, {&own, 1}, several, {});
+      b_->at(several);
+      b_->jump(join, {together()});
+      b_->at(join);
+    } else {
+      sum = together();
+    }
+  } else if (how.op == Op::Add || how.op == Op::Xor) {
+    VReg count = b_->op_r32(Inst::kIdPopcnt, r32(bits));
+    if (how.op == Op::Xor) count = b_->op_r32_tied(Inst::kIdAnd, count, imm(1));
+    u64 constant = 0;
+    const bool is_one = !wide && f_.is_const(operands[1], &constant) && constant == 1;
+    sum = is_one ? count
+          : wide ? b_->op_r64_tied(Inst::kIdImul, count, r64(data))
+                 : b_->op_r32_tied(Inst::kIdImul, count, r32(data));
+  }
+  (void)atomic_lane(inst, at, lane, sum, {}, false);
+  const VReg left = b_->op_r32(Inst::kIdAndn, r32(bits), r32(rest)); // Sets ZF when these were the last.
+  b_->branch(CondCode::kNotZero, loop, {&left, 1}, done, {});
+  b_->at(done);
 }
 
 /// Additions that are done later. No other access waits for these: lane after lane from memory.
@@ -336,15 +432,7 @@ void Selector::combined_atomic(InstId i, const Access& a, std::span<VReg> out) {
   }
   become(first); // `lane` is counted from there.
   if (out.empty()) {
-    if (avx512()) {
-      x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0x4e)));
-      x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0xb1)));
-    } else {
-      x = combine(x, b_->op(Inst::kIdVperm2i128, x, x, imm(1)));
-    }
-    x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0x4e)));
-    if (!wide) x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0xb1)));
-    (void)atomic_lane(inst, at, lane, to_gpr(x, wide), {}, false);
+    (void)atomic_lane(inst, at, lane, combine_lanes(x, wide, combine), {}, false);
     become(last);
     b_->jump(join);
     return b_->at(join);

@@ -517,6 +517,10 @@ private:
   void set_mxcsr_for_atomic(const ir::Inst& inst);
   [[nodiscard]] bool is_for_whole_team(InstId i) const;
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
+  template <class F>
+  VReg combine_lanes(VReg x, bool wide, F combine);
+  bool combines_by_address(InstId i);
+  void combined_by_address(InstId i, const Access& a);
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
   void defer_add(const ir::Inst& inst, const Operand& at, VReg lane, VReg data);
