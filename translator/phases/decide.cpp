@@ -220,10 +220,10 @@ private:
     w.past.forget_expressions();
     Side any(w.facts, w.symbols, w.past, w.tables[0], 0, {b, successors[0], join}),
         none(w.facts, w.symbols, w.past, w.tables[1], 1, {b, successors[1], join});
-    std::size_t most_nodes = 0;
+    const std::size_t budget = budget_;
     for (Side* side : {&none, &any}) {
-      const std::string_view in_the_way = side->solve(budget_);
-      most_nodes = std::max(most_nodes, side->num_nodes());
+      const std::string_view in_the_way = side->solve(budget);
+      budget_ = std::min(budget_, budget - std::min(budget, side->num_nodes()));
       side->all_blocks([&](u32, BlockId at) {
         passed_.push_back(at);
         return true;
@@ -233,7 +233,6 @@ private:
       if (side == &none && none.has_cycle()) return never("a gang without lanes might never leave the loop");
       if (!harmless(*side)) return false;
     }
-    budget_ -= std::min(budget_, most_nodes);
     for (u32 p = 0; p < f_[join].params.size(); ++p)
       if (any.join_argument(p) != none.join_argument(p) && !is_unseen(p, any, none, join) &&
           !is_seen_alike(p, any, none))
