@@ -49,9 +49,16 @@ private:
   std::vector<u64> words_;
 };
 
-void put(std::span<u64> set, u32 slot, bool value) {
-  const u64 bit = u64{1} << (slot % 64);
-  set[slot / 64] = value ? set[slot / 64] | bit : set[slot / 64] & ~bit;
+/// `count` slots from `first` on.
+void put(std::span<u64> set, u32 first, u32 count, bool value) {
+  while (count != 0) {
+    const u32 n = std::min(count, 64 - first % 64);
+    const u64 bits = (~u64{0} >> (64 - n)) << (first % 64);
+    u64& word = set[first / 64];
+    word = value ? word | bits : word & ~bits;
+    first += n;
+    count -= n;
+  }
 }
 
 bool is_row_access(const Inst& inst) {
@@ -186,8 +193,7 @@ private:
         }
         const auto& touches = touches_[b->index];
         for (auto t = touches.rbegin(); t != touches.rend(); ++t)
-          for (u32 s = t->first; s < t->first + t->count; ++s)
-            if (t->exact || t->writes) put(live, s, !overwrites(*t));
+          if (t->exact || t->writes) put(live, t->first, t->count, !overwrites(*t));
         changed |= copy(live, live_in_[b->index]);
       }
     }
@@ -196,7 +202,7 @@ private:
   void find_available() {
     available_in_ = SlotSets(f_.num_blocks(), dwords_.size(), true);
     // Nobody has said what is in private memory at the start. Where all accesses are known it is 0.
-    for (u32 s = 0; s < dwords_.size(); ++s) put(available_in_[0], s, in_memory_[s] == 0);
+    for (u32 s = 0; s < dwords_.size(); ++s) put(available_in_[0], s, 1, in_memory_[s] == 0);
     available_out_ = available_in_;
     SlotSets work(1, dwords_.size(), false);
     const std::span<u64> now = work[0];
@@ -210,8 +216,7 @@ private:
         }
         std::ranges::copy(in, now.begin());
         for (const Touch& t : touches_[b.index])
-          for (u32 s = t.first; s < t.first + t.count; ++s)
-            if (t.exact || t.writes) put(now, s, t.exact);
+          if (t.exact || t.writes) put(now, t.first, t.count, t.exact);
         changed |= copy(now, available_out_[b.index]);
       }
     }
