@@ -105,10 +105,10 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   Rewriter rewriter_;
-  std::vector<u32> dwords_;         ///< per slot, ascending: its place in private memory, or kRows + its row
-  Lists<Touch> touches_;            ///< per block, in order
-  u32 others_ = 0;                  ///< accesses at addresses that are not known
-  std::vector<u8> in_memory_;       ///< per slot: other accesses may go there, what is stored must remain
+  std::vector<u32> dwords_;   ///< per slot, ascending: its place in private memory, or kRows + its row
+  Lists<Touch> touches_;      ///< per block, in order
+  u32 others_ = 0;            ///< accesses at addresses that are not known
+  std::vector<u8> in_memory_; ///< per slot: other accesses may go there, what is stored must remain
   SlotSets live_in_, available_in_, available_out_; ///< per block
   std::vector<std::vector<u32>> parameters_; ///< per block: the slots of the parameters that were added
   /// Per slot: its value at the end of a block, invalid if it is in memory. Kept until all blocks are done of

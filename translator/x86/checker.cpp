@@ -267,8 +267,8 @@ private:
   std::vector<u32> remat_; ///< defining operands
   std::vector<State> entry_;
   std::vector<Values> places_; ///< registers, then the stack in units of 8 bytes; a slot is its first unit
-  std::vector<u8> stale_;    ///< per block: it is entered with less than when it was walked last
-  std::vector<u32> present_; ///< per value: the last walk in which some place has held it
+  std::vector<u8> stale_;      ///< per block: it is entered with less than when it was walked last
+  std::vector<u32> present_;   ///< per value: the last walk in which some place has held it
   u32 walk_ = 0;
   u32 block_ = 0, next_inst_ = 0;
   bool reporting_ = false;
