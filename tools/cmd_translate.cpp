@@ -39,7 +39,7 @@ Otherwise the stages of one kernel are shown. Stages, comma-separated (all of gc
   x86      the code emitted
 
 --stats prints numbers instead of stages, for all kernels of the file: instructions before and after, selects before and
-after predication, spills, bytes, milliseconds; and why a kernel is left to the interpreter. Both this and -o use all cores.
+after predication, spills, bytes, milliseconds (with --json also of each pass); and why a kernel is left to the interpreter. Both this and -o use all cores.
 
 Examples:
   lanewise translate kernels.co -o kernels.so --block 256 --grid 1048576

@@ -77,6 +77,8 @@ std::string to_json(const std::vector<TranslationRecord>& records) {
       o["lift_ms"] = s.lift_ms;
       o["passes_ms"] = s.passes_ms;
       o["emit_ms"] = s.emit_ms;
+      auto& passes = o["ms_of_passes"] = nlohmann::ordered_json::array(); // some passes run twice
+      for (const auto& [pass, ms] : s.ms_of_passes) passes.push_back({pass, ms});
     }
     out.push_back(std::move(o));
   }

@@ -61,12 +61,15 @@ u32 count_instructions(const ir::Function& f) {
 /// Runs passes in order and, when asked to, verifies after each; the first broken invariant stops the rest.
 class PassRunner {
 public:
-  PassRunner(ir::Function& f, const Options& options) : f_(f), options_(options) {}
+  PassRunner(ir::Function& f, const Options& options, Stats& stats)
+      : f_(f), options_(options), stats_(stats) {}
 
   template <class Pass>
   PassRunner& run(const char* name, Pass pass) {
     if (!result_) return *this;
+    Clock clock;
     pass(f_);
+    stats_.ms_of_passes.emplace_back(name, clock.lap());
     if (!options_.verify) return *this;
     if (auto valid = ir::verify(f_); !valid)
       result_ = std::move(valid).error().in(std::string("after ") + name);
@@ -77,6 +80,7 @@ public:
 private:
   ir::Function& f_;
   const Options& options_;
+  Stats& stats_;
   Result<void> result_;
 };
 
@@ -110,7 +114,7 @@ enum class LanesAlone : u8 {
 Result<void> optimize(ir::Function& f, const Options& options, const KernelSource& source, LanesAlone alone,
                       lift::Promotion promotion, Reasons& reasons, Stats& stats) {
   const bool last_lanes = alone == LanesAlone::LastAndRetrying;
-  PassRunner passes(f, options);
+  PassRunner passes(f, options, stats);
   const auto compact = [](ir::Function& g) { g.compact(); };
   const auto compact_if_sparse = [](ir::Function& g) {
     if (passes::is_sparse(g)) g.compact();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lanewise::translator {
@@ -84,6 +85,7 @@ struct Stats {
   u32 ir_instructions = 0, phases = 0, spills = 0, selects_before = 0, selects_after = 0;
   u64 code_bytes = 0;
   double lift_ms = 0, passes_ms = 0, emit_ms = 0;
+  std::vector<std::pair<const char*, double>> ms_of_passes; ///< in order; their sum is less than `passes_ms`
 };
 
 struct Translation; // translator/translation.hpp

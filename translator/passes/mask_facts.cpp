@@ -619,7 +619,10 @@ void MaskFacts::drop_contradicted(std::vector<std::vector<Clause>>& of_block) co
 /// Drops clauses until all that are left hold on every way into their block. False if that takes too long.
 bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block) {
   std::vector<u8> wanted(f_.num_blocks(), 1);
-  unsigned checks = 0;
+  std::size_t checks = 0; // of the first round, that is
+  for (const BlockId b : cfg_.rpo) checks += of_block[b.index].size() * cfg_.preds[b.index].size();
+  if (checks > kMaxChecks) return false;
+  checks = 0;
   for (bool again = true; again;) {
     again = false;
     for (const BlockId b : cfg_.rpo) {
@@ -628,14 +631,14 @@ bool MaskFacts::drop_until_settled(std::vector<std::vector<Clause>>& of_block) {
       asking_ = b;
       const std::vector<WayIn> ways = ways_in(b);
       std::erase_if(of_block[b.index], [&](const Clause& c) {
-        checks += static_cast<unsigned>(ways.size());
+        checks += ways.size();
         if (std::ranges::all_of(ways, [&](const WayIn& way) { return holds_on(way, c); })) return false;
         drop_clause(c);
         for (const BlockId other : asked_by_[c.x]) wanted[other.index] = 1;
         return again = true;
       });
+      if (checks > kMaxChecks || bdd_.overflowed()) return false;
     }
-    if (checks > kMaxChecks || bdd_.overflowed()) return false;
   }
   return true;
 }

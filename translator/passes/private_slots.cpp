@@ -49,9 +49,16 @@ private:
   std::vector<u64> words_;
 };
 
-void put(std::span<u64> set, u32 slot, bool value) {
-  const u64 bit = u64{1} << (slot % 64);
-  set[slot / 64] = value ? set[slot / 64] | bit : set[slot / 64] & ~bit;
+/// `count` slots from `first` on.
+void put(std::span<u64> set, u32 first, u32 count, bool value) {
+  while (count != 0) {
+    const u32 n = std::min(count, 64 - first % 64);
+    const u64 bits = (~u64{0} >> (64 - n)) << (first % 64);
+    u64& word = set[first / 64];
+    word = value ? word | bits : word & ~bits;
+    first += n;
+    count -= n;
+  }
 }
 
 bool is_row_access(const Inst& inst) {
@@ -98,14 +105,15 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   Rewriter rewriter_;
-  std::vector<u32> dwords_;         ///< per slot, ascending: its place in private memory, or kRows + its row
-  Lists<Touch> touches_;            ///< per block, in order
-  u32 others_ = 0;                  ///< accesses at addresses that are not known
-  std::vector<u8> in_memory_;       ///< per slot: other accesses may go there, what is stored must remain
-  SlotSets live_in_, available_in_; ///< per block
+  std::vector<u32> dwords_;   ///< per slot, ascending: its place in private memory, or kRows + its row
+  Lists<Touch> touches_;      ///< per block, in order
+  u32 others_ = 0;            ///< accesses at addresses that are not known
+  std::vector<u8> in_memory_; ///< per slot: other accesses may go there, what is stored must remain
+  SlotSets live_in_, available_in_, available_out_; ///< per block
   std::vector<std::vector<u32>> parameters_; ///< per block: the slots of the parameters that were added
-  /// Per block, as far as they are done, and slot: its value at the end, invalid if it is in memory.
-  std::vector<ValueId> at_end_;
+  /// Per slot: its value at the end of a block, invalid if it is in memory. Kept until all blocks are done of
+  /// which that one is the immediate dominator.
+  std::vector<std::vector<ValueId>> at_end_;
   std::vector<std::pair<ValueId, ValueId>> replaced_;
 
   // ---- which accesses there are
@@ -185,8 +193,7 @@ private:
         }
         const auto& touches = touches_[b->index];
         for (auto t = touches.rbegin(); t != touches.rend(); ++t)
-          for (u32 s = t->first; s < t->first + t->count; ++s)
-            if (t->exact || t->writes) put(live, s, !overwrites(*t));
+          if (t->exact || t->writes) put(live, t->first, t->count, !overwrites(*t));
         changed |= copy(live, live_in_[b->index]);
       }
     }
@@ -195,22 +202,22 @@ private:
   void find_available() {
     available_in_ = SlotSets(f_.num_blocks(), dwords_.size(), true);
     // Nobody has said what is in private memory at the start. Where all accesses are known it is 0.
-    for (u32 s = 0; s < dwords_.size(); ++s) put(available_in_[0], s, in_memory_[s] == 0);
-    SlotSets out = available_in_, work(1, dwords_.size(), false);
+    for (u32 s = 0; s < dwords_.size(); ++s) put(available_in_[0], s, 1, in_memory_[s] == 0);
+    available_out_ = available_in_;
+    SlotSets work(1, dwords_.size(), false);
     const std::span<u64> now = work[0];
     for (bool changed = true; changed;) {
       changed = false;
       for (const BlockId b : cfg_.rpo) {
         const std::span<u64> in = available_in_[b.index];
         for (const BlockId p : cfg_.preds[b.index]) {
-          const std::span<const u64> before = out[p.index];
+          const std::span<const u64> before = available_out_[p.index];
           for (std::size_t w = 0; w < in.size(); ++w) in[w] &= before[w];
         }
         std::ranges::copy(in, now.begin());
         for (const Touch& t : touches_[b.index])
-          for (u32 s = t.first; s < t.first + t.count; ++s)
-            if (t.exact || t.writes) put(now, s, t.exact);
-        changed |= copy(now, out[b.index]);
+          if (t.exact || t.writes) put(now, t.first, t.count, t.exact);
+        changed |= copy(now, available_out_[b.index]);
       }
     }
   }
@@ -266,34 +273,37 @@ private:
   std::vector<ValueId> now_; ///< per slot
 
   void rename() {
-    at_end_.reserve(cfg_.rpo.size() * dwords_.size());
-    std::vector<u32> first_parameter(f_.num_blocks());
+    at_end_.resize(f_.num_blocks());
+    std::vector<u32> first_parameter(f_.num_blocks()), dominated(f_.num_blocks());
     for (const BlockId b : cfg_.rpo) {
+      if (dom_.idom[b.index].valid()) ++dominated[dom_.idom[b.index].index];
       first_parameter[b.index] = static_cast<u32>(f_[b].params.size());
       for (std::size_t n = 0; n < parameters_[b.index].size(); ++n) f_.add_param(b, Type::V32);
     }
     for (const BlockId b : cfg_.rpo) { // Dominators come first.
-      enter(b, first_parameter[b.index]);
+      const BlockId above = dom_.idom[b.index];
+      enter(b, above, above.valid() && --dominated[above.index] == 0, first_parameter[b.index]);
       if (!touches_[b.index].empty()) rewrite(b);
       for (Successor& successor : f_[b].successors)
         for (const u32 s : parameters_[successor.block.index]) successor.args.push_back(now_[s]);
-      at_end_.insert(at_end_.end(), now_.begin(), now_.end());
+      if (dominated[b.index] != 0) at_end_[b.index] = now_;
     }
   }
 
-  void enter(BlockId b, u32 first_parameter) {
-    if (b.index == 0) {
-      const ValueId zero = f_.entry_constant(Type::V32, 0);
-      now_.assign(dwords_.size(), zero);
-    } else {
-      const u32 dominator = cfg_.rpo_index[dom_.idom[b.index].index];
-      std::copy_n(at_end_.begin() + static_cast<std::ptrdiff_t>(dominator * dwords_.size()), dwords_.size(),
-                  now_.begin());
-    }
+  /// `is_last`: no other block that `above` dominates is still to come.
+  void enter(BlockId b, BlockId above, bool is_last, u32 first_parameter) {
+    if (!above.valid())
+      now_.assign(dwords_.size(), f_.entry_constant(Type::V32, 0));
+    else if (is_last)
+      now_ = std::move(at_end_[above.index]);
+    else
+      now_ = at_end_[above.index];
     const std::span<const u64> available = available_in_[b.index]; // set where there is no slot
-    for (std::size_t w = 0; w < available.size(); ++w)
-      for (u64 gone = ~available[w]; gone != 0; gone &= gone - 1)
+    for (std::size_t w = 0; w < available.size(); ++w) {
+      const u64 known = above.valid() ? available_out_[above.index][w] : ~u64{0};
+      for (u64 gone = known & ~available[w]; gone != 0; gone &= gone - 1)
         now_[64 * w + static_cast<unsigned>(std::countr_zero(gone))] = ValueId{};
+    }
     for (const u32 s : parameters_[b.index]) now_[s] = f_[b].params[first_parameter++];
   }
 

@@ -11,6 +11,7 @@
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::passes {
 
@@ -27,7 +28,8 @@ constexpr i64 kLongRow = 256;
 class Streamer {
 public:
   Streamer(Function& f, unsigned gang_lanes)
-      : f_(f), gang_lanes_(gang_lanes), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+      : f_(f), gang_lanes_(gang_lanes), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_),
+        loaded_(f.num_values(), false), seen_(f.num_values(), 0) {}
 
   void run() {
     std::vector<InstId> stores;
@@ -35,7 +37,8 @@ public:
       for (const InstId i : f_[b].insts) {
         if (!is_harmless(i)) return;
         if (f_[i].op == Op::Store && f_[i].mem.space == Space::Global) stores.push_back(i);
-        if (f_[i].op == Op::Load) collect(f_.operands(i)[0], loaded_);
+        if (f_[i].op == Op::Load)
+          for_each_pointer(f_.operands(i)[0], [&](ValueId v) { loaded_[v.index] = true; });
       }
     if (std::all_of(stores.begin(), stores.end(), [&](InstId i) { return streams(i); }))
       for (const InstId i : stores) f_[i].mem.streams = true;
@@ -47,7 +50,10 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
-  std::vector<ValueId> loaded_; ///< pointers that something is loaded from
+  std::vector<bool> loaded_; ///< by value: pointers that something is loaded from
+  std::vector<u32> seen_;    ///< by value: the search that has come by last
+  u32 search_ = 1;
+  std::vector<ValueId> work_;
 
   /// Nobody is told that something has been stored, and no store goes who knows where.
   bool is_harmless(InstId i) const {
@@ -62,7 +68,7 @@ private:
     }
   }
 
-  bool streams(InstId i) const {
+  bool streams(InstId i) {
     const MemAttr& mem = f_[i].mem;
     // One line here and one there is slower than through the caches.
     const bool short_rows = mem.form == AddressForm::Lanes && mem.short_row * element_stride(mem) >= kLongRow;
@@ -77,11 +83,10 @@ private:
     if (loop >= 0 && std::none_of(address.begin(), address.end(),
                                   [&](ValueId v) { return loops_.contains(loop, f_.def_block(v)); }))
       return false;
-    std::vector<ValueId> stored;
-    collect(x[0], stored);
-    return !stored.empty() && std::none_of(stored.begin(), stored.end(), [&](ValueId v) {
-      return std::find(loaded_.begin(), loaded_.end(), v) != loaded_.end();
-    });
+    ++search_;
+    bool has_pointer = false, is_loaded = false;
+    for_each_pointer(x[0], [&](ValueId v) { has_pointer = true, is_loaded |= loaded_[v.index]; });
+    return has_pointer && !is_loaded;
   }
 
   /// Whether it and its neighbours, which x86/select_records.cpp puts together, store all of the lane's
@@ -106,28 +111,27 @@ private:
   }
 
   /// The pointers that the 64-bit address `v` is made from: halves joined, that is, not sums or extensions.
-  void collect(ValueId v, std::vector<ValueId>& pointers) const {
-    std::vector<ValueId> seen, work = {v};
-    while (!work.empty()) {
-      const ValueId at = work.back();
-      work.pop_back();
-      if (std::find(seen.begin(), seen.end(), at) != seen.end()) continue;
-      seen.push_back(at);
+  /// What this search has come by is not looked at again.
+  template <class Visit>
+  void for_each_pointer(ValueId v, Visit visit) {
+    work_ = {v};
+    while (!work_.empty()) {
+      const ValueId at = work_.back();
+      work_.pop_back();
+      if (std::exchange(seen_[at.index], search_) == search_) continue;
       const InstId def = f_.def_id(at);
       if (!def.valid()) {
-        add_arguments(at, work);
+        add_arguments(at, work_);
         continue;
       }
       const auto x = f_.operands(def);
       switch (f_[def].op) {
       case Op::Join:
-      case Op::Load:
-        if (std::find(pointers.begin(), pointers.end(), at) == pointers.end()) pointers.push_back(at);
-        break;
+      case Op::Load: visit(at); break;
       case Op::Add:
       case Op::Sub:
-      case Op::Splat: work.insert(work.end(), x.begin(), x.end()); break;
-      case Op::Select: work.insert(work.end(), x.begin() + 1, x.end()); break;
+      case Op::Splat: work_.insert(work_.end(), x.begin(), x.end()); break;
+      case Op::Select: work_.insert(work_.end(), x.begin() + 1, x.end()); break;
       default: break;
       }
     }

@@ -39,6 +39,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
+#include <utility>
 
 namespace lanewise::phases {
 
@@ -46,8 +48,9 @@ using namespace ir;
 
 namespace {
 
-/// Blocks that the proofs about one branch may look at, over all joins that are tried.
-constexpr std::size_t kMaxNodes = 1000;
+/// Blocks that the proofs about one branch may look at, over all joins that are tried, and for one of them on
+/// each side: of those that succeed, hardly any looks at half as many.
+constexpr std::size_t kMaxNodes = 1000, kMaxSide = 500;
 constexpr unsigned kMaxJoins = 16;
 
 class Decider {
@@ -115,6 +118,7 @@ private:
     Symbols symbols;
     Past past;
     SideTables tables[2];
+    std::optional<Side> any, none; ///< of the last attempt
   };
   Function& f_;
   std::vector<Reason>* reasons_;
@@ -128,6 +132,7 @@ private:
   std::string why_;
   bool differs_ = false;   ///< the last attempt failed since the sides did not agree
   bool hopeless_ = false;  ///< no later join will do
+  bool solved_ = false;    ///< the last attempt knew both sides; one at a farther join may go on from there
   std::size_t budget_ = 0; ///< of blocks still to be looked at
 
   /// So that a branch around s_endpgm has a postdominator.
@@ -163,9 +168,10 @@ private:
     if (join.valid() && !wave_side_is_free(b, join)) return false;
     const ValueId mask = f_.operands(f_.def_id(f_.operands(f_.terminator(b))[0]))[0];
     workplace_->past.assume_empty(mask, b);
-    hopeless_ = false;
+    hopeless_ = solved_ = false;
     budget_ = kMaxNodes;
-    for (unsigned n = 0; n < kMaxJoins && join.valid() && !hopeless_; ++n, join = post.ipdom[join.index]) {
+    for (unsigned n = 0; n < kMaxJoins && join.valid() && !hopeless_ && budget_ != 0;
+         ++n, join = post.ipdom[join.index]) {
       why_.clear();
       if (agree_at(b, join) || agree_on_what_is_seen(b, join)) return true;
       if (n == 0) first = why_;
@@ -209,6 +215,7 @@ private:
   bool agree_on_what_is_seen(BlockId b, BlockId join) {
     if (!differs_ || workplace_->past.leaves_out_unseen() || demand() == nullptr) return false;
     workplace_->past.leave_out_unseen();
+    solved_ = false; // with what is left out now
     return agree_at(b, join);
   }
 
@@ -216,14 +223,20 @@ private:
     differs_ = false;
     const auto& successors = f_[b].successors;
     Workplace& w = *workplace_;
-    w.symbols.clear();
-    w.past.forget_expressions();
-    Side any(w.facts, w.symbols, w.past, w.tables[0], 0, {b, successors[0], join}),
-        none(w.facts, w.symbols, w.past, w.tables[1], 1, {b, successors[1], join});
-    std::size_t most_nodes = 0;
+    const bool goes_on =
+        std::exchange(solved_, false) && w.any->can_go_on_to(join) && w.none->can_go_on_to(join);
+    if (!goes_on) {
+      w.symbols.clear();
+      w.past.forget_expressions();
+      w.any.emplace(w.facts, w.symbols, w.past, w.tables[0], 0, Side::Branch{b, successors[0], join});
+      w.none.emplace(w.facts, w.symbols, w.past, w.tables[1], 1, Side::Branch{b, successors[1], join});
+    }
+    Side &any = *w.any, &none = *w.none;
+    const std::size_t budget = budget_;
     for (Side* side : {&none, &any}) {
-      const std::string_view in_the_way = side->solve(budget_);
-      most_nodes = std::max(most_nodes, side->num_nodes());
+      const std::size_t most = std::min(budget, kMaxSide);
+      const std::string_view in_the_way = goes_on ? side->go_on_to(join, most) : side->solve(most);
+      budget_ = side->num_nodes() > most ? 0 : std::min(budget_, budget - side->num_nodes());
       side->all_blocks([&](u32, BlockId at) {
         passed_.push_back(at);
         return true;
@@ -233,7 +246,7 @@ private:
       if (side == &none && none.has_cycle()) return never("a gang without lanes might never leave the loop");
       if (!harmless(*side)) return false;
     }
-    budget_ -= std::min(budget_, most_nodes);
+    solved_ = true;
     for (u32 p = 0; p < f_[join].params.size(); ++p)
       if (any.join_argument(p) != none.join_argument(p) && !is_unseen(p, any, none, join) &&
           !is_seen_alike(p, any, none))

@@ -95,15 +95,33 @@ Side::Side(const SideFacts& facts, Symbols& symbols, Past& past, SideTables& tab
   t_.node_of.clear();
   t_.visited.clear();
   t_.known.clear();
-  // The loops that hold the branch but not J, innermost first.
-  for (i32 l = k_.loops.innermost[from_.index]; l >= 0 && !k_.loops.contains(l, join_);
+  headers_ = passed(join_);
+}
+
+/// The headers of the loops that hold the branch but not `join`, innermost first.
+std::vector<BlockId> Side::passed(BlockId join) const {
+  std::vector<BlockId> headers;
+  for (i32 l = k_.loops.innermost[from_.index]; l >= 0 && !k_.loops.contains(l, join);
        l = k_.loops.loops[static_cast<unsigned>(l)].parent)
-    headers_.push_back(k_.loops.loops[static_cast<unsigned>(l)].header);
+    headers.push_back(k_.loops.loops[static_cast<unsigned>(l)].header);
+  return headers;
 }
 
 std::string_view Side::solve(std::size_t max_nodes) {
   enter(0, edge_.block);
   if (edge_.block == join_) exits_.push_back({0, from_, number_, &edge_});
+  return settle(max_nodes);
+}
+
+std::string_view Side::go_on_to(BlockId join, std::size_t max_nodes) {
+  const bool began_at_join = edge_.block == std::exchange(join_, join);
+  const std::vector<Way> ways = std::exchange(exits_, {});
+  if (began_at_join) enter(0, edge_.block);
+  for (const Way& way : std::span(ways).subspan(began_at_join ? 1 : 0)) follow(way);
+  return settle(max_nodes);
+}
+
+std::string_view Side::settle(std::size_t max_nodes) {
   // In the order of execution, and only what something has changed for: code outside loops is looked at once.
   for (bool changed = true; changed;) {
     changed = false;
@@ -253,8 +271,10 @@ bool Side::is_as_before(InstId i) const {
 /// again.
 bool Side::meets_up_to_join(BlockId b) const {
   const BlockId meeting = k_.joins[b.index];
-  for (BlockId at = k_.post.ipdom[b.index]; at != meeting; at = k_.post.ipdom[at.index])
+  for (BlockId at = k_.post.ipdom[b.index]; at != meeting; at = k_.post.ipdom[at.index]) {
+    join_matters_ |= at == join_;
     if (!at.valid() || at == join_) return false;
+  }
   std::vector<BlockId> work = {k_.f[b].successors[0].block};
   std::vector<bool> seen(k_.f.num_blocks(), false);
   while (!work.empty()) {
@@ -287,17 +307,21 @@ void Side::follow_edges(std::size_t n) {
   for (std::size_t s = 0; s < successors.size(); ++s) {
     if (!take[s] || nodes_[n].edges_done[s]) continue;
     nodes_[n].edges_done[s] = true;
-    const BlockId to = successors[s].block;
-    if (to == join_) {
-      exits_.push_back({c, b, static_cast<u32>(s), &successors[s]});
-      continue;
-    }
-    if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[b.index]) cycle_ = true;
-    const u32 target = enter(c, to);
-    Node& node = nodes_[*t_.node_of.find(target, to.index)];
-    node.ways_in.push_back({c, b, static_cast<u32>(s), &successors[s]});
-    node.stale = true;
+    follow({c, b, static_cast<u32>(s), &successors[s]});
   }
+}
+
+void Side::follow(const Way& way) {
+  const BlockId to = way.edge->block;
+  if (to == join_) {
+    exits_.push_back(way);
+    return;
+  }
+  if (k_.cfg.rpo_index[to.index] <= k_.cfg.rpo_index[way.from.index]) cycle_ = true;
+  const u32 target = enter(way.context, to);
+  Node& node = nodes_[*t_.node_of.find(target, to.index)];
+  node.ways_in.push_back(way);
+  node.stale = true;
 }
 
 } // namespace lanewise::phases

@@ -133,6 +133,12 @@ public:
   /// come to code again that ran before the branch, in the same context, where values of two times would be
   /// confused.
   std::string_view solve(std::size_t max_nodes);
+  /// What has been solved up to J is the same if `join`, a block that all ways from J lead to, is J instead.
+  [[nodiscard]] bool can_go_on_to(ir::BlockId join) const {
+    return !join_matters_ && passed(join) == headers_;
+  }
+  /// solve() with that J.
+  std::string_view go_on_to(ir::BlockId join, std::size_t max_nodes);
 
   /// The blocks on this side; a block may come twice, in different contexts. Stops when visit returns false.
   template <class F>
@@ -201,7 +207,11 @@ private:
   std::vector<Way> exits_;
   std::vector<Symbol> operands_; ///< of the instruction at hand
   bool cycle_ = false, back_in_time_ = false;
+  mutable bool join_matters_ = false; ///< some branch would be followed otherwise if J were farther
 
+  [[nodiscard]] std::vector<ir::BlockId> passed(ir::BlockId join) const;
+  std::string_view settle(std::size_t max_nodes);
+  void follow(const Way& way);
   u32 context_of(u32 c, ir::BlockId to) const;
   u32 enter(u32 from_context, ir::BlockId to);
   void mark(u32 context, ir::BlockId b);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::x86 {
 namespace {
@@ -29,9 +30,9 @@ void remove(Values& set, u32 value) {
   if (at != set.end() && *at == value) set.erase(at);
 }
 
-/// Registers, then the stack in units of 8 bytes; a slot is known by its first unit.
+/// The places that hold something, ascending: few of those that there are.
 struct State {
-  std::vector<Values> places;
+  std::vector<std::pair<u32, Values>> held;
   bool reached = false;
 };
 
@@ -46,40 +47,59 @@ public:
   }
 
   Result<void> run() {
-    State start;
-    start.places.resize(kNumClasses * 32 + allocation_.stack_bytes / 8);
+    places_.resize(kNumClasses * 32 + allocation_.stack_bytes / 8);
     for (u32 r = 0; r < kNumFixed; ++r)
-      if (!(allocatable(RegClass::Gpr, true) >> r & 1)) start.places[r] = {r};
-    start.reached = true;
+      if (!(allocatable(RegClass::Gpr, true) >> r & 1)) places_[r] = {r};
     entry_.resize(part_.blocks.size());
-    entry_[0] = start;
-    std::vector<u32> work = {0};
-    while (!work.empty()) {
-      u32 b = work.back();
-      work.pop_back();
-      walk(b, &work);
+    entry_[0] = state();
+    present_.assign(part_.classes.size(), 0);
+    stale_.assign(part_.blocks.size(), 0);
+    stale_[0] = 1;
+    for (bool again = true; again;) {
+      again = false;
+      for (const u32 b : allocation_.order) // whose predecessors come first but for loops
+        if (std::exchange(stale_[b], 0) != 0) {
+          walk(b);
+          again = true;
+        }
     }
     reporting_ = true;
     for (u32 b = 0; b < part_.blocks.size() && error_.empty(); ++b)
-      if (entry_[b].reached) walk(b, nullptr);
+      if (entry_[b].reached) walk(b);
     if (error_.empty()) return {};
     return Error{ErrorCode::Internal, fmt::format("allocation of {}: {}", part_.name, error_)};
   }
 
 private:
-  void walk(u32 b, std::vector<u32>* work) {
+  [[nodiscard]] State state() const {
+    State now{{}, true};
+    for (u32 n = 0; n < places_.size(); ++n)
+      if (!places_[n].empty()) now.held.emplace_back(n, places_[n]);
+    return now;
+  }
+  void go_on_with(const State& state) {
+    for (Values& place : places_) place.clear();
+    for (const auto& [n, values] : state.held) places_[n] = values;
+  }
+
+  void walk(u32 b) {
     block_ = b;
-    state_ = entry_[b];
+    go_on_with(entry_[b]);
+    ++walk_;
+    for (const auto& [n, values] : entry_[b].held)
+      for (const u32 v : values) present_[v] = walk_;
     next_inst_ = 0;
     steps(allocation_.blocks[b]);
     skip_to(static_cast<u32>(part_.blocks[b].insts.size()));
-    const State at_end = state_;
-    for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) {
-      state_ = at_end;
+    const u32 targets = part_.blocks[b].term.num_targets();
+    State at_end;
+    if (targets > 1) at_end = state();
+    for (u32 n = 0; n < targets; ++n) {
+      if (n != 0) go_on_with(at_end);
       steps(allocation_.edges[n][b]);
       pass_arguments(b, n);
-      if (work && meet(part_.blocks[b].term.target[n].index))
-        work->push_back(part_.blocks[b].term.target[n].index);
+      if (!reporting_ && meet(part_.blocks[b].term.target[n].index))
+        stale_[part_.blocks[b].term.target[n].index] = 1;
     }
   }
 
@@ -95,7 +115,8 @@ private:
     const Terminator& t = part_.blocks[b].term;
     const auto& params = part_.blocks[t.target[n].index].params;
     auto args = part_.edge_args(t, n);
-    for (Values& place : state_.places) {
+    for (Values& place : places_) {
+      if (place.empty()) continue;
       Values gained;
       for (u32 i = 0; i < params.size(); ++i)
         if (holds(place, args[i].index)) gained.push_back(params[i].index);
@@ -107,12 +128,12 @@ private:
   bool meet(u32 target) {
     State& entry = entry_[target];
     if (!entry.reached) {
-      entry = state_;
+      entry = state();
       return true;
     }
     bool changed = false;
-    for (std::size_t i = 0; i < entry.places.size(); ++i)
-      changed |= std::erase_if(entry.places[i], [&](u32 v) { return !holds(state_.places[i], v); }) != 0;
+    for (auto& [n, values] : entry.held)
+      changed |= std::erase_if(values, [&, n = n](u32 v) { return !holds(places_[n], v); }) != 0;
     return changed;
   }
 
@@ -120,8 +141,8 @@ private:
     for (u32 i = range.first; i < range.first + range.count; ++i) step(allocation_.steps[i]);
   }
 
-  Values& reg(RegClass cls, u8 r) { return state_.places[static_cast<u32>(cls) * 32 + r]; }
-  Values& slot(u32 offset) { return state_.places[kNumClasses * 32 + offset / 8]; }
+  Values& reg(RegClass cls, u8 r) { return places_[static_cast<u32>(cls) * 32 + r]; }
+  Values& slot(u32 offset) { return places_[kNumClasses * 32 + offset / 8]; }
 
   void write_slot(RegClass cls, u32 offset, const Values& values) {
     const u32 bytes = cls == RegClass::Vec ? module_.vec_bytes() : 8;
@@ -162,7 +183,7 @@ private:
       if (!holds(remat_, s.index))
         fail("a value cannot be made anew");
       else
-        reg(s.cls, s.dst) = {part_.operands[s.index].reg.index};
+        hold_only(reg(s.cls, s.dst), part_.operands[s.index].reg.index);
       return;
     }
   }
@@ -207,9 +228,15 @@ private:
     for (u32 i = 0; i < ops.size(); ++i) {
       if (!ops[i].is_def()) continue;
       const VReg v = ops[i].reg;
-      for (Values& place : state_.places) remove(place, v.index);
-      reg(part_.classes[v.index], assigned[i].reg) = {v.index};
+      if (present_[v.index] == walk_)
+        for (Values& place : places_) remove(place, v.index);
+      hold_only(reg(part_.classes[v.index], assigned[i].reg), v.index);
     }
+  }
+
+  void hold_only(Values& place, u32 value) {
+    place = {value};
+    present_[value] = walk_;
   }
 
   void check_definition(std::span<const Operand> ops, const Assigned* assigned, u32 def) {
@@ -239,7 +266,10 @@ private:
   const Allocation& allocation_;
   std::vector<u32> remat_; ///< defining operands
   std::vector<State> entry_;
-  State state_;
+  std::vector<Values> places_; ///< registers, then the stack in units of 8 bytes; a slot is its first unit
+  std::vector<u8> stale_;      ///< per block: it is entered with less than when it was walked last
+  std::vector<u32> present_;   ///< per value: the last walk in which some place has held it
+  u32 walk_ = 0;
   u32 block_ = 0, next_inst_ = 0;
   bool reporting_ = false;
   std::string error_;
