@@ -135,11 +135,12 @@ std::shared_ptr<LaneDemand> simplify_decided_masks(ir::Function& f,
 /// something has changed.
 bool thread_exits(ir::Function& f, bool decided = false, std::shared_ptr<const MaskAnalysis> known = nullptr);
 
-/// Decides branches on what the branches before them have decided; but not those that join_branches() will
-/// join with others, if that is still to come.
-void use_branches(ir::Function& f, bool joins_later = false);
-/// Does so before that, and ways into a block that only branches on what they have decided go straight on.
-/// Not when it has been decided which branches are each gang's own: other ways would meet in other places.
+/// Decides branches on what the branches before them have decided.
+void use_branches(ir::Function& f);
+/// The same, but for those that join_branches() will join with others.
+void use_branches_but_joined(ir::Function& f);
+/// Does that, and ways into a block that only branches on what they have decided go straight on. Not when it
+/// has been decided which branches are each gang's own: other ways would meet in other places.
 void skip_decided_branches(ir::Function& f);
 
 /// Blocks that ask whether different masks have lanes, and go the same two ways then, ask in one place. Not

@@ -310,7 +310,8 @@ private:
 
 } // namespace
 
-void use_branches(Function& f, bool joins_later) { BranchUser(f, joins_later).run(); }
+void use_branches(Function& f) { BranchUser(f, false).run(); }
+void use_branches_but_joined(Function& f) { BranchUser(f, true).run(); }
 
 void skip_decided_branches(Function& f) {
   BranchUser user(f, true);
