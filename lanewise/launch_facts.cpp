@@ -50,11 +50,16 @@ std::array<i32, 3> group_id_sgprs(const abi::SgprLayout& layout) {
 }
 
 std::vector<u32> sgpr_max(const abi::SgprLayout& layout, const abi::DispatchShape& shape) {
+  constexpr u32 kMaxAddressHi = 0xffff; // x86-64 Linux: user space ends below 2^48
   std::vector<u32> max(layout.count, ~0u);
-  for (u32 i = 0; i < layout.count; ++i)
+  for (u32 i = 0; i < layout.count; ++i) {
+    const SgprRole role = layout.sgprs[i].role;
     for (unsigned axis = 0; axis < 3; ++axis)
-      if (layout.sgprs[i].role == static_cast<SgprRole>(static_cast<unsigned>(SgprRole::WorkgroupIdX) + axis))
+      if (role == static_cast<SgprRole>(static_cast<unsigned>(SgprRole::WorkgroupIdX) + axis))
         max[i] = max_group_id(shape.workgroups(axis), shape.workgroup[axis]);
+    if (role == SgprRole::DispatchPtrHi || role == SgprRole::QueuePtrHi || role == SgprRole::KernargPtrHi)
+      max[i] = kMaxAddressHi;
+  }
   return max;
 }
 

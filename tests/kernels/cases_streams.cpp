@@ -225,6 +225,35 @@ KernelCase row_updates(uint32_t scale) {
       });
 }
 
+KernelCase row_recurrences(uint32_t scale) {
+  Random random(157);
+  uint32_t rows = 64 * scale, columns = 150, pitch = 151;
+  const size_t elements = size_t{rows} * pitch;
+  return Builder("row_recurrences")
+      .grid({rows, 1, 1}, {64, 1, 1})
+      .value("columns", columns)
+      .value("pitch", pitch)
+      .buffer("in", random.floats(elements, 1, 2))
+      .buffer("filtered", random.floats(elements, 1, 2), {.relative = 1e-5})
+      .buffer("side", random.floats(elements, 0.25, 0.5))
+      .buffer("diagonal", random.floats(elements, 2, 3), {.relative = 1e-5})
+      .buffer("right", random.floats(elements, 4, 5), {.relative = 1e-5})
+      .buffer("longs", random.longs(elements))
+      .reference([=](std::span<Arg> args) {
+        auto in = args[2].as<float>(), filtered = args[3].as<float>(), side = args[4].as<float>(),
+             diagonal = args[5].as<float>(), right = args[6].as<float>();
+        auto longs = args[7].as<uint64_t>();
+        for (size_t start = 0; start < elements; start += pitch)
+          for (size_t at = start + 1; at < start + columns; ++at) {
+            if (at >= start + 2)
+              filtered[at] = 0.25f * in[at] + 0.5f * filtered[at - 1] + 0.125f * filtered[at - 2];
+            if (at >= start + 3) longs[at] = 3 * longs[at] + longs[at - 1] - longs[at - 3];
+            right[at] -= right[at - 1] * side[at] / diagonal[at - 1];
+            diagonal[at] -= side[at] * side[at] / diagonal[at - 1];
+          }
+      });
+}
+
 /// The pieces of the last work-items are shorter, or empty, if `missing` elements.
 KernelCase pieces(std::string_view name, uint32_t items, uint32_t piece, uint32_t missing) {
   Random random(147);
@@ -357,6 +386,7 @@ constexpr CaseEntry kCases[] = {
     {"row_walks", [](uint32_t s) { return row_walks("row_walks", 150 * s, 38); }},
     {"row_walks.aligned", [](uint32_t s) { return row_walks("row_walks.aligned", 70 * s, 512); }},
     {"row_updates", row_updates},
+    {"row_recurrences", row_recurrences},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
     {"row_sums", [](uint32_t s) { return row_sums("row_sums", 64 * s, 24, 41); }},

@@ -1,6 +1,9 @@
 #include "translator/passes/initial_address.hpp"
 
+#include "translator/passes/halves.hpp"
+
 #include <algorithm>
+#include <array>
 
 namespace lanewise::passes {
 
@@ -31,11 +34,36 @@ std::optional<InitialAddress> initial_address(const Function& f, ValueId v) {
 
 namespace {
 
+constexpr unsigned kMaxDepth = 8; ///< of ifs
+
+/// Every lane of `m` is one of `whole`, as what it is made of says: EXEC in an if, and before it.
+bool is_part(const Function& f, ValueId m, ValueId whole, unsigned depth = kMaxDepth) {
+  if (m == whole) return true;
+  const Inst* inst = f.def(m);
+  if (inst == nullptr || depth == 0 || (inst->op != Op::And && inst->op != Op::AndNot)) return false;
+  const auto x = f.operands(f.def_id(m));
+  return is_part(f, x[0], whole, depth - 1) || (inst->op == Op::And && is_part(f, x[1], whole, depth - 1));
+}
+
 /// `v`, as far as `lanes` see it.
 ValueId selected(const Function& f, ValueId v, ValueId lanes) {
   const Inst* inst = f.def(v);
   const bool is_choice = inst != nullptr && inst->op == Op::Select;
-  return is_choice && f.operands(f.def_id(v))[0] == lanes ? f.operands(f.def_id(v))[1] : v;
+  return is_choice && is_part(f, lanes, f.operands(f.def_id(v))[0]) ? f.operands(f.def_id(v))[1] : v;
+}
+
+/// The scalar that vectors of its halves are made of, as far as `lanes` see them; nothing if there is none.
+ValueId splat_by_halves(const Function& f, ValueId v, ValueId lanes) {
+  const Inst* join = f.def(v);
+  if (join == nullptr || join->op != Op::Join) return {};
+  std::array<ValueId, 2> halves;
+  for (const unsigned n : {0u, 1u}) {
+    const ValueId half = selected(f, f.operands(f.def_id(v))[n], lanes);
+    const Inst* splat = f.def(half);
+    if (splat == nullptr || splat->op != Op::Splat) return {};
+    halves[n] = f.operands(f.def_id(half))[0];
+  }
+  return whole_of(f, halves[0], halves[1]);
 }
 
 } // namespace
@@ -43,6 +71,7 @@ ValueId selected(const Function& f, ValueId v, ValueId lanes) {
 std::optional<CommonAddress> common_address(const Function& f, ValueId v, ValueId lanes) {
   CommonAddress address;
   v = selected(f, v, lanes);
+  if (address.pointer = splat_by_halves(f, v, lanes); address.pointer.valid()) return address;
   if (f.is_const(v, &address.offset)) return address;
   if (const Inst* sum = f.def(v); sum != nullptr && sum->op == Op::Add) {
     const auto x = f.operands(f.def_id(v));

@@ -201,14 +201,14 @@ private:
     return (n == 0) != (asked.opposite != wanted.opposite);
   }
 
-  /// The first lane of m, if m has lanes, sees what `select m` takes. Of use where that is a scalar; else the
-  /// select may stay, which asks for nothing outside m.
+  /// The first lane of m, if m has lanes, sees what `select m` takes, or `select` by what m is a part of. Of
+  /// use where that is a scalar; else the select may stay, which asks for nothing outside m.
   void look_behind_selects(BlockId b) {
     for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
       const InstId i = f_[b].insts[n];
       if (f_[i].op != Op::ReadFirst || known(f_.operands(i)[1], b) != true) continue;
       Seen seen;
-      const ValueId first = same_in_all(f_.operands(i)[0], f_.operands(i)[1], seen);
+      const ValueId first = same_in_all(f_.operands(i)[0], f_.operands(i)[1], b, seen);
       if (!first.valid()) continue;
       f_.operands(i)[0] = first;
       for (const InstId m : seen.made) f_[m].block = b;
@@ -224,36 +224,51 @@ private:
     std::vector<InstId> made;                ///< in no block yet
   };
 
-  /// A value that is computed from scalars and is what `v` is in the lanes of `mask`, or nothing.
-  ValueId same_in_all(ValueId v, ValueId mask, Seen& seen) {
+  /// A value that is computed from scalars and in block `at` is what `v` is in the lanes of `mask`, or
+  /// nothing.
+  ValueId same_in_all(ValueId v, ValueId mask, BlockId at, Seen& seen) {
     if (is_uniform(f_.type(v)) || f_.is_const(v)) return v;
     const auto [known, is_new] = seen.values.try_emplace(v.index); // parameters are not followed: no cycle
     if (!is_new) return known->second;
     if (seen.values.size() > kMaxSeen) return {};
-    const ValueId made = make_same_in_all(v, mask, seen);
+    const ValueId made = make_same_in_all(v, mask, at, seen);
     return seen.values[v.index] = made;
   }
-  ValueId make_same_in_all(ValueId v, ValueId mask, Seen& seen) {
+  ValueId make_same_in_all(ValueId v, ValueId mask, BlockId at, Seen& seen) {
     const InstId def = f_.def_id(v);
     if (!def.valid() || !is_per_lane(f_.type(v))) return {};
     const Inst inst = f_[def];
     if (inst.op == Op::Splat) return v;
     const auto x = f_.operands(def);
     std::vector<ValueId> operands(x.begin(), x.end());
-    if (inst.op == Op::Select && operands[0] == mask) return same_in_all(operands[1], mask, seen);
+    if (inst.op == Op::Select && f_.type(operands[0]) == Type::Mask)
+      if (const ValueId taken = same_in_all(operands[1], mask, at, seen);
+          taken.valid() && is_part(mask, operands[0], at))
+        return taken;
     if (inst.op == Op::And && f_.type(v) == Type::Mask)
       for (const unsigned n : {0, 1})
-        if (operands[n] == mask) return same_in_all(operands[1 - n], mask, seen);
+        if (operands[n] == mask) return same_in_all(operands[1 - n], mask, at, seen);
     const OpInfo& op = info(inst.op);
     if (!op.is(kPure) || inst.num_results != 1 || operands.empty()) return {};
     for (unsigned n = 0; n < operands.size(); ++n) {
       if (op.reads_whole(n)) return {};
-      operands[n] = same_in_all(operands[n], mask, seen);
+      operands[n] = same_in_all(operands[n], mask, at, seen);
       if (!operands[n].valid()) return {};
     }
     const Type t = f_.type(v);
     seen.made.push_back(f_.make(inst, operands, {&t, 1}));
     return f_.result(seen.made.back());
+  }
+
+  bool is_part(ValueId mask, ValueId whole, BlockId at) {
+    if (mask == whole) return true;
+    const MaskFacts& facts = mask_facts();
+    return facts.is_subset(facts.lanes(mask), facts.lanes(whole), at) && !facts.bdd().overflowed();
+  }
+
+  const MaskFacts& mask_facts() {
+    if (!mask_facts_) mask_facts_.emplace(f_, cfg_, dom_);
+    return *mask_facts_;
   }
 
   /// any(x) is c where x is m & splat c, and not c where it is m & ~splat c, and m has lanes. The way on
@@ -291,12 +306,12 @@ private:
 
   /// x is m & splat, or m & ~splat.
   bool is_restriction(ValueId x, ValueId m, ValueId splat, bool inverted, BlockId at) {
-    if (!mask_facts_) mask_facts_.emplace(f_, cfg_, dom_);
-    Bdd& bdd = mask_facts_->bdd();
-    const auto lanes = [&](ValueId v) { return mask_facts_->lanes(v); };
+    const MaskFacts& facts = mask_facts();
+    Bdd& bdd = facts.bdd();
+    const auto lanes = [&](ValueId v) { return facts.lanes(v); };
     const Bdd::Node restricted =
         inverted ? bdd.andnot(lanes(m), lanes(splat)) : bdd.and_(lanes(m), lanes(splat));
-    return mask_facts_->is_empty(bdd.xor_(lanes(x), restricted), at) && !bdd.overflowed();
+    return facts.is_empty(bdd.xor_(lanes(x), restricted), at) && !bdd.overflowed();
   }
 
   ValueId constant(BlockId b, bool value) {

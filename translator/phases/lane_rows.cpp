@@ -39,7 +39,8 @@ public:
       for (std::size_t k = 0; k < rows.size(); ++k) {
         if (k == n || (rows[k].writes && k > n)) continue;
         const ValueId apart = are_apart(written, extents_[k]);
-        const bool may_meet = k < n && rows[k].lanes.valid() && rows[n].growth != 0 &&
+        const bool goes_on = rows[k].writes && rows[k].before + rows[n].before != 0;
+        const bool may_meet = k < n && rows[k].lanes.valid() && rows[n].growth != 0 && !goes_on &&
                               rows[k].growth == rows[n].growth && rows[k].bytes == rows[n].bytes;
         require(may_meet ? at_.or_(apart, are_same(written, extents_[k])) : apart);
       }
@@ -54,7 +55,8 @@ private:
   ValueId all_;
   ValueId elsewhere_; ///< lanes that are not where the first two lanes' distance would have them
   struct Extent {
-    ValueId start;       ///< of lane 0
+    ValueId place;       ///< of lane 0
+    ValueId start;       ///< likewise, or LaneRow::before that
     ValueId first;       ///< LaneRow::lanes of lane 0
     ValueId stride;      ///< from lane to lane; none if they go to one place
     ValueId pitch;       ///< from row to row of lanes; none if the wave is one
@@ -77,17 +79,20 @@ private:
 
   Extent start_of(const LaneRow& row, const Halves& lanes) {
     Extent e;
-    e.start = constant(row.offset);
-    if (row.scalar.valid()) e.start = at_.add(e.start, row.scalar);
+    e.place = constant(row.offset);
+    if (row.scalar.valid()) e.place = at_.add(e.place, row.scalar);
+    if (row.lanes.valid()) {
+      e.first = lane(lanes, 0);
+      e.place = at_.add(e.place, e.first);
+    }
+    e.start = row.before == 0 ? e.place : at_.sub(e.place, constant(row.before));
     if (!row.lanes.valid()) return e;
-    e.first = lane(lanes, 0);
-    e.start = at_.add(e.start, e.first);
     e.stride = at_.sub(lane(lanes, 1), e.first);
     if (row_lanes_ < kWaveSize) e.pitch = at_.sub(lane(lanes, row_lanes_), e.first);
     return e;
   }
   void measure(const LaneRow& row, Extent& e) {
-    e.length = at_.add(at_.binary(Op::Mul, rounds_, constant(row.growth)), constant(row.bytes));
+    e.length = at_.add(at_.binary(Op::Mul, rounds_, constant(row.growth)), constant(row.bytes + row.before));
     e.end = e.length;
     if (!row.lanes.valid()) return;
     require(IntPred::ULt, e.stride, constant(kMaxStride));
@@ -131,7 +136,7 @@ private:
   }
   ValueId are_same(const Extent& a, const Extent& b) {
     const auto equal = [&](ValueId x, ValueId y) { return at_.icmp(IntPred::Eq, x, y); };
-    const ValueId same = at_.and_(equal(a.start, b.start), equal(a.stride, b.stride));
+    const ValueId same = at_.and_(equal(a.place, b.place), equal(a.stride, b.stride));
     return a.pitch.valid() ? at_.and_(same, equal(a.pitch, b.pitch)) : same;
   }
 };

@@ -22,6 +22,9 @@
 //   choice:    are there some rounds, are all lanes there, and do their rows keep apart? else the loop as it
 //   was
 //
+// What a lane has stored by such a row and loads a round or a few later is loaded before the first round
+// alone, and then at hand: gathers would wait until it is in memory.
+//
 // Where such a loop carries nothing from round to round, lanes take turns (phases/round_lanes.cpp), and only
 // what is left then is done as above.
 //
@@ -93,8 +96,19 @@ private:
   bool stores_ = false;         ///< some of them are stores
   std::vector<InstId> touched_; ///< then: all accesses of memory that others see
   std::vector<InstId> staying_; ///< of them: those that go to one place in all rounds
-  ValueId far_apart_;           ///< of a walk whose lanes might be side by side: its address
-  std::vector<Index> indices_;  ///< that must not wrap
+  struct Stored {
+    InstId store;
+    unsigned rounds; ///< ago
+  };
+  std::unordered_map<u32, Stored> going_on_; ///< loads of what a walk has stored, by number
+  /// What a store has stored in the last rounds, handed on from round to round.
+  struct Trail {
+    InstId store, load; ///< the load of what is the longest ago,
+    unsigned rounds;    ///< so many
+  };
+  std::vector<Trail> trails_;
+  ValueId far_apart_;          ///< of a walk whose lanes might be side by side: its address
+  std::vector<Index> indices_; ///< that must not wrap
 
   /// Each lane stays while its own count has not come to its bound.
   bool find_lane_count() {
@@ -175,8 +189,11 @@ private:
         continue;
       }
       walks_.push_back(i);
-      if (!shape.strided() && !far_apart_.valid()) far_apart_ = f_.operands(i)[0];
     }
+    find_going_on();
+    const auto apart =
+        std::ranges::find_if(walks_, [&](InstId i) { return !(*shapes_)[f_.operands(i)[0]].strided(); });
+    if (apart != walks_.end()) far_apart_ = f_.operands(*apart)[0];
     std::erase_if(staying_, [&](InstId i) { return !is_by_walking_lanes(i); });
     indices_.clear();
     for (const InstId i : stores_ ? touched_ : walks_) {
@@ -189,6 +206,45 @@ private:
     return stores_ ? can_be_tested() : std::ranges::any_of(walks_, [&](InstId i) {
       return f_[i].mem.bytes < kMaxBytes || moved(i) < kMaxBytes;
     });
+  }
+  /// Loads of what walks have stored are none themselves.
+  void find_going_on() {
+    going_on_.clear();
+    trails_.clear();
+    for (const InstId load : walks_)
+      for (const InstId store : walks_) {
+        const unsigned bytes = f_[store].mem.bytes;
+        if (f_[load].op != Op::Load || f_[store].op != Op::Store || f_[load].mem.bytes != bytes ||
+            bytes % 4 != 0 || f_.operands(load).back() != f_.operands(store).back())
+          continue;
+        const auto distance = this->distance(load, store);
+        if (!distance || *distance == 0 || *distance % bytes != 0 || *distance / bytes >= kRounds) continue;
+        const auto rounds = static_cast<unsigned>(*distance / bytes);
+        going_on_[load.index] = {store, rounds};
+        const auto trail = std::ranges::find(trails_, store, &Trail::store);
+        if (trail == trails_.end())
+          trails_.push_back({store, load, rounds});
+        else if (trail->rounds < rounds)
+          *trail = {store, load, rounds};
+      }
+    std::erase_if(walks_, [&](InstId i) { return going_on_.contains(i.index); });
+  }
+  /// How far behind the place of one walk that of another one is in each round, if that is known and no index
+  /// wraps.
+  [[nodiscard]] std::optional<u64> distance(InstId from, InstId to) const {
+    const Sum a = sum_of(f_.operands(from)[0]), b = sum_of(f_.operands(to)[0]);
+    if (!std::ranges::is_permutation(a.terms, b.terms) || a.indices.size() != b.indices.size()) return {};
+    const auto offset = [&](InstId i) { return static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}); };
+    u64 bytes = b.constant + offset(to) - a.constant - offset(from);
+    for (std::size_t n = 0; n < a.indices.size(); ++n) {
+      const Index &x = a.indices[n], &y = b.indices[n];
+      const Sum p = sum_of(x.value), q = sum_of(y.value);
+      if (x.sign != y.sign || x.shift != y.shift || !p.indices.empty() || !q.indices.empty() ||
+          !std::ranges::is_permutation(p.terms, q.terms))
+        return {};
+      bytes += static_cast<u64>(i64{static_cast<i32>(q.constant - p.constant)}) << x.shift;
+    }
+    return bytes;
   }
   [[nodiscard]] bool is_walk(InstId i) const { return std::ranges::find(walks_, i) != walks_.end(); }
   [[nodiscard]] bool is_staying(InstId i) const { return std::ranges::find(staying_, i) != staying_.end(); }
@@ -206,15 +262,32 @@ private:
   [[nodiscard]] unsigned moved(InstId i) const {
     return static_cast<unsigned>(growth(f_.operands(i)[0]).value());
   }
+  /// An earlier walk that loads the same. What is stored in between is somewhere else (tested()).
+  [[nodiscard]] InstId loaded_before(InstId i) const {
+    if (!is_walk(i) || f_[i].op != Op::Load) return {};
+    const auto first = std::ranges::find_if(walks_, [&](InstId k) {
+      return f_[k].op == Op::Load && f_[k].mem.sign_extend == f_[i].mem.sign_extend && is_same_place(i, k);
+    });
+    return *first == i ? InstId{} : *first;
+  }
   /// The first access that stays in the same place as `i` does.
   [[nodiscard]] InstId place_of(InstId i) const {
     return *std::ranges::find_if(staying_, [&](InstId k) { return is_same_place(i, k); });
   }
-  /// The accesses to be tested: of those that stay in the same place, the first.
+  /// The accesses to be tested: of those that stay in the same place, the first; of loads by one address, the
+  /// last, before which there are most stores. Those that go on from a row are looked after with it.
   [[nodiscard]] std::vector<InstId> tested() const {
     std::vector<InstId> rows;
-    std::ranges::copy_if(touched_, std::back_inserter(rows),
-                         [&](InstId i) { return !is_staying(i) || place_of(i) == i; });
+    for (std::size_t n = 0; n < touched_.size(); ++n) {
+      const InstId i = touched_[n];
+      const auto is_again = [&](InstId k) {
+        return f_[i].op == Op::Load && f_[k].op == Op::Load && is_same_place(i, k);
+      };
+      const bool counts = is_staying(i) ? place_of(i) == i
+                                        : std::none_of(touched_.begin() + static_cast<std::ptrdiff_t>(n) + 1,
+                                                       touched_.end(), is_again);
+      if (counts && !going_on_.contains(i.index)) rows.push_back(i);
+    }
     return rows;
   }
   /// All that is stored is walks or stays, and what else is accessed moves on in steps.
@@ -338,13 +411,53 @@ private:
     const BlockId rounds = f_.add_block(f_[header()].pc), several = f_.add_block(f_[header()].pc);
     Builder at(f_, rounds);
     at.pc = f_[header()].pc;
-    const std::vector<ValueId> now = take_params(rounds);
+    const std::vector<ValueId> now = take_params(rounds), all = with_trails(rounds, now);
     if (lanes_)
       branch(at, lanes_with_less(at, now, count, full), {rest, now}, {several, now});
     else
-      at.branch(are_enough(at, now[count_.param], count), several, rest, now, now);
+      at.branch(are_enough(at, now[count_.param], count), several, rest, all, now);
     do_rounds(several, count, take_params(several), rounds, full);
-    return rounds;
+    return trails_.empty() ? rounds : add_trails(rounds, full);
+  }
+
+  /// Parameters of `b` behind `params`, for what has been stored: round by round, dword by dword.
+  std::vector<ValueId> with_trails(BlockId b, std::vector<ValueId> params) {
+    for (const Trail& trail : trails_)
+      for (unsigned n = 0; n < trail.rounds * f_[trail.store].mem.bytes / 4u; ++n)
+        params.push_back(f_.add_param(b, Type::V32));
+    return params;
+  }
+  /// A block that loads what the first rounds in `rounds` would load. There are so many.
+  BlockId add_trails(BlockId rounds, ValueId full) {
+    Builder at(f_, f_.add_block(f_[header()].pc));
+    std::vector<ValueId> args = take_params(at.block());
+    std::unordered_map<u32, ValueId> now;
+    for (u32 n = 0; n < args.size(); ++n) now[params()[n].index] = args[n];
+    if (full.valid()) now[full.index] = f_.entry_constant(Type::Mask, ~u64{0});
+    for (const auto& [store, load, ago] : trails_) {
+      const ValueId address = copied(at.block(), f_.operands(load)[0], now);
+      const ValueId mask = copied(at.block(), f_.operands(load).back(), now);
+      for (unsigned round = 0; round < ago; ++round) {
+        const InstId c = append_copy(f_, at.block(), load);
+        f_.set_operands(c, std::array{address, mask});
+        f_[c].imm += u64{round} * f_[load].mem.bytes;
+        f_[c].mem.apart = apart_;
+        for (unsigned r = 0; r < f_[c].num_results; ++r) args.push_back(f_.result(c, r));
+      }
+    }
+    at.pc = f_[header()].pc;
+    at.jump(rounds, args);
+    return at.block();
+  }
+  /// `v` of the loop, computed once more at the end of `b` from what `now` says.
+  ValueId copied(BlockId b, ValueId v, std::unordered_map<u32, ValueId>& now) {
+    if (const auto it = now.find(v.index); it != now.end()) return it->second;
+    if (f_.def_block(v) != header()) return v;
+    std::vector<ValueId> operands(f_.operands(f_.def_id(v)).begin(), f_.operands(f_.def_id(v)).end());
+    for (ValueId& x : operands) x = copied(b, x, now);
+    const InstId c = append_copy(f_, b, f_.def_id(v));
+    f_.set_operands(c, operands);
+    return now[v.index] = f_.result(c);
   }
 
   /// What an address is in the first round: a sum of what differs from lane to lane, of scalars, and a
@@ -493,6 +606,8 @@ private:
       } else if (is_walk(i) && f_.operands(i)[0] == far_apart_) {
         row.min_stride = kFarApart;
       }
+      if (const auto trail = std::ranges::find(trails_, i, &Trail::store); trail != trails_.end())
+        row.before = trail->rounds * row.bytes;
       rows.push_back(row);
     }
     require(test_lanes_apart(at, rows, rounds));
@@ -538,8 +653,12 @@ private:
     const BlockId plain = header();
     const std::vector<InstId> insts(f_[plain].insts.begin(), f_[plain].insts.end());
     const ValueId all = full.valid() ? f_.entry_constant(Type::Mask, ~u64{0}) : full;
-    std::unordered_map<u32, Together> together;          ///< by walk
-    std::unordered_map<u32, std::vector<ValueId>> known; ///< what is there, by place_of()
+    std::unordered_map<u32, Together> together;           ///< by walk
+    std::unordered_map<u32, std::vector<ValueId>> known;  ///< what is there, by place_of()
+    std::unordered_map<u32, std::vector<ValueId>> stored; ///< by trail: dwords, those of the past first
+    for (const Trail& trail : trails_)
+      for (unsigned n = 0; n < trail.rounds * f_[trail.store].mem.bytes / 4u; ++n)
+        stored[trail.store.index].push_back(f_.add_param(several, Type::V32));
     std::unordered_map<u32, ValueId> now;
     ValueId left; ///< the lanes, where each counts
     const auto rename = [&](ValueId& v) {
@@ -556,17 +675,31 @@ private:
       for (const InstId i : insts) {
         const bool last = i == insts.back();
         if (last && round + 1 < count) break;
+        if (const InstId again = loaded_before(i); again.valid()) {
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            now[f_.result(i, r).index] = now.at(f_.result(again, r).index);
+          continue;
+        }
         if (is_walk(i)) {
           std::vector<ValueId> operands(f_.operands(i).begin(), f_.operands(i).end());
           std::ranges::for_each(operands, rename);
           Together& walk = together[i.index];
           if (round == 0) walk = {operands.front(), operands.back(), count * moved(i), {}};
           if (f_[i].op == Op::Store) {
+            if (const auto trail = stored.find(i.index); trail != stored.end())
+              trail->second.insert(trail->second.end(), operands.begin() + 1, operands.end() - 1);
             store(several, i, walk, round, {operands.data() + 1, operands.size() - 2});
           } else {
             const std::vector<ValueId> elements = load(several, i, walk, round);
             for (unsigned r = 0; r < f_[i].num_results; ++r) now[f_.result(i, r).index] = elements[r];
           }
+          continue;
+        }
+        if (const auto on = going_on_.find(i.index); on != going_on_.end()) {
+          const auto trail = std::ranges::find(trails_, on->second.store, &Trail::store);
+          const unsigned first = (trail->rounds + round - on->second.rounds) * f_[i].num_results;
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            now[f_.result(i, r).index] = stored[trail->store.index][first + r];
           continue;
         }
         std::vector<ValueId>* const there = stores_ && is_staying(i) ? &known[place_of(i).index] : nullptr;
@@ -592,6 +725,10 @@ private:
         if (is_access(f_, i)) f_[i].mem.apart = apart_;
     Successor out = way_out();
     std::ranges::for_each(out.args, rename);
+    for (const Trail& trail : trails_) {
+      const std::vector<ValueId>& dwords = stored[trail.store.index];
+      params.insert(params.end(), dwords.end() - trail.rounds * f_[trail.store].mem.bytes / 4u, dwords.end());
+    }
     f_[several].successors.resize(2);
     f_[several].successors[goes_on_way()] = {rounds, params};
     f_[several].successors[1 - goes_on_way()] = out;
