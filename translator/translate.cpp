@@ -173,8 +173,8 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("thread_exits", [&](ir::Function& g) { passes::thread_exits(g, false, std::move(masks)); })
       .run("merge_blocks", passes::merge_blocks)
-      .run("use_branches", passes::use_branches)         // masks that are equal have become one
-      .run("use_launch_facts", passes::use_launch_facts) // offsets that were selected
+      .run("use_branches", passes::use_branches_but_joined) // masks that are equal have become one
+      .run("use_launch_facts", passes::use_launch_facts)    // offsets that were selected
       .run("load_constants", load_constants)
       .run("split_pairs", [](ir::Function& g) { passes::split_pairs(g); })
       .run("merge_common", passes::merge_common) // parameters that are constants
@@ -192,8 +192,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [](ir::Function& g) {
              if (!passes::join_branches(g)) return;
              passes::use_branches(g); // behind such a branch there may be another one on the same mask
-             passes::eliminate_dead_code(g);
-             passes::merge_blocks(g);
+             tidy_up(g);
            })
       .run("resolve_masked_flat_accesses",
            [](ir::Function& g) {

@@ -78,6 +78,12 @@ public:
     const Shape& s = shape(f);
     return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
   }
+  /// f depends on no more variables than g, and has no more nodes.
+  [[nodiscard]] bool is_no_larger(Node f, Node g) const {
+    if (f <= kTrue || g <= kTrue) return f <= kTrue;
+    const Shape limits = shape(g); // a copy: what is found may move
+    return is_simple(f, limits.num_nodes, limits.num_vars);
+  }
   /// The variables `f` depends on, ascending, if there are no more than `max_vars` and `f` is not too large;
   /// else false, and none.
   bool support(Node f, std::vector<u32>& vars, std::size_t max_vars = kMaxSupport) const;

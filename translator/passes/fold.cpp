@@ -1059,6 +1059,8 @@ private:
       if (is_zero(b)) return a;
       if (is_ones(a)) return emit(Op::Not, t, {b});
       if (is_const(b)) return emit(Op::And, t, {a, emit(Op::Not, t, {b})});
+      if (const Match inner = match(b, Op::AndNot); inner != nullptr && operand(inner, 0) == a)
+        return emit(Op::And, t, {a, operand(inner, 1)});
     } else {
       if (is_const(a) && !is_const(b)) return emit(op, t, {b, a});
       if (a == b) return op == Op::Xor ? constant(t, 0) : a;
@@ -1185,6 +1187,11 @@ private:
     if (const Match s = match(a, Op::Splat); s != nullptr && t == Type::Mask)
       return emit(Op::Splat, t, {emit(Op::Not, Type::U1, {operand(s, 0)})});
     if (const Match n = match(a, Op::Not)) return operand(n, 0);
+    // ~(x | ~y) -> y & ~x: who goes on with a loop, where registers hold who has left
+    if (const Match either = match(a, Op::Or))
+      for (const unsigned n : {0u, 1u})
+        if (const Match inverted = match(operand(either, n), Op::Not))
+          return emit(Op::AndNot, t, {operand(inverted, 0), operand(either, 1 - n)});
     if (const Match m = match(a, Op::MaskToU64)) {
       const ValueId mask = operand(m, 0);
       return emit(Op::MaskToU64, t, {emit(Op::Not, Type::Mask, {mask})});

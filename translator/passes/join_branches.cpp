@@ -18,12 +18,17 @@ class BranchJoiner {
 public:
   explicit BranchJoiner(Function& f) : f_(f), cfg_(f) {}
 
-  bool run() {
-    std::map<std::pair<BlockId, BlockId>, std::vector<BlockId>> askers; // by the two ways
+  /// Those to be joined, by the two ways that they go.
+  [[nodiscard]] auto find() const {
+    std::map<std::pair<BlockId, BlockId>, std::vector<BlockId>> askers;
     for (const BlockId b : cfg_.rpo)
       if (f_.tested_mask(b).valid() && goes_forward(b))
-        askers[{f_[b].successors[0].block, f_[b].successors[1].block}].push_back(b);
+        askers[{way(b, 0).block, way(b, 1).block}].push_back(b);
     std::erase_if(askers, [](const auto& entry) { return entry.second.size() < 2; });
+    return askers;
+  }
+  bool run() {
+    const auto askers = find();
     for (const auto& [ways, blocks] : askers) join(blocks);
     return !askers.empty();
   }
@@ -32,12 +37,16 @@ private:
   Function& f_;
   const Cfg cfg_;
 
+  /// Where `b` goes, behind blocks that do nothing.
+  [[nodiscard]] const Successor& way(BlockId b, unsigned n) const {
+    return end_of_way(f_, b, f_[b].successors[n]);
+  }
   /// Loops keep their ways in and round apart.
   [[nodiscard]] bool goes_forward(BlockId b) const {
-    const auto& ways = f_[b].successors;
-    return ways[0].block != ways[1].block && std::ranges::all_of(ways, [&](const Successor& s) {
-             return cfg_.rpo_index[s.block.index] > cfg_.rpo_index[b.index];
-           });
+    const auto leads_on = [&](const Successor& s) {
+      return cfg_.rpo_index[s.block.index] > cfg_.rpo_index[b.index];
+    };
+    return way(b, 0).block != way(b, 1).block && leads_on(way(b, 0)) && leads_on(way(b, 1));
   }
 
   void join(const std::vector<BlockId>& blocks) {
@@ -46,11 +55,11 @@ private:
     std::vector<ValueId> mask;
     for (const BlockId b : blocks) mask.push_back(f_.tested_mask(b));
     mask = {in_place(place, mask, brought)};
-    std::vector<Successor> ways = f_[first].successors;
-    for (std::size_t w = 0; w < ways.size(); ++w)
+    Successor ways[] = {way(first, 0), way(first, 1)};
+    for (unsigned w = 0; w < 2; ++w)
       for (std::size_t a = 0; a < ways[w].args.size(); ++a) {
         std::vector<ValueId> values;
-        for (const BlockId b : blocks) values.push_back(f_[b].successors[w].args[a]);
+        for (const BlockId b : blocks) values.push_back(way(b, w).args[a]);
         ways[w].args[a] = in_place(place, values, brought);
       }
     Builder builder(f_, place);
@@ -79,6 +88,13 @@ private:
 };
 
 } // namespace
+
+std::vector<bool> find_joined_branches(Function& f) {
+  std::vector<bool> found(f.num_blocks(), false);
+  for (const auto& [ways, blocks] : BranchJoiner(f).find())
+    for (const BlockId b : blocks) found[b.index] = true;
+  return found;
+}
 
 bool join_branches(Function& f) { return BranchJoiner(f).run(); }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned kMaxChanges = 32, kMaxRounds = 16;
 constexpr std::size_t kMaxDemand = 128, kMaxVariables = 20; ///< of a demand that is not rounded up
+constexpr std::size_t kMaxSkipped = 8; ///< ways that are looked at for what nobody looks at behind them
 constexpr std::size_t kMaxPlaces = 64; ///< that are looked at to show that nobody is there
 constexpr u32 kControls = 1000;        ///< the weight of a use that is more than mask algebra
 
@@ -18,7 +19,9 @@ constexpr u32 kControls = 1000;        ///< the weight of a use that is more tha
 LaneDemand::LaneDemand(const Function& f, std::shared_ptr<const MaskAnalysis> known)
     : f_(f), known_(std::move(known)), cfg_(known_->cfg), facts_(known_->facts), bdd_(facts_.bdd()),
       demand_(f.num_values(), {Bdd::kFalse, Bdd::kFalse}), changes_(f.num_values(), 0),
-      weight_(f.num_values(), 0), logic_(f.num_values()) {}
+      skipped_(f.num_blocks()), weight_(f.num_values(), 0), logic_(f.num_values()) {
+  find_skipped();
+}
 
 bool LaneDemand::find() {
   weigh_masks();
@@ -39,6 +42,7 @@ bool LaneDemand::find() {
 
 LaneDemand::Node LaneDemand::of_use(InstId i, unsigned n) {
   asked_ = {f_.operands(i)[n], {Bdd::kFalse, Bdd::kFalse}};
+  here_ = f_[i].block;
   visit(i);
   const auto [low, high] = std::exchange(asked_, {}).of_halves;
   return bdd_.or_(low, high);
@@ -48,6 +52,32 @@ std::array<LaneDemand::Node, 2> LaneDemand::of_uses(ValueId v, std::span<const B
   asked_ = {v, {Bdd::kFalse, Bdd::kFalse}};
   for (const BlockId b : blocks) visit(b, true);
   return std::exchange(asked_, {}).of_halves;
+}
+
+/// Behind a way that is taken because a mask is empty nobody looks at anything in that mask's lanes.
+void LaneDemand::find_skipped() {
+  for (const BlockId b : cfg_.rpo) {
+    const BlockId above = known_->dom.idom[b.index];
+    if (!above.valid()) continue;
+    const auto& ways = f_[above].successors;
+    const ValueId tested = f_.tested_mask(above);
+    const bool skips = cfg_.preds[b.index].size() == 1 && tested.valid() && ways[0].block != b;
+    skipped_[b.index] = skips ? Skipped{lanes(tested), b, above} : skipped_[above.index];
+  }
+}
+
+/// Of lanes that somebody looks at here of `v`, those that ways since `v` was made leave; as far as that
+/// makes the function no larger, which may be rounded up then.
+LaneDemand::Node LaneDemand::without_skipped(ValueId v, Node lanes) const {
+  const BlockId made = f_.def_block(v);
+  const Skipped* skipped = &skipped_[here_.index];
+  for (std::size_t n = 0; n < kMaxSkipped && skipped->by.valid(); ++n) {
+    if (known_->dom.dominates(skipped->by, made)) break;
+    const Node left = bdd_.andnot(lanes, skipped->lanes);
+    if (bdd_.is_no_larger(left, lanes)) lanes = left;
+    skipped = &skipped_[skipped->above.index];
+  }
+  return lanes;
 }
 
 /// EXEC, as it was or will be, selects, guards accesses and decides branches.

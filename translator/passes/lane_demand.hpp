@@ -88,6 +88,13 @@ private:
   /// half an operand that is left from other uses of its register.
   std::vector<std::array<Node, 2>> demand_;
   std::vector<u8> changes_;
+  /// Per block: lanes that are nobody's there, as the way into it says or a block before it that it rests on.
+  struct Skipped {
+    Node lanes = Bdd::kFalse;
+    ir::BlockId by;    ///< the block with that way; invalid: there is none
+    ir::BlockId above; ///< where there may be more
+  };
+  std::vector<Skipped> skipped_;
   std::vector<u32> weight_; ///< per mask: how much it decides
   /// Per result of a mask op: what logic() has said, once asked for.
   mutable std::vector<std::optional<Logic>> logic_;
@@ -104,6 +111,8 @@ private:
 
   [[nodiscard]] Node restated(Node demand, ir::BlockId from, unsigned successor) const;
   bool is_nobody(Node lanes, ir::BlockId at, std::set<std::pair<Node, u32>>& seen) const;
+  void find_skipped();
+  [[nodiscard]] Node without_skipped(ir::ValueId v, Node lanes) const;
   void weigh_masks();
   [[nodiscard]] Logic find_logic(ir::InstId i) const;
   void need(ir::ValueId v, Node lanes) {
@@ -112,6 +121,7 @@ private:
   }
   void need_half(ir::ValueId v, unsigned half, Node lanes) {
     if (lanes == Bdd::kFalse || !is_per_lane(f_.type(v))) return;
+    if (skipped_[here_.index].by.valid()) lanes = without_skipped(v, lanes);
     const Node mine = demand_[v.index][half];
     if (v == asked_.of || (mine != Bdd::kTrue && mine != lanes)) extend(v, half, lanes);
   }

@@ -26,8 +26,21 @@ void append(Function& f, BlockId b, BlockId next, std::vector<ValueId>& replaced
   from = Block{};
 }
 
-/// Where an edge leads in the end: through blocks that only jump on.
-const Successor& end_of(const Function& f, BlockId from, const Successor& edge) {
+/// A branch whose ways do not differ is a jump.
+void join_ways(Function& f, BlockId b) {
+  const InstId branch = f.terminator(b);
+  if (f[branch].op != Op::Branch) return;
+  const Successor &x = end_of_way(f, b, f[b].successors[0]), &y = end_of_way(f, b, f[b].successors[1]);
+  if (x.block != y.block || x.args != y.args) return;
+  const Successor way = x; // a copy: it may be one of those replaced
+  f[branch].op = Op::Jump;
+  f.set_operands(branch, {});
+  f[b].successors = {way};
+}
+
+} // namespace
+
+const Successor& end_of_way(const Function& f, BlockId from, const Successor& edge) {
   const Successor* end = &edge;
   for (std::size_t n = 0; n < f.num_blocks(); ++n) { // round in circles at most
     const Block& next = f[end->block];
@@ -38,20 +51,6 @@ const Successor& end_of(const Function& f, BlockId from, const Successor& edge) 
   }
   return *end;
 }
-
-/// A branch whose ways do not differ is a jump.
-void join_ways(Function& f, BlockId b) {
-  const InstId branch = f.terminator(b);
-  if (f[branch].op != Op::Branch) return;
-  const Successor &x = end_of(f, b, f[b].successors[0]), &y = end_of(f, b, f[b].successors[1]);
-  if (x.block != y.block || x.args != y.args) return;
-  const Successor way = x; // a copy: it may be one of those replaced
-  f[branch].op = Op::Jump;
-  f.set_operands(branch, {});
-  f[b].successors = {way};
-}
-
-} // namespace
 
 void merge_blocks(Function& f) {
   for (u32 b = 0; b < f.num_blocks(); ++b)

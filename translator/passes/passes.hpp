@@ -55,6 +55,9 @@ void load_scalars(ir::Function& f);
 
 /// Joins each block that is only jumped to from one place to the block before it.
 void merge_blocks(ir::Function& f);
+/// Where an edge leads in the end: through blocks that only jump on.
+[[nodiscard]] const ir::Successor& end_of_way(const ir::Function& f, ir::BlockId from,
+                                              const ir::Successor& edge);
 
 /// Loops of which the inner one has all but what the outer one's rounds begin with become one loop, if
 /// something counts the rounds of both.
@@ -134,13 +137,17 @@ bool thread_exits(ir::Function& f, bool decided = false, std::shared_ptr<const M
 
 /// Decides branches on what the branches before them have decided.
 void use_branches(ir::Function& f);
-/// Does so, and ways into a block that only branches on what they have decided go straight on. Not when it
+/// The same, but for those that join_branches() will join with others.
+void use_branches_but_joined(ir::Function& f);
+/// Does that, and ways into a block that only branches on what they have decided go straight on. Not when it
 /// has been decided which branches are each gang's own: other ways would meet in other places.
 void skip_decided_branches(ir::Function& f);
 
 /// Blocks that ask whether different masks have lanes, and go the same two ways then, ask in one place. Not
 /// when it has been decided which branches are each gang's own. Returns whether there were any.
 bool join_branches(ir::Function& f);
+/// Per block: that pass would join what it ends by asking with what others do.
+[[nodiscard]] std::vector<bool> find_joined_branches(ir::Function& f);
 
 /// Where workgroups have one work-item (LaunchFacts::packs), makes a wave 64 workgroups that follow one
 /// another along x, and Function::launch what is true of those waves: one-line workgroups of 64 work-items.

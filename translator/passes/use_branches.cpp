@@ -21,7 +21,9 @@ constexpr std::size_t kMaxSeen = 256;
 
 class BranchUser {
 public:
-  explicit BranchUser(Function& f) : f_(f), cfg_(f), dom_(f, cfg_) {}
+  BranchUser(Function& f, bool joins_later)
+      : f_(f), cfg_(f), dom_(f, cfg_),
+        stays_(joins_later ? find_joined_branches(f) : std::vector<bool>(f.num_blocks(), false)) {}
 
   void run() {
     std::vector<ValueId> map(f_.num_values());
@@ -33,6 +35,7 @@ public:
       const InstId branch = f_.terminator(b);
       if (f_[branch].op != Op::Branch) continue;
       leave_out_mask(b, branch);
+      if (stays_[b.index]) continue;
       if (const std::optional<bool> known = decided(f_.operands(branch)[0], b))
         f_.operands(branch)[0] = constant(b, *known);
     }
@@ -57,6 +60,7 @@ private:
   Function& f_;
   const Cfg cfg_;
   const Dominators dom_;
+  const std::vector<bool> stays_; ///< per block: what it asks is not decided
   struct Fact {
     BlockId since; ///< holds in what this block dominates
     bool value;
@@ -77,13 +81,31 @@ private:
     const InstId branch = f_.terminator(from);
     if (f_[branch].op != Op::Branch) return;
     const bool value = f_[from].successors[0].block == b;
-    const auto note = [&](ValueId v) {
-      if (!v.valid() || known(v, b)) return;
-      const Question q = question(v);
-      facts_[q.id.index].push_back({b, value != q.opposite});
-    };
-    note(f_.operands(branch)[0]);
-    note(f_.tested_mask(from));
+    note(f_.operands(branch)[0], value, b);
+    const ValueId tested = f_.tested_mask(from);
+    if (!tested.valid()) return;
+    if (value)
+      note_lanes(tested, b, kMaxDepth);
+    else
+      note(tested, false, b);
+  }
+  void note(ValueId v, bool value, BlockId b) {
+    if (known(v, b)) return;
+    const Question q = question(v);
+    facts_[q.id.index].push_back({b, value != q.opposite});
+  }
+
+  /// A mask has lanes: so has what it is some of, and scalars that leave lanes in it are true.
+  void note_lanes(ValueId mask, BlockId b, unsigned depth) {
+    note(mask, true, b);
+    const Inst* def = f_.def(mask);
+    if (def == nullptr || depth == 0) return;
+    const auto x = f_.operands(f_.def_id(mask));
+    if (def->op == Op::Splat) note(x[0], true, b);
+    if (def->op == Op::And) note_lanes(x[1], b, depth - 1);
+    if (def->op == Op::And || def->op == Op::AndNot) note_lanes(x[0], b, depth - 1);
+    if (const ValueId out = def->op == Op::AndNot ? operand_of(x[1], Op::Splat, 0) : ValueId{}; out.valid())
+      note(out, false, b);
   }
 
   /// Masks that have lanes on each way into `b`, as those of who goes on with a loop.
@@ -303,10 +325,11 @@ private:
 
 } // namespace
 
-void use_branches(Function& f) { BranchUser(f).run(); }
+void use_branches(Function& f) { BranchUser(f, false).run(); }
+void use_branches_but_joined(Function& f) { BranchUser(f, true).run(); }
 
 void skip_decided_branches(Function& f) {
-  BranchUser user(f);
+  BranchUser user(f, true);
   user.run();
   eliminate_dead_code(f); // of parameters, looks by what is not chosen do not count
   user.skip_decided();

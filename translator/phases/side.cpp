@@ -72,11 +72,18 @@ Symbol Past::symbol(ValueId v) {
     if (!is_new) return s;
     if (u64 bits = 0; k_.f.is_const(v, &bits) && (bits == 0 || bits == ~u64{0}))
       return s = bits == 0 ? kEmpty : kFull;
-    return s = k_.masks.implies(v, empty_mask_) ? kEmpty : past_symbol(v);
+    return s = k_.masks.implies(v, empty_mask_) ? kEmpty : past_symbol(first_equal(v));
   }
   if (const Symbol* known = others_.find(0, v.index)) return *known;
   const Symbol s = other(v);
   return others_.at(0, v.index).first = s;
+}
+
+/// A mask that, given that `empty_mask_` is empty, has the same lanes as `v`: always the same one.
+ValueId Past::first_equal(ValueId v) {
+  passes::Bdd& bdd = k_.masks.bdd();
+  const passes::Bdd::Node left = bdd.andnot(k_.masks.lanes(v), k_.masks.lanes(empty_mask_));
+  return bdd.overflowed() ? v : equal_.try_emplace(left, v).first->second;
 }
 
 /// The symbol of a value that is no mask: what a select under an empty mask leaves is what it was.

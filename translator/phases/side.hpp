@@ -81,6 +81,7 @@ public:
     empty_mask_ = mask;
     branch_ = branch;
     masks_.clear();
+    equal_.clear();
     unseen_.clear();
     leaves_out_unseen_ = false;
   }
@@ -107,11 +108,13 @@ private:
   ir::ValueId empty_mask_;
   ir::BlockId branch_;
   Table<Symbol> masks_, others_;
+  std::map<passes::Bdd::Node, ir::ValueId> equal_; ///< the first mask of these lanes that was asked about
   bool leaves_out_unseen_ = false;
   Table<u8> unseen_;
 
   /// In block `at`, the mask is the one that the branch has asked for.
   [[nodiscard]] bool is_current(ir::BlockId at) const;
+  ir::ValueId first_equal(ir::ValueId v);
   Symbol other(ir::ValueId v);
   [[nodiscard]] bool is_pairing(ir::ValueId v) const;
   Symbol pairing(ir::ValueId v);
