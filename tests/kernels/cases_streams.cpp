@@ -225,11 +225,10 @@ KernelCase row_updates(uint32_t scale) {
       });
 }
 
-KernelCase row_recurrences(uint32_t scale) {
+KernelCase row_recurrences(std::string_view name, uint32_t rows, uint32_t columns, uint32_t pitch) {
   Random random(157);
-  uint32_t rows = 64 * scale, columns = 150, pitch = 151;
   const size_t elements = size_t{rows} * pitch;
-  return Builder("row_recurrences")
+  return Builder(name)
       .grid({rows, 1, 1}, {64, 1, 1})
       .value("columns", columns)
       .value("pitch", pitch)
@@ -386,7 +385,9 @@ constexpr CaseEntry kCases[] = {
     {"row_walks", [](uint32_t s) { return row_walks("row_walks", 150 * s, 38); }},
     {"row_walks.aligned", [](uint32_t s) { return row_walks("row_walks.aligned", 70 * s, 512); }},
     {"row_updates", row_updates},
-    {"row_recurrences", row_recurrences},
+    {"row_recurrences", [](uint32_t s) { return row_recurrences("row_recurrences", 64 * s, 150, 151); }},
+    {"row_recurrences.aligned",
+     [](uint32_t s) { return row_recurrences("row_recurrences.aligned", 64 * s, 500, 512); }},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
     {"row_sums", [](uint32_t s) { return row_sums("row_sums", 64 * s, 24, 41); }},

@@ -1653,6 +1653,56 @@ TEST(AddressForms, StreamingStores) {
             }
 }
 
+/// What several rounds of a walk store is a line of each lane, in whichever order its pieces come, if all
+/// lanes take part and nothing is accessed in between. Lanes' rows end where others begin.
+TEST(AddressForms, LinesOfLanesFarApart) {
+  for (const translator::Simd simd : widths())
+    for (const bool wide : {false, true})
+      for (const bool masked : {false, true})
+        for (const bool between : {false, true})
+          for (const std::array<u32, 4> order :
+               {std::array{0u, 16u, 32u, 48u}, std::array{32u, 48u, 0u, 16u}})
+            for (const u32 stride : {64u, 68u, 256u}) {
+              SCOPED_TRACE(fmt::format("stride {}, from {}, wide {}, masked {}, load between {}, AVX-512 {}",
+                                       stride, order[0], wide, masked, between,
+                                       simd == translator::Simd::Avx512));
+              alignas(64) std::array<u32, 64 * 64 + 16> memory{};
+              alignas(64) u32 row[64] = {};
+              const u64 exec = masked ? kSomeLanes : ~u64{0};
+              std::string body = fmt::format(
+                  "  v31:v32 = const #{:#x}\n  v32:v32 = mul v8, v31\n  v33:v64 = zext v32\n"
+                  "  v34:v64 = splat v2\n  v35:v64 = add v33, v34\n  v40:mask = const #0xffffffffffffffff\n",
+                  stride);
+              u32 next = 50;
+              for (const u32 at : order) {
+                for (u32 d = 0; d < 4; ++d)
+                  body += fmt::format("  v{}:v32 = const #{:#x}\n  v{}:v32 = add v8, v{}\n", next + 2 * d,
+                                      1000 * (at / 4 + d), next + 2 * d + 1, next + 2 * d);
+                if (wide)
+                  body += fmt::format("  v{0}:v64 = join v{1}, v{2}\n  v{3}:v64 = join v{4}, v{5}\n",
+                                      next + 8, next + 1, next + 3, next + 9, next + 5, next + 7);
+                const std::string data =
+                    wide ? fmt::format("v{}, v{}", next + 8, next + 9)
+                         : fmt::format("v{}, v{}, v{}, v{}", next + 1, next + 3, next + 5, next + 7);
+                body += fmt::format("  store v35, {}, {} #{:#x} {{global 16 apart 2 element {}}}\n", data,
+                                    masked ? "v7" : "v40", at, wide ? 8 : 4);
+                if (between && at == order[1])
+                  body += "  v41:v32 = load v35, v7 #0x4 {global 4}\n  store v18, v41, v7 {global 4 row 4 "
+                          "wave}\n";
+                next += 10;
+              }
+              run_program(body, simd, exec, reinterpret_cast<u64>(memory.data()), 0, row);
+              for (u32 l = 0; l < 64; ++l) {
+                const bool takes_part = (exec >> l & 1) != 0;
+                for (u32 d = 0; d < 16; ++d)
+                  EXPECT_EQ(memory[l * stride / 4 + d], takes_part ? l + 1000 * d : 0u)
+                      << "lane " << l << ", dword " << d;
+                const u32 before = order[0] == 0 ? l + 1000 : 0; // the load comes behind two of the stores
+                EXPECT_EQ(row[l], between && takes_part ? before : 0u) << "lane " << l;
+              }
+            }
+}
+
 /// Likewise of parts of records, which are lines only together.
 TEST(AddressForms, StreamingStoresOfRecords) {
   for (const translator::Simd simd : widths())

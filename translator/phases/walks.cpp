@@ -51,7 +51,7 @@ namespace {
 
 constexpr unsigned kMaxLoops = 8; ///< of a function
 constexpr unsigned kRounds = 4;
-constexpr std::size_t kMaxCopied = 400;      ///< instructions of more rounds at once
+constexpr std::size_t kMaxCopied = 800;      ///< instructions of more rounds at once
 constexpr std::size_t kMaxInstructions = 60; ///< of a round
 constexpr unsigned kMaxBytes = 16;           ///< of an access
 constexpr unsigned kLineLanes = 16;          ///< of gangs that load lines (x86/lines.hpp),
@@ -359,10 +359,9 @@ private:
       return branch(at, lanes_whose_lines_stay(at, start), {all, start}, {lines, start});
     at.jump(lines, start);
   }
-  /// For a loop that stores, but not along rows: before `rest`, the loop of a line's rounds. The first block.
+  /// For a loop that stores: before `rest`, the loop of a line's rounds. The first block.
   BlockId add_lines(ValueId full, BlockId rest) {
-    const bool along = std::ranges::any_of(walks_, [&](InstId i) { return f_[i].op == Op::Store; });
-    const unsigned rounds = along ? 0 : rounds_of_line();
+    const unsigned rounds = rounds_of_line();
     if (rounds == 0) return rest;
     const BlockId lines = add_rounds(full, rounds, rest);
     if (!far_apart_.valid()) return lines;
@@ -768,7 +767,7 @@ private:
     return at.op(f_[i].mem.sign_extend ? Op::AShr : Op::LShr, Type::V32, {high, at.v32c(32 - bits)});
   }
 
-  /// Takes what `i` stores in `round`, and stores it once there is enough.
+  /// Takes what `i` stores in `round`, and stores it once there is enough: for a piece, or a whole line.
   void store(BlockId b, InstId i, Together& walk, unsigned round, std::span<const ValueId> data) {
     const unsigned bytes = f_[i].mem.bytes, low = round * bytes % 4;
     if (low == 0) walk.dwords.insert(walk.dwords.end(), data.begin(), data.end());
@@ -776,6 +775,7 @@ private:
     const unsigned end = (round + 1) * bytes;
     if (end % 4 != 0) return;
     const bool last = end == walk.bytes;
+    if (walk.bytes == kLineBytes && gang_lanes_ == kLineLanes && !last) return;
     const auto in_it = [&] { return static_cast<unsigned>(4 * walk.dwords.size()); };
     while (in_it() >= kMaxBytes || (last && in_it() != 0)) {
       Inst proto = f_[i];

@@ -1,7 +1,7 @@
 // Lines (lines.hpp): four loads of 16 bytes each that follow one another in memory are one load of a line per
-// lane, where lanes are far apart. The first of them does it for all. Piece by piece each lane's line would
-// be loaded four times, and where lines are a power of two apart, as in matrices, the caches do not hold
-// those of all lanes until then.
+// lane, where lanes are far apart, and four stores one store. One of them does it for all. Piece by piece
+// each lane's line would be loaded, or written to, four times, and where lines are a power of two apart, as
+// in matrices, the caches do not hold those of all lanes until then.
 #include "translator/ir/rows.hpp"
 #include "translator/x86/selector.hpp"
 
@@ -12,13 +12,13 @@ namespace lanewise::x86 {
 /// What the load is one of, if it is.
 const Line* Selector::line_of(InstId i) const {
   for (const Line& line : lines_)
-    if (std::ranges::find(line.loads, i) != line.loads.end()) return &line;
+    if (std::ranges::find(line.pieces, i) != line.pieces.end()) return &line;
   return nullptr;
 }
 
 /// All lanes take part, or those that do not read zeros in the frame.
 void Selector::load_line(const Line& line) {
-  const InstId i = line.loads.front();
+  const InstId i = line.pieces.front();
   const ir::MemAttr& attr = f_[i].mem;
   const bool row = attr.form == ir::AddressForm::Row;
   const auto x = f_.operands(i);
@@ -30,7 +30,7 @@ void Selector::load_line(const Line& line) {
     a = masked_access(i);
     a.base = of_leader(x[0], members);
     a.disp += i64{behind} * attr.stride;
-    for (const InstId load : line.loads) {
+    for (const InstId load : line.pieces) {
       fetch_ahead(load, a.base, i64{behind} * attr.stride, attr.stride);
       fetch_next_rows(load, a.base, i64{behind} * attr.stride);
     }
@@ -55,7 +55,38 @@ void Selector::load_line(const Line& line) {
   for (u32 p = 0; p < kLinePieces; ++p) {
     const std::array<VReg, 4> d = quads_of_slots(is_wide(i), pieces[p]);
     for (u32 r = 0; r < f_[i].num_results; ++r)
-      set(f_.result(line.loads[p], r), is_wide(i) ? Regs{{d[2 * r], d[2 * r + 1]}} : Regs{{d[r], VReg{}}});
+      set(f_.result(line.pieces[p], r), is_wide(i) ? Regs{{d[2 * r], d[2 * r + 1]}} : Regs{{d[r], VReg{}}});
+  }
+}
+
+/// All lanes take part; they write in ascending order.
+void Selector::store_line(const Line& line) {
+  const InstId i = line.pieces.front();
+  const auto x = f_.operands(i);
+  const unsigned members = row_members(i);
+  Access a;
+  switch (f_[i].mem.form) {
+  case ir::AddressForm::Wrapped:
+    a = wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), member_ % members * lanes());
+    break;
+  case ir::AddressForm::Indexed: a = for_gathers(indexed_access(i)); break;
+  default: a = global_access(i);
+  }
+  a = of_any_lanes(a);
+  std::array<std::array<VReg, 4>, kLinePieces> pieces{}; // as slots of 16 bytes
+  for (u32 p = 0; p < kLinePieces; ++p) {
+    std::array<VReg, 4> data{};
+    stored_data(line.pieces[p], data);
+    pieces[p] = slots_of_quads(is_wide(i), data);
+  }
+  std::array<std::array<VReg, 4>, 4> lines{};
+  for (u32 r = 0; r < 4; ++r) {
+    for (u32 p = 0; p < kLinePieces; ++p) lines[r][p] = pieces[p][r];
+    gather_slots(lines[r]);
+  }
+  for (unsigned lane = 0; lane < lanes(); ++lane) {
+    const auto [row, slot] = slot_of_quad(is_wide(i), lane);
+    b_->store_vec(line_of_lane(line, a, 0, lane), lines[row][slot]);
   }
 }
 
@@ -68,7 +99,8 @@ Operand Selector::line_of_lane(const Line& line, const Access& a, i64 stride, un
                 .lane_offset = static_cast<u8>(lane),
                 .distance = kLinePiece * kLinePieces,
                 .early = static_cast<i16>(-i64{kLinePiece} * p),
-                .pc = pc_of(line.loads[p])});
+                .is_write = f_[line.at].op == Op::Store,
+                .pc = pc_of(line.pieces[p])});
   return mem(base, a.disp + stride * lane);
 }
 

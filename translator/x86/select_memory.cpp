@@ -20,7 +20,7 @@ bool Selector::memory_inst(InstId i) {
   if (is_for_whole_team(i) && member_ + 1 != interleave_) return true;
   if (const Components* all = components_of(i); all != nullptr && i != all->stores.back()) return true;
   if (const Line* line = line_of(i)) {
-    if (i == line->first) load_line(*line);
+    if (i == line->at) inst.op == Op::Load ? load_line(*line) : store_line(*line);
     return true;
   }
   // Of a row that might wrap, the last of those who go through it does it for all, behind one test.

@@ -83,6 +83,18 @@ std::array<VReg, 4> Selector::quads_of_slots(bool wide, const std::array<VReg, 4
   return result;
 }
 
+/// The inverse.
+std::array<VReg, 4> Selector::slots_of_quads(bool wide, const std::array<VReg, 4>& data) {
+  std::array<VReg, 4> rows{};
+  if (wide)
+    for (unsigned r = 0; r < 4; ++r)
+      rows[r] =
+          b_->op(r % 2 == 0 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, data[r / 2], data[2 + r / 2]);
+  else
+    interleave_dwords(data, rows);
+  return rows;
+}
+
 /// The 12 bytes of a lane behind which nothing may be read.
 VReg Selector::load_three(const Access& a, const Spacing& s, unsigned lane) {
   if (avx512()) {
@@ -235,12 +247,7 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
   stored_data(i, data);
   if (f_[i].mem.bytes == 12) data[3] = data[2]; // whatever there is
   if (f_[i].mem.bytes >= 12) {
-    if (wide)
-      for (unsigned r = 0; r < 4; ++r)
-        rows[r] =
-            b_->op(r % 2 == 0 ? Inst::kIdVpunpcklqdq : Inst::kIdVpunpckhqdq, data[r / 2], data[2 + r / 2]);
-    else
-      interleave_dwords(data, rows);
+    rows = slots_of_quads(wide, data);
     for (unsigned lane = 0; lane < lanes(); ++lane) {
       const auto [row, slot] = slot_of_quad(wide, lane);
       if (f_[i].mem.bytes == 12) {

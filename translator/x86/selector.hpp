@@ -579,6 +579,7 @@ private:
   // select_lines.cpp
   [[nodiscard]] const Line* line_of(InstId i) const;
   void load_line(const Line& line);
+  void store_line(const Line& line);
   Operand line_of_lane(const Line& line, const Access& a, i64 stride, unsigned lane);
   // select_components.cpp
   /// Stores of neighbouring elements that lanes have at the same distance.
@@ -682,6 +683,7 @@ private:
   void fill_slot(SlotRow& row, unsigned slot, const Operand& element);
   VReg whole(const SlotRow& row);
   std::array<VReg, 4> quads_of_slots(bool wide, const std::array<VReg, 4>& rows);
+  std::array<VReg, 4> slots_of_quads(bool wide, const std::array<VReg, 4>& data);
   VReg load_three(const Access& a, const Spacing& s, unsigned lane);
   void store_three(const Access& a, const Spacing& s, unsigned lane, VReg three);
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
