@@ -421,8 +421,7 @@ private:
     std::map<std::pair<u8, std::vector<u32>>, std::vector<std::pair<PlaceInArray, const Rows*>>> arrays;
     for (const Rows& r : rows_) {
       if (r.wrap != 64) return false;
-      PlaceInArray place = place_in_array(f_, r.start);
-      place.constant += r.first;
+      PlaceInArray place = place_in_array(f_, r.start, static_cast<u64>(r.first));
       arrays[{r.apart, place.arrays}].emplace_back(std::move(place), &r);
     }
     asked_.clear();
@@ -448,7 +447,8 @@ private:
       ValueId ahead = head_.make(Op::Sub, Type::U64, {b->start, a->start});
       if (a->writes || b->writes) {
         const i64 length = chain.end - chain.first;
-        if (before.times == behind.times && behind.constant - before.constant < length) return nullptr;
+        const u64 distance = static_cast<u64>(behind.constant) - static_cast<u64>(before.constant);
+        if (before.times == behind.times && distance < static_cast<u64>(length)) return nullptr;
         ahead = head_.sum({ahead, head_.constant(Type::U64, static_cast<u64>(-length))});
       }
       links_ = links_.valid() ? head_.make(Op::Or, Type::U64, {links_, ahead}) : ahead;

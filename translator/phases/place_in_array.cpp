@@ -10,13 +10,15 @@ namespace {
 
 constexpr unsigned kMaxDepth = 24;
 
+i64 wrapping_sum(i64 a, u64 b) { return static_cast<i64>(static_cast<u64>(a) + b); }
+
 void add(const Function& f, PlaceInArray& place, ValueId v, u64 times, unsigned depth) {
   const InstId i = f.def_id(v);
   const auto x = i.valid() ? f.operands(i) : std::span<const ValueId>{};
   u64 constant = 0;
   if (f.is_const(v, &constant)) {
     if (f.type(v) == Type::U32) constant = static_cast<u64>(i64{static_cast<i32>(constant)});
-    place.constant += static_cast<i64>(times * constant);
+    place.constant = wrapping_sum(place.constant, times * constant);
     return;
   }
   switch (i.valid() && depth < kMaxDepth ? f[i].op : Op::Select) {
@@ -35,13 +37,14 @@ void add(const Function& f, PlaceInArray& place, ValueId v, u64 times, unsigned 
   case Op::Join: return place.arrays.push_back(v.index);
   default: break;
   }
-  place.times += static_cast<i64>(times);
+  place.times = wrapping_sum(place.times, times);
 }
 
 } // namespace
 
-PlaceInArray place_in_array(const Function& f, ValueId address) {
+PlaceInArray place_in_array(const Function& f, ValueId address, u64 offset) {
   PlaceInArray place;
+  place.constant = static_cast<i64>(offset);
   add(f, place, address, 1, 0);
   std::ranges::sort(place.arrays);
   return place;

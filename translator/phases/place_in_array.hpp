@@ -18,6 +18,7 @@ struct PlaceInArray {
   }
 };
 
-PlaceInArray place_in_array(const ir::Function& f, ir::ValueId address);
+/// Of `address` plus so much.
+PlaceInArray place_in_array(const ir::Function& f, ir::ValueId address, u64 offset);
 
 } // namespace lanewise::phases
