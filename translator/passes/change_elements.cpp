@@ -3,6 +3,7 @@
 // which one was chosen: the change is done to each element, and nobody waits for the look-up, which takes as
 // many instructions one behind the other.
 #include "translator/ir/cfg.hpp"
+#include "translator/passes/mask_parts.hpp"
 #include "translator/passes/passes.hpp"
 
 #include <algorithm>
@@ -97,18 +98,11 @@ private:
   [[nodiscard]] std::optional<ValueId> chosen_in(ValueId mask, ValueId v) const {
     for (InstId def = f_.def_id(v); def.valid() && f_[def].op == Op::Select; def = f_.def_id(v)) {
       const auto x = f_.operands(def);
-      if (implies(mask, x[0])) return x[1];
+      if (is_part_of(f_, mask, x[0])) return x[1];
       if (!excludes(mask, x[0])) return std::nullopt;
       v = x[2];
     }
     return v;
-  }
-
-  [[nodiscard]] bool implies(ValueId mask, ValueId condition) const {
-    if (mask == condition) return true;
-    const InstId def = f_.def_id(mask);
-    return def.valid() && f_[def].op == Op::And &&
-           (implies(f_.operands(def)[0], condition) || implies(f_.operands(def)[1], condition));
   }
 
   /// One value is compared with two different constants.

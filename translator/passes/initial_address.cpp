@@ -1,6 +1,7 @@
 #include "translator/passes/initial_address.hpp"
 
 #include "translator/passes/halves.hpp"
+#include "translator/passes/mask_parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,22 +35,11 @@ std::optional<InitialAddress> initial_address(const Function& f, ValueId v) {
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8; ///< of ifs
-
-/// Every lane of `m` is one of `whole`, as what it is made of says: EXEC in an if, and before it.
-bool is_part(const Function& f, ValueId m, ValueId whole, unsigned depth = kMaxDepth) {
-  if (m == whole) return true;
-  const Inst* inst = f.def(m);
-  if (inst == nullptr || depth == 0 || (inst->op != Op::And && inst->op != Op::AndNot)) return false;
-  const auto x = f.operands(f.def_id(m));
-  return is_part(f, x[0], whole, depth - 1) || (inst->op == Op::And && is_part(f, x[1], whole, depth - 1));
-}
-
 /// `v`, as far as `lanes` see it.
 ValueId selected(const Function& f, ValueId v, ValueId lanes) {
   const Inst* inst = f.def(v);
   const bool is_choice = inst != nullptr && inst->op == Op::Select;
-  return is_choice && is_part(f, lanes, f.operands(f.def_id(v))[0]) ? f.operands(f.def_id(v))[1] : v;
+  return is_choice && is_part_of(f, lanes, f.operands(f.def_id(v))[0]) ? f.operands(f.def_id(v))[1] : v;
 }
 
 /// The scalar that vectors of its halves are made of, as far as `lanes` see them; nothing if there is none.

@@ -1,5 +1,6 @@
 // Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
 // fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
+#include "translator/ir/access.hpp"
 #include "translator/ir/rows.hpp"
 #include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/id_values.hpp"
@@ -230,31 +231,38 @@ private:
     while (!shapes_[address].strided()) {
       u64 constant = 0;
       const ValueId rest = without_constant(address, f_.operands(i).back(), constant);
-      const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + constant);
-      if (rest == address || offset < -kMaxOffset || offset > kMaxOffset) break;
-      f_[i].imm = static_cast<u64>(offset);
+      const auto offset = offset_with(i, constant);
+      if (rest == address || !offset) break;
+      f_[i].imm = *offset;
       set_address(i, {rest});
       address = rest;
     }
     return address;
   }
 
-  static constexpr i64 kMaxOffset = 1 << 30; ///< room for what rows and wide elements add
+  /// The access's offset with what is added to its address, if that leaves room for what rows and wide
+  /// elements add.
+  [[nodiscard]] std::optional<u64> offset_with(InstId i, u64 constant) const {
+    constexpr i64 kMaxOffset = 1 << 30;
+    const u64 offset = static_cast<u64>(ir::offset(f_[i])) + constant;
+    const auto distance = static_cast<i64>(offset);
+    return distance < -kMaxOffset || distance > kMaxOffset ? std::nullopt : std::optional(offset);
+  }
 
   void global(InstId i) {
     const ValueId address = without_constants_of_any(i);
     Sum sum;
     if (!add(sum, address, 0, f_.operands(i).back())) return note_short_rows(i, address);
     if (!fits_stride(sum.stride)) return;
-    const auto offset = static_cast<i64>(static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}) + sum.constant);
-    if (offset < -kMaxOffset || offset > kMaxOffset) {
+    const auto offset = offset_with(i, sum.constant);
+    if (!offset) {
       if (f_[i].mem.spread) make_row(i, scalars_.first(address), 0);
       return;
     }
     const bool base_goes_on =
         std::all_of(sum.terms.begin(), sum.terms.end(), [&](const Sum::Term& t) { return goes_on(t.value); });
     if (!sum.index.valid()) {
-      f_[i].imm = static_cast<u64>(offset);
+      f_[i].imm = *offset;
       f_[i].mem.wave_row = base_goes_on;
       return make_row(i, base(i, sum), sum.stride);
     }
@@ -266,7 +274,7 @@ private:
     if (!strided && !gathers_scale && short_shapes(i, sum.index) == nullptr) return;
     if (strided) f_[i].mem.stride = static_cast<i16>(index.stride);
     f_[i].mem.wave_row = strided && base_goes_on && goes_on(sum.index);
-    f_[i].imm = static_cast<u64>(offset);
+    f_[i].imm = *offset;
     const ValueId index_operand = strided ? scalars_.first(sum.index) : sum.index;
     set_address(i, {base(i, sum), index_operand});
     f_[i].mem.form = strided ? AddressForm::Wrapped : AddressForm::Indexed;

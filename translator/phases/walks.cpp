@@ -31,6 +31,7 @@
 // That is for loops of one block whose number of rounds depends on a scalar that counts. If it only loads,
 // each lane may count for itself: several rounds are those that all lanes have to go that are left.
 #include "translator/phases/walks.hpp"
+#include "translator/ir/access.hpp"
 #include "translator/ir/copy.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/decide.hpp"
@@ -107,6 +108,13 @@ private:
     unsigned rounds;    ///< so many
   };
   std::vector<Trail> trails_;
+  [[nodiscard]] Trail* trail_of(InstId store) {
+    const auto trail = std::ranges::find(trails_, store, &Trail::store);
+    return trail == trails_.end() ? nullptr : &*trail;
+  }
+  [[nodiscard]] unsigned dwords(const Trail& trail) const {
+    return trail.rounds * f_[trail.store].mem.bytes / 4u;
+  }
   ValueId far_apart_;          ///< of a walk whose lanes might be side by side: its address
   std::vector<Index> indices_; ///< that must not wrap
 
@@ -221,8 +229,8 @@ private:
         if (!distance || *distance == 0 || *distance % bytes != 0 || *distance / bytes >= kRounds) continue;
         const auto rounds = static_cast<unsigned>(*distance / bytes);
         going_on_[load.index] = {store, rounds};
-        const auto trail = std::ranges::find(trails_, store, &Trail::store);
-        if (trail == trails_.end())
+        Trail* const trail = trail_of(store);
+        if (trail == nullptr)
           trails_.push_back({store, load, rounds});
         else if (trail->rounds < rounds)
           *trail = {store, load, rounds};
@@ -234,8 +242,7 @@ private:
   [[nodiscard]] std::optional<u64> distance(InstId from, InstId to) const {
     const Sum a = sum_of(f_.operands(from)[0]), b = sum_of(f_.operands(to)[0]);
     if (!std::ranges::is_permutation(a.terms, b.terms) || a.indices.size() != b.indices.size()) return {};
-    const auto offset = [&](InstId i) { return static_cast<u64>(i64{static_cast<i32>(f_[i].imm)}); };
-    u64 bytes = b.constant + offset(to) - a.constant - offset(from);
+    u64 bytes = b.constant - a.constant + static_cast<u64>(ir::offset(f_[to]) - ir::offset(f_[from]));
     for (std::size_t n = 0; n < a.indices.size(); ++n) {
       const Index &x = a.indices[n], &y = b.indices[n];
       const Sum p = sum_of(x.value), q = sum_of(y.value);
@@ -422,8 +429,7 @@ private:
   /// Parameters of `b` behind `params`, for what has been stored: round by round, dword by dword.
   std::vector<ValueId> with_trails(BlockId b, std::vector<ValueId> params) {
     for (const Trail& trail : trails_)
-      for (unsigned n = 0; n < trail.rounds * f_[trail.store].mem.bytes / 4u; ++n)
-        params.push_back(f_.add_param(b, Type::V32));
+      for (unsigned n = 0; n < dwords(trail); ++n) params.push_back(f_.add_param(b, Type::V32));
     return params;
   }
   /// A block that loads what the first rounds in `rounds` would load. There are so many.
@@ -605,8 +611,7 @@ private:
       } else if (is_walk(i) && f_.operands(i)[0] == far_apart_) {
         row.min_stride = kFarApart;
       }
-      if (const auto trail = std::ranges::find(trails_, i, &Trail::store); trail != trails_.end())
-        row.before = trail->rounds * row.bytes;
+      if (const Trail* const trail = trail_of(i)) row.before = trail->rounds * row.bytes;
       rows.push_back(row);
     }
     require(test_lanes_apart(at, rows, rounds));
@@ -656,7 +661,7 @@ private:
     std::unordered_map<u32, std::vector<ValueId>> known;  ///< what is there, by place_of()
     std::unordered_map<u32, std::vector<ValueId>> stored; ///< by trail: dwords, those of the past first
     for (const Trail& trail : trails_)
-      for (unsigned n = 0; n < trail.rounds * f_[trail.store].mem.bytes / 4u; ++n)
+      for (unsigned n = 0; n < dwords(trail); ++n)
         stored[trail.store.index].push_back(f_.add_param(several, Type::V32));
     std::unordered_map<u32, ValueId> now;
     ValueId left; ///< the lanes, where each counts
@@ -695,7 +700,7 @@ private:
           continue;
         }
         if (const auto on = going_on_.find(i.index); on != going_on_.end()) {
-          const auto trail = std::ranges::find(trails_, on->second.store, &Trail::store);
+          const Trail* const trail = trail_of(on->second.store);
           const unsigned first = (trail->rounds + round - on->second.rounds) * f_[i].num_results;
           for (unsigned r = 0; r < f_[i].num_results; ++r)
             now[f_.result(i, r).index] = stored[trail->store.index][first + r];
@@ -725,8 +730,8 @@ private:
     Successor out = way_out();
     std::ranges::for_each(out.args, rename);
     for (const Trail& trail : trails_) {
-      const std::vector<ValueId>& dwords = stored[trail.store.index];
-      params.insert(params.end(), dwords.end() - trail.rounds * f_[trail.store].mem.bytes / 4u, dwords.end());
+      const std::vector<ValueId>& all_of_it = stored[trail.store.index];
+      params.insert(params.end(), all_of_it.end() - dwords(trail), all_of_it.end());
     }
     f_[several].successors.resize(2);
     f_[several].successors[goes_on_way()] = {rounds, params};

@@ -21,25 +21,19 @@ void Selector::load_line(const Line& line) {
   const InstId i = line.pieces.front();
   const ir::MemAttr& attr = f_[i].mem;
   const bool row = attr.form == ir::AddressForm::Row;
-  const auto x = f_.operands(i);
-  const unsigned members = row_members(i);
-  const unsigned behind = member_ % members * lanes(); // the row's first lane
   Access a;
-  switch (attr.form) {
-  case ir::AddressForm::Row:
+  if (row) {
+    const unsigned members = row_members(i);
+    const unsigned behind = member_ % members * lanes(); // the row's first lane
     a = masked_access(i);
-    a.base = of_leader(x[0], members);
+    a.base = of_leader(f_.operands(i)[0], members);
     a.disp += i64{behind} * attr.stride;
     for (const InstId load : line.pieces) {
       fetch_ahead(load, a.base, i64{behind} * attr.stride, attr.stride);
       fetch_next_rows(load, a.base, i64{behind} * attr.stride);
     }
-    break;
-  case ir::AddressForm::Wrapped:
-    a = of_any_lanes(wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), behind));
-    break;
-  case ir::AddressForm::Indexed: a = of_any_lanes(for_gathers(indexed_access(i))); break;
-  default: a = of_any_lanes(global_access(i));
+  } else {
+    a = lines_anywhere(i);
   }
   std::array<std::array<VReg, 4>, 4> pieces{}; // by place in the line, then as load_spaced() has them
   for (u32 r = 0; r < 4; ++r) {
@@ -59,20 +53,23 @@ void Selector::load_line(const Line& line) {
   }
 }
 
+/// Those whose lanes have addresses of their own.
+Selector::Access Selector::lines_anywhere(InstId i) {
+  const auto x = f_.operands(i);
+  const unsigned members = row_members(i);
+  switch (f_[i].mem.form) {
+  case ir::AddressForm::Wrapped:
+    return of_any_lanes(
+        wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), member_ % members * lanes()));
+  case ir::AddressForm::Indexed: return of_any_lanes(for_gathers(indexed_access(i)));
+  default: return of_any_lanes(global_access(i));
+  }
+}
+
 /// All lanes take part; they write in ascending order.
 void Selector::store_line(const Line& line) {
   const InstId i = line.pieces.front();
-  const auto x = f_.operands(i);
-  const unsigned members = row_members(i);
-  Access a;
-  switch (f_[i].mem.form) {
-  case ir::AddressForm::Wrapped:
-    a = wrapped_lanes(i, of_leader(x[0], members), of_leader(x[1], members), member_ % members * lanes());
-    break;
-  case ir::AddressForm::Indexed: a = for_gathers(indexed_access(i)); break;
-  default: a = global_access(i);
-  }
-  a = of_any_lanes(a);
+  const Access a = lines_anywhere(i);
   std::array<std::array<VReg, 4>, kLinePieces> pieces{}; // as slots of 16 bytes
   for (u32 p = 0; p < kLinePieces; ++p) {
     std::array<VReg, 4> data{};

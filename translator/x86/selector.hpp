@@ -580,6 +580,7 @@ private:
   [[nodiscard]] const Line* line_of(InstId i) const;
   void load_line(const Line& line);
   void store_line(const Line& line);
+  Access lines_anywhere(InstId i);
   Operand line_of_lane(const Line& line, const Access& a, i64 stride, unsigned lane);
   // select_components.cpp
   /// Stores of neighbouring elements that lanes have at the same distance.
