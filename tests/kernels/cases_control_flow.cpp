@@ -2,7 +2,9 @@
 #include "tests/kernels/builder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <numeric>
 
 namespace lanewise::kernels {
 namespace {
@@ -195,6 +197,101 @@ KernelCase bytecode_vm(uint32_t scale) {
       });
 }
 
+/// The machine of src/stack_machine.cl: what it has taken, and the top of its stack.
+std::pair<uint32_t, uint32_t> run_stack_machine(std::span<const uint32_t> code, uint32_t input,
+                                                uint32_t steps) {
+  enum { kPush, kAdd, kMultiply, kCopy, kSwap, kXor, kSkipIfOdd, kTake };
+  std::array<uint32_t, 16> stack;
+  std::iota(stack.begin(), stack.end(), input);
+  uint32_t top = 3, pc = 0, taken = input;
+  auto at = [&](uint32_t index) -> uint32_t& { return stack[index & 15]; };
+  for (uint32_t n = 0; n < steps; ++n) {
+    uint32_t word = code[pc++ & 31], operand = word >> 8;
+    switch (word & 255) {
+    case kPush: at(++top) = operand; break;
+    case kAdd: --top, at(top) += at(top + 1); break;
+    case kMultiply: --top, at(top) *= at(top + 1); break;
+    case kCopy: ++top, at(top) = at(top - 1); break;
+    case kSwap: std::swap(at(top), at(top - 1)); break;
+    case kXor: at(top) ^= operand; break;
+    case kSkipIfOdd: pc += at(top) & 1 ? operand : 0; break;
+    case kTake: taken += at(top--); break;
+    }
+  }
+  return {taken, top << 16 | (at(top) & 0xffff)};
+}
+
+KernelCase stack_machine(uint32_t scale) {
+  Random random(75);
+  uint32_t n = 317 * scale, steps = 150;
+  constexpr size_t kLength = 32, kPrograms = 7;
+  std::vector<uint32_t> programs(kLength * kPrograms);
+  for (uint32_t& word : programs) {
+    uint32_t op = random.below(8), operand = random.u32() & (op == 6 ? 3 : 0xffffff);
+    word = op | operand << 8;
+  }
+  return Builder("stack_machine")
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("steps", steps)
+      .buffer("programs", programs)
+      .buffer("inputs", random.words(n))
+      .output<uint32_t>("out", n * 2)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i) {
+          auto program = args[1].as<uint32_t>().subspan(i % kPrograms * kLength, kLength);
+          auto [taken, top] = run_stack_machine(program, args[2].as<uint32_t>()[i], steps);
+          args[3].as<uint32_t>()[2 * i] = taken;
+          args[3].as<uint32_t>()[2 * i + 1] = top;
+        }
+      });
+}
+
+/// Characters, bytes that are none of any, and a sum of the characters.
+std::array<uint32_t, 3> decode_utf8(std::span<const uint8_t> text) {
+  uint32_t characters = 0, wrong = 0, sum = 0;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t c = text[at], ones = static_cast<uint32_t>(std::countl_one(text[at]));
+    if (ones == 1 || ones > 4) {
+      ++wrong, ++at;
+      continue;
+    }
+    uint32_t code = ones == 0 ? c : c & (0x7f >> ones), more = ones == 0 ? 0 : ones - 1, got = 0;
+    for (; got < more && at + got + 1 < text.size() && text[at + got + 1] >> 6 == 2; ++got)
+      code = code << 6 | (text[at + got + 1] & 63);
+    at += got + 1;
+    if (got < more) {
+      ++wrong;
+      continue;
+    }
+    ++characters;
+    sum = sum * 31 + code;
+  }
+  return {characters, wrong, sum};
+}
+
+KernelCase utf8_lengths(uint32_t scale) {
+  Random random(76);
+  uint32_t n = 317 * scale, bytes = 60;
+  std::vector<uint8_t> texts;
+  while (texts.size() < size_t{n} * bytes) { // Now and then a byte is wrong, and texts end within characters.
+    uint32_t length = 1 + random.below(4), bits = random.u32();
+    uint32_t lead = length == 1 ? bits & 0x7f : (0xf00 >> length & 0xff) | (bits & (0x3f >> length));
+    texts.push_back(static_cast<uint8_t>(random.below(32) == 0 ? bits : lead));
+    for (uint32_t k = 1; k < length; ++k) texts.push_back(0x80 | (bits >> (6 * k) & 63));
+  }
+  texts.resize(size_t{n} * bytes);
+  return Builder("utf8_lengths")
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("bytes", bytes)
+      .buffer("texts", texts)
+      .output<uint32_t>("out", n * 3)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t i = 0; i < n; ++i)
+          std::ranges::copy(decode_utf8(args[1].as<uint8_t>().subspan(size_t{i} * bytes, bytes)),
+                            args[2].as<uint32_t>().begin() + size_t{i} * 3);
+      });
+}
+
 /// Ways to place queens in the rows from `row` on; `forbidden` closes columns of the last row.
 uint32_t place_queens(int row, uint32_t columns, uint32_t left, uint32_t right, uint32_t forbidden) {
   constexpr int kSize = 8;
@@ -233,7 +330,8 @@ KernelCase nqueens(uint32_t scale) {
 
 constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort}, {"calls", calls},
                                 {"switch_ops", switch_ops},         {"early_exit", early_exit},
-                                {"bytecode_vm", bytecode_vm},       {"nqueens", nqueens}};
+                                {"bytecode_vm", bytecode_vm},       {"stack_machine", stack_machine},
+                                {"utf8_lengths", utf8_lengths},     {"nqueens", nqueens}};
 
 } // namespace
 

@@ -575,6 +575,7 @@ std::string print(const Plan& plan, const Function& f) {
                         phase.entry.index, f[phase.entry].pc, phase.blocks.size());
     for (const BlockId b : phase.blocks)
       text += fmt::format(" b{}{}", b.index, plan.gang_decided[b.index] ? "*" : "");
+    if (phase.interleave > 1) text += fmt::format("; {} gangs side by side", phase.interleave);
     text += '\n';
   }
   if (plan.lockstep) text += "all gangs run side by side\n";

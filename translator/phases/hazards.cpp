@@ -287,8 +287,9 @@ bool each_lane_has_its_own(const Inst& a, const Inst& b, u32 lanes) {
 bool is_access(const Function& f, InstId i) {
   const Inst& inst = f[i];
   const OpInfo& op = info(inst.op);
-  if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || inst.op == Op::LaneOf ||
-      inst.op == Op::RowGet || inst.op == Op::RowSet || inst.op == Op::StandFor || reach(inst) == 0)
+  if ((!op.is(kLoads) && !op.is(kStores)) || inst.op == Op::Clock || inst.op == Op::GangClock ||
+      inst.op == Op::LaneOf || inst.op == Op::RowGet || inst.op == Op::RowSet || inst.op == Op::StandFor ||
+      reach(inst) == 0)
     return false;
   return inst.op != Op::ScalarLoad || !is_initial_pointer(f, f.operands(i)[0]);
 }

@@ -3,13 +3,16 @@
 // the loop is there a second time, for one lane after the other, as long as each goes on. What it keeps in
 // its private memory, such as a stack, no other lane sees.
 //
-//   choice:  do lanes go different ways?
-//   begin:   what they need to rows in memory, where a lane's is found by its number
-//   pick:    the first of those left; its values as scalars
-//   alone:   the loop in scalars (scalar_copy.hpp)
-//   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
+//   parting:  which way has been faster (timed_ways.hpp), all lanes together or in turns?
+//   together: the loop as it is; gangs may go side by side
+//   choice:   in a loop that lanes leave one by one: do they go different ways? else a round for all
+//   begin:    what they need to rows in memory, where a lane's is found by its number
+//   pick:     the first of those left; its values as scalars
+//   alone:    the loop in scalars (scalar_copy.hpp)
+//   next:     what it leaves behind goes into its lane; the next lane, or what is behind the loop
 #include "translator/phases/lane_turns.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/lane_costs.hpp"
 #include "translator/phases/lane_floats.hpp"
@@ -17,6 +20,7 @@
 #include "translator/phases/outer_loops.hpp"
 #include "translator/phases/scalar_arrays.hpp"
 #include "translator/phases/scalar_copy.hpp"
+#include "translator/phases/timed_ways.hpp"
 
 #include <algorithm>
 #include <map>
@@ -35,7 +39,7 @@ constexpr u32 kFloatCost = 4;   ///< in scalars: of one lane's, most wait for th
 constexpr u32 kPrivateCost = 6; ///< in scalars: is it inside, and where does the lane have it
 constexpr u32 kBranchCost = 3;  ///< in scalars: into an arm; now and then it is foreseen wrongly
 constexpr u32 kFlagCost = 2;    ///< in scalars, to have what a comparison finds in a register
-constexpr u32 kMemory = 32;   ///< times that lanes take turns before it is seen again whether that is better
+constexpr u32 kMemory = 256;  ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kShare = 7,
               kShareOf = 10; ///< of what a gang's lanes take alone at least, all ways have to take
@@ -48,16 +52,10 @@ public:
   /// Whether it has changed something.
   bool run() {
     if (loops_.irreducible) return false;
-    for (const Loops::Loop& loop : loops_.loops) {
-      if (!find_loop(loop, kMaxInstructions)) continue;
-      if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
-      find_arms();
-      if (!is_worthwhile() || !find_left_behind(true) || !may_be_sooner()) continue;
-      ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
-      if (!copy.plan()) continue;
-      add_turns(copy);
-      return true; // One will do: what is known of the function is of how it was before.
-    }
+    for (const bool counted : {false, true})
+      for (const Loops::Loop& loop : loops_.loops)
+        if (find_loop(loop, kMaxInstructions, counted) && is_counted_ == counted && change())
+          return true; // One will do: what is known of the function is of how it was before.
     return false;
   }
 
@@ -74,6 +72,34 @@ private:
   const unsigned gang_lanes_;
   std::map<u32, Arm> arms_;                  ///< by their first block
   std::optional<passes::LaneShapes> shapes_; ///< made when there is such a loop
+
+  bool change() {
+    if (is_counted_) add_mask();
+    if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
+    find_arms();
+    ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
+    if (is_worthwhile() && (is_counted_ ? find_made() : find_left_behind(true)) && may_be_sooner() &&
+        copy.plan()) {
+      add_turns(copy);
+      return true;
+    }
+    if (is_counted_) drop_mask();
+    return false;
+  }
+
+  /// In loops that scalars count, all lanes are left until the end.
+  void add_mask() {
+    mask_ = static_cast<u32>(params().size());
+    const ValueId left = f_.add_param(header(), Type::Mask);
+    edge(entry_, header()).args.push_back(f_.entry_constant(Type::Mask, ~u64{0}));
+    edge(latch_, header()).args.push_back(left);
+  }
+  void drop_mask() {
+    std::vector<u8> stays(f_.num_values(), 1);
+    stays[params()[mask_].index] = 0;
+    for (const BlockId from : {entry_, latch_}) edge(from, header()).args.pop_back();
+    f_.keep_params(header(), stays);
+  }
 
   /// The header is one, too.
   void find_arms() {
@@ -212,15 +238,14 @@ private:
   void add_turns(ScalarCopy& copy) {
     pass_escaping();
     const u32 pc = f_[header()].pc;
-    const auto add_block = [&] {
-      Builder at(f_, f_.add_block(pc));
-      at.pc = pc;
-      return at;
-    };
-    Builder choice = add_block(), next = add_block();
     OneLane one(f_);
-    one.rows = add_block();
-    one.turn = add_block();
+    TimedWays ways(f_, row_range(one.take_rows(1), 1), pc,
+                   is_counted_ ? TimedWays::Usual::First : TimedWays::Usual::Second);
+    add_meeting(ways);
+    const BlockId together = is_counted_ ? header() : copy_blocks(f_, blocks_).of(header());
+    Builder choice = add_block(pc), next = add_block(pc);
+    one.rows = add_block(pc);
+    one.turn = add_block(pc);
     const std::vector<ValueId> all = take_params(choice.block());
 
     // What a lane leaves behind goes to its place in vectors, from turn to turn.
@@ -230,7 +255,8 @@ private:
       out.push_back(behind_[n]);
       if (!is_inside(behind_[n])) continue;
       wanted.push_back(n);
-      begin.push_back(kept_at(one.rows, behind_[n], all));
+      begin.push_back(is_counted_ ? f_.entry_constant(f_.type(behind_[n]), 0)
+                                  : kept_at(one.rows, behind_[n], all));
       before.push_back(f_.add_param(one.turn.block(), f_.type(behind_[n])));
     }
     const ValueId left = f_.add_param(one.turn.block(), Type::G32);
@@ -249,20 +275,71 @@ private:
     std::vector<BlockId> alone = copy.copies();
     alone.push_back(next.block());
     keep_floats_in_vectors(f_, alone);
-    for (const BlockId p : {entry_, latch_}) edge(p, header()).block = choice.block();
-    const u64 row = row_range(one.take_rows(1), 1);
-    const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
-    const ValueId number = decide(choice, one.rows, all, row, enough);
-    one.rows.jump(one.turn.block(), begin);
     const ValueId more = next.any(next.icmp(IntPred::Ne, others, g32(0)));
     now.push_back(others);
     next.branch(more, one.turn.block(), loop_->exit, now, out);
     f_[f_.terminator(next.block())].imm = gang_decided(loop_->exit);
 
-    count_scalars(copy);
-    count_divisions();
-    weigh(row, number, enough);
-    take_parameters_of(choice.block(), header());
+    part(ways, together, choice.block());
+    if (is_counted_) {
+      choice.jump(one.rows.block());
+    } else {
+      edge(latch_, header()).block = choice.block();
+      const u64 row = row_range(one.take_rows(1), 1);
+      const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
+      const ValueId number = decide(choice, one.rows, all, row, enough);
+      count_scalars(copy);
+      count_divisions();
+      weigh(row, number, enough);
+      take_parameters_of(choice.block(), header());
+    }
+    one.rows.jump(one.turn.block(), begin);
+  }
+  Builder add_block(u32 pc) {
+    Builder at(f_, f_.add_block(pc));
+    at.pc = pc;
+    return at;
+  }
+  /// One that only the first gang goes through, and that decides for all. It can hand on nothing.
+  Builder add_common_block(u32 pc) {
+    Builder at = add_block(pc);
+    f_[at.block()].first_gangs = 1;
+    return at;
+  }
+  /// Before the loop. Gangs go side by side the first way; the second one is a phase of its own, in which
+  /// they do not.
+  void part(TimedWays& ways, BlockId first, BlockId second) {
+    const u32 pc = f_[header()].pc;
+    Builder at = add_common_block(pc), to_first = add_block(pc), to_second = add_block(pc);
+    Successor& in = edge(entry_, header());
+    const std::vector<ValueId> args = std::exchange(in.args, {});
+    in.block = at.block();
+    to_first.jump(first, args);
+    to_second.jump(second, args);
+    const ValueId is_first = at.op(Op::Splat, Type::Mask, {ways.takes_first(at)});
+    at.branch(at.any(is_first), to_first.block(), to_second.block());
+    f_[f_.terminator(at.block())].imm = kSecondIsRare;
+  }
+  /// Behind the loop. A new block where both ways meet is its exit from now on.
+  void add_meeting(TimedWays& ways) {
+    const BlockId exit = loop_->exit;
+    const u32 pc = f_[exit].pc;
+    Builder meeting = add_block(pc), arrival = add_common_block(pc), behind = add_block(pc);
+    std::vector<ValueId> args;
+    for (const ValueId p : std::vector(f_[exit].params))
+      args.push_back(f_.add_param(meeting.block(), f_.type(p)));
+    for (const BlockId b : blocks_) {
+      Inst& end = f_[f_.terminator(b)];
+      if (is_gang_decided(f_, b) && join_of(end) == exit)
+        end.imm = gang_decided(meeting.block()) | decided_by_wave(end.imm);
+      for (Successor& s : f_[b].successors)
+        if (s.block == exit) s.block = meeting.block();
+    }
+    meeting.jump(arrival.block());
+    ways.arrive(arrival);
+    arrival.jump(behind.block());
+    behind.jump(exit, args);
+    loop_->exit = meeting.block();
   }
   /// What lanes have of a value that is left behind when the round begins with `all`, in `at`.
   ValueId kept_at(Builder& at, ValueId v, const std::vector<ValueId>& all) {

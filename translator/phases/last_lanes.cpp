@@ -241,6 +241,11 @@ private:
   });
 }
 
+/// All gangs go there, one after the other.
+[[nodiscard]] bool begins_phase(const Function& f, BlockId from, const Successor& to) {
+  return (f[f.terminator(from)].imm & kSecondIsRare) != 0 && &to == &f[from].successors[1];
+}
+
 } // namespace
 
 bool run_last_lanes_alone(Function& f, unsigned gang_lanes) { return LastLanes(f, gang_lanes).run(); }
@@ -251,7 +256,7 @@ bool lanes_may_run_alone(const Function& f, const Plan& plan, unsigned gang_lane
     for (const BlockId b : phase.blocks)
       if (f.tested_mask(b).valid() && !plan.gang_decided[b.index])
         for (const Successor& s : f[b].successors)
-          if (phase.first_gangs != 1 && picks_a_lane(f, s.block)) return false;
+          if (phase.first_gangs != 1 && picks_a_lane(f, s.block) && !begins_phase(f, b, s)) return false;
   return true;
 }
 

@@ -61,15 +61,11 @@ ValueId OneLane::of_lane(ValueId v, unsigned depth) {
 }
 
 ValueId OneLane::dword_of_lane(ValueId dwords) {
-  const unsigned row = take_rows(1);
-  put_into_row(row, dwords);
-  return turn.op(Op::LaneOf, Type::G32, {dwords, number_}, row_range(row, 1));
-}
-
-void OneLane::put_into_row(unsigned row, ValueId dwords) {
-  Inst store{.op = Op::Store, .pc = rows.pc, .imm = row_range(row, 1)};
+  const u64 row = row_range(take_rows(1), 1);
+  Inst store{.op = Op::Store, .pc = rows.pc, .imm = row};
   store.mem.space = Space::Registers;
   rows.inst(store, {f_.entry_constant(Type::U32, 0), dwords, f_.entry_constant(Type::Mask, ~u64{0})}, {});
+  return turn.op(Op::LaneOf, Type::G32, {dwords, number_}, row);
 }
 
 ValueId OneLane::spread(ValueId v) {

@@ -34,12 +34,6 @@ public:
     next_row_ += count;
     return next_row_ - count;
   }
-  /// Puts a vector into one of these, in `rows`.
-  void put_into_row(unsigned row, ir::ValueId dwords);
-  /// A vector, or a scalar's, in `rows`.
-  ir::ValueId in_all_lanes(ir::ValueId v) {
-    return ir::is_per_lane(f_.type(v)) ? v : rows.op(ir::Op::Splat, ir::Type::V32, {v});
-  }
   /// Accesses to global memory in `b`, a block of which `all_lanes` is the mask, are that lane's alone, of
   /// which `lane` is the mask: a fault would be its. So are stores to the LDS and atomics there.
   void let_access(ir::BlockId b, ir::ValueId lane, ir::ValueId all_lanes);

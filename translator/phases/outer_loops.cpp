@@ -8,9 +8,10 @@ namespace lanewise::phases {
 using namespace ir;
 
 /// One that only loads, and none around it, which would wait for the wave in each round.
-bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions) {
+bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions, bool with_counted) {
   if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
   loop_.emplace();
+  is_counted_ = false;
   blocks_ = l.blocks;
   loop_->blocks = &blocks_;
   loop_->inside.assign(f_.num_blocks(), false);
@@ -45,7 +46,7 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
          !uses_gang_scalars(f_, blocks_) &&
          std::ranges::none_of(loops_.loops,
                               [&](const Loops::Loop& other) { return other.header == loop_->exit; }) &&
-         find_entry_and_latch() && find_mask();
+         find_entry_and_latch() && (find_mask() || (is_counted_ = with_counted && is_left_by_scalars()));
 }
 /// Done for each lane, and nobody else sees it.
 bool OuterLoopPass::is_unseen(InstId i) const {
@@ -69,6 +70,30 @@ bool OuterLoopPass::find_mask() {
     if (among.contains_all_that_acts() && among.contains(again().args[mask_])) return true;
   }
   return false;
+}
+
+bool OuterLoopPass::is_left_by_scalars() const {
+  return std::ranges::all_of(blocks_, [&](BlockId b) {
+    const auto leaves = [&](const Successor& s) { return !loop_->contains(s.block); };
+    return !f_.tested_mask(b).valid() || std::ranges::none_of(f_[b].successors, leaves);
+  });
+}
+
+bool OuterLoopPass::find_made() {
+  if (!find_escaping()) return false;
+  behind_.clear();
+  for (const BlockId b : blocks_)
+    for (const Successor& s : f_[b].successors) {
+      if (s.block != loop_->exit) continue;
+      std::vector<ValueId> values = s.args;
+      values.insert(values.end(), loop_->escaping.begin(), loop_->escaping.end());
+      if (behind_.empty()) behind_ = values;
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        if (is_inside(values[n]) && !is_per_lane(f_.type(values[n]))) return false;
+        if (values[n] != behind_[n] && (!is_inside(values[n]) || !is_inside(behind_[n]))) return false;
+      }
+    }
+  return true;
 }
 
 /// What the loop leaves behind in lanes that are not left: what they had before, however often others go

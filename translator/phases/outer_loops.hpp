@@ -20,11 +20,16 @@ protected:
   explicit OuterLoopPass(ir::Function& f, bool with_private = false)
       : LoadLoopPass(f), with_private_(with_private) {}
 
-  /// Finds all of the above for loop `l`. False if it is none of these, or has more instructions.
-  bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions);
+  bool is_counted_ = false; ///< nobody leaves before the others: scalars count its rounds
+
+  /// Finds all of the above for loop `l`, but `behind_`. False if it is none of these, or has more
+  /// instructions. `with_counted`: it may be one that scalars count; that has no parameter with lanes then.
+  bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions, bool with_counted = false);
   /// Likewise for what is behind the loop. With `each_for_itself`, several arguments may keep what one
   /// parameter has, and one may keep a half of it.
   bool find_left_behind(bool each_for_itself);
+  /// The same for one that is counted: of what is made in it, all that its last round makes.
+  bool find_made();
 
   ir::Successor& edge(ir::BlockId from, ir::BlockId to) {
     return *std::ranges::find(f_[from].successors, to, &ir::Successor::block);
@@ -39,6 +44,7 @@ private:
   [[nodiscard]] bool is_unseen(ir::InstId i) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
   bool find_mask();
+  [[nodiscard]] bool is_left_by_scalars() const;
 };
 
 } // namespace lanewise::phases

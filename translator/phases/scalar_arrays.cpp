@@ -1,7 +1,7 @@
 // What a kernel indexes, a compiler for GPUs keeps in registers where it is small: an element is chosen by
 // comparing the index with all numbers, and set likewise. For vectors there is nothing better. A scalar is
-// loaded and stored by its number, in rows of memory that have an element each: there the gang puts what its
-// vectors hold, for all lanes at once.
+// loaded and stored by its number, in memory that lanes use one after the other: each puts what it has there
+// when its turn begins.
 //
 //   read:   select(i == 2, a2, select(i == 1, a1, a0))       becomes   row_get i
 //   write:  a0' = select(i == 0, x, a0), a1' = ...           becomes   row_set i, x
@@ -28,6 +28,40 @@ constexpr unsigned kMinElements = 4;
 constexpr u32 kMaxElements = 32;
 constexpr u32 kMaxHoles = 2; ///< numbers that an index is known not to be, so that nothing is there for them
 constexpr u32 kNone = ~0u;
+
+/// What vectors handed on for lanes that went another way is of no use to a lane that is alone.
+void drop_unwanted_params(Function& f, const std::vector<BlockId>& blocks, BlockId entry) {
+  std::vector<u8> is_inside(f.num_blocks(), 0), wanted(f.num_values(), 0);
+  for (const BlockId b : blocks) {
+    is_inside[b.index] = 1;
+    for (const InstId i : f[b].insts)
+      for (const ValueId v : f.operands(i)) wanted[v.index] = 1;
+  }
+  const auto is_wanted = [&](const Successor& s, std::size_t n) {
+    return is_inside[s.block.index] == 0 || wanted[f[s.block].params[n].index] != 0;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BlockId b : blocks)
+      for (const Successor& s : f[b].successors)
+        for (std::size_t n = 0; n < s.args.size(); ++n)
+          if (is_wanted(s, n) && wanted[s.args[n].index] == 0) {
+            wanted[s.args[n].index] = 1;
+            changed = true;
+          }
+  }
+  const auto drop_args = [&](BlockId from) {
+    for (Successor& s : f[from].successors) {
+      std::vector<ValueId> args;
+      for (std::size_t n = 0; n < s.args.size(); ++n)
+        if (is_wanted(s, n)) args.push_back(s.args[n]);
+      s.args = std::move(args);
+    }
+  };
+  drop_args(entry);
+  for (const BlockId b : blocks) drop_args(b);
+  for (const BlockId b : blocks) f.keep_params(b, wanted);
+}
 
 /// Brings what is done with arrays into the form in which it is looked for.
 class Normalizer {
@@ -155,7 +189,6 @@ public:
   unsigned run() {
     find_writes();
     if (writes_.empty()) return 0;
-    find_wanted();
     find_webs();
     find_arrays();
     find_reads();
@@ -164,7 +197,9 @@ public:
     for (Array& a : arrays_)
       if (a.good && a.reads && a.numbers.size() >= kMinElements) {
         a.chosen = true;
-        a.rows = one_.take_rows(a.count() + 1); // The last is for what is written beyond.
+        // One more for what is written beyond. The last gang's part begins not far before the row's end.
+        const unsigned rows = (kWaveSize + a.count()) / kWaveSize + 1;
+        a.rows = row_range(one_.take_rows(rows), rows);
         ++found;
       }
     if (found != 0) rewrite();
@@ -188,7 +223,7 @@ private:
   struct Array {
     std::map<u32, u32> numbers; ///< web, by the element's number
     bool good = true, reads = false, chosen = false;
-    unsigned rows = 0;
+    u64 rows = 0; ///< row_range()
     [[nodiscard]] u32 first() const { return numbers.begin()->first; }
     [[nodiscard]] u32 last() const { return numbers.rbegin()->first; }
     [[nodiscard]] u32 count() const { return last() - first() + 1; }
@@ -213,7 +248,6 @@ private:
   std::vector<Read> reads_;
   std::vector<u32> web_;          ///< per value: towards the web's name
   std::map<u32, Place> place_of_; ///< per web
-  std::vector<bool> wanted_;      ///< per value, of parameters: someone looks at it
   std::vector<u8> member_;        ///< per value
   std::vector<Array> arrays_;
   std::vector<std::map<u32, ValueId>> live_in_; ///< per block, by web: the value that is wanted
@@ -287,24 +321,6 @@ private:
   void for_each_edge(Visit visit) {
     for (const BlockId b : blocks_)
       for (Successor& s : f_[b].successors) visit(b, s);
-  }
-
-  /// What vectors handed on for lanes that went another way is of no use to a lane that is alone.
-  void find_wanted() {
-    wanted_.assign(f_.num_values(), false);
-    for (const BlockId b : blocks_)
-      for (const InstId i : f_[b].insts)
-        for (const ValueId v : f_.operands(i)) wanted_[v.index] = true;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for_each_edge([&](BlockId, const Successor& s) {
-        for (u32 n = 0; n < s.args.size(); ++n)
-          if (is_wanted(s, n) && !wanted_[s.args[n].index]) changed = wanted_[s.args[n].index] = true;
-      });
-    }
-  }
-  [[nodiscard]] bool is_wanted(const Successor& s, u32 n) const {
-    return !inside_at(s.block) || wanted_[f_[s.block].params[n].index];
   }
 
   void find_webs() {
@@ -441,7 +457,7 @@ private:
       for (u32 n = 0; n < s.args.size(); ++n) {
         const ValueId param = f_[s.block].params[n];
         const bool is_element = array_of(param) != nullptr && inside_at(s.block);
-        if (is_element ? is_live(param) : is_wanted(s, n)) use(s.args[n]);
+        if (!is_element || is_live(param)) use(s.args[n]);
       }
     }
     for (auto i = f_[b].insts.rbegin(); i != f_[b].insts.rend(); ++i) {
@@ -489,39 +505,12 @@ private:
   // --- rewriting
 
   ValueId g32(u32 n) { return f_.entry_constant(Type::G32, n); }
-  /// Where the element of that number is, counted in dwords from the gang's part of the first of `rows`.
-  ValueId place(Builder& at, const Array& a, ValueId number, u64& rows) {
-    u64 known = 0;
-    if (f_.is_const(number, &known)) {
-      rows = row_range(a.rows + static_cast<u32>(known), 1);
-      return one_.number();
-    }
-    rows = row_range(a.rows, a.count() + 1);
-    const ValueId row = f_.entry_constant(Type::U32, std::countr_zero(kWaveSize));
-    return at.add(at.op(Op::Shl, Type::G32, {number, row}), one_.number());
-  }
+  /// Counted from the gang's part of the first of the array's rows.
   ValueId get(Builder& at, const Array& a, ValueId number) {
-    u64 rows = 0;
-    const ValueId n = place(at, a, number, rows);
-    return at.op(Op::RowGet, Type::G32, {n}, rows);
+    return at.op(Op::RowGet, Type::G32, {number}, a.rows);
   }
   void set(Builder& at, const Array& a, ValueId number, ValueId value) {
-    u64 rows = 0;
-    const ValueId n = place(at, a, number, rows);
-    at.inst({.op = Op::RowSet, .imm = rows}, {n, value}, {});
-  }
-  /// What an element has at first, for all lanes. False if that is not a vector's, nor the same for all.
-  bool set_in_all_lanes(const Array& a, u32 number, ValueId value) {
-    const InstId i = f_.def_id(value);
-    const Op op = i.valid() ? f_[i].op : Op::Const;
-    u64 bits = 0;
-    if (f_.is_const(value, &bits))
-      one_.put_into_row(a.rows + number, f_.entry_constant(Type::V32, bits));
-    else if (op == Op::Splat || (op == Op::LaneOf && f_.operands(i)[1] == one_.number()))
-      one_.put_into_row(a.rows + number, one_.in_all_lanes(f_.operands(i)[0]));
-    else
-      return false;
-    return true;
+    at.inst({.op = Op::RowSet, .imm = a.rows}, {number, value}, {});
   }
   /// A value as it is there now: where one of an element is wanted, that is loaded.
   ValueId now(Builder& at, ValueId v) {
@@ -627,11 +616,11 @@ private:
   }
 
   /// What an edge does with its n-th argument, if that, or the parameter, is an element.
-  enum class Pass : u8 { AsIs, Load, Nothing, Stays, Set };
+  enum class Pass : u8 { AsIs, Load, Stays, Set };
   Pass pass(const Successor& s, u32 n) {
     const ValueId arg = s.args[n];
     if (!inside_at(s.block) || !is_chosen(f_[s.block].params[n]))
-      return !is_chosen(arg) ? Pass::AsIs : is_wanted(s, n) ? Pass::Load : Pass::Nothing;
+      return is_chosen(arg) ? Pass::Load : Pass::AsIs;
     const ValueId param = f_[s.block].params[n];
     return is_live(param) && !(is_member(arg) && web(arg) == web(param)) ? Pass::Set : Pass::Stays;
   }
@@ -661,11 +650,10 @@ private:
           const Place p = place_of_[web(f_[s.block].params[n])];
           sets.emplace_back(&arrays_[p.array], p.number - arrays_[p.array].first(), now(at, s.args[n]));
         } else if (passes[n] != Pass::Stays) {
-          args.push_back(passes[n] == Pass::Nothing ? g32(0) : now(at, s.args[n]));
+          args.push_back(now(at, s.args[n]));
         }
       }
-      for (const auto& [a, k, v] : sets)
-        if (b != entry_ || !set_in_all_lanes(*a, k, v)) set(at, *a, g32(k), v);
+      for (const auto& [a, k, v] : sets) set(at, *a, g32(k), v);
       s.args = args;
       if (on_way == b) {
         f_[b].successors[way] = s;
@@ -681,6 +669,7 @@ private:
 } // namespace
 
 unsigned put_arrays_into_rows(Function& f, const std::vector<BlockId>& blocks, BlockId entry, OneLane& one) {
+  drop_unwanted_params(f, blocks, entry);
   Normalizer(f, blocks).run();
   return Arrays(f, blocks, entry, one).run();
 }

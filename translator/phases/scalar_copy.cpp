@@ -1,4 +1,5 @@
 #include "translator/phases/scalar_copy.hpp"
+#include "translator/ir/evaluate.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -72,6 +73,7 @@ bool ScalarCopy::plan() {
       if (!std::ranges::all_of(s.args, [&](ValueId v) { return is_same_for_all(v); })) return false;
   }
   find_live();
+  find_comparisons();
   return find_states(kMaxTests) || find_states(1);
 }
 
@@ -231,8 +233,77 @@ void ScalarCopy::assume(ValueId v, bool value, Facts& facts, unsigned depth) con
     }
     return;
   }
+  case Op::ICmp: return assume_comparisons(v, value, facts);
   default: return;
   }
+}
+
+/// Where one comparison with a constant says which way a number goes, it may say the same of others: trees of
+/// tests that compilers make of a switch ask twice. What is not tested chooses elements of arrays, which are
+/// to be found as they are (phases/scalar_arrays.cpp).
+void ScalarCopy::find_comparisons() {
+  std::vector<ValueId> tested;
+  std::vector<bool> seen(f_.num_values(), false);
+  const auto add = [&](ValueId v) {
+    if (is_condition(f_.type(v)) && is_inside(v) && !seen[v.index]) tested.push_back(v);
+    seen[v.index] = true;
+  };
+  for (const BlockId b : blocks_)
+    if (f_[b].successors.size() == 2) add(f_.operands(f_.terminator(b))[0]);
+  while (!tested.empty()) {
+    const ValueId v = tested.back();
+    tested.pop_back();
+    if (const InstId i = f_.def_id(v); i.valid()) {
+      if (const ValueId number = compared_with_constant(i); number.valid())
+        comparisons_[number.index].push_back(i);
+      std::ranges::for_each(f_.operands(i), add);
+      continue;
+    }
+    for (const BlockId from : blocks_)
+      for (const Successor& s : f_[from].successors)
+        if (s.block == f_.def_block(v)) add(s.args[f_[v].index]);
+  }
+}
+
+ValueId ScalarCopy::compared_with_constant(InstId i) const {
+  if (f_[i].op != Op::ICmp) return {};
+  const auto x = f_.operands(i);
+  if (f_.is_const(x[0]) == f_.is_const(x[1])) return {};
+  return f_.is_const(x[0]) ? x[1] : x[0];
+}
+
+void ScalarCopy::assume_comparisons(ValueId v, bool value, Facts& facts) const {
+  const InstId known = f_.def_id(v);
+  const auto all = comparisons_.find(compared_with_constant(known).index);
+  if (all == comparisons_.end()) return;
+  for (const InstId other : all->second) {
+    if (other == known) continue;
+    std::array<bool, 2> may_be{};
+    for (const u64 number : representatives(known, other))
+      if (outcome(known, number) == value) may_be[outcome(other, number) ? 1 : 0] = true;
+    if (may_be[0] != may_be[1]) facts[f_.result(other).index] = may_be[1];
+  }
+}
+
+/// Of what one or both of two comparisons tell from others, a number each.
+std::array<u64, 6> ScalarCopy::representatives(InstId a, InstId b) const {
+  const Type t = f_.type(compared_with_constant(a));
+  std::array<u64, 6> numbers{0, u64{1} << (bit_width(t) - 1)};
+  std::size_t n = 2;
+  for (const InstId i : {a, b})
+    for (const ValueId x : f_.operands(i))
+      if (u64 constant = 0; f_.is_const(x, &constant)) {
+        numbers[n++] = constant;
+        numbers[n++] = (constant + 1) & constant_bits(t);
+      }
+  return numbers;
+}
+
+bool ScalarCopy::outcome(InstId comparison, u64 number) const {
+  std::array<u64, 2> x{number, number};
+  const Type t = f_.type(f_.operands(comparison)[0]);
+  for (const unsigned n : {0u, 1u}) static_cast<void>(f_.is_const(f_.operands(comparison)[n], &x[n]));
+  return *ir::evaluate(Op::ICmp, Type::U1, t, f_[comparison].imm, x) != 0;
 }
 
 void ScalarCopy::make(OneLane& one, ValueId lane, const std::vector<ValueId>& start, BlockId exit,

@@ -4,6 +4,7 @@
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/one_lane.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 
@@ -65,6 +66,7 @@ private:
   std::vector<std::pair<ir::BlockId, u32>> further_tests_; ///< blocks, and of which state
   std::map<std::pair<u32, Facts>, u32> known_;
   std::vector<std::vector<ir::ValueId>> live_; ///< per block: values of the loop that are there at its start
+  std::unordered_map<u32, std::vector<ir::InstId>> comparisons_; ///< with constants, by the number compared
   // While it is made.
   OneLane* one_ = nullptr;
   ir::ValueId lane_;
@@ -89,6 +91,11 @@ private:
   [[nodiscard]] ir::ValueId chosen(ir::ValueId v, ir::BlockId b, const Facts& facts) const;
   [[nodiscard]] std::optional<bool> evaluate(ir::ValueId v, const Facts& facts, unsigned depth = 0) const;
   void assume(ir::ValueId v, bool value, Facts& facts, unsigned depth = 0) const;
+  void find_comparisons();
+  [[nodiscard]] ir::ValueId compared_with_constant(ir::InstId i) const;
+  void assume_comparisons(ir::ValueId v, bool value, Facts& facts) const;
+  [[nodiscard]] std::array<u64, 6> representatives(ir::InstId a, ir::InstId b) const;
+  [[nodiscard]] bool outcome(ir::InstId comparison, u64 number) const;
 
   ir::ValueId scalar(ir::ValueId v);
   ir::ValueId vector(ir::ValueId v);

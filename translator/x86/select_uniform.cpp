@@ -103,7 +103,8 @@ bool Selector::uniform_inst(InstId i) {
     return set(result, b_->setcc(cond)), true;
   }
   case Op::Select: return set(result, uniform_select(i)), true;
-  case Op::Clock: {
+  case Op::Clock:
+  case Op::GangClock: {
     b_->emit(Inst::kIdRdtsc, {});
     return set(result, join_gprs(kRax, b_->op_r64(Inst::kIdMov, r64(kRdx)))), true;
   }
