@@ -265,6 +265,7 @@ private:
       unsigned& count = t == Type::Mask ? masks : part_of(vectors, v);
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
+      if (!now) return;
       for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2)
         demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
       demand_.masks = std::max(demand_.masks, masks);
