@@ -79,7 +79,7 @@ void LaneShapes::find_gangs_apart(const Cfg& cfg) {
   const Loops loops(f_, cfg, dom);
   ways_apart_.resize(f_.blocks.size());
   std::vector<std::vector<ValueId>> left_by(loops.loops.size()); // per loop: masks of its ways out
-  std::vector<u8> seen; // by which of the two ways
+  std::vector<u8> seen;                                          // by which of the two ways
   std::vector<BlockId> reached;
   for (const BlockId b : cfg.rpo) {
     if (!phases::is_gang_decided(f_, b)) continue;

@@ -787,7 +787,8 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
                                : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
   if (made.guarded && !made.boxes && !streams) least_saved += 2;
-  if (1 + least_saved > before) return plan; // whatever phases come of it: a good part of them, and they take long
+  if (1 + least_saved > before)
+    return plan; // whatever phases come of it: a good part of them, and they take long
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   if (phases_gone_through(split, disjoint, false) + least_saved > before) return plan;
   f = std::move(split);
