@@ -25,8 +25,10 @@ constexpr unsigned kMaxDepth = 4; ///< of the ops that a mask is known through
 class MaskFiller {
 public:
   MaskFiller(Function& f, const Cfg& cfg)
-      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), own_shapes_(f, cfg_, kWaveSize, true),
-        uses_(f.use_counts()), constant_(f.num_values()) {}
+      : f_(f), cfg_(cfg), dom_(f, cfg_), shapes_(f, cfg_, kWaveSize), uses_(f.use_counts()),
+        constant_(f.num_values()) {
+    if (shapes_.tells_gangs_apart()) own_shapes_.emplace(shapes_, cfg_, kWaveSize, true);
+  }
 
   bool run() {
     for (const bool has_lanes : {true, false}) {
@@ -41,7 +43,7 @@ private:
   const Cfg& cfg_;
   const Dominators dom_;
   const LaneShapes shapes_;                   ///< of waves: their gangs must not differ
-  const LaneShapes own_shapes_;               ///< ...or may, having come by different ways
+  std::optional<LaneShapes> own_shapes_;      ///< ...or may, having come by different ways; none: the same
   const std::vector<u32> uses_;               ///< per value
   std::vector<std::optional<bool>> constant_; ///< per parameter: whether it has lanes, if that is always so
   struct Way {
@@ -86,7 +88,7 @@ private:
 
   /// All lanes of the mask are set, or none is: of the wave, or of each gang if that decides for itself.
   [[nodiscard]] bool is_same(ValueId mask, bool own) const {
-    return (own ? own_shapes_ : shapes_)[mask].uniform();
+    return (own && own_shapes_ ? *own_shapes_ : shapes_)[mask].uniform();
   }
 
   /// Calls f(argument, block, number of the successor) for each way into `b`, until it returns false.

@@ -19,8 +19,17 @@ i64 wrapped(i64 stride, Type t) { return is_wide(t) ? stride : static_cast<i32>(
 } // namespace
 
 LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes, bool gang_by_gang)
-    : f_(f), gang_lanes_(gang_lanes), limits_(f), shapes_(f.num_values()) {
-  assume_aligned_counters(f, cfg, limits_);
+    : f_(f), gang_lanes_(gang_lanes), limits_(std::make_shared<ValueLimits>(f)), shapes_(f.num_values()) {
+  assume_aligned_counters(f, cfg, *limits_);
+  find(cfg, gang_by_gang);
+}
+
+LaneShapes::LaneShapes(const LaneShapes& other, const Cfg& cfg, unsigned gang_lanes, bool gang_by_gang)
+    : f_(other.f_), gang_lanes_(gang_lanes), limits_(other.limits_), shapes_(f_.num_values()) {
+  find(cfg, gang_by_gang);
+}
+
+void LaneShapes::find(const Cfg& cfg, bool gang_by_gang) {
   if (is_whole_wave() && !gang_by_gang) find_gangs_apart(cfg);
   // Downwards from "not seen": the stride is found once and after that can only be lost, the known zeros
   // shrink.
@@ -35,9 +44,9 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes, b
     return true;
   };
   // Values are found before they are used, but for those that a loop hands on to its next round.
-  std::vector<u8> handed_back(f.num_values(), 0);
+  std::vector<u8> handed_back(f_.num_values(), 0);
   for (const BlockId b : cfg.rpo)
-    for (const Successor& s : f[b].successors)
+    for (const Successor& s : f_[b].successors)
       if (cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index])
         for (const ValueId v : s.args) handed_back[v.index] = 1;
   for (const auto* apart : {&ways_apart_, &rounds_apart_}) // which may be known before their masks are
@@ -50,15 +59,15 @@ LaneShapes::LaneShapes(const Function& f, const Cfg& cfg, unsigned gang_lanes, b
       if (lower(v, shape) && handed_back[v.index] != 0) again = true;
     };
     const auto may_be_lowered = [&](ValueId v) {
-      return is_per_lane(f.type(v)) && shapes_[v.index].kind != LaneShape::Kind::Varying;
+      return is_per_lane(f_.type(v)) && shapes_[v.index].kind != LaneShape::Kind::Varying;
     };
     for (const BlockId b : cfg.rpo) {
-      for (u32 p = 0; p < f[b].params.size(); ++p)
-        if (may_be_lowered(f[b].params[p])) update(f[b].params[p], merge(b, p, cfg));
-      for (const InstId i : f[b].insts) {
-        if (f[i].num_results == 0 || !may_be_lowered(f.result(i))) continue;
+      for (u32 p = 0; p < f_[b].params.size(); ++p)
+        if (may_be_lowered(f_[b].params[p])) update(f_[b].params[p], merge(b, p, cfg));
+      for (const InstId i : f_[b].insts) {
+        if (f_[i].num_results == 0 || !may_be_lowered(f_.result(i))) continue;
         const LaneShape shape = evaluate(i);
-        for (unsigned r = 0; r < f[i].num_results; ++r) update(f.result(i, r), shape);
+        for (unsigned r = 0; r < f_[i].num_results; ++r) update(f_.result(i, r), shape);
       }
     }
   }
@@ -69,15 +78,16 @@ void LaneShapes::find_gangs_apart(const Cfg& cfg) {
   const Dominators dom(f_, cfg);
   const Loops loops(f_, cfg, dom);
   ways_apart_.resize(f_.blocks.size());
-  rounds_apart_.resize(f_.num_values());
   std::vector<std::vector<ValueId>> left_by(loops.loops.size()); // per loop: masks of its ways out
+  std::vector<u8> seen;                                          // by which of the two ways
+  std::vector<BlockId> reached;
   for (const BlockId b : cfg.rpo) {
     if (!phases::is_gang_decided(f_, b)) continue;
     const ValueId mask = f_.tested_mask(b);
     const BlockId join = phases::join_of(f_[f_.terminator(b)]);
-    std::vector<u8> seen(f_.blocks.size(), 0); // by which of the two ways
+    seen.assign(f_.blocks.size(), 0);
     for (const unsigned way : {0u, 1u}) {
-      std::vector<BlockId> reached;
+      reached.clear();
       const auto reach = [&](BlockId x) {
         const auto bit = static_cast<u8>(1 << way);
         if ((seen[x.index] & bit) != 0 || dom.dominates(x, b))
@@ -97,6 +107,8 @@ void LaneShapes::find_gangs_apart(const Cfg& cfg) {
         left_by[static_cast<u32>(l)].push_back(mask);
   }
   // What leaves a loop is from the round in which the gang has left it.
+  if (std::ranges::all_of(left_by, [](const auto& masks) { return masks.empty(); })) return;
+  rounds_apart_.resize(f_.num_values());
   const auto leave = [&](BlockId from, BlockId to, ValueId v) {
     for (i32 l = loops.innermost[from.index]; l >= 0 && !loops.contains(l, to);
          l = loops.loops[static_cast<u32>(l)].parent) {
@@ -145,7 +157,7 @@ LaneShape LaneShapes::merge(BlockId b, u32 param, const Cfg& cfg) const {
 
 LaneShape LaneShapes::made(ValueId v, i64 stride, unsigned zero_bits) const {
   const Type t = f_.type(v);
-  const u64 ones = limits_.ones(v);
+  const u64 ones = limits_->ones(v);
   const unsigned known = stride == 0 ? static_cast<unsigned>(std::countr_zero(ones)) : 0;
   const u8 zeros = static_cast<u8>(std::min(std::max(zero_bits, known), bit_width(t)));
   return {LaneShape::Kind::Strided, zeros, wrapped(stride, t)};
@@ -174,8 +186,8 @@ bool LaneShapes::is_exact(ValueId v, bool is_signed) const {
   // A lane below the limit by less than the stride would be followed by one that wraps, and one that counts
   // down by one that is less than the stride; below zero, signed numbers would have to come from the other
   // end.
-  if (s.stride > 0) return limits_.max(v) < limit - static_cast<u64>(s.stride);
-  return is_signed ? limits_.max(v) < limit : limits_.of(v).min >= 0 - static_cast<u64>(s.stride);
+  if (s.stride > 0) return limits_->max(v) < limit - static_cast<u64>(s.stride);
+  return is_signed ? limits_->max(v) < limit : limits_->of(v).min >= 0 - static_cast<u64>(s.stride);
 }
 
 /// A mask is the same in all lanes of a gang if what it is made of is.
@@ -260,7 +272,7 @@ LaneShape LaneShapes::evaluate(InstId i) const {
     return is_exact(x[0], inst.op == Op::SExt) ? made(v, in(0).stride, in(0).zero_bits) : kVarying;
   case Op::Lo: return made(v, in(0).stride, in(0).zero_bits);
   case Op::Hi:
-    return limits_.max(x[0]) >> 32 == 0 || changing_bits(in(0)) >> 32 == 0 ? made(v, 0, 0) : kVarying;
+    return limits_->max(x[0]) >> 32 == 0 || changing_bits(in(0)) >> 32 == 0 ? made(v, 0, 0) : kVarying;
   case Op::Join: return join(i);
   case Op::Select:
     return in(1).stride == in(2).stride ? made(v, in(1).stride, std::min(in(1).zero_bits, in(2).zero_bits))
@@ -306,7 +318,7 @@ LaneShape LaneShapes::logic(InstId i) const {
   const Op op = f_[i].op;
   const LaneShape a = (*this)[x[0]], b = (*this)[x[1]];
   if (a.uniform() && b.uniform()) return made(v, 0, 0);
-  if (op != Op::And && limits_.disjoint_bits(x[0], x[1]))
+  if (op != Op::And && limits_->disjoint_bits(x[0], x[1]))
     return made(v, static_cast<i64>(static_cast<u64>(a.stride) + static_cast<u64>(b.stride)),
                 std::min(a.zero_bits, b.zero_bits));
   for (unsigned n = 0; n < 2; ++n) { // A constant with one that changes only in known bits.
@@ -314,7 +326,7 @@ LaneShape LaneShapes::logic(InstId i) const {
     if (!constant(x[n], bits)) continue;
     const LaneShape& s = n == 0 ? b : a;
     const u64 changing = changing_bits(s), touched = op == Op::And ? ~bits : bits;
-    if (op == Op::And && (limits_.ones(x[1 - n]) & ~bits) == 0) return made(v, s.stride, s.zero_bits);
+    if (op == Op::And && (limits_->ones(x[1 - n]) & ~bits) == 0) return made(v, s.stride, s.zero_bits);
     if (changing == ~u64{0}) continue;
     if ((touched & changing) == 0)
       return made(v, s.stride, op == Op::And ? s.zero_bits : static_cast<unsigned>(std::bit_width(changing)));

@@ -5,6 +5,7 @@
 #include "translator/passes/value_limits.hpp"
 
 #include <cassert>
+#include <memory>
 
 namespace lanewise::passes {
 
@@ -27,6 +28,8 @@ class LaneShapes {
 public:
   /// Of a wave, `gang_by_gang` says only what holds in each of its gangs by the same reasons.
   LaneShapes(const ir::Function& f, const ir::Cfg& cfg, unsigned gang_lanes, bool gang_by_gang = false);
+  /// Of the function of `other`, which shares what it finds of values' limits.
+  LaneShapes(const LaneShapes& other, const ir::Cfg& cfg, unsigned gang_lanes, bool gang_by_gang = false);
 
   [[nodiscard]] const LaneShape& operator[](ir::ValueId v) const {
     assert(v.index < shapes_.size());
@@ -37,13 +40,15 @@ public:
   /// The lanes of a strided V32, taken as unsigned (signed) numbers, differ by exactly the stride: no lane
   /// wraps.
   [[nodiscard]] bool is_exact(ir::ValueId v, bool is_signed) const;
-  [[nodiscard]] const ValueLimits& limits() const { return limits_; }
+  [[nodiscard]] const ValueLimits& limits() const { return *limits_; }
   [[nodiscard]] unsigned gang_lanes() const { return gang_lanes_; }
+  /// Of a wave: not `gang_by_gang`, other things may hold.
+  [[nodiscard]] bool tells_gangs_apart() const { return !ways_apart_.empty(); }
 
 private:
   const ir::Function& f_;
   unsigned gang_lanes_;
-  ValueLimits limits_;
+  std::shared_ptr<ValueLimits> limits_;
   std::vector<LaneShape> shapes_;
   /// Of a wave: masks on which gangs decide, and may come to a block by different ways, or with a value from
   /// different rounds of a loop, unless all lanes agree.
@@ -51,6 +56,7 @@ private:
 
   /// Gangs of a wave's width, whose scalars are not one for all lanes.
   [[nodiscard]] bool is_whole_wave() const { return gang_lanes_ == kWaveSize; }
+  void find(const ir::Cfg& cfg, bool gang_by_gang);
   void find_gangs_apart(const ir::Cfg& cfg);
   [[nodiscard]] bool are_apart(const std::vector<ir::ValueId>& masks) const;
   [[nodiscard]] LaneShape evaluate(ir::InstId i) const;

@@ -40,7 +40,7 @@ class Shaper {
 public:
   Shaper(Function& f, unsigned gang_lanes, u32 lds_bytes, u32 private_bytes)
       : f_(f), cfg_(f), gang_lanes_(gang_lanes), lds_bytes_(lds_bytes), private_bytes_(private_bytes),
-        shapes_(f, cfg_, gang_lanes), wave_shapes_(f, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
+        shapes_(f, cfg_, gang_lanes), wave_shapes_(shapes_, cfg_, kWaveSize), scalars_(f, cfg_, shapes_),
         dom_(f, cfg_), ids_(f, gang_lanes) {}
 
   void run() {
@@ -115,7 +115,7 @@ private:
     constexpr u8 kLanes[] = {8, 4};
     for (unsigned n = 0; n < 2; ++n) {
       if (gang_lanes_ <= kLanes[n]) continue;
-      if (!short_shapes_[n]) short_shapes_[n].emplace(f_, cfg_, kLanes[n]);
+      if (!short_shapes_[n]) short_shapes_[n].emplace(shapes_, cfg_, kLanes[n]);
       if (address.index >= short_shapes_[n]->num_values()) return nullptr;
       const LaneShape& s = (*short_shapes_[n])[address];
       if (s.strided() && fits_stride(s.stride)) return &*short_shapes_[n];

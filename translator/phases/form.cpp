@@ -347,15 +347,22 @@ private:
     return rest;
   }
 
+  /// Of a scalar, or a splat of one: by an instruction, or as what is handed on to another block.
+  struct Use {
+    BlockId in, to;
+    InstId by;
+    ValueId param;
+  };
   /// Puts gang-decided branches whose region left their phase back to wave level; true if there were any.
   bool revoke_decisions() {
     const Cfg cfg(f_);
+    std::optional<Lists<Use>> uses; // made when wanted
     bool any = false;
     for (const BlockId b : cfg.rpo) {
       const BlockId join = join_of(f_[f_.terminator(b)]);
       if (!is_gang_decided(f_, b)) continue;
       const bool fits = region_in_phase(b, join);
-      if (fits && !hands_on_scalars(b, join)) continue;
+      if (fits && !hands_on_scalars(b, join, uses)) continue;
       f_[f_.terminator(b)].imm = 0;
       revoked_.push_back(
           {b, fits ? "branch at wave level: a scalar that tells which way was gone is used later"
@@ -367,7 +374,7 @@ private:
   /// Scalars that are one thing or another by which way was gone, or come of such, are used in another phase:
   /// there is one of them for the wave there, which would be the last gang's. So are splats of them, which
   /// are made again where they are used.
-  bool hands_on_scalars(BlockId b, BlockId join) const {
+  bool hands_on_scalars(BlockId b, BlockId join, std::optional<Lists<Use>>& uses) const {
     const u32 phase = phase_[b.index];
     std::vector<ValueId> scalars; // that are chosen by the way
     std::vector<BlockId> work = {f_[b].successors[0].block, f_[b].successors[1].block};
@@ -385,36 +392,48 @@ private:
       if (x == join) continue;
       for (const Successor& s : f_[x].successors) work.push_back(s.block);
     }
-    return !scalars.empty() && is_used_in_another_phase(scalars, phase);
+    if (scalars.empty()) return false;
+    if (!uses) uses = uses_of_scalars();
+    return is_used_in_another_phase(std::move(scalars), phase, *uses);
+  }
+  bool is_scalar_or_splat(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return is_uniform(f_.type(v)) || (def != nullptr && def->op == Op::Splat);
+  }
+  Lists<Use> uses_of_scalars() const {
+    std::vector<std::pair<u32, Use>> uses;
+    const Cfg cfg(f_);
+    for (const BlockId b : cfg.rpo) {
+      for (const InstId i : f_[b].insts)
+        for (const ValueId v : f_.operands(i))
+          if (is_scalar_or_splat(v)) uses.emplace_back(v.index, Use{b, b, i, {}});
+      for (const Successor& s : f_[b].successors)
+        for (std::size_t n = 0; n < s.args.size(); ++n)
+          if (is_scalar_or_splat(s.args[n]))
+            uses.emplace_back(s.args[n].index, Use{b, s.block, {}, f_[s.block].params[n]});
+    }
+    return Lists<Use>(f_.num_values(), uses);
   }
   /// One of these scalars of `phase`, or what is made of them there.
-  bool is_used_in_another_phase(const std::vector<ValueId>& scalars, u32 phase) const {
+  bool is_used_in_another_phase(std::vector<ValueId> work, u32 phase, const Lists<Use>& uses) const {
     std::vector<bool> by_gang(f_.num_values(), false);
-    bool more = false;
     const auto add = [&](ValueId v) {
-      more |= !by_gang[v.index];
+      if (by_gang[v.index] || !is_scalar_or_splat(v)) return;
       by_gang[v.index] = true;
+      work.push_back(v);
     };
-    const auto is_one = [&](ValueId v) { return by_gang[v.index]; };
-    for (const ValueId v : scalars) add(v);
-    const Cfg cfg(f_);
-    while (std::exchange(more, false))
-      for (const BlockId x : cfg.rpo) {
-        const bool is_here = phase_[x.index] == phase;
-        for (const InstId i : f_[x].insts) {
-          if (std::ranges::none_of(f_.operands(i), is_one)) continue;
-          if (!is_here) return true;
-          for (u32 r = 0; r < f_[i].num_results; ++r)
-            if (is_uniform(f_.type(f_.result(i, r))) || f_[i].op == Op::Splat) add(f_.result(i, r));
+    while (!work.empty()) {
+      const ValueId v = work.back();
+      work.pop_back();
+      for (const Use& use : uses[v.index]) {
+        if (phase_[use.in.index] != phase || phase_[use.to.index] != phase) return true;
+        if (!use.by.valid()) {
+          add(use.param);
+          continue;
         }
-        for (const Successor& s : f_[x].successors)
-          for (std::size_t n = 0; n < s.args.size(); ++n) {
-            if (!is_one(s.args[n])) continue;
-            if (!is_here || phase_[s.block.index] != phase) return true;
-            const ValueId p = f_[s.block].params[n];
-            if (is_uniform(f_.type(p))) add(p);
-          }
+        for (u32 r = 0; r < f_[use.by].num_results; ++r) add(f_.result(use.by, r));
       }
+    }
     return false;
   }
   bool region_in_phase(BlockId b, BlockId join) const {

@@ -55,10 +55,11 @@ unsigned cost(const Function& f, InstId i) {
 }
 
 /// Tells values that may differ between lanes from those that are the same by the way they are made, whatever
-/// EXEC leaves of what was there before: taken to be the same until something says no.
+/// EXEC leaves of what was there before: taken to be the same until something says no. Found when first asked
+/// for, of the function as it is then.
 class SameInAllLanes {
 public:
-  explicit SameInAllLanes(const Function& f) : f_(f), cfg_(f), seen_(f.num_values(), false) {}
+  explicit SameInAllLanes(const Function& f) : f_(f) {}
 
   /// The mask is, or is what EXEC was and, such a comparison.
   [[nodiscard]] bool decides(ValueId mask) {
@@ -66,8 +67,7 @@ public:
       const Inst* def = f_.def(m);
       if (def == nullptr) return false;
       if (def->op == Op::Splat) return true;
-      return (def->op == Op::ICmp || def->op == Op::FCmp) &&
-             std::ranges::all_of(f_.operands(f_.def_id(m)), [&](ValueId v) { return is_same(v); });
+      return (def->op == Op::ICmp || def->op == Op::FCmp) && !differs(f_.def_id(m));
     };
     const Inst* def = f_.def(mask);
     const bool is_logic = def != nullptr && (def->op == Op::And || def->op == Op::AndNot);
@@ -76,34 +76,34 @@ public:
 
 private:
   const Function& f_;
-  const Cfg cfg_;
-  std::vector<bool> seen_;
-  std::vector<ValueId> work_;
+  std::vector<bool> differs_; ///< per value: a vector whose lanes may; empty until asked for
 
-  [[nodiscard]] bool is_same(ValueId compared) {
-    seen_.assign(f_.num_values(), false);
-    work_ = {compared};
-    while (!work_.empty()) {
-      const ValueId v = work_.back();
-      work_.pop_back();
-      if (!is_vector(f_.type(v)) || seen_[v.index] || f_.is_const(v)) continue;
-      seen_[v.index] = true;
-      const InstId i = f_.def_id(v);
-      if (!i.valid()) {
-        add_arguments(v);
-        continue;
-      }
-      if (f_[i].op == Op::LaneId || f_[i].op == Op::InitVgpr || !info(f_[i].op).is(kPure)) return false;
-      const auto x = f_.operands(i);
-      work_.insert(work_.end(), x.begin(), x.end());
-    }
-    return true;
+  /// One of the operands.
+  [[nodiscard]] bool differs(InstId i) {
+    if (differs_.empty()) find();
+    return std::ranges::any_of(f_.operands(i), [&](ValueId v) { return differs_[v.index]; });
   }
-  void add_arguments(ValueId param) {
-    const BlockId b = f_.def_block(param);
-    for (const BlockId from : cfg_.preds[b.index])
-      for (const Successor& s : f_[from].successors)
-        if (s.block == b) work_.push_back(s.args[f_[param].index]);
+  void find() {
+    differs_.resize(f_.num_values(), false);
+    const Cfg cfg(f_);
+    for (bool again = true; again;) {
+      again = false;
+      for (const BlockId b : cfg.rpo) {
+        for (const InstId i : f_[b].insts) {
+          const Op op = f_[i].op;
+          if (op != Op::LaneId && op != Op::InitVgpr && info(op).is(kPure) && !differs(i)) continue;
+          for (unsigned r = 0; r < f_[i].num_results; ++r)
+            differs_[f_.result(i, r).index] = is_vector(f_.type(f_.result(i, r)));
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t n = 0; n < s.args.size(); ++n) {
+            const ValueId param = f_[s.block].params[n];
+            if (!differs_[s.args[n].index] || differs_[param.index]) continue;
+            differs_[param.index] = true;
+            again |= cfg.rpo_index[s.block.index] <= cfg.rpo_index[b.index]; // others are still to come
+          }
+      }
+    }
   }
 };
 

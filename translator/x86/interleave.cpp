@@ -265,6 +265,7 @@ private:
       unsigned& count = t == Type::Mask ? masks : part_of(vectors, v);
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
+      if (!now) return;
       for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2)
         demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
       demand_.masks = std::max(demand_.masks, masks);
@@ -747,10 +748,12 @@ std::size_t phases_gone_through(const ir::Function& f, const phases::Plan& plan,
 phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
   if (!phases::has_guards(f)) return form_best(f, simd);
   ir::Function behind = f;
-  phases::Plan plan = form_best(f, simd);
-  if (!phases::split_by_guards(behind, translator::gang_lanes(simd))) return plan;
+  if (!phases::split_by_guards(behind, translator::gang_lanes(simd))) return form_best(f, simd);
   phases::Plan other = form_best(behind, simd);
-  if (phases_gone_through(behind, other, false) > phases_gone_through(f, plan, true)) return plan;
+  if (const std::size_t gone_through = phases_gone_through(behind, other, false); gone_through > 1) {
+    phases::Plan plan = form_best(f, simd);
+    if (gone_through > phases_gone_through(f, plan, true)) return plan;
+  }
   f = std::move(behind);
   return other;
 }
@@ -774,18 +777,20 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd),
                                                                plan.phases.size() == 1 && !streams);
   if (!made.made) return plan;
-  phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, false);
-  std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
+  std::size_t least_saved = 0;
   if (!made.gathers && !streams)
     least_saved = made.chains  ? kLeastSavedByChains + made.instructions / kLongTest
                   : made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
                                      made.instructions / kLongTest
                                : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
-  if (made.guarded && !made.boxes && !streams) now += 2;
-  if (now + least_saved > before) return plan;
+  if (made.guarded && !made.boxes && !streams) least_saved += 2;
+  if (1 + least_saved > before)
+    return plan; // whatever phases come of it: a good part of them, and they take long
+  phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
+  if (phases_gone_through(split, disjoint, false) + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;
 }

@@ -16,8 +16,7 @@ Liveness::Liveness(const Part& part) : BlockOrder(part), part_(part) {
   collect_definitions_and_uses();
   number_values();
   find_live_ins();
-  next_.assign(part.classes.size(), kNever);
-  stamp_.assign(part.classes.size(), kNever);
+  next_.resize(part.classes.size());
   pressure.resize(part.blocks.size());
   next_use.assign(part.operands.size(), kNever);
   next_use2.assign(part.operands.size(), kNever);
@@ -209,10 +208,9 @@ void Liveness::scan_block(u32 b) {
   };
   /// The next use of `v` behind what has been scanned.
   const auto next = [&](VReg v) -> u32& {
-    u32& at = next_[v.index];
-    if (stamp_[v.index] == b) return at;
-    stamp_[v.index] = b;
-    return at = is_live_out(v) ? kBehind : kNever;
+    Next& at = next_[v.index];
+    if (at.block != b) at = {b, is_live_out(v) ? kBehind : kNever};
+    return at.use;
   };
   const auto distance_to_next = [&](VReg v) {
     u32& at = next(v);

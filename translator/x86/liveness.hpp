@@ -93,8 +93,12 @@ private:
   u32 words_ = 0;
   std::vector<u64> bits_; ///< per block: who is alive at its start
   std::vector<u64> out_;  ///< who is alive at the end of the block being scanned
-  // Of the block being scanned, valid where stamp_ == block.
-  std::vector<u32> stamp_, next_;
+  /// Per VReg, of the block being scanned: the next use behind what has been scanned.
+  struct Next {
+    u32 block = kNever; ///< for which it is known
+    u32 use = kNever;
+  };
+  std::vector<Next> next_;
 };
 
 template <class F>

@@ -177,8 +177,11 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
     const auto rest =
         std::partition(candidates.begin(), candidates.end(), [](const Candidate& x) { return x.everywhere; });
     const auto on_all_ways = static_cast<std::size_t>(rest - candidates.begin());
-    const bool keep_theirs = // no parameter wants the same
-        std::all_of(candidates.begin(), rest, [](const Candidate& x) { return x.distance == kAsk; });
+    u32 wanted = 0;
+    const bool keep_theirs = std::all_of(candidates.begin(), rest, [&](const Candidate& x) {
+      const u8 r = merged(x.value).preferred; // of parameters, another one may want the same
+      return r != kNone && (wanted & (1u << r)) == 0 && (wanted |= 1u << r) != 0;
+    });
     if (keep_theirs && on_all_ways <= registers) {
       candidates.erase(take_first(rest, candidates.end(), registers - on_all_ways, nearer), candidates.end());
       return;
