@@ -663,6 +663,7 @@ private:
     }
     if (const Match s = match(x, Op::Splat))
       return emit(Op::Splat, t, {emit(op, Type::U32, {operand(s, 0)})});
+    if (op == Op::Hi && limits_.max(x) >> 32 == 0) return constant(t, 0);
     if (const ValueId half = half_of_shift(op, t, x); half.valid()) return half;
     if (op == Op::Lo)
       if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
@@ -1243,6 +1244,13 @@ private:
     if (!is_const(amount, &n)) return {};
     n &= width - 1;
     if (n == 0) return a;
+    // A bit that says whether, moved to its place: of what is chosen
+    u64 yes = 0, no = 0;
+    if (const Match s = match(a, Op::Select); s != nullptr && op == Op::Shl && is_const(operand(s, 1), &yes) &&
+                                              is_const(operand(s, 2), &no)) {
+      const ValueId c = operand(s, 0), shifted = constant(t, (yes << n) & constant_bits(t));
+      return emit(Op::Select, t, {c, shifted, constant(t, (no << n) & constant_bits(t))});
+    }
     // x << m << n -> x << (m + n), likewise to the right
     if (const Match inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &m)) {
       m &= width - 1;
