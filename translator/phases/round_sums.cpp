@@ -60,7 +60,8 @@ std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
     return {};
   const auto found = bounded(compare, leaves);
   if (!found) return {};
-  if (growth(found->value) != 1) return {};
+  const Type t = f_.type(found->value), counter = f_.type(found->param);
+  if ((counter != t && (counter != Type::V64 || t != Type::V32)) || growth(found->value) != 1) return {};
   count.param = f_[found->param].index;
   count.offset = found->offset;
   count.bound = found->bound;
