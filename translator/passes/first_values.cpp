@@ -55,14 +55,21 @@ private:
     const Node lanes = demand_.of(p);
     if (p == first || lanes == Bdd::kFalse || demand_.is_inside(lanes, entered, b)) return false;
     std::vector<ValueId*> outside;
-    if (!find_uses(p, entered, outside) || outside.empty() || !stays(b, p, entered)) return false;
+    if (!find_uses(b, p, entered, outside) || outside.empty() || !stays(b, p, entered)) return false;
     for (ValueId* use : outside) *use = first;
     return true;
   }
 
-  /// Those that look only at lanes that have not entered; false if there are others than these, those that
-  /// look only at lanes that have, and selects that carry the parameter on.
-  bool find_uses(ValueId p, ValueId entered, std::vector<ValueId*>& outside) {
+  /// Those of the parameter, and of what it is in the next round, that look only at lanes that have not
+  /// entered; false if there are others than these, those that look only at lanes that have, and selects that
+  /// carry the parameter on.
+  bool find_uses(BlockId header, ValueId p, ValueId entered, std::vector<ValueId*>& outside) {
+    std::vector<ValueId> values = {p};
+    for (const BlockId from : demand_.cfg().preds[header.index])
+      for (const Successor& s : f_[from].successors)
+        if (s.block == header && demand_.dominators().dominates(header, from))
+          values.push_back(s.args[f_[p].index]);
+    const auto is_value = [&](ValueId v) { return std::ranges::find(values, v) != values.end(); };
     const auto is_fine = [&](ValueId& use, BlockId at, Node lanes) {
       if (demand_.is_inside(lanes, entered, at)) return true;
       if (!demand_.is_outside(lanes, entered, at)) return false;
@@ -72,15 +79,15 @@ private:
     for (const BlockId b : demand_.cfg().rpo) {
       for (const InstId i : f_[b].insts)
         for (unsigned n = 0; n < f_[i].num_operands; ++n)
-          if (f_.operands(i)[n] == p && !(f_[i].op == Op::Select && n == 2) &&
-              !is_fine(f_.operands(i)[n], b, demand_.of_use(i, n)))
+          if (ValueId& use = f_.operands(i)[n];
+              is_value(use) && !(f_[i].op == Op::Select && n == 2) && !is_fine(use, b, demand_.of_use(i, n)))
             return false;
       auto& successors = f_[b].successors;
       for (unsigned n = 0; n < successors.size(); ++n)
         for (std::size_t a = 0; a < successors[n].args.size(); ++a) {
           const ValueId param = f_[successors[n].block].params[a];
-          if (successors[n].args[a] == p && param != p &&
-              !is_fine(successors[n].args[a], b, demand_.on_edge(b, n, param)))
+          if (ValueId& use = successors[n].args[a];
+              is_value(use) && param != p && !is_fine(use, b, demand_.on_edge(b, n, param)))
             return false;
         }
     }

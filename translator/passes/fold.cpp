@@ -1237,8 +1237,9 @@ private:
     }
   }
 
-  /// select(c, x, y) << n with constants x, y is a choice of what is there then, of 32 bits if that is enough:
-  /// bits of an index into a table, each from a comparison (cubes of a surface 2.5, with AVX2 1.5 times faster).
+  /// select(c, x, y) << n with constants x, y is a choice of what is there then, of 32 bits if that is
+  /// enough: bits of an index into a table, each from a comparison (cubes of a surface 2.5, with AVX2 1.5
+  /// times faster).
   ValueId move_choice(Type t, ValueId v, u64 n) {
     const Match extended = is_wide(t) ? match(v, Op::ZExt) : Match{};
     const Match s = match(extended != nullptr ? operand(extended, 0) : v, Op::Select);

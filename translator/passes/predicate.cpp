@@ -21,7 +21,8 @@ class Predicator {
 public:
   Predicator(Function& f, LaneDemand& demand) : f_(f), demand_(demand) {}
 
-  /// False if parameters were merged, or are no longer looked at in some lanes: what is left has other demands.
+  /// False if parameters were merged, or are no longer looked at in some lanes: what is left has other
+  /// demands.
   bool run() {
     if (merge_parameters(f_, demand_) || use_first_values(f_, demand_)) return false;
     bypass_shared_selects();

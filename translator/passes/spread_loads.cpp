@@ -1,7 +1,8 @@
-// Behind `if (i < n)` a load that all lanes of a gang do from one place - the start of a slice, what a row of a
-// tile is about - gives one value, but for lanes without a part, which have 0. Where nobody looks at those, they
-// may have it as well: then it is one value in all lanes (lane_shape.hpp), and addresses that are made of it are
-// rows. Only such loads: for the rest, a mask costs nothing (slices of sparse matrices 1.9 times faster).
+// Behind `if (i < n)` a load that all lanes of a gang do from one place - the start of a slice, what a row of
+// a tile is about - gives one value, but for lanes without a part, which have 0. Where nobody looks at those,
+// they may have it as well: then it is one value in all lanes (lane_shape.hpp), and addresses that are made
+// of it are rows. Only such loads: for the rest, a mask costs nothing (slices of sparse matrices 1.9 times
+// faster).
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/passes/passes.hpp"
@@ -16,7 +17,7 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxTurns = 4; ///< loads of which one tells where the next goes
+constexpr unsigned kMaxTurns = 4; ///< of loads of which one tells where the next goes
 
 class LoadSpreader {
 public:
@@ -47,7 +48,8 @@ private:
     std::vector<InstId> loads;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::Load && is_access(f_[i]) && !f_[i].mem.coherent && !f_.is_const(f_.operands(i).back()))
+        if (f_[i].op == Op::Load && is_access(f_[i]) && !f_[i].mem.coherent &&
+            !f_.is_const(f_.operands(i).back()))
           loads.push_back(i);
     if (loads.empty()) return false;
     find_leading();

@@ -155,8 +155,8 @@ Selector::ShortRows Selector::short_row_starts(const Access& a, u32 row) {
   return start;
 }
 
-/// Where rows without a lane go where there is memory: else each such access, though masked, would take hundreds
-/// of cycles (a convolution of 28 x 2 work-items a group, not optimised, 5 times faster).
+/// Where rows without a lane go where there is memory: else each such access, though masked, would take
+/// hundreds of cycles (a convolution of 28 x 2 work-items a group, not optimised, 5 times faster).
 Selector::ShortRows Selector::rows_within_reach(const Access& a, ShortRows start) {
   if (a.full || !avx512()) return start;
   const BlockId partial = b_->add_block(true), join = b_->add_block();
