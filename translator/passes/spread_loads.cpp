@@ -1,7 +1,7 @@
 // Behind `if (i < n)` a load that all lanes of a gang do from one place - the start of a slice, what a row of
 // a tile is about - gives one value, but for lanes without a part, which have 0. Where nobody looks at those,
 // they may have it as well: then it is one value in all lanes (lane_shape.hpp), and addresses that are made
-// of it are rows. Only such loads: for the rest, a mask costs nothing (slices of sparse matrices 1.9 times
+// of it are rows. Only such loads: for the rest, a mask costs nothing (slices of sparse matrices 1.5 times
 // faster).
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/lane_shape.hpp"

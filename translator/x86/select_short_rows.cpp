@@ -155,9 +155,20 @@ Selector::ShortRows Selector::short_row_starts(const Access& a, u32 row) {
   return start;
 }
 
-/// Where rows without a lane go where there is memory: else each such access, though masked, would take
-/// hundreds of cycles (a convolution of 28 x 2 work-items a group, not optimised, 5 times faster).
+/// Rows without a lane go where there is memory: else each such access, though masked, would take hundreds of
+/// cycles (a convolution of 28 x 2 work-items a group, not optimised, 5 times faster).
 Selector::ShortRows Selector::rows_within_reach(const Access& a, ShortRows start) {
+  const VReg bits = mask_to_bits(a.mask), frame = b_->op_r64(Inst::kIdLea, mem(kFrame, -a.disp, View::R64));
+  for (u32 n = 0; n < lanes() / start.lanes; ++n) {
+    const u32 row = ((1u << start.lanes) - 1) << (start.lanes * n);
+    b_->emit(Inst::kIdTest, {r32(bits), imm(row)});
+    start.first[n] = b_->op_r64_tied(Inst::kIdCmovz, start.first[n], r64(frame));
+  }
+  return start;
+}
+
+/// The same where all lanes may take part.
+Selector::ShortRows Selector::rows_within_reach_if_partial(const Access& a, ShortRows start) {
   if (a.full || !avx512()) return start;
   const BlockId partial = b_->add_block(true), join = b_->add_block();
   const u32 count = lanes() / start.lanes;
@@ -167,12 +178,7 @@ Selector::ShortRows Selector::rows_within_reach(const Access& a, ShortRows start
   test_all(a.mask, some_missing);
   b_->branch(some_missing, partial, {}, join, {start.first.data(), count});
   b_->at(partial);
-  const VReg bits = mask_to_bits(a.mask), frame = b_->op_r64(Inst::kIdLea, mem(kFrame, -a.disp, View::R64));
-  for (u32 n = 0; n < count; ++n) {
-    const u32 row = ((1u << start.lanes) - 1) << (start.lanes * n);
-    b_->emit(Inst::kIdTest, {r32(bits), imm(row)});
-    start.first[n] = b_->op_r64_tied(Inst::kIdCmovz, start.first[n], r64(frame));
-  }
+  start = rows_within_reach(a, start);
   b_->jump(join, {start.first.data(), count});
   b_->at(join);
   return within;
