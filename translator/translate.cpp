@@ -291,6 +291,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [](ir::Function& g) {
              if (passes::change_elements(g)) passes::eliminate_dead_code(g);
            })
+      .run("join_bounds",
+           [](ir::Function& g) {
+             if (passes::join_bounds(g)) tidy_up(g);
+           })
+      .run("spread_loads", [&](ir::Function& g) { passes::spread_loads(g, gang_lanes(options.simd)); })
       .run("count_even_rounds",
            [&](ir::Function& g) {
              if (phases::count_even_rounds(g, gang_lanes(options.simd))) tidy_up(g);

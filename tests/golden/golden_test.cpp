@@ -93,6 +93,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); }},
       {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},
+      {"join_bounds", [](ir::Function& g) { (void)passes::join_bounds(g); }},
+      {"spread_loads",
+       [](ir::Function& g) {
+         g.launch = launch_facts();
+         (void)passes::spread_loads(g, 16);
+       }},
       {"scalarize_counters", [](ir::Function& g) { (void)passes::scalarize_counters(g); }},
       {"restore_masks", [](ir::Function& g) { (void)passes::restore_masks(g); }},
       {"use_branches", passes::use_branches},
@@ -341,13 +347,20 @@ TEST(LoadConstants, PutsInWhatIsThere) {
 b0:
   v0:mask = init_exec
   v1:v64 = init_vgpr
+  v3:v32 = init_vgpr #0x1
   v2:v64 = const #{:#x}
   v5:v32 = load v2, v0 {{global 1 sext}}
+  v10:v32 = const #0x2
+  v11:v32 = select v0, v10, v3
+  v12:v64 = zext v11
+  v13:v64 = add v2, v12
+  v14:v32 = load v13, v0 {{global 2}}
   v6:v32, v7:v32 = load v2, v0 {{global 8}}
   v8:v32 = load v2, v0 #0x6 {{global 4}}
   v9:v32 = load v1, v0 {{global 4}}
   store v1, v5, v6, v7, v8, v0 {{global 16}}
   store v1, v9, v0 #0x10 {{global 4}}
+  store v1, v14, v0 #0x14 {{global 4}}
   endpgm
 }}
 )",
@@ -367,6 +380,7 @@ b0:
     EXPECT_NE(text.find(wanted), std::string::npos) << wanted << " is not in\n" << text;
   EXPECT_EQ(text.find("global 1 sext"), std::string::npos) << text;
   EXPECT_EQ(text.find("global 8"), std::string::npos) << text;
+  EXPECT_EQ(text.find("global 2"), std::string::npos) << text;
 }
 
 TEST(GoldenFolder, HasCases) { EXPECT_FALSE(all_cases().empty()) << cases_folder(); }

@@ -515,6 +515,33 @@ TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
   }
 }
 
+/// Of short rows those without a lane go elsewhere, since where they would go may be no memory: each of four
+/// addresses, whether they are known to be rows or found to be, but where all lanes take part.
+TEST(AddressForms, ShortRowsWithoutLanesGoElsewhere) {
+  const auto moved = [](std::string_view access, bool full) {
+    std::string text =
+        program(fmt::format("  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n"
+                            "  v23:v64 = add v21, v22\n{}",
+                            access));
+    if (full) text.replace(text.find("init_exec"), 9, "const #0xffffffffffffffff");
+    auto f = ir::parse(text);
+    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+    f->launch.workgroup = {4, 16, 1};
+    f->launch.ragged = {};
+    auto code =
+        compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+    EXPECT_TRUE(code.ok());
+    return code.ok() ? count(code->listing, "cmov") : 0;
+  };
+  for (const std::string_view access :
+       {"  v30:v32 = load v23, v7 {global 4 short 4 4}\n", "  store v23, v20, v7 {global 4 short 4 4}\n",
+        "  v30:v32 = load v23, v7 {global 4}\n", "  store v23, v20, v7 {global 4}\n"}) {
+    SCOPED_TRACE(access);
+    EXPECT_EQ(moved(access, false), 4U);
+    EXPECT_EQ(moved(access, true), 0U);
+  }
+}
+
 /// Where lanes go along short rows of their own, the rows of the next gangs are fetched, a line of each lane
 /// once.
 TEST(AddressForms, RowsThatLanesGoAlongAreFetchedForTheNextGangs) {

@@ -1237,12 +1237,29 @@ private:
     }
   }
 
+  /// select(c, x, y) << n with constants x, y is a choice of what is there then, of 32 bits if that is
+  /// enough: bits of an index into a table, each from a comparison (cubes of a surface 2.5, with AVX2 1.5
+  /// times faster).
+  ValueId move_choice(Type t, ValueId v, u64 n) {
+    const Match extended = is_wide(t) ? match(v, Op::ZExt) : Match{};
+    const Match s = match(extended != nullptr ? operand(extended, 0) : v, Op::Select);
+    u64 x = 0, y = 0;
+    if (s == nullptr || !is_const(operand(s, 1), &x) || !is_const(operand(s, 2), &y)) return {};
+    if (extended != nullptr && ((x << n) >> 32 != 0 || (y << n) >> 32 != 0)) return {};
+    const Type half = extended != nullptr ? type(operand(extended, 0)) : t;
+    const ValueId c = operand(s, 0), first = constant(half, (x << n) & constant_bits(half));
+    const ValueId choice = emit(Op::Select, half, {c, first, constant(half, (y << n) & constant_bits(half))});
+    return extended != nullptr ? emit(Op::ZExt, t, {choice}) : choice;
+  }
+
   ValueId fold_shift(Op op, Type t, ValueId a, ValueId amount) {
     u64 n = 0, m = 0;
     const unsigned width = bit_width(t);
     if (!is_const(amount, &n)) return {};
     n &= width - 1;
     if (n == 0) return a;
+    if (op == Op::Shl)
+      if (const ValueId moved = move_choice(t, a, n); moved.valid()) return moved;
     // x << m << n -> x << (m + n), likewise to the right
     if (const Match inner = match(a, op); inner != nullptr && is_const(operand(inner, 1), &m)) {
       m &= width - 1;

@@ -72,8 +72,14 @@ std::optional<CommonAddress> common_address(const Function& f, ValueId v, ValueI
     v = selected(f, x[0], lanes);
   }
   const Inst* splat = f.def(v);
-  if (splat == nullptr || splat->op != Op::Splat) return std::nullopt;
-  address.pointer = f.operands(f.def_id(v))[0];
+  const bool is_splat = splat != nullptr && splat->op == Op::Splat;
+  const ValueId pointer = is_splat ? f.operands(f.def_id(v))[0] : v;
+  if (u64 base = 0; f.is_const(pointer, &base))
+    address.offset += base;
+  else if (is_splat)
+    address.pointer = pointer;
+  else
+    return std::nullopt;
   return address;
 }
 

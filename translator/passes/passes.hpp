@@ -177,6 +177,13 @@ bool unmask_pointers(ir::Function& f);
 /// were any.
 bool rotate_loops(ir::Function& f);
 
+/// In loops, comparisons of a value with two bounds become one. Returns whether there were any.
+bool join_bounds(ir::Function& f);
+
+/// Loads from one place that tell where others go, by masks that nobody looks beyond, are for all lanes of a
+/// gang. Returns whether there were any.
+bool spread_loads(ir::Function& f, unsigned gang_lanes);
+
 /// Where values are moved between lanes, masks that say the same in all waves become constants, and selects
 /// by them fewer. Returns whether there were any.
 bool use_known_masks(ir::Function& f, unsigned gang_lanes);

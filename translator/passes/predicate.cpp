@@ -4,6 +4,7 @@
 //   a & m           with demand inside m   -> a        a & ~m, a | m  with demand outside m  -> a
 // and other mask ops that are a constant or an operand there. Of the halves of a select of 64 bits, which are
 // often of different variables, each has a demand of its own; and so has each use of a select.
+#include "translator/passes/first_values.hpp"
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
@@ -20,9 +21,10 @@ class Predicator {
 public:
   Predicator(Function& f, LaneDemand& demand) : f_(f), demand_(demand) {}
 
-  /// False if parameters were merged, and what is left has other demands.
+  /// False if parameters were merged, or are no longer looked at in some lanes: what is left has other
+  /// demands.
   bool run() {
-    if (merge_parameters(f_, demand_)) return false;
+    if (merge_parameters(f_, demand_) || use_first_values(f_, demand_)) return false;
     bypass_shared_selects();
     rewrite();
     return true;

@@ -90,15 +90,21 @@ private:
     end.set_block(behind);
     std::vector<ValueId> over = out.args, on = again.args;
     std::ranges::replace(over, tested, f_.entry_constant(Type::Mask, 0));
-    const ValueId compared =
-        end.add(on[count_.param], end.constant(f_.type(count_.bound),
-                                               (count_.offset - 1) & constant_bits(f_.type(count_.bound))));
+    const ValueId compared = compared_of(end, on, count_.offset - 1);
     std::ranges::replace(on, tested, end.and_(mask, end.icmp(count_.stays, compared, count_.bound)));
     end.branch(rounds.same, out.block, plain, over, on);
 
     std::vector<ValueId> args = start;
     args.push_back(rounds.sure);
     at.branch(rounds.many, copy, plain, args, start);
+  }
+
+  /// What is compared with the bound if the header's parameters are `params`.
+  ValueId compared_of(Builder& at, const std::vector<ValueId>& params, u64 offset) const {
+    const Type t = f_.type(count_.bound);
+    ValueId counter = params[count_.param];
+    if (f_.type(counter) != t) counter = at.lo(counter);
+    return at.add(counter, at.constant(t, offset & constant_bits(t)));
   }
 
   struct Rounds {
@@ -108,7 +114,7 @@ private:
   };
   Rounds rounds_to_go(Builder& at, const std::vector<ValueId>& start, ValueId mask) {
     const Type t = f_.type(count_.bound);
-    const ValueId compared = at.add(start[count_.param], at.constant(t, count_.offset));
+    const ValueId compared = compared_of(at, start, count_.offset);
     ValueId left = at.sub(count_.bound, compared);
     ValueId unknown = f_.entry_constant(Type::Mask, 0);
     if (count_.stays != IntPred::Ne) { // Lanes that are beyond their end leave at once.

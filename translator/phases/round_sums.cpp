@@ -60,8 +60,8 @@ std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
     return {};
   const auto found = bounded(compare, leaves);
   if (!found) return {};
-  const Type t = f_.type(found->value);
-  if (f_.type(found->param) != t || growth(found->value) != 1) return {};
+  const Type t = f_.type(found->value), counter = f_.type(found->param);
+  if ((counter != t && (counter != Type::V64 || t != Type::V32)) || growth(found->value) != 1) return {};
   count.param = f_[found->param].index;
   count.offset = found->offset;
   count.bound = found->bound;

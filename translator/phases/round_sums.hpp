@@ -77,7 +77,7 @@ protected:
   struct LaneCount {
     u32 mask = 0;        ///< which of the header's parameters has the lanes that are left,
     u32 param = 0;       ///< and which counts, by 1
-    u64 offset = 0;      ///< what is compared at the end of a round is that much more,
+    u64 offset = 0;      ///< what is compared at the end of a round, it or its low half, is that much more,
     ir::ValueId bound;   ///< with this:
     ir::IntPred stays{}; ///< a lane stays while it is Ne, ULt, SLt, ULe or SLe
   };

@@ -301,7 +301,7 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
       by.full |= bytes == 16 || !avx512();
       const ShortRows start = branch_if_short_rows(i, a, row, by.full, yes, no);
       b_->at(yes);
-      load_short_rows(i, by, start, bytes, out);
+      load_short_rows(i, by, rows_within_reach_if_partial(by, start), bytes, out);
       b_->jump(join, out);
     } else {
       try_stride(rows ? 4 : bytes, all_lanes, no, [&] { load_contiguous(i, a, out); });
@@ -779,7 +779,7 @@ void Selector::store(InstId i, const Access& a) {
     by.full |= inst.mem.bytes == 16 || !avx512();
     const ShortRows start = branch_if_short_rows(i, a, row, by.full, yes, no);
     b_->at(yes);
-    store_short_rows(i, by, start, data);
+    store_short_rows(i, by, rows_within_reach_if_partial(by, start), data);
   } else {
     branch_if_strided(a, rows ? 4 : inst.mem.bytes, all_lanes, yes, no);
     b_->at(yes);

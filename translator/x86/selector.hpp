@@ -635,6 +635,8 @@ private:
   [[nodiscard]] bool is_full_width(InstId i) const;
   void short_rows(InstId i, const Access& a, std::span<VReg> out);
   ShortRows short_row_starts(const Access& a, u32 row);
+  ShortRows rows_within_reach(const Access& a, ShortRows start);
+  ShortRows rows_within_reach_if_partial(const Access& a, ShortRows start);
   void leave_if_wrapped(const Access& a, u32 row, i64 step, BlockId slow);
   FaultSite short_row_site(InstId i, const ShortRows& start, unsigned bytes, unsigned n);
   VReg mask_of_row(const Access& a, const ShortRows& start, unsigned n);
