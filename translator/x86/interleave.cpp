@@ -656,6 +656,10 @@ constexpr std::size_t kLeastSaved = 4;
 constexpr std::size_t kLeastSavedByBoxes = 3, kLongTest = 128;
 /// Chains are of many rows, and so of many phases; else code that is large would be there twice for little.
 constexpr std::size_t kLeastSavedByChains = 4;
+/// If code is there twice already for waves that pass the guards, and gangs are not in lockstep, where
+/// borders take less, it costs the test alone: then it is one for every so many scalar instructions (y += a *
+/// x with AVX2 1.1, vectors of four floats 1.2 to 1.4 times faster).
+constexpr std::size_t kTestOfOne = 64;
 
 /// So many phases are not worth going through more rows side by side than the hardware follows.
 constexpr std::size_t kFewPhases = 3;
@@ -742,9 +746,9 @@ std::size_t phases_gone_through(const ir::Function& f, const phases::Plan& plan,
 }
 
 /// The plan for `f`, or, if one can tell at the start that a wave passes its guards, for `f` with a copy of
-/// all for such waves, which needs no masks. What is masked takes longer also if no lane is missing, on
-/// Zen 5 up to four times so where it comes from beyond the caches.
-phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
+/// all for such waves, which needs no masks; `is_copied` is set then. What is masked takes longer also if no
+/// lane is missing, on Zen 5 up to four times so where it comes from beyond the caches.
+phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd, bool& is_copied) {
   if (!phases::has_guards(f)) return form_best(f, simd);
   ir::Function behind = f;
   phases::Plan plan = form_best(f, simd);
@@ -752,6 +756,7 @@ phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
   phases::Plan other = form_best(behind, simd);
   if (phases_gone_through(behind, other, false) > phases_gone_through(f, plan, true)) return plan;
   f = std::move(behind);
+  is_copied = true;
   return other;
 }
 
@@ -766,7 +771,8 @@ void drop_lone_streams(ir::Function& f) {
 phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned forced) {
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
-  phases::Plan plan = form_behind_guards(f, simd);
+  bool is_copied = false;
+  phases::Plan plan = form_behind_guards(f, simd, is_copied);
   // Gangs in lockstep are too many then.
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
                          return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
@@ -778,13 +784,15 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, false);
   std::size_t now = phases_gone_through(split, disjoint, false), least_saved = 0;
+  const bool cheap = is_copied && !plan.lockstep;
   if (!made.gathers && !streams)
     least_saved = made.chains  ? kLeastSavedByChains + made.instructions / kLongTest
+                  : cheap      ? 1 + made.instructions / kTestOfOne
                   : made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
                                      made.instructions / kLongTest
                                : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
-  if (made.guarded && !made.boxes && !streams) now += 2;
+  if (made.guarded && !made.boxes && !cheap && !streams) now += 2;
   if (now + least_saved > before) return plan;
   f = std::move(split);
   return disjoint;
