@@ -2,6 +2,7 @@
 #include "translator/ir/parser.hpp"
 #include "translator/x86/interleave.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -211,6 +212,48 @@ b0:
 TEST(Interleave, PackedRowsAreTestedOnce) {
   EXPECT_EQ(interleave_of_bytes("wrapped 1 0 wave"), 4u);
   EXPECT_LT(interleave_of_bytes("wrapped 1 0"), 4u) << "nobody knows that they go on from gang to gang";
+}
+
+/// Adds a row to another one behind a guard, as y += x does.
+TEST(Interleave, RowsAreTestedForOneBorderBehindGuards) {
+  auto f = ir::parse(R"(func "add" gfx906 {
+b0:
+  v0:u32 = init_sgpr #0x4
+  v1:u32 = init_sgpr #0x5
+  v2:u64 = join v0, v1
+  v3:u32 = const #0x0
+  v4:u32, v5:u32, v6:u32, v7:u32 = sload v2, v3
+  v8:v32 = init_vgpr
+  v9:u32 = init_sgpr #0x6
+  v10:v32 = splat v9
+  v11:mask = icmp v10, v8 #0x8
+  v12:u1 = any v11
+  branch v12 #0x201 -> b1, b2
+b1:
+  v13:g32 = gang_first v8
+  v14:g64 = zext v13
+  v15:u64 = join v4, v5
+  v16:g64 = splat v15
+  v17:g64 = add v14, v16
+  v18:u64 = join v6, v7
+  v19:g64 = splat v18
+  v20:g64 = add v14, v19
+  v21:v32 = load v17, v11 {global 4 row 4 wave}
+  v22:v32 = load v20, v11 {global 4 row 4 wave}
+  v23:v32 = add v21, v22
+  store v20, v23, v11 {global 4 row 4 wave}
+  jump -> b2
+b2:
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  f->launch.workgroup = {256, 1, 1};
+  const phases::Plan plan = form_phases(*f, Simd::Avx2, 0);
+  const auto stores = [&](ir::BlockId b) {
+    return std::ranges::any_of((*f)[b].insts, [&](ir::InstId i) { return (*f)[i].op == ir::Op::Store; });
+  };
+  EXPECT_TRUE(std::ranges::any_of(plan.phases[0].blocks, stores)); // of waves that pass the guard
 }
 
 } // namespace

@@ -1316,6 +1316,7 @@ private:
       return reflexive ? all_ones(t) : constant(t, 0);
     }
     if (const ValueId v = compare_choice(p, t, a, b); v.valid()) return v;
+    if (const ValueId v = ask_for_missing(p, t, a, b); v.valid()) return v;
     if ((p == IntPred::Eq || p == IntPred::Ne) && (is_first_of(a, b) || is_first_of(b, a)))
       return p == IntPred::Eq ? all_ones(t) : constant(t, 0);
     if (const auto known = limits_.compare(p, a, b)) return *known ? all_ones(t) : constant(t, 0);
@@ -1376,6 +1377,22 @@ private:
     if (type(c) != t) c = type(c) == Type::U1 ? emit(Op::Splat, t, {c}) : ValueId{};
     if (!c.valid()) return {};
     return if_true ? c : emit(Op::Not, t, {c});
+  }
+
+  /// select(c, x, none) != none is c && x != none, as of an index that is -1 where there is none: that says
+  /// that what is done then is done in lanes of c only. Not of zero, which EXEC's selects have for registers
+  /// that nothing was written to: they go by themselves.
+  ValueId ask_for_missing(IntPred p, Type t, ValueId a, ValueId b) {
+    const ValueId none = is_const(b) ? b : a;
+    const Match s = match(is_const(b) ? a : b, Op::Select);
+    u64 missing = 0, other = 0;
+    if ((p != IntPred::Eq && p != IntPred::Ne) || s == nullptr || !is_const(none, &missing) ||
+        !is_const(operand(s, 2), &other) || missing != other || missing == 0 || type(operand(s, 0)) != t ||
+        t != Type::Mask)
+      return {};
+    const ValueId there = emit(Op::ICmp, t, {operand(s, 1), none}, static_cast<u64>(IntPred::Ne));
+    const ValueId both = emit(Op::And, t, {operand(s, 0), there});
+    return p == IntPred::Ne ? both : emit(Op::Not, t, {both});
   }
 
   /// x * 2^n, which is rounded once as well, where 2^n is a normal number

@@ -657,6 +657,10 @@ constexpr std::size_t kLeastSaved = 4;
 constexpr std::size_t kLeastSavedByBoxes = 3, kLongTest = 128;
 /// Chains are of many rows, and so of many phases; else code that is large would be there twice for little.
 constexpr std::size_t kLeastSavedByChains = 4;
+/// If code is there twice already for waves that pass the guards, and gangs are not in lockstep, where
+/// borders take less, it costs the test alone: then it is one for every so many scalar instructions (y += a *
+/// x with AVX2 1.1, vectors of four floats 1.2 to 1.4 times faster).
+constexpr std::size_t kTestOfOne = 64;
 
 /// So many phases are not worth going through more rows side by side than the hardware follows.
 constexpr std::size_t kFewPhases = 3;
@@ -743,9 +747,9 @@ std::size_t phases_gone_through(const ir::Function& f, const phases::Plan& plan,
 }
 
 /// The plan for `f`, or, if one can tell at the start that a wave passes its guards, for `f` with a copy of
-/// all for such waves, which needs no masks. What is masked takes longer also if no lane is missing, on
-/// Zen 5 up to four times so where it comes from beyond the caches.
-phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
+/// all for such waves, which needs no masks; `is_copied` is set then. What is masked takes longer also if no
+/// lane is missing, on Zen 5 up to four times so where it comes from beyond the caches.
+phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd, bool& is_copied) {
   if (!phases::has_guards(f)) return form_best(f, simd);
   ir::Function behind = f;
   if (!phases::split_by_guards(behind, translator::gang_lanes(simd))) return form_best(f, simd);
@@ -755,6 +759,7 @@ phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd) {
     if (gone_through > phases_gone_through(f, plan, true)) return plan;
   }
   f = std::move(behind);
+  is_copied = true;
   return other;
 }
 
@@ -769,7 +774,8 @@ void drop_lone_streams(ir::Function& f) {
 phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned forced) {
   if (forced != 0) return phases::form_phases(f, translator::gang_lanes(simd));
   ir::Function split = f;
-  phases::Plan plan = form_behind_guards(f, simd);
+  bool is_copied = false;
+  phases::Plan plan = form_behind_guards(f, simd, is_copied);
   // Gangs in lockstep are too many then.
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
                          return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
@@ -779,14 +785,16 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   if (!made.made) return plan;
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, false);
+  const bool cheap = is_copied && !plan.lockstep;
   std::size_t least_saved = 0;
   if (!made.gathers && !streams)
     least_saved = made.chains  ? kLeastSavedByChains + made.instructions / kLongTest
+                  : cheap      ? 1 + made.instructions / kTestOfOne
                   : made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
                                      made.instructions / kLongTest
                                : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
-  if (made.guarded && !made.boxes && !streams) least_saved += 2;
+  if (made.guarded && !made.boxes && !cheap && !streams) least_saved += 2;
   if (1 + least_saved > before)
     return plan; // whatever phases come of it: a good part of them, and they take long
   phases::Plan disjoint = phases::form_phases(split, translator::gang_lanes(simd));
