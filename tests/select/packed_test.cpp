@@ -185,5 +185,57 @@ TEST(Packed, AsGangsAlone) {
   EXPECT_GT(packed, kPrograms / 2); // Or the others say nothing.
 }
 
+/// Half of what extends a byte is in one phase, half in the next, where the byte (v13) is not at hand.
+TEST(Packed, ExtendsAcrossPhases) {
+  auto f = ir::parse(R"(func "packed" gfx900 {
+b0:
+  v0:v32 = lane_id
+  v1:g32 = gang_first v0
+  v2:u32 = init_sgpr
+  v3:u32 = init_sgpr #0x1
+  v4:u64 = join v2, v3
+  v5:mask = const #0xffffffffffffffff
+  v6:g64 = zext v1
+  v7:g64 = splat v4
+  v8:g64 = add v6, v7
+  v9:v32 = const #0x18
+  v10:v32 = const #0x1a
+  v11:v32 = load v8, v5 {global 1 row 1 wave}
+  v12:v32 = load v8, v5 #0x80 {global 1 row 1 wave}
+  v13:v32 = add v11, v12
+  v14:v32 = shl v13, v9
+  store v8, v14, v5 #0x200 {global 1 row 1 wave}
+  jump -> b1
+b1:
+  v18:v32 = load v8, v5 #0x100 {global 1 row 1 wave}
+  v19:v32 = load v8, v5 #0x180 {global 1 row 1 wave}
+  v20:v32 = ashr v14, v10
+  v21:v32 = xor v20, v18
+  v22:v32 = add v21, v19
+  v23:v32 = and v22, v20
+  v24:v32 = sub v23, v18
+  store v8, v22, v5 #0x280 {global 1 row 1 wave}
+  store v8, v23, v5 #0x300 {global 1 row 1 wave}
+  store v8, v24, v5 #0x380 {global 1 row 1 wave}
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  f->launch.workgroup = {64, 1, 1};
+  for (const translator::Simd simd : widths()) {
+    Memory results[2];
+    for (const unsigned interleave : {1u, 4u}) {
+      phases::Plan plan = trivial_plan(*f); // a phase per block
+      for (phases::Phase& phase : plan.phases) phase.interleave = interleave;
+      Memory& memory = results[interleave == 1 ? 0 : 1];
+      for (unsigned n = 0; n < memory.size(); ++n) memory[n] = static_cast<u8>(n * 37);
+      RunInput input;
+      input.pass(memory.data());
+      run(*f, plan, simd, input);
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
 } // namespace
 } // namespace lanewise::x86::test

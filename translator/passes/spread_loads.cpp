@@ -48,8 +48,8 @@ private:
     std::vector<InstId> loads;
     for (const BlockId b : cfg_.rpo)
       for (const InstId i : f_[b].insts)
-        if (f_[i].op == Op::Load && is_access(f_[i]) && !f_[i].mem.coherent &&
-            !f_.is_const(f_.operands(i).back()))
+        if (f_[i].op == Op::Load && f_[i].mem.space == Space::Global && is_access(f_[i]) &&
+            !f_[i].mem.coherent && !f_.is_const(f_.operands(i).back()))
           loads.push_back(i);
     if (loads.empty()) return false;
     find_leading();

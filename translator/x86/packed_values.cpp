@@ -82,7 +82,7 @@ std::optional<PackedValues::Shift> PackedValues::right_shift(InstId i, unsigned 
   amount &= 31;
   const bool is_signed = f_[i].op == Op::AShr;
   const unsigned above = 32 - bits;
-  if (const InstId def = f_.def_id(x[0]); def.valid() && amount >= above) {
+  if (const InstId def = f_.def_id(x[0]); def.valid() && is_here(def) && amount >= above) {
     const auto inner = static_cast<unsigned>(amount - above);
     if (f_[def].op == Op::Shl && f_.is_const(f_.operands(def)[1], &up) && (up & 31) == above)
       return Shift{f_.operands(def)[0], inner};

@@ -78,6 +78,10 @@ private:
     return uses_[v.index] == context_.use_counts[v.index];
   }
 
+  /// In the phase: what an instruction of another one is made of may not be there any more.
+  [[nodiscard]] bool is_here(ir::InstId i) const {
+    return context_.plan.phase_of[f_[i].block.index].index == context_.phase;
+  }
   [[nodiscard]] std::vector<ir::ValueId> sources(ir::InstId i, unsigned bits) const;
   [[nodiscard]] bool can_be_packed(ir::InstId i, unsigned bits) const;
   [[nodiscard]] bool are_alike_above(ir::InstId i, unsigned bits) const;
