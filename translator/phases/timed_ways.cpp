@@ -18,7 +18,8 @@ enum Number : u32 {
 /// The first time says little, since code and data come from beyond the caches. Then both ways are tried, and
 /// once again, since the system may have run something else meanwhile.
 constexpr u32 kTried = 5, kTriedSecond = 0b01101, kTriedOnce = 3;
-constexpr unsigned kOutlierLog2 = 2; ///< so much more than the mean is no time of the way's
+constexpr unsigned kOutlierLog2 = 2; ///< more than so many times the mean is no time of the way's,
+constexpr u32 kLittle = 16;          ///< and this: the mean may be of waves that had nothing to do
 /// How often the slower one is tried again, which costs more where it is much slower, and finds less there.
 constexpr u32 kSometimes = 32, kSeldom = 1024;
 constexpr u32 kMuchLog2 = 1;           ///< more than so by half
@@ -88,7 +89,7 @@ void TimedWays::arrive(Builder& at) {
   const ValueId ticks = at.sub(in.now(), in.get(in.g32(kStarted)));
   const ValueId way = at.add(in.get(in.g32(kWay)), in.g32(kFirst));
   const ValueId mean = in.get(way);
-  const ValueId most = at.op(Op::Shl, Type::G32, {mean, in.g32(kOutlierLog2)});
+  const ValueId most = at.add(at.op(Op::Shl, Type::G32, {mean, in.g32(kOutlierLog2)}), in.g32(kLittle));
   const ValueId change = at.sub(at.op(Op::UMin, Type::G32, {ticks, most}), mean);
   const ValueId next = at.add(mean, at.op(Op::AShr, Type::G32, {change, in.g32(kMeanLog2)}));
   const ValueId times = at.sub(in.get(in.g32(kTimes)), in.g32(key_)); // this one included

@@ -6,19 +6,18 @@
 namespace lanewise::phases {
 
 /// There are two ways to do the same, and which takes less time hangs on what memory holds: whether lanes go
-/// through a loop alike, whether a processor foresees where a lane goes. So gangs try both, one wave after
-/// the other, and again after many waves; in between they go the way that took less. What they found out lies
-/// in a row of Space::Registers, which lasts from wave to wave. What was in it before may be anything.
+/// through a loop alike, whether a processor foresees where a lane goes. So waves try both, one after the
+/// other, and again after many; in between they go the way that took less. What they found out lies in a row
+/// of Space::Registers, which lasts from wave to wave. What was in it before may be anything.
 class TimedWays {
 public:
   enum class Usual : u8 { First, Second };
-  /// Each gang has at least 8 dwords in `row`, which are its own. `key`: another one for other ways. The
-  /// `usual` way is left if that pays clearly.
+  /// `row` is nobody else's. `key`: another one for other ways. The `usual` way is left if that pays clearly.
   TimedWays(ir::Function& f, u64 row, u32 key, Usual usual);
 
-  /// Where the ways part, at the end of a block: whether the gang is to go the first one (g1).
+  /// Where the ways part, at the end of a block of the first gang: whether to go the first one (g1).
   ir::ValueId takes_first(ir::Builder& at);
-  /// At the end of either way.
+  /// Where both have arrived, at the end of such a block.
   void arrive(ir::Builder& at);
 
 private:
