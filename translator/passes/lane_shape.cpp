@@ -286,10 +286,12 @@ LaneShape LaneShapes::evaluate(InstId i) const {
 LaneShape LaneShapes::load(InstId i) const {
   const Inst& inst = f_[i];
   const auto x = f_.operands(i);
-  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds && !inst.mem.spread) return kVarying;
+  // What is spread is for the lanes of a gang: one that has no lane in the mask loads nothing.
+  const bool is_spread = inst.mem.spread && !is_whole_wave();
+  if (inst.mem.space != Space::Global && inst.mem.space != Space::Lds && !is_spread) return kVarying;
   const LaneShape& mask = (*this)[x.back()];
-  if (mask == kUnseen && !inst.mem.spread) return kUnseen;
-  if (!mask.uniform() && !inst.mem.spread) return kVarying;
+  if (mask == kUnseen && !is_spread) return kUnseen;
+  if (!mask.uniform() && !is_spread) return kVarying;
   if (inst.mem.form == AddressForm::Row) return inst.mem.stride == 0 ? made(f_.result(i), 0, 0) : kVarying;
   if (inst.mem.form != AddressForm::Lanes) return kVarying;
   const LaneShape& address = (*this)[x[0]];
