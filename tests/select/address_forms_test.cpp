@@ -476,25 +476,30 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
   EXPECT_EQ(fetches(16, kStore), Fetches{}) << "the next one's rows are elsewhere";
 }
 
+/// Code for workgroups of 64 work-items in rows of `width`, of which v23 is each one's place by x; `full`:
+/// all lanes of v7 are there.
+std::string listing_of_short_rows(std::string_view access, bool full, u32 width) {
+  std::string text = program(fmt::format("  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n"
+                                         "  v23:v64 = add v21, v22\n{}",
+                                         access));
+  if (full) text.replace(text.find("init_exec"), 9, "const #0xffffffffffffffff");
+  auto f = ir::parse(text);
+  EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  f->launch.workgroup = {width, 64 / width, 1};
+  f->launch.ragged = {};
+  auto code =
+      compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+  EXPECT_TRUE(code.ok());
+  return code.ok() ? code->listing : "";
+}
+
 /// From beyond the caches, what is masked takes longer also if no lane is missing: so that is asked, of rows
 /// of half a gang as well, but of bytes outside loops, which are mostly several, only where they are stored.
 /// Where some of a short row take none, it is asked whether any does. No mask is used where all are known to
 /// take part.
 TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
   const auto masked = [](std::string_view access, bool full) {
-    std::string text =
-        program(fmt::format("  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n"
-                            "  v23:v64 = add v21, v22\n{}",
-                            access));
-    if (full) text.replace(text.find("init_exec"), 9, "const #0xffffffffffffffff");
-    auto f = ir::parse(text);
-    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
-    f->launch.workgroup = {8, 8, 1};
-    f->launch.ragged = {};
-    auto code =
-        compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
-    EXPECT_TRUE(code.ok());
-    const std::string listing = code.ok() ? code->listing : "";
+    const std::string listing = listing_of_short_rows(access, full, 8);
     return std::pair{count(listing, "{k"), count(listing, "kortestw")};
   };
   struct Case {
@@ -519,19 +524,7 @@ TEST(AddressForms, WholeGangsAccessMemoryWithoutMasks) {
 /// addresses, whether they are known to be rows or found to be, but where all lanes take part.
 TEST(AddressForms, ShortRowsWithoutLanesGoElsewhere) {
   const auto moved = [](std::string_view access, bool full) {
-    std::string text =
-        program(fmt::format("  v20:v32 = init_vgpr\n  v21:v64 = zext v20\n  v22:v64 = splat v2\n"
-                            "  v23:v64 = add v21, v22\n{}",
-                            access));
-    if (full) text.replace(text.find("init_exec"), 9, "const #0xffffffffffffffff");
-    auto f = ir::parse(text);
-    EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
-    f->launch.workgroup = {4, 16, 1};
-    f->launch.ragged = {};
-    auto code =
-        compile(*f, trivial_plan(*f), {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
-    EXPECT_TRUE(code.ok());
-    return code.ok() ? count(code->listing, "cmov") : 0;
+    return count(listing_of_short_rows(access, full, 4), "cmov");
   };
   for (const std::string_view access :
        {"  v30:v32 = load v23, v7 {global 4 short 4 4}\n", "  store v23, v20, v7 {global 4 short 4 4}\n",

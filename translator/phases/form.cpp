@@ -362,7 +362,7 @@ private:
       const BlockId join = join_of(f_[f_.terminator(b)]);
       if (!is_gang_decided(f_, b)) continue;
       const bool fits = region_in_phase(b, join);
-      if (fits && !hands_on_scalars(b, join, uses)) continue;
+      if (fits && !hands_on_scalars(b, join, cfg, uses)) continue;
       f_[f_.terminator(b)].imm = 0;
       revoked_.push_back(
           {b, fits ? "branch at wave level: a scalar that tells which way was gone is used later"
@@ -374,7 +374,7 @@ private:
   /// Scalars that are one thing or another by which way was gone, or come of such, are used in another phase:
   /// there is one of them for the wave there, which would be the last gang's. So are splats of them, which
   /// are made again where they are used.
-  bool hands_on_scalars(BlockId b, BlockId join, std::optional<Lists<Use>>& uses) const {
+  bool hands_on_scalars(BlockId b, BlockId join, const Cfg& cfg, std::optional<Lists<Use>>& uses) const {
     const u32 phase = phase_[b.index];
     std::vector<ValueId> scalars; // that are chosen by the way
     std::vector<BlockId> work = {f_[b].successors[0].block, f_[b].successors[1].block};
@@ -393,16 +393,15 @@ private:
       for (const Successor& s : f_[x].successors) work.push_back(s.block);
     }
     if (scalars.empty()) return false;
-    if (!uses) uses = uses_of_scalars();
+    if (!uses) uses = uses_of_scalars(cfg);
     return is_used_in_another_phase(std::move(scalars), phase, *uses);
   }
   bool is_scalar_or_splat(ValueId v) const {
     const Inst* def = f_.def(v);
     return is_uniform(f_.type(v)) || (def != nullptr && def->op == Op::Splat);
   }
-  Lists<Use> uses_of_scalars() const {
+  Lists<Use> uses_of_scalars(const Cfg& cfg) const {
     std::vector<std::pair<u32, Use>> uses;
-    const Cfg cfg(f_);
     for (const BlockId b : cfg.rpo) {
       for (const InstId i : f_[b].insts)
         for (const ValueId v : f_.operands(i))

@@ -54,7 +54,7 @@ public:
     if (loops_.irreducible) return false;
     for (const bool counted : {false, true})
       for (const Loops::Loop& loop : loops_.loops)
-        if (find_loop(loop, kMaxInstructions, counted) && is_counted_ == counted && change())
+        if (find_loop(loop, kMaxInstructions, counted) && change())
           return true; // One will do: what is known of the function is of how it was before.
     return false;
   }

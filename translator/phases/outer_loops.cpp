@@ -8,10 +8,10 @@ namespace lanewise::phases {
 using namespace ir;
 
 /// One that only loads, and none around it, which would wait for the wave in each round.
-bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions, bool with_counted) {
+bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions, bool counted) {
   if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
   loop_.emplace();
-  is_counted_ = false;
+  is_counted_ = counted;
   blocks_ = l.blocks;
   loop_->blocks = &blocks_;
   loop_->inside.assign(f_.num_blocks(), false);
@@ -46,7 +46,7 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
          !uses_gang_scalars(f_, blocks_) &&
          std::ranges::none_of(loops_.loops,
                               [&](const Loops::Loop& other) { return other.header == loop_->exit; }) &&
-         find_entry_and_latch() && (find_mask() || (is_counted_ = with_counted && is_left_by_scalars()));
+         find_entry_and_latch() && (find_mask() ? !counted : counted && is_left_by_scalars());
 }
 /// Done for each lane, and nobody else sees it.
 bool OuterLoopPass::is_unseen(InstId i) const {

@@ -23,8 +23,8 @@ protected:
   bool is_counted_ = false; ///< nobody leaves before the others: scalars count its rounds
 
   /// Finds all of the above for loop `l`, but `behind_`. False if it is none of these, or has more
-  /// instructions. `with_counted`: it may be one that scalars count; that has no parameter with lanes then.
-  bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions, bool with_counted = false);
+  /// instructions. `counted`: it is to be one that scalars count; that has no parameter with lanes.
+  bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions, bool counted = false);
   /// Likewise for what is behind the loop. With `each_for_itself`, several arguments may keep what one
   /// parameter has, and one may keep a half of it.
   bool find_left_behind(bool each_for_itself);

@@ -13,7 +13,6 @@
 #include "translator/ir/cfg.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <optional>
 #include <tuple>
