@@ -167,8 +167,9 @@ b2:
 /// A scalar tells which waves pass a guard, whichever way it is written; the others find out lane by lane.
 TEST(DisjointRows, Guards) {
   constexpr u32 kMost = 200; // of s2
-  for (const auto p : {ir::IntPred::ULt, ir::IntPred::ULe, ir::IntPred::UGt, ir::IntPred::UGe,
-                       ir::IntPred::SLt, ir::IntPred::SLe, ir::IntPred::SGt, ir::IntPred::SGe})
+  for (const auto p :
+       {ir::IntPred::ULt, ir::IntPred::ULe, ir::IntPred::UGt, ir::IntPred::UGe, ir::IntPred::SLt,
+        ir::IntPred::SLe, ir::IntPred::SGt, ir::IntPred::SGe, ir::IntPred::Ne})
     for (const bool is_first : {true, false})
       for (const u32 down : {0u, 5u})
         for (const u32 limit : {0u, 1u, 5u, 6u, 63u, 64u, 100u, 263u, 264u, 0x7fffffffu, ~0u})
@@ -183,7 +184,10 @@ TEST(DisjointRows, Guards) {
             const bool is_upper = p == ir::IntPred::ULt || p == ir::IntPred::ULe || p == ir::IntPred::SLt ||
                                   p == ir::IntPred::SLe;
             const bool is_signed = p >= ir::IntPred::SLt;
-            EXPECT_EQ(is_split, down == 0 || (is_upper == is_first && !is_signed));
+            if (p == ir::IntPred::Ne)
+              EXPECT_EQ(is_split, down == 0 && constant == 0);
+            else
+              EXPECT_EQ(is_split, down == 0 || (is_upper == is_first && !is_signed));
             for (const u32 start : {0u, 1u, 4u, 5u, 6u, 36u, 37u, 199u, kMost}) {
               std::vector<u32> memory(kWaveSize), expected(kWaveSize);
               for (u32 l = 0; l < kWaveSize; ++l) {

@@ -85,31 +85,38 @@ public:
   RowSplitter(Function& f, unsigned gang_lanes)
       : f_(f), gang_lanes_(gang_lanes), cfg_(f), head_(f, cfg_.rpo[0]), ids_(f, gang_lanes) {}
 
-  RowSplit run(bool if_it_gathers) {
-    if (count_instructions(f_, cfg_) > kMaxInstructions) return {};
+  RowSplit run(bool if_it_gathers, bool third) {
+    const std::size_t instructions = count_instructions(f_, cfg_);
+    if (instructions > kMaxInstructions) return {};
     collect();
     if (std::ranges::none_of(rows_, &Rows::writes)) return {};
     std::erase_if(rows_, [&](Rows& r) {
       return r.box ? !find_box(r) : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
     });
     for (const Rows& r : rows_) asked_.push_back(&r);
-    if (count_tests() > kMaxTests) {
+    bool boxes = std::ranges::any_of(rows_, &Rows::box);
+    if (boxes && count_tests() > kMaxTests) join_loads();
+    if (boxes && count_tests() > kMaxTests) {
+      boxes = false;
       std::erase_if(rows_, &Rows::box);
+      chains_.clear();
+      links_ = {};
       asked_.clear();
       for (const Rows& r : rows_) asked_.push_back(&r);
     }
     if (count_tests() > kMaxTests && (!make_chains() || count_tests() > kMaxTests)) return {};
     for (const BlockId b : cfg_.rpo) find_components(b);
     if (if_it_gathers && moves_.empty()) return {};
-    ValueId apart = test();
+    const ValueId apart = test();
     if (!apart.valid()) return {};
-    split(all_pass_guards(apart));
-    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) gather(*move);
+    const ValueId first = all_pass_guards(apart);
+    third &= boxes && !guards_.empty() && instructions <= kMaxInstructionsBehindGuards;
+    split(first, third ? apart : ValueId{});
     tidy_up();
     return {.made = true,
             .gathers = !moves_.empty(),
             .guarded = !guards_.empty(),
-            .boxes = std::ranges::any_of(rows_, &Rows::box),
+            .boxes = boxes,
             .chains = !chains_.empty(),
             .instructions = head_.made().size()};
   }
@@ -117,7 +124,7 @@ public:
   bool run_guards() {
     const ValueId all = all_pass_guards({});
     if (!all.valid()) return false;
-    split(all);
+    split(all, {});
     tidy_up();
     return true;
   }
@@ -349,12 +356,21 @@ private:
       std::swap(less, more);
       p = swapped(p);
     }
-    if (p == IntPred::Eq || p == IntPred::Ne) return {};
+    if (p == IntPred::Ne) { // Not 0 is more than 0.
+      if (is_zero(more)) std::swap(less, more);
+      if (!is_zero(less)) return {};
+      p = IntPred::ULt;
+    }
+    if (p == IntPred::Eq) return {};
     const auto is_scalar = [&](ValueId v) { return f_.is_const(v) || is_splat_of_uniform(f_, v); };
     if (is_scalar(more)) return is_below(less, p, more);
     if (!is_scalar(less)) return {};
     const ValueId least = lane_at(End::First, more), end = least.valid() ? head_.first_lane(less) : least;
     return end.valid() ? head_.compare(p, end, least) : end;
+  }
+  [[nodiscard]] bool is_zero(ValueId v) const {
+    u64 bits = 0;
+    return f_.is_const(v, &bits) && bits == 0;
   }
   ValueId is_below(ValueId v, IntPred p, ValueId limit) {
     u64 down = 0; // Between two limits is what is below one as a number without sign, down from the other.
@@ -412,6 +428,42 @@ private:
     for (std::size_t n = 0; n < asked_.size(); ++n)
       for (std::size_t k = 0; k < n; ++k) tests += have_to_be_apart(*asked_[k], *asked_[n]) ? 1 : 0;
     return tests;
+  }
+
+  /// Where there are too many pairs to ask about each, all that is only loaded from one array is taken to be
+  /// one, from the first byte to the last.
+  void join_loads() {
+    std::map<std::pair<u8, std::vector<u32>>, std::vector<const Rows*>> arrays;
+    asked_.clear();
+    for (const Rows& r : rows_) {
+      if (r.writes || r.wrap != 64)
+        asked_.push_back(&r);
+      else
+        arrays[{r.apart, place_in_array(f_, r.start, 0).arrays}].push_back(&r);
+    }
+    for (const auto& [key, rows] : arrays) asked_.push_back(rows.size() == 1 ? rows[0] : joined(rows));
+  }
+  const Rows* joined(const std::vector<const Rows*>& rows) {
+    Rows all = *rows[0];
+    all.box = true;
+    ValueId last = all.start, spread = all.spread;
+    for (const Rows* r : rows) {
+      all.first = std::min(all.first, r->first);
+      all.end = std::max(all.end, r->end);
+      const auto choose = [&](IntPred p, ValueId a, ValueId b) {
+        return a == b ? a : head_.make(Op::Select, Type::U64, {head_.compare(p, a, b), a, b});
+      };
+      all.start = choose(IntPred::ULt, all.start, r->start);
+      last = choose(IntPred::UGt, last, r->start);
+      if (!spread.valid())
+        spread = r->spread;
+      else if (r->spread.valid())
+        spread = choose(IntPred::UGt, spread, r->spread);
+    }
+    const ValueId ahead = head_.make(Op::Sub, Type::U64, {last, all.start});
+    links_ = links_.valid() ? head_.make(Op::Or, Type::U64, {links_, ahead}) : ahead;
+    all.spread = head_.sum({ahead, spread});
+    return &chains_.emplace_back(std::move(all));
   }
 
   /// Where there are too many rows to ask about each pair, those of one array are a chain: in the order in
@@ -501,13 +553,18 @@ private:
                       {between, head_.constant(Type::U64, static_cast<u64>(b.first - a.first))});
   }
 
-  /// All lanes go on, and are known to.
-  void pass_guard(BlockId b) {
-    const ValueId mask = f_.tested_mask(b);
+  /// All lanes are in `mask`, and so in those that it is what is common to.
+  void fill(ValueId mask) {
     const InstId i = f_.def_id(mask);
+    if (f_[i].op == Op::And)
+      for (const ValueId m : std::array{f_.operands(i)[0], f_.operands(i)[1]}) fill(m);
     f_[i].op = Op::Const;
     f_[i].imm = ~u64{0};
     f_[i].num_operands = 0;
+  }
+  /// All lanes go on, and are known to.
+  void pass_guard(BlockId b) {
+    fill(f_.tested_mask(b));
     const InstId end = f_.terminator(b);
     f_[end].op = Op::Jump;
     f_[end].imm = 0;
@@ -524,7 +581,9 @@ private:
     mem.short_stride = static_cast<i16>(r.short_stride);
   }
 
-  void split(ValueId apart) {
+  /// The first copy is for waves that have passed `test`; for others of which `apart` is true, if it is one,
+  /// there is a second one, and the last for the rest.
+  void split(ValueId test, ValueId apart) {
     const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
     head_.take_loads();
     const std::vector<InstId> all = std::move(f_[head].insts);
@@ -542,25 +601,34 @@ private:
     std::vector<BlockId> blocks(cfg_.rpo.begin() + 1, cfg_.rpo.end());
     blocks.push_back(rest);
     const CopiedBlocks copied = copy_blocks(f_, blocks);
-    for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
     for (const Rows& r : rows_)
       for (const InstId i : r.accesses) {
         if (f_[i].mem.apart == 0) f_[i].mem.apart = r.apart;
         find_short_rows(i, r);
       }
+    for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) gather(*move);
+    BlockId otherwise = copied.of(rest);
+    if (apart.valid()) {
+      otherwise = f_.add_block(f_[rest].pc);
+      choose(otherwise, apart, copy_blocks(f_, blocks).of(rest), copied.of(rest));
+    }
+    for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
+    choose(head, test, rest, otherwise);
+  }
+  void choose(BlockId at, ValueId test, BlockId first, BlockId second) {
     Inst branch;
     branch.op = Op::Branch;
-    branch.pc = f_[rest].pc;
+    branch.pc = f_[first].pc;
     branch.imm = kSecondIsRare;
-    f_.append(head, branch, std::array{apart}, {});
-    f_[head].successors = {{rest, {}}, {copied.of(rest), {}}};
+    f_.append(at, branch, std::array{test}, {});
+    f_[at].successors = {{first, {}}, {second, {}}};
   }
 };
 
 } // namespace
 
-RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gathers) {
-  return RowSplitter(f, gang_lanes).run(if_it_gathers);
+RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gathers, bool third) {
+  return RowSplitter(f, gang_lanes).run(if_it_gathers, third);
 }
 
 bool has_guards(const Function& f) {

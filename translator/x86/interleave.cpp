@@ -780,8 +780,8 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   const bool streams = plan.lockstep && std::ranges::any_of(plan.phases, [&](const auto& p) {
                          return gangs_of_streams(f, p, translator::gang_lanes(simd)) < kMaxGangs;
                        });
-  const phases::RowSplit made = phases::split_by_disjoint_rows(split, translator::gang_lanes(simd),
-                                                               plan.phases.size() == 1 && !streams);
+  const phases::RowSplit made = phases::split_by_disjoint_rows(
+      split, translator::gang_lanes(simd), plan.phases.size() == 1 && !streams, !plan.lockstep);
   if (!made.made) return plan;
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, false);
