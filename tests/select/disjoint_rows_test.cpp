@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <numeric>
 #include <optional>
 
@@ -266,6 +267,110 @@ TEST(DisjointRows, ChainsOfRows) {
           EXPECT_EQ(memory, expected)
               << "from " << loaded << " apart to " << stored << ", shifted by " << shift;
         }
+  }
+}
+
+/// What is loaded goes, with 0, 1 and 2 added, to elements of three dwords each, s4, s5 and s6 bytes behind
+/// v5.
+std::string parts(bool down) {
+  const std::string rows = program(4, down ? -12 : 12);
+  std::string text = rows.substr(0, rows.find("  store")) + R"(  v30:v32 = const #0x2
+  v31:v32 = add v14, v30
+)";
+  for (int k = 0; k < 3; ++k)
+    text += fmt::format(R"(  v{0}0:u32 = init_sgpr #{1}
+  v{0}1:u64 = sext v{0}0
+  v{0}2:g64 = splat v{0}1
+  v{0}3:g64 = add v20, v{0}2
+  store v{0}3, {2}, v6 {{global 4 row {3} wave}}
+)",
+                        4 + k, 4 + k,
+                        k == 0   ? "v14"
+                        : k == 1 ? "v16"
+                                 : "v31",
+                        down ? -12 : 12);
+  return text + "  endpgm\n}\n";
+}
+
+/// Rows may lie in one another if each lane's part is between two lanes' parts of the other row.
+TEST(DisjointRows, PartsOfElements) {
+  constexpr int kMiddle = 4096, kSize = 2 * kMiddle; // of the memory, in bytes
+  for (const bool down : {false, true}) {
+    auto f = ir::parse(parts(down));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    ASSERT_TRUE(phases::split_by_disjoint_rows(*f, 16).made);
+    for (const translator::Simd simd : widths()) {
+      ir::Function g = *f;
+      const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+      EXPECT_LT(plan.phases.size(), 7U); // All of the first copy is one.
+      for (const int first : {0, 4, 8, -4, 1})
+        for (const int second : {0, 4, 8, 12, 16, 5, 9, -4, -8, -1, 24, 780})
+          for (const int third : {8, 4, 0, 2, 11, -4, -8, 20})
+            for (const int shift : {1024, 0, -256}) {
+              std::vector<u8> memory(kSize), expected;
+              for (u32 n = 0; n < kSize; ++n) memory[n] = static_cast<u8>(n * 7 + n / 256);
+              expected = memory;
+              const int parts[] = {first, second, third};
+              std::array<u32, kWaveSize> loaded;
+              for (u32 l = 0; l < kWaveSize; ++l)
+                std::memcpy(&loaded[l], memory.data() + kMiddle + 4 * l + 4, 4);
+              for (u32 k = 0; k < 3; ++k)
+                for (int l = 0; l < 64; ++l) {
+                  const u32 data = loaded[static_cast<u32>(l)] + k;
+                  std::memcpy(expected.data() + kMiddle + shift + parts[k] + (down ? -12 : 12) * l, &data, 4);
+                }
+              RunInput input;
+              input.pass(memory.data() + kMiddle);
+              input.pass(memory.data() + kMiddle + shift);
+              for (const int p : parts) input.sgprs.push_back(static_cast<u32>(p));
+              run(g, plan, simd, input);
+              EXPECT_EQ(memory, expected) << first << ", " << second << " and " << third << ", shifted by "
+                                          << shift << (down ? ", down" : "");
+            }
+    }
+  }
+}
+
+/// Looks up bytes in a table of dwords, and stores these anywhere, also where the table is.
+TEST(DisjointRows, Tables) {
+  constexpr u32 kTable = 400, kSize = 1200; // dwords
+  const std::string rows = program(1, 1);
+  auto f = ir::parse(rows.substr(0, rows.find("  v15:v32")) +
+                     R"(  v30:v32 = load v5, v14, v6 #0x8 {global 4 indexed 2}
+  v31:u32 = init_sgpr #0x4
+  v32:u32 = init_sgpr #0x5
+  v33:u64 = join v31, v32
+  v34:g64 = splat v33
+  v35:u32 = const #0x2
+  v36:g64 = shl v9, v35
+  v37:g64 = add v36, v34
+  store v37, v30, v6 {global 4 row 4 wave}
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok()) << f.error().message;
+  for (u32 n = 0; n < f->num_insts(); ++n)
+    if (ir::Inst& load = (*f)[ir::InstId{n}]; load.op == ir::Op::Load && load.mem.wave_row)
+      load.mem.bytes = 1;
+  ASSERT_TRUE(phases::split_by_disjoint_rows(*f, 16).made);
+  for (const translator::Simd simd : widths()) {
+    ir::Function g = *f;
+    const phases::Plan plan = phases::form_phases(g, translator::gang_lanes(simd));
+    for (u32 to = kTable - 130; to < kTable + 400; ++to) {
+      std::vector<u32> memory(kSize), expected;
+      for (u32 n = 0; n < kSize; ++n) memory[n] = n * 1000;
+      std::array<u8, 80> bytes;
+      for (u32 n = 0; n < bytes.size(); ++n)
+        bytes[n] = static_cast<u8>(n > 40 && n % 3 == 1 ? 255 : n * 5); // the last lane's, too
+      expected = memory;
+      for (u32 l = 0; l < kWaveSize; ++l) expected[to + l] = memory[kTable + 2 + bytes[l + 4]];
+      RunInput input;
+      input.pass(bytes.data());
+      input.pass(memory.data() + kTable);
+      input.pass(memory.data() + to);
+      run(g, plan, simd, input);
+      EXPECT_EQ(memory, expected) << "to " << to;
+    }
   }
 }
 

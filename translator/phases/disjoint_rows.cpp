@@ -26,6 +26,7 @@ constexpr std::size_t kMaxInstructions = 1500;            ///< of a function tha
 constexpr std::size_t kMaxInstructionsBehindGuards = 400; ///< ...if only for the guards
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
 constexpr std::size_t kMaxClasses = 64;
+constexpr u64 kMaxTable = 1 << 20; ///< bytes from the first element to the last
 
 /// Of a row's base what is not known at the start, as in loops: the same for all rows of a class, so that
 /// their distances are known.
@@ -43,7 +44,8 @@ struct Moving {
 struct Rows {
   std::vector<ValueId> address;
   std::vector<InstId> accesses;
-  bool box = false; ///< not a row, but within such bytes
+  bool box = false;   ///< not a row, but within such bytes
+  bool table = false; ///< a box, of which nothing else is known
   u32 short_row = 0;
   i64 short_stride = 0; ///< Box
   i64 stride = 0;
@@ -91,10 +93,12 @@ public:
     collect();
     if (std::ranges::none_of(rows_, &Rows::writes)) return {};
     std::erase_if(rows_, [&](Rows& r) {
-      return r.box ? !find_box(r) : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
+      return r.box ? !find_box(r) && !find_table(r)
+                   : (!meets_only_itself(r, r) && !is_one_store(r)) || !find_start(r);
     });
     for (const Rows& r : rows_) asked_.push_back(&r);
     bool boxes = std::ranges::any_of(rows_, &Rows::box);
+    const bool only_tables = std::ranges::none_of(rows_, [](const Rows& r) { return r.box && !r.table; });
     if (boxes && count_tests() > kMaxTests) join_loads();
     if (boxes && count_tests() > kMaxTests) {
       boxes = false;
@@ -109,6 +113,7 @@ public:
     if (if_it_gathers && moves_.empty()) return {};
     const ValueId apart = test();
     if (!apart.valid()) return {};
+    boxes &= !only_tables;
     const ValueId first = all_pass_guards(apart);
     third &= boxes && !guards_.empty() && instructions <= kMaxInstructionsBehindGuards;
     split(first, third ? apart : ValueId{});
@@ -193,6 +198,19 @@ private:
     r.holds = box->holds;
     r.apart = kApart;
     return true;
+  }
+
+  /// What is loaded by an index with a limit from where a scalar says.
+  bool find_table(Rows& r) {
+    const MemAttr mem = f_[r.accesses[0]].mem;
+    if (r.writes || mem.form != AddressForm::Indexed) return false;
+    const u64 most = limits_.max(r.address[1]);
+    if (most > kMaxTable >> mem.scale) return false;
+    r.start = head_.first_lane(r.address[0]);
+    r.end += static_cast<i64>(most << mem.scale);
+    r.table = true;
+    r.apart = kApart;
+    return r.start.valid();
   }
 
   /// Whether the rows' base is known at the start, but for what moves.
@@ -531,7 +549,8 @@ private:
     for (const ValueId c : conditions) all = all.valid() ? head_.make(Op::And, Type::U1, {all, c}) : c;
     return all.valid() ? all : head_.constant(Type::U1, 1);
   }
-  /// Each begins behind the other's end, counted around the address space; or they are the same.
+  /// Each begins behind the other's end, counted around the address space; or they are the same; or each
+  /// lane's part of one lies between two lanes' of the other, as of elements of which indices may wrap.
   ValueId are_apart(const Rows& a, const Rows& b) {
     const unsigned unused = 64u - a.wrap; // bits of distances
     const auto length = [&](const Rows& r) { return static_cast<u64>(r.end - r.first) << unused; };
@@ -541,9 +560,24 @@ private:
     const auto constant = [&](u64 n) { return head_.constant(Type::U64, n); };
     const ValueId from_end = head_.sum({between, constant(length(b) - 1), b.spread});
     const ValueId both = head_.sum({constant(length(a) + length(b) - 1), a.spread, b.spread});
-    const ValueId apart = head_.compare(IntPred::UGe, from_end, both);
+    ValueId apart = head_.compare(IntPred::UGe, from_end, both);
+    if (const u64 step = common_step(a, b); step != 0) {
+      const auto of_lane = [&](const Rows& r) { return length(r) - (step * (kWaveSize - 1) << unused); };
+      const ValueId room = constant((step << unused) - of_lane(a) - of_lane(b));
+      const ValueId back = head_.make(Op::Sub, Type::U64, {constant(0), between});
+      for (const auto& [there, of_first] : {std::pair{between, of_lane(a)}, {back, of_lane(b)}}) {
+        const ValueId behind = head_.sum({there, constant(0 - of_first)});
+        apart = head_.make(Op::Or, Type::U1, {apart, head_.compare(IntPred::ULe, behind, room)});
+      }
+    }
     if (!meets_only_itself(a, b) || is_passed(a, b)) return apart;
     return head_.make(Op::Or, Type::U1, {apart, head_.compare(IntPred::Eq, a.start, b.start)});
+  }
+  /// From lane to lane of rows that leave room for each other; else 0.
+  static u64 common_step(const Rows& a, const Rows& b) {
+    if (a.box || b.box || a.stride != b.stride) return 0;
+    const i64 step = std::abs(a.stride), others = (kWaveSize - 1) * step;
+    return a.end - a.first - others + b.end - b.first - others <= step ? static_cast<u64>(step) : 0;
   }
   /// From the first byte of `a` to that of `b`.
   ValueId distance(const Rows& a, const Rows& b) {
