@@ -79,6 +79,11 @@ ValueId GangScalars::constant(InstId i, Type t, u64 bits) {
   proto.imm = bits;
   return emit(before(i), proto, {}, t);
 }
+ValueId GangScalars::extended(InstId i, ValueId v) {
+  Inst proto;
+  proto.op = Op::ZExt;
+  return emit(before(i), proto, {v}, wide_of(f_.type(v)));
+}
 ValueId GangScalars::op(InstId i, Op op, ValueId a, ValueId b) { return binary(before(i), op, a, b); }
 
 ValueId GangScalars::first(ValueId v) {

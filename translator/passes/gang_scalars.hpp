@@ -33,6 +33,7 @@ public:
 
   /// Emits right before `i`; U* where all operands are, else G*.
   ir::ValueId op(ir::InstId before, ir::Op op, ir::ValueId a, ir::ValueId b);
+  ir::ValueId extended(ir::InstId before, ir::ValueId v); ///< with zeros
   ir::ValueId constant(ir::InstId before, ir::Type t, u64 bits);
 
   void finish();

@@ -24,6 +24,7 @@ struct Sum {
   struct Term {
     ValueId value; ///< strided V64, or a scalar
     unsigned shift;
+    ValueId index{}; ///< strided V32, that extended is `value` but for a constant
   };
   std::vector<Term> terms;
   i64 stride = 0; ///< of all terms together
@@ -308,6 +309,37 @@ private:
     }
   }
 
+  /// The index and the constant that are added and extended, and perhaps shifted, to make `v`; the sum does
+  /// not wrap.
+  [[nodiscard]] std::optional<std::pair<ValueId, u64>> index_and_constant(ValueId v) const {
+    const Inst* def = f_.def(v);
+    u64 bits = 0;
+    if (def != nullptr && def->op == Op::Shl && f_.is_const(f_.operands(f_.def_id(v))[1], &bits) && bits < 32)
+      def = f_.def(v = f_.operands(f_.def_id(v))[0]);
+    if (def == nullptr || def->op != Op::ZExt) return std::nullopt;
+    const ValueId sum = f_.operands(f_.def_id(v))[0];
+    if (f_.def(sum) == nullptr || f_.def(sum)->op != Op::Add) return std::nullopt;
+    const auto x = f_.operands(f_.def_id(sum));
+    if (!f_.is_const(x[1], &bits) || !shapes_[x[0]].strided()) return std::nullopt;
+    if (shapes_.limits().max(x[0]) + bits > 0xffff'ffff) return std::nullopt;
+    return std::pair{x[0], bits};
+  }
+  [[nodiscard]] bool has_index_constant(ValueId v) const {
+    return is_vector(f_.type(v)) && index_and_constant(v).has_value();
+  }
+  bool add_index(Sum& sum, ValueId v, unsigned shift) {
+    const auto [index, constant] = *index_and_constant(v);
+    if (shift >= 32) return false;
+    sum.stride += static_cast<i64>(static_cast<u64>(shapes_[v].stride) << shift);
+    if (u64 n = 0; f_.def(v)->op == Op::Shl && f_.is_const(f_.operands(f_.def_id(v))[1], &n)) {
+      shift += static_cast<unsigned>(n);
+      v = f_.operands(f_.def_id(v))[0];
+    }
+    sum.constant += constant << shift;
+    sum.terms.push_back({v, shift, index});
+    return true;
+  }
+
   /// Adds (v << shift) as it is in the lanes of `mask` to the sum; false if that has no such form.
   bool add(Sum& sum, ValueId v, unsigned shift, ValueId mask) {
     if (shapes_[v].strided() && is_wide(f_.type(v))) {
@@ -319,9 +351,11 @@ private:
         return add(sum, rest, shift, mask);
       }
       const Inst* def = f_.def(v);
+      if (has_index_constant(v)) return add_index(sum, v, shift);
       if (def != nullptr && def->op == Op::Add)
         for (const ValueId x : f_.operands(f_.def_id(v)))
-          if (without_constant(x, mask, constant) != x || offset_pointer(x, mask, constant).valid())
+          if (without_constant(x, mask, constant) != x || offset_pointer(x, mask, constant).valid() ||
+              has_index_constant(x))
             return add(sum, f_.operands(f_.def_id(v))[0], shift, mask) &&
                    add(sum, f_.operands(f_.def_id(v))[1], shift, mask);
     }
@@ -373,7 +407,9 @@ private:
   ValueId base(InstId i, const Sum& sum) {
     ValueId total;
     for (const Sum::Term& t : sum.terms) {
-      ValueId term = is_scalar(f_.type(t.value)) ? t.value : scalars_.first(t.value);
+      ValueId term = is_scalar(f_.type(t.value)) ? t.value
+                     : t.index.valid()           ? scalars_.extended(i, scalars_.first(t.index))
+                                                 : scalars_.first(t.value);
       if (t.shift != 0) term = scalars_.op(i, Op::Shl, term, scalars_.constant(i, Type::U32, t.shift));
       total = total.valid() ? scalars_.op(i, Op::Add, total, term) : term;
     }
