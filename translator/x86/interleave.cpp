@@ -710,6 +710,9 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool fits = fits_in_registers(together, lockstep, avx512);
   if (too_many_rows && (plan.phases.size() <= kFewPhases || !fits)) return plan;
   if (!fits && !is_short && (gangs <= kMaxGangs || !loops_gain(together, lockstep, avx512))) return plan;
+  // Of so many, half-words would not be packed.
+  const auto packs = [&](const phases::Phase& p) { return may_be_packed(together, p); };
+  if (gangs > kMaxGangs && std::ranges::any_of(lockstep.phases, packs)) return plan;
   if ((!fits || is_short) &&
       cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
     return plan;
