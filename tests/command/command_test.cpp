@@ -216,10 +216,12 @@ TEST(Command, TranslatesWhatMustBeInterpretedNot) {
 
 TEST(Command, KeepsTranslationsOnDisk) {
   const std::string folder = scratch("cache");
+  // A busy machine may make the launch so long that it gets a version for its values, which is new.
   const auto expect_origin = [&](const std::string& origin, const std::string& environment,
                                  const std::string& options = "") {
-    const Output output = lanewise(
-        "run " + kernel_file("saxpy") + kSaxpyLaunch + "--engine jit --json " + options, environment);
+    const Output output = lanewise("run " + kernel_file("saxpy") + kSaxpyLaunch +
+                                       "--engine jit --no-specialize --json " + options,
+                                   environment);
     ASSERT_EQ(output.status, 0) << output.err;
     EXPECT_EQ(nlohmann::json::parse(output.out).at("translation"), origin) << environment << '\n'
                                                                            << output.out << output.err;
@@ -231,7 +233,7 @@ TEST(Command, KeepsTranslationsOnDisk) {
   expect_origin("new", here);
   expect_origin("cache", here);
   expect_origin("new", here, "--no-cache");
-  expect_origin("new", here, "--simd avx2 --no-specialize");
+  expect_origin("new", here, "--simd avx2");
   expect_origin("new", in_home);
   expect_origin("cache", in_home);
   EXPECT_TRUE(std::filesystem::is_directory(folder + "/lanewise"));
