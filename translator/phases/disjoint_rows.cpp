@@ -590,6 +590,7 @@ private:
   /// All lanes are in `mask`, and so in those that it is what is common to.
   void fill(ValueId mask) {
     const InstId i = f_.def_id(mask);
+    if (!i.valid()) return; // what an earlier block hands on
     if (f_[i].op == Op::And)
       for (const ValueId m : std::array{f_.operands(i)[0], f_.operands(i)[1]}) fill(m);
     f_[i].op = Op::Const;
