@@ -70,13 +70,17 @@ void Allocator::stay(u32 b) {
 }
 
 // Sums up, per value, what the predecessors already allocated end with in registers. The heaviest one names
-// the preferred registers.
+// the preferred registers. Cold ones have no say beside others: they bring what those have, so that usual
+// ways pay nothing for rare ones.
 void Allocator::merge_predecessors(u32 b) {
   const Pred* best = nullptr;
   for (const Pred& p : live_.preds(b))
     if (live_.rank[p.from] < live_.rank[b] && (!best || weight(p.from) > weight(best->from))) best = &p;
+  num_merged_ = 0;
   merged_values_.clear();
   for (const Pred& p : live_.preds(b)) {
+    if (best && weight(best->from) != 0 && weight(p.from) == 0) continue;
+    ++num_merged_;
     if (live_.rank[p.from] >= live_.rank[b]) continue;
     for (const ValueAt& at : at_exit(p.from)) {
       Merged& m = merged(at.value);
@@ -100,7 +104,6 @@ void Allocator::merge_predecessors(u32 b) {
 // Values that may start in a register: those that some predecessor has in one, and for a loop's header those
 // that the loop uses.
 void Allocator::collect_candidates(u32 b, bool loop_entry) {
-  const u32 preds = static_cast<u32>(live_.preds(b).size());
   for (auto& list : candidates_) list.clear();
   std::fill(std::begin(all_stay_), std::end(all_stay_), true);
   const auto add = [&](VReg v, u32 distance, bool everywhere) {
@@ -111,7 +114,7 @@ void Allocator::collect_candidates(u32 b, bool loop_entry) {
   };
   for (const VReg v : merged_values_) {
     Merged& m = merged(v);
-    const bool everywhere = m.count == preds; // then the distance seldom matters
+    const bool everywhere = m.count == num_merged_; // then the distance seldom matters
     m.listed = true;
     add(v, everywhere ? kAsk : live_.distance(v, b), everywhere);
   }
