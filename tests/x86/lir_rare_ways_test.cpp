@@ -73,5 +73,28 @@ TEST_F(RareWaysTest, WhatTheyThrowOutTheyBringBack) {
   EXPECT_GT(added(a, a.blocks[rare.index]), 0u);
 }
 
+TEST_F(RareWaysTest, TheirConstantsLeaveThoseOfUsualWaysInRegisters) {
+  const BlockId entry = b_.add_block(), loop = b_.add_block(), rare = b_.add_block(true),
+                back = b_.add_block(), done = b_.add_block();
+  b_.at(entry);
+  const VReg usual[] = {b_.const32(1), b_.const32(2), b_.const32(3)};
+  VReg others[kRegisters];
+  for (u32 i = 0; i < kRegisters; ++i) others[i] = b_.const32(10 + i);
+  b_.jump(loop);
+  b_.at(loop);
+  for (const VReg c : usual) use(c);
+  branch(CondCode::kZero, rare, back);
+  b_.at(rare);
+  for (const VReg c : others) use(c);
+  b_.jump(back);
+  b_.at(back);
+  branch(CondCode::kNotZero, loop, done);
+  b_.at(done);
+  b_.ret(runtime::StopReason::End);
+  const Allocation a = allocated();
+  EXPECT_EQ(added(a, a.blocks[loop.index]), 0u);
+  EXPECT_EQ(added(a, a.edges[0][back.index]), 0u);
+}
+
 } // namespace
 } // namespace lanewise::x86

@@ -192,12 +192,6 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   }
   for (Candidate& x : candidates)
     if (x.distance == kAsk) x.distance = next_use(x.value);
-  // In few rounds, constants for ways that are hardly ever taken are made there, not in front of the loop;
-  // those wanted as far away otherwise take as long either way.
-  if (loop_entry && part_.blocks[b].few_rounds)
-    std::erase_if(candidates, [&](const Candidate& x) {
-      return remat_[x.value.index] && x.distance >= kColdEntry && x.distance < kLoopExit;
-    });
   for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
     if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
   const auto begin = candidates.begin();
@@ -217,12 +211,22 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   std::size_t alive = live_.count_live_in(b, static_cast<RegClass>(c));
   for (const VReg p : part_.blocks[b].params) alive += cls(p) == c && next_[p.index] != kNever;
   const std::size_t through = alive - used;
-  const std::size_t inside = std::max<std::size_t>(
+  std::size_t inside = std::max<std::size_t>(
       live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
-  // Under pressure a constant would only be thrown out again, and brought back at every back edge.
-  if (inside > registers)
-    outside = std::remove_if(begin, outside, [&](const Candidate& x) { return remat_[x.value.index] != 0; });
-  auto end = take_first(begin, outside, registers, nearer);
+  const auto leave_out_constants = [&](u32 distance) {
+    const auto end = std::remove_if(candidates.begin(), outside, [&](const Candidate& x) {
+      return remat_[x.value.index] && x.distance >= distance;
+    });
+    inside -= static_cast<std::size_t>(outside - end);
+    outside = candidates.erase(end, outside);
+  };
+  // Under pressure a constant would only be thrown out again, and brought back at every back edge. Those for
+  // ways that are hardly ever taken go first, in few rounds in any case: they are made there, not in front of
+  // the loop. Those wanted as far away otherwise take as long either way.
+  if (inside > registers || part_.blocks[b].few_rounds)
+    leave_out_constants(2 * kColdEntry); // as doubled above
+  if (inside > registers) leave_out_constants(0);
+  auto end = take_first(candidates.begin(), outside, registers, nearer);
   if (inside < registers) {
     const auto placed = std::partition(
         outside, candidates.end(), [&](const Candidate& x) { return merged(x.value).preferred != kNone; });
