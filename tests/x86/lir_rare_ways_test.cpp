@@ -96,5 +96,25 @@ TEST_F(RareWaysTest, TheirConstantsLeaveThoseOfUsualWaysInRegisters) {
   EXPECT_EQ(added(a, a.edges[0][back.index]), 0u);
 }
 
+// The first way into the join brings a value that lives on, where it is; the other way's may be anywhere
+// else.
+TEST_F(RareWaysTest, AnArgumentThatLivesOnKeepsItsRegister) {
+  const BlockId entry = b_.add_block(), other = b_.add_block(), join = b_.add_block();
+  b_.at(entry);
+  const VReg zero = value();
+  const VReg param = b_.add_param(join, RegClass::Gpr);
+  b_.emit(Inst::kIdTest, {r32(zero), r32(zero)});
+  b_.branch(CondCode::kZero, other, {}, join, {{zero}});
+  b_.at(other);
+  b_.jump(join, {value()});
+  b_.at(join);
+  use(param);
+  use(zero);
+  b_.ret(runtime::StopReason::End);
+  const Allocation a = allocated();
+  EXPECT_EQ(added(a, a.edges[1][entry.index]), 1u);
+  EXPECT_EQ(added(a, a.edges[0][other.index]), 0u);
+}
+
 } // namespace
 } // namespace lanewise::x86

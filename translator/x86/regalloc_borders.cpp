@@ -323,7 +323,8 @@ void Allocator::leave_block(u32 b) {
   hint_successors(b);
 }
 
-// The first predecessor of a join decides which registers the others should leave the arguments in.
+// The first predecessor of a join decides which registers the others should leave the arguments in. An
+// argument that lives on keeps its register to itself.
 void Allocator::hint_successors(u32 b) {
   const Terminator& t = part_.blocks[b].term;
   for (u32 n = 0; n < t.num_targets(); ++n) {
@@ -333,6 +334,7 @@ void Allocator::hint_successors(u32 b) {
     for (u32 i = 0; i < args.size(); ++i) {
       VReg p = part_.blocks[s].params[i];
       if (!args[i].is_virtual() || reg_[args[i].index] == kNone || hint_[p.index] != kNone) continue;
+      if (live_.is_live_in(args[i], s)) continue;
       hint_[p.index] = reg_[args[i].index];
       for (Pred q : live_.preds(s))
         if (live_.rank[q.from] > live_.rank[b])
