@@ -116,5 +116,38 @@ TEST_F(RareWaysTest, AnArgumentThatLivesOnKeepsItsRegister) {
   EXPECT_EQ(added(a, a.edges[0][other.index]), 0u);
 }
 
+// A loop's counter for which an inner loop behind it has no register: it is stored once, between the two.
+TEST_F(RareWaysTest, ALoopStoresNothingThatLoopsBehindItThrowOut) {
+  const BlockId entry = b_.add_block(), loop = b_.add_block(), between = b_.add_block(),
+                behind = b_.add_block(), inner = b_.add_block(), latch = b_.add_block(),
+                done = b_.add_block();
+  b_.at(entry);
+  const VReg start = value(), constant = b_.const32(5);
+  const VReg counter = b_.add_param(loop, RegClass::Gpr);
+  b_.jump(loop, {start});
+  b_.at(loop);
+  const VReg next = b_.op_r32_tied(Inst::kIdSub, counter, imm(1));
+  b_.branch(CondCode::kNotZero, loop, {{next}}, between, {});
+  b_.at(between);
+  b_.jump(behind);
+  b_.at(behind);
+  use(next);
+  std::array<VReg, kRegisters - 1> values;
+  for (VReg& v : values) v = value();
+  b_.jump(inner);
+  b_.at(inner);
+  for (const VReg v : values) use(v);
+  use(constant);
+  branch(CondCode::kNotZero, inner, latch);
+  b_.at(latch);
+  branch(CondCode::kNotZero, behind, done);
+  b_.at(done);
+  b_.ret(runtime::StopReason::End);
+  const Allocation a = allocated();
+  EXPECT_EQ(added(a, a.blocks[loop.index]), 0u);
+  EXPECT_EQ(added(a, a.edges[0][loop.index]), 0u);
+  EXPECT_EQ(added(a, a.edges[0][between.index]), 1u);
+}
+
 } // namespace
 } // namespace lanewise::x86

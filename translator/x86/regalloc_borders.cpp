@@ -270,8 +270,9 @@ void Allocator::settle_unplaced(u32 b) {
     if (reg != kNone) {
       start_with(v, reg);
     } else if (remat_[v.index] == 0) {
-      has_slot_[v.index] = 1; // filled by the edges, if not at the definition
-      if (!merged_[v.index].all_stored && weight(live_.def_block[v.index]) <= edges_weight)
+      has_slot_[v.index] = 1; // filled in front of a loop, at the definition or by the edges
+      if (!merged_[v.index].all_stored && !store_before_loop(v) &&
+          weight(live_.def_block[v.index]) <= edges_weight)
         at_def_[v.index] = 1;
     }
   }
