@@ -140,7 +140,7 @@ private:
   }
   std::vector<u32> slot_owner_;     ///< whose slot it has, once all blocks are done
   std::vector<u32> stored_in_loop_; ///< header of a loop throughout which the slot holds the value
-  /// What the predecessors of a block that are already allocated end with.
+  /// What the predecessors of a block that are already allocated, and have a say, end with.
   struct Merged {
     u32 block = kNever;     ///< of which this holds; elsewhere the value is in none of their registers
     u8 count = 0;           ///< how many have it in a register
@@ -150,6 +150,7 @@ private:
   };
   std::vector<Merged> merged_;
   std::vector<VReg> merged_values_;
+  u32 num_merged_ = 0; ///< how many predecessors have a say
   Merged& merged(VReg v) {
     Merged& m = merged_[v.index];
     if (m.block != block_) m = {block_};

@@ -5,9 +5,10 @@
 // what the loop uses first, as in Braun and Hack's spilling for SSA form); inside a block the value used
 // furthest away makes room. Because the model holds at most as many values as there are registers, a register
 // is always found, and live ranges split wherever that helps. Edges are then filled with the parallel copies,
-// loads and stores between the two ends. A value has one slot and, being SSA, needs to be stored only once:
-// at its definition, or where it is evicted if that is in a shallower loop. A parameter has its argument's
-// slot if the two are never alive together, so that what is in memory stays where it is.
+// loads and stores between the two ends. Where usual and cold ways meet, all is as the usual ones have it,
+// and the cold ones load what they have thrown out. A value has one slot and, being SSA, needs to be stored
+// only once: at its definition, or where it is evicted if that is in a shallower loop. A parameter has its
+// argument's slot if the two are never alive together, so that what is in memory stays where it is.
 #pragma once
 
 #include "support/result.hpp"

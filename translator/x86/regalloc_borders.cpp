@@ -70,13 +70,17 @@ void Allocator::stay(u32 b) {
 }
 
 // Sums up, per value, what the predecessors already allocated end with in registers. The heaviest one names
-// the preferred registers.
+// the preferred registers. Cold ones have no say beside others: they bring what those have, so that usual
+// ways pay nothing for rare ones.
 void Allocator::merge_predecessors(u32 b) {
   const Pred* best = nullptr;
   for (const Pred& p : live_.preds(b))
     if (live_.rank[p.from] < live_.rank[b] && (!best || weight(p.from) > weight(best->from))) best = &p;
+  num_merged_ = 0;
   merged_values_.clear();
   for (const Pred& p : live_.preds(b)) {
+    if (best && weight(best->from) != 0 && weight(p.from) == 0) continue;
+    ++num_merged_;
     if (live_.rank[p.from] >= live_.rank[b]) continue;
     for (const ValueAt& at : at_exit(p.from)) {
       Merged& m = merged(at.value);
@@ -100,7 +104,6 @@ void Allocator::merge_predecessors(u32 b) {
 // Values that may start in a register: those that some predecessor has in one, and for a loop's header those
 // that the loop uses.
 void Allocator::collect_candidates(u32 b, bool loop_entry) {
-  const u32 preds = static_cast<u32>(live_.preds(b).size());
   for (auto& list : candidates_) list.clear();
   std::fill(std::begin(all_stay_), std::end(all_stay_), true);
   const auto add = [&](VReg v, u32 distance, bool everywhere) {
@@ -111,7 +114,7 @@ void Allocator::collect_candidates(u32 b, bool loop_entry) {
   };
   for (const VReg v : merged_values_) {
     Merged& m = merged(v);
-    const bool everywhere = m.count == preds; // then the distance seldom matters
+    const bool everywhere = m.count == num_merged_; // then the distance seldom matters
     m.listed = true;
     add(v, everywhere ? kAsk : live_.distance(v, b), everywhere);
   }
@@ -189,12 +192,6 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   }
   for (Candidate& x : candidates)
     if (x.distance == kAsk) x.distance = next_use(x.value);
-  // In few rounds, constants for ways that are hardly ever taken are made there, not in front of the loop;
-  // those wanted as far away otherwise take as long either way.
-  if (loop_entry && part_.blocks[b].few_rounds)
-    std::erase_if(candidates, [&](const Candidate& x) {
-      return remat_[x.value.index] && x.distance >= kColdEntry && x.distance < kLoopExit;
-    });
   for (Candidate& x : candidates) // what can be made anew has less of a claim, as in victim()
     if (remat_[x.value.index] && x.distance < kLoopExit / 2) x.distance *= 2;
   const auto begin = candidates.begin();
@@ -214,12 +211,22 @@ void Allocator::select_entry_values(u32 b, unsigned c, bool loop_entry) {
   std::size_t alive = live_.count_live_in(b, static_cast<RegClass>(c));
   for (const VReg p : part_.blocks[b].params) alive += cls(p) == c && next_[p.index] != kNever;
   const std::size_t through = alive - used;
-  const std::size_t inside = std::max<std::size_t>(
+  std::size_t inside = std::max<std::size_t>(
       live_.pressure[b][c] - std::min<std::size_t>(through, live_.pressure[b][c]), used);
-  // Under pressure a constant would only be thrown out again, and brought back at every back edge.
-  if (inside > registers)
-    outside = std::remove_if(begin, outside, [&](const Candidate& x) { return remat_[x.value.index] != 0; });
-  auto end = take_first(begin, outside, registers, nearer);
+  const auto leave_out_constants = [&](u32 distance) {
+    const auto end = std::remove_if(candidates.begin(), outside, [&](const Candidate& x) {
+      return remat_[x.value.index] && x.distance >= distance;
+    });
+    inside -= static_cast<std::size_t>(outside - end);
+    outside = candidates.erase(end, outside);
+  };
+  // Under pressure a constant would only be thrown out again, and brought back at every back edge. Those for
+  // ways that are hardly ever taken go first, in few rounds in any case: they are made there, not in front of
+  // the loop. Those wanted as far away otherwise take as long either way.
+  if (inside > registers || part_.blocks[b].few_rounds)
+    leave_out_constants(2 * kColdEntry); // as doubled above
+  if (inside > registers) leave_out_constants(0);
+  auto end = take_first(candidates.begin(), outside, registers, nearer);
   if (inside < registers) {
     const auto placed = std::partition(
         outside, candidates.end(), [&](const Candidate& x) { return merged(x.value).preferred != kNone; });
@@ -263,8 +270,9 @@ void Allocator::settle_unplaced(u32 b) {
     if (reg != kNone) {
       start_with(v, reg);
     } else if (remat_[v.index] == 0) {
-      has_slot_[v.index] = 1; // filled by the edges, if not at the definition
-      if (!merged_[v.index].all_stored && weight(live_.def_block[v.index]) <= edges_weight)
+      has_slot_[v.index] = 1; // filled in front of a loop, at the definition or by the edges
+      if (!merged_[v.index].all_stored && !store_before_loop(v) &&
+          weight(live_.def_block[v.index]) <= edges_weight)
         at_def_[v.index] = 1;
     }
   }
@@ -316,7 +324,8 @@ void Allocator::leave_block(u32 b) {
   hint_successors(b);
 }
 
-// The first predecessor of a join decides which registers the others should leave the arguments in.
+// The first predecessor of a join decides which registers the others should leave the arguments in. An
+// argument that lives on keeps its register to itself.
 void Allocator::hint_successors(u32 b) {
   const Terminator& t = part_.blocks[b].term;
   for (u32 n = 0; n < t.num_targets(); ++n) {
@@ -326,6 +335,7 @@ void Allocator::hint_successors(u32 b) {
     for (u32 i = 0; i < args.size(); ++i) {
       VReg p = part_.blocks[s].params[i];
       if (!args[i].is_virtual() || reg_[args[i].index] == kNone || hint_[p.index] != kNone) continue;
+      if (live_.is_live_in(args[i], s)) continue;
       hint_[p.index] = reg_[args[i].index];
       for (Pred q : live_.preds(s))
         if (live_.rank[q.from] > live_.rank[b])

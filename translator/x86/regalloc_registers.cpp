@@ -60,8 +60,8 @@ u32 Allocator::entry_weight(u32 b) const {
   return std::min(heaviest, weight(b));
 }
 
-// A value out of one loop that is evicted in another one is best stored in between: on the edges into the
-// outermost loop around here that does not contain the definition. False if that saves nothing.
+// A value out of one loop that loses its register in another one is best stored in between: on the edges into
+// the outermost loop around here that does not contain the definition. False if that saves nothing.
 bool Allocator::store_before_loop(VReg v) {
   const u32 def = live_.def_block[v.index];
   u32 outermost = kNever;

@@ -428,9 +428,11 @@ VReg Selector::qword_of(const Regs& qwords, VReg lane) {
   return b_->op_r64(Inst::kIdVmovq, xmm(b_->op_tied(Inst::kIdVpermt2q, qwords.r[0], index, qwords.r[1])));
 }
 
-/// Of a vector of dwords, the element of the first lane that takes part.
+/// Of a vector of dwords, the element of the first lane that takes part. A compression waits for what was in
+/// its destination, also where it zeroes: so that is the vector itself.
 VReg Selector::element_of_first(VReg v, VReg mask, VReg lane) {
-  if (avx512()) return b_->op_r32(Inst::kIdVmovd, xmm(b_->zero_masked(mask).op(Inst::kIdVpcompressd, v)));
+  if (avx512())
+    return b_->op_r32(Inst::kIdVmovd, xmm(b_->with_mask(mask).op_tied(Inst::kIdVpcompressd, v, v)));
   const VReg which = b_->def(Inst::kIdVmovd, View::Xmm, {r32(lane)});
   return b_->op_r32(Inst::kIdVmovd, xmm(b_->op(Inst::kIdVpermd, which, v)));
 }
