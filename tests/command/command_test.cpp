@@ -216,22 +216,26 @@ TEST(Command, TranslatesWhatMustBeInterpretedNot) {
 
 TEST(Command, KeepsTranslationsOnDisk) {
   const std::string folder = scratch("cache");
-  const auto origin = [&](const std::string& environment, const std::string& options = "") {
-    const Output output = lanewise(
-        "run " + kernel_file("saxpy") + kSaxpyLaunch + "--engine jit --json " + options, environment);
-    EXPECT_EQ(output.status, 0) << output.err;
-    return nlohmann::json::parse(output.out).at("translation").get<std::string>();
+  // A busy machine may make the launch so long that it gets a version for its values, which is new.
+  const auto expect_origin = [&](const std::string& origin, const std::string& environment,
+                                 const std::string& options = "") {
+    const Output output = lanewise("run " + kernel_file("saxpy") + kSaxpyLaunch +
+                                       "--engine jit --no-specialize --json " + options,
+                                   environment);
+    ASSERT_EQ(output.status, 0) << output.err;
+    EXPECT_EQ(nlohmann::json::parse(output.out).at("translation"), origin) << environment << '\n'
+                                                                           << output.out << output.err;
   };
   const std::string allowed = "env -u LANEWISE_NO_CACHE ", here = allowed + "LANEWISE_CACHE_DIR=" + folder;
   const std::string in_home = allowed + "LANEWISE_CACHE_DIR= XDG_CACHE_HOME=" + folder;
-  EXPECT_EQ(origin(here + " LANEWISE_NO_CACHE=1"), "new");
-  EXPECT_EQ(origin(here, "--no-cache"), "new");
-  EXPECT_EQ(origin(here), "new");
-  EXPECT_EQ(origin(here), "cache");
-  EXPECT_EQ(origin(here, "--no-cache"), "new");
-  EXPECT_EQ(origin(here, "--simd avx2 --no-specialize"), "new");
-  EXPECT_EQ(origin(in_home), "new");
-  EXPECT_EQ(origin(in_home), "cache");
+  expect_origin("new", here + " LANEWISE_NO_CACHE=1");
+  expect_origin("new", here, "--no-cache");
+  expect_origin("new", here);
+  expect_origin("cache", here);
+  expect_origin("new", here, "--no-cache");
+  expect_origin("new", here, "--simd avx2");
+  expect_origin("new", in_home);
+  expect_origin("cache", in_home);
   EXPECT_TRUE(std::filesystem::is_directory(folder + "/lanewise"));
   std::filesystem::remove_all(folder);
 }

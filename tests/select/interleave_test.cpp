@@ -214,6 +214,47 @@ TEST(Interleave, PackedRowsAreTestedOnce) {
   EXPECT_LT(interleave_of_bytes("wrapped 1 0"), 4u) << "nobody knows that they go on from gang to gang";
 }
 
+/// So many rows are copied to where they might meet, all loaded before the first is stored.
+phases::Plan plan_of_copies(unsigned rows) {
+  std::string text = R"(func "rows" gfx906 {
+b0:
+  v0:u32 = init_sgpr #0x4
+  v1:u32 = init_sgpr #0x5
+  v2:u64 = join v0, v1
+  v3:u32 = const #0x0
+  v4:u32, v5:u32, v6:u32, v7:u32 = sload v2, v3
+  v8:v32 = init_vgpr
+  v9:mask = const #0xffffffffffffffff
+  v13:g32 = gang_first v8
+  v14:g64 = zext v13
+  v15:u64 = join v4, v5
+  v16:g64 = splat v15
+  v17:g64 = add v14, v16
+  v18:u64 = join v6, v7
+  v19:g64 = splat v18
+  v20:g64 = add v14, v19
+)";
+  for (unsigned n = 0; n < rows; ++n)
+    text += fmt::format("  v{}:v32 = load v17, v9 #{:#x} {{global 4 row 4 wave}}\n", 100 + n, 0x1000 * n);
+  for (unsigned n = 0; n < rows; ++n)
+    text += fmt::format("  store v20, v{}, v9 #{:#x} {{global 4 row 4 wave}}\n", 100 + n, 0x1000 * n);
+  auto f = ir::parse(text + "  endpgm\n}\n");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  f->launch.workgroup = {256, 1, 1};
+  phases::Plan plan = form_phases(*f, Simd::Avx2, 0);
+  choose_interleave(*f, plan, Simd::Avx2, 0);
+  return plan;
+}
+
+/// With AVX2 a wave is eight gangs, for which there are registers if each needs one or two.
+TEST(Interleave, SmallKernelsRunInLockstep) {
+  const phases::Plan small = plan_of_copies(1), large = plan_of_copies(8);
+  EXPECT_TRUE(small.lockstep);
+  EXPECT_EQ(small.phases.size(), 1u);
+  EXPECT_EQ(small.phases[0].interleave, 8u);
+  EXPECT_FALSE(large.lockstep) << "it would spill";
+}
+
 /// Adds a row to another one behind a guard, as y += x does.
 TEST(Interleave, RowsAreTestedForOneBorderBehindGuards) {
   auto f = ir::parse(R"(func "add" gfx906 {

@@ -24,6 +24,25 @@ TEST_P(LirTest, AddsVectorsFromTheFrame) {
   EXPECT_EQ(f.slot<u32>(256), 42u);
 }
 
+/// What writes all ones waits for what the register had before, and that may be on its way from memory; only
+/// comparing bytes or words with themselves does not.
+TEST_P(LirTest, AllOnesWaitForNothing) {
+  Program p(GetParam());
+  Builder b(p.module, PartId(0));
+  b.at(b.add_block());
+  b.store_vec(frame(0), b.splat32(~0u));
+  b.store_vec(frame(64), b.splat32(~0u));
+  b.ret(StopReason::End);
+  auto code = p.compile({.verify = true, .listing = true, .alloc = {}});
+  ASSERT_TRUE(code);
+  TestFrame f;
+  EXPECT_EQ(run(*code, f.data()), StopReason::End);
+  EXPECT_EQ(f.slot<u32>(0), ~0u);
+  EXPECT_NE(code->listing.find(GetParam() ? "vpxor xmm0, xmm0, xmm0\nvpternlogd zmm0" : "vpcmpeqd ymm0"),
+            std::string::npos)
+      << code->listing;
+}
+
 /// MXCSR is written where the row says that it differs, and read nowhere: either would wait for all
 /// arithmetic.
 TEST_P(LirTest, LeavesMxcsrBehindForTheNextRow) {

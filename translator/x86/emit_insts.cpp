@@ -120,22 +120,27 @@ void Emitter::emit_inst(const LInst& inst, const Assigned* assigned) {
   }
 }
 
+void Emitter::emit_zero(u8 reg, bool mask) {
+  if (mask)
+    a_.kxorq(ax::k(reg), ax::k(reg), ax::k(reg));
+  else if (reg < 16)
+    a_.vpxor(ax::xmm(reg), ax::xmm(reg), ax::xmm(reg)); // a VEX write clears the rest
+  else
+    a_.vpxord(ax::zmm(reg), ax::zmm(reg), ax::zmm(reg));
+}
+
 void Emitter::emit_pseudo(const LInst& inst, const Assigned* assigned) {
   const u8 r = assigned[0].reg;
   const bool mask = part_->ops(inst)[0].view == View::K;
   switch (inst.pseudo) {
   case LInst::Pseudo::None:
   case LInst::Pseudo::Copy: return;
-  case LInst::Pseudo::Zero:
-    if (mask)
-      a_.kxorq(ax::k(r), ax::k(r), ax::k(r));
-    else if (r < 16)
-      a_.vpxor(ax::xmm(r), ax::xmm(r), ax::xmm(r)); // a VEX write clears the rest
-    else
-      a_.vpxord(ax::zmm(r), ax::zmm(r), ax::zmm(r));
-    return;
+  case LInst::Pseudo::Zero: emit_zero(r, mask); return;
   case LInst::Pseudo::Ones: {
+    // Of these only vpcmpeqd does not wait for what the register had, which may be what comes from memory:
+    // the cache misses of waves that load one row each did not overlap, and took 2 times as long.
     const auto v = encoder_.vec(r, View::Full);
+    if (mask || module_.avx512) emit_zero(r, mask);
     if (mask)
       a_.kxnorq(ax::k(r), ax::k(r), ax::k(r));
     else if (module_.avx512)

@@ -63,6 +63,7 @@ private:
   void emit_steps(StepRange range, const Block* block);
   void emit_step(const Step& step);
   void emit_inst(const LInst& inst, const Assigned* assigned);
+  void emit_zero(u8 reg, bool mask);
   void emit_pseudo(const LInst& inst, const Assigned* assigned);
   void record(const LInst& inst, const Assigned* assigned);
   [[nodiscard]] const LInst& remat_of(u32 operand) const;

@@ -41,28 +41,27 @@ struct Amount {
   }
 };
 
-constexpr unsigned kMaxGangs = 4; ///< side by side, unless in lockstep
+constexpr unsigned kMaxGangs = 4;    ///< side by side, unless in lockstep
+constexpr unsigned kMaxTogether = 8; ///< in lockstep: all of a wave with AVX2
 
 /// What decides about a region of a phase.
 struct Demand {
-  std::array<unsigned, kMaxGangs + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2 or 4
-  unsigned masks = 0;                               ///< alive at once, per gang
-  unsigned shared = 0;                              ///< splats and constants, which all gangs use in common
-  unsigned issued = 0;                              ///< x86 instructions per gang, roughly
-  Amount amount;                                    ///< which these are, of lanes
-  unsigned guarded = 0;                             ///< those of them that gangs skip
-  unsigned row = 1;                                 ///< gangs in a row of work-items
-  unsigned once = 0;                                ///< those that all gangs have in common
-  bool alone = false;                               ///< it runs for one of the wave's gangs only
-  double times = 1;                                 ///< how often it runs, relative to loops
+  std::array<unsigned, kMaxTogether + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2, 4 or 8
+  std::array<unsigned, kMaxTogether + 1> masks_of{};   ///< likewise
+  unsigned shared = 0;  ///< splats and constants, which all gangs use in common
+  unsigned issued = 0;  ///< x86 instructions per gang, roughly
+  Amount amount;        ///< which these are, of lanes
+  unsigned guarded = 0; ///< those of them that gangs skip
+  unsigned row = 1;     ///< gangs in a row of work-items
+  unsigned once = 0;    ///< those that all gangs have in common
+  bool alone = false;   ///< it runs for one of the wave's gangs only
+  double times = 1;     ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 
-  [[nodiscard]] unsigned vectors(unsigned gangs) const {
-    return gangs <= kMaxGangs ? vectors_of[gangs] : gangs * vectors_of[1];
-  }
+  [[nodiscard]] unsigned vectors(unsigned gangs) const { return vectors_of[gangs]; }
   void add_vectors_per_gang(unsigned more) {
-    for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2) vectors_of[gangs] += gangs * more;
+    for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) vectors_of[gangs] += gangs * more;
   }
 };
 
@@ -253,8 +252,7 @@ private:
   bool scan(u32 place) {
     const ir::BlockId b = blocks_[place];
     std::ranges::fill(live_, 0);
-    unsigned masks = 0;
-    Amount vectors;
+    Amount vectors, masks;
     const auto change = [&](ValueId v, bool now) {
       if (!is_tracked(v)) return;
       u64& word = live_[index_[v.index] / 64];
@@ -262,13 +260,14 @@ private:
       if (((word & bit) != 0) == now) return;
       word ^= bit;
       const Type t = f_.type(v);
-      unsigned& count = t == Type::Mask ? masks : part_of(vectors, v);
+      unsigned& count = part_of(t == Type::Mask ? masks : vectors, v);
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
       if (!now) return;
-      for (unsigned gangs = 1; gangs <= kMaxGangs; gangs *= 2)
+      for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) {
         demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
-      demand_.masks = std::max(demand_.masks, masks);
+        demand_.masks_of[gangs] = std::max(demand_.masks_of[gangs], masks.of(gangs, demand_.row));
+      }
     };
     for (const ir::Successor& s : f_[b].successors) {
       for (const ValueId v : s.args) change(v, true);
@@ -351,8 +350,8 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   };
   const unsigned registers = registers_for_gangs(d, avx512);
   const unsigned vectors = d.vectors(gangs);
-  const double spilled = avx512 ? std::max(excess(vectors, registers), excess(gangs * d.masks, 7))
-                                : excess(vectors + gangs * d.masks, registers);
+  const double spilled = avx512 ? std::max(excess(vectors, registers), excess(d.masks_of[gangs], 7))
+                                : excess(vectors + d.masks_of[gangs], registers);
   if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
   // What is guarded is skipped where no gang needs it.
   const double needed = d.issued - d.guarded * std::pow(kSkips, gangs);
@@ -370,8 +369,11 @@ constexpr double kWorthSpilling = 0.8; ///< which accumulators in loops do each 
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
 
+unsigned gang_lanes(bool avx512) {
+  return translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2);
+}
 unsigned gangs_of(unsigned lanes, bool avx512) {
-  const unsigned gang = translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2);
+  const unsigned gang = gang_lanes(avx512);
   return (lanes + gang - 1) / gang;
 }
 
@@ -428,9 +430,7 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f), use_counts_(f.use_counts()), limits_(f),
-        common_(f, translator::gang_lanes(avx512 ? translator::Simd::Avx512 : translator::Simd::Avx2),
-                kMaxGangs) {}
+        tables_(f), use_counts_(f.use_counts()), limits_(f), common_(f, gang_lanes(avx512), kMaxGangs) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -591,14 +591,33 @@ private:
 bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   RegionTables tables(f);
+  CommonValues common(f, gang_lanes(avx512), gangs);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane || phase.first_gangs != 0) continue;
-    const Demand d = Region(f, tables, phase.blocks, false).measure();
-    const unsigned masks = avx512 ? 0 : d.masks; // Spilling a k-register takes no more than a phase border.
-    if (d.vectors(gangs) + gangs * masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
+    const Demand d = Region(f, tables, phase.blocks, false, kNothing, &common).measure();
+    const unsigned masks =
+        avx512 ? 0 : d.masks_of[gangs]; // Spilling a k-register takes no more than a phase border.
+    if (d.vectors(gangs) + masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
   }
   return true;
+}
+
+/// Whether no loop takes much longer with all gangs side by side than with four, if it spills then.
+bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
+  constexpr double kMostLonger = 1.2; // estimated; borders are saved around it, and loads shared (up to 1.8)
+  const unsigned gangs = all_gangs(plan.lanes, avx512);
+  const ir::Cfg cfg(f);
+  const ir::Loops loops(f, cfg, ir::Dominators(f, cfg));
+  RegionTables tables(f);
+  CommonValues common(f, gang_lanes(avx512), gangs);
+  return std::ranges::all_of(loops.loops, [&](const ir::Loops::Loop& loop) {
+    if (!plan.phases[plan.phase_of[loop.header.index].index].per_lane) return true;
+    std::vector<ir::BlockId> blocks = loop.blocks;
+    std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
+    const Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
+    return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
+  });
 }
 
 bool has_own_addresses(const ir::Function& f, ir::BlockId b) {
@@ -630,12 +649,13 @@ constexpr unsigned kVectorsForTests = 4;
 double cycles(const ir::Function& f, const phases::Plan& plan, unsigned gangs, bool avx512) {
   constexpr double kBorder = 10; // what is live is stored, and loaded again; nothing overlaps across it
   constexpr double kDecoded = 1200, kPerDecoded = 0.2; // instructions that are not, and what others take more
-  const unsigned together = plan.lockstep ? gangs : 1;
+  const unsigned together = plan.lockstep || gangs <= kMaxGangs ? gangs : kMaxGangs;
   RegionTables tables(f);
+  CommonValues common(f, gang_lanes(avx512), together);
   double sum = 0, issued = 0;
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane) continue;
-    Demand d = Region(f, tables, phase.blocks, false).measure();
+    Demand d = Region(f, tables, phase.blocks, false, kNothing, &common).measure();
     if (std::ranges::any_of(phase.blocks, [&](ir::BlockId b) { return has_own_addresses(f, b); }))
       d.add_vectors_per_gang(kVectorsForTests);
     sum += gangs * cycles(d, together, avx512) + kBorder * gangs / together;
@@ -673,11 +693,12 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const u32 fewest = f.launch.one_wave() ? f.launch.items() : kWaveSize; // lanes that may have to run
   const unsigned gangs = gangs_of(fewest, avx512);
   // Of other numbers than powers of two, gangs without work-items would run along.
-  if (gangs > kMaxGangs || !std::has_single_bit(gangs) || (f.num_values() > kMaxLockstepValues && !is_short))
+  if (gangs > kMaxTogether || !std::has_single_bit(gangs) ||
+      (f.num_values() > kMaxLockstepValues && !is_short))
     return phases::form_phases(f, lanes);
   ir::Function together = f;
   phases::Plan plan = phases::form_phases(f, lanes);
-  if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxGangs || has_gang_loops(f, plan))
+  if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxTogether || has_gang_loops(f, plan))
     return plan;
   if (f.num_values() > std::max(kMaxLockstepValues, kValuesOfLongPhase * plan.phases.size())) return plan;
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
@@ -686,9 +707,14 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool too_many_rows = std::ranges::any_of(lockstep.phases, [&](const phases::Phase& p) {
     return streams_of(together, p).rows * gangs > kFollowedRows;
   });
-  if (too_many_rows && plan.phases.size() <= kFewPhases) return plan;
-  if (!fits_in_registers(together, lockstep, avx512) && !is_short) return plan;
-  if (is_short && cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
+  const bool fits = fits_in_registers(together, lockstep, avx512);
+  if (too_many_rows && (plan.phases.size() <= kFewPhases || !fits)) return plan;
+  if (!fits && !is_short && (gangs <= kMaxGangs || !loops_gain(together, lockstep, avx512))) return plan;
+  // Of so many, half-words would not be packed.
+  const auto packs = [&](const phases::Phase& p) { return may_be_packed(together, p); };
+  if (gangs > kMaxGangs && std::ranges::any_of(lockstep.phases, packs)) return plan;
+  if ((!fits || is_short) &&
+      cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
     return plan;
   f = std::move(together);
   return lockstep;
@@ -756,7 +782,10 @@ phases::Plan form_behind_guards(ir::Function& f, translator::Simd simd, bool& is
   phases::Plan other = form_best(behind, simd);
   if (const std::size_t gone_through = phases_gone_through(behind, other, false); gone_through > 1) {
     phases::Plan plan = form_best(f, simd);
-    if (gone_through > phases_gone_through(f, plan, true)) return plan;
+    // Masks of eight gangs do not stay in registers, which costs more than the phases that are saved.
+    const bool masks_spill =
+        plan.lockstep && all_gangs(plan.lanes, simd == translator::Simd::Avx512) > kMaxGangs;
+    if (gone_through > phases_gone_through(f, plan, true) && !masks_spill) return plan;
   }
   f = std::move(behind);
   is_copied = true;

@@ -212,7 +212,9 @@ int PackedValues::gain(InstId i, unsigned bits) const {
 }
 
 void PackedValues::find(unsigned bits) {
-  if (context_.members * bits % 32 != 0) return;
+  constexpr unsigned kMostRegisters = 2;
+  const unsigned all_bits = context_.members * bits; // of one lane of all members
+  if (all_bits % 32 != 0 || all_bits > 32 * kMostRegisters) return;
   found_.clear();
   candidate_.assign(f_.num_insts(), false);
   for (const ir::BlockId b : context_.plan.phases[context_.phase].blocks)
