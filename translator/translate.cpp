@@ -385,7 +385,9 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("hoist", passes::hoist)
       .run("unroll_gang_rounds",
            [](ir::Function& g) {
-             if (phases::unroll_gang_rounds(g)) tidy_up(g);
+             if (!phases::unroll_gang_rounds(g)) return;
+             passes::merge_blocks(g); // Only then is it seen that some counters begin with 0.
+             tidy_up(g);
            })
       .run("finish_before_barriers", passes::finish_before_barriers)
       .run("stream_stores", [&](ir::Function& g) { passes::stream_stores(g, gang_lanes(options.simd)); })

@@ -96,5 +96,43 @@ TEST(NextRows, AreFetchedForEachGang) {
   EXPECT_EQ(rows, 4u) << code->listing;
 }
 
+/// Where gangs go through the loop one after the other, each waits for its row.
+TEST(NextRows, AreFetchedBeforeLoopsOfGangs) {
+  auto f = ir::parse(R"(func "rows" gfx906 {
+b0:
+  v0:v32 = init_vgpr
+  v1:g32 = gang_first v0
+  v2:u32 = init_sgpr
+  v3:u32 = init_sgpr #0x1
+  v4:u64 = join v2, v3
+  v5:mask = const #0xffffffffffffffff
+  v6:g64 = zext v1
+  v7:g64 = splat v4
+  v8:g64 = add v6, v7
+  v9:g32 = const #0x1
+  v10:g32 = splat v2
+  v11:v32 = load v8, v5 {global 4 row 4 wave}
+  jump -> b1(v1)
+b1(v12:g32):
+  v13:g32 = add v12, v9
+  v14:mask = icmp v13, v10 #0x2
+  v15:u1 = any v14
+  branch v15 #0x201 -> b1(v13), b2
+b2:
+  store v8, v11, v5 #0x1000 {global 4 row 4 wave}
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok());
+  for (const unsigned gangs : {1u, 4u}) {
+    phases::Plan plan = phases::form_phases(*f, 16);
+    ASSERT_EQ(plan.phases.size(), 1u);
+    plan.phases.front().interleave = gangs;
+    auto code = compile(*f, plan, {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
+    ASSERT_TRUE(code.ok()) << code.error().message;
+    EXPECT_EQ(code->listing.find("prefetcht0 ") != std::string::npos, gangs == 1) << code->listing;
+  }
+}
+
 } // namespace
 } // namespace lanewise::x86

@@ -1453,6 +1453,7 @@ private:
       if (const ValueId x = as_uniform(a), y = x.valid() ? as_uniform(b) : ValueId{}; y.valid())
         return emit(Op::Splat, t, {emit(Op::Select, type(x), {c, x, y})});
     if (const ValueId sum = select_addend(t, c, a, b); sum.valid()) return sum;
+    if (const ValueId sum = select_either(t, c, a, b); sum.valid()) return sum;
     if (type(c) == Type::Mask)
       if (const Match s = match(c, Op::Splat)) return emit(Op::Select, t, {operand(s, 0), a, b});
     // select(c, select(c, x, y), b) -> select(c, x, b) and its mirror: repeated writes under one EXEC
@@ -1492,6 +1493,25 @@ private:
           return emit(Op::Add, t, {x, emit(Op::Select, t, {c, y, z})});
       }
     return {};
+  }
+  /// select(c, y + k, y), y = select(d, x + k, x) -> select(c | d, x + k, x) for comparisons of scalars that
+  /// exclude each other: where the next of two sorted lists is chosen, one of them goes on, or both, and the
+  /// next loads wait for the choice.
+  ValueId select_either(Type t, ValueId c, ValueId a, ValueId b) {
+    const Match last = match(a, Op::Add), chosen = match(b, Op::Select);
+    if (is_per_lane(type(c)) || last == nullptr || chosen == nullptr) return {};
+    const ValueId d = operand(chosen, 0), sum = operand(chosen, 1), x = operand(chosen, 2);
+    const Match first = match(sum, Op::Add);
+    if (first == nullptr || type(d) != type(c)) return {};
+    const auto adds = [&](Match add, ValueId to, u64& k) {
+      return (operand(add, 0) == to && is_const(operand(add, 1), &k)) ||
+             (operand(add, 1) == to && is_const(operand(add, 0), &k));
+    };
+    u64 k = 0, same = 0;
+    if (!adds(last, b, k) || !adds(first, x, same) || k != same) return {};
+    const ValueId both = fold_comparisons(Op::And, type(c), c, d);
+    if (!both.valid() || !is_zero(both)) return {};
+    return emit(Op::Select, t, {fold_comparisons(Op::Or, type(c), c, d), sum, x});
   }
   ValueId fold_bitselect(Type t, ValueId c, ValueId a, ValueId b) {
     if (a == b || is_ones(c)) return a;

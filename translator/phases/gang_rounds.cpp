@@ -3,7 +3,7 @@
 // so that it matters how many rounds, of this lane and the next ones, a processor has in view. So one count
 // of the rounds that are left is all that is asked, and where there are many, for four at once:
 //
-//   choice:  how many are there after the first?
+//   choice:  how many are there?
 //   begin:   if many
 //   four:    four rounds; again, while there are four more and another one
 //   rest:    for one to four rounds, or all if they are few,
@@ -67,20 +67,25 @@ private:
     const BlockId begin = f_.add_block(at.pc), four = f_.add_block(at.pc), rest = f_.add_block(at.pc);
     for (const BlockId b : {begin, four, rest}) f_[b].take_lanes_of(f_[plain]);
 
-    // What is compared comes to the bound without wrapping: it grows by 1.
+    // How many there are, 0 for 2^32 or 2^64: what is compared comes to the bound without wrapping, since it
+    // grows by 1. A branch that is foreseen wrongly waits for this, so that it is made in few steps.
     const Type t = f_.type(goes_on_.bound);
-    const ValueId first = first_value(at, goes_on_.value, start);
-    const Op larger = goes_on_.pred == IntPred::ULt ? Op::UMax : Op::SMax;
-    const ValueId bound =
-        goes_on_.pred == IntPred::Ne ? goes_on_.bound : at.binary(larger, goes_on_.bound, first);
-    const ValueId more = at.sub(bound, first); // after the first round
-    const ValueId many = at.op(Op::LShr, t, {more, at.constant(Type::U32, kLog2Many)});
+    const ValueId one = at.constant(t, 1);
+    const ValueId difference = at.sub(goes_on_.bound, first_value(at, goes_on_.value, start, 1));
+    ValueId count = difference;
+    if (goes_on_.pred != IntPred::Ne) {
+      const ValueId first = first_value(at, goes_on_.value, start);
+      count = at.select(icmp(at, goes_on_.pred, first, goes_on_.bound), difference, one);
+    }
+    const ValueId many = at.op(Op::LShr, t, {count, at.constant(Type::U32, kLog2Many)});
     std::vector<ValueId> args = start;
-    args.push_back(more);
+    args.push_back(count);
     branch_if_not_0(at, many, {begin, {}}, {rest, args}, rest);
 
     at.set_block(begin);
+    const ValueId more = at.sub(count, one); // after the first
     const ValueId times = at.op(Op::LShr, t, {more, at.constant(Type::U32, kLog2Rounds)});
+    const ValueId last = at.add(at.and_(more, at.constant(t, kRounds - 1)), one);
     args.back() = times;
     at.jump(four, args);
 
@@ -90,15 +95,17 @@ private:
     at.set_block(four);
     std::vector<ValueId> again = args;
     again.push_back(at.sub(left, at.constant(t, 1)));
-    args.push_back(at.and_(more, at.constant(t, kRounds - 1)));
+    args.push_back(last);
     branch_if_not_0(at, again.back(), {four, again}, {rest, args}, rest);
 
     args = take_params(rest);
     args.push_back(f_.add_param(rest, t));
     at.set_block(rest);
-    args.back() = at.add(args.back(), at.constant(t, 1));
     at.jump(plain, args);
     count_down(plain, f_.add_param(plain, t));
+  }
+  static ValueId icmp(Builder& at, IntPred p, ValueId a, ValueId b) {
+    return at.op(Op::ICmp, Type::G1, {a, b}, static_cast<u64>(p));
   }
   /// The loop goes on while a count of its rounds has not come to 0.
   void count_down(BlockId plain, ValueId left) {

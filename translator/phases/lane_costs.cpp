@@ -1,5 +1,6 @@
 // A gather takes about as long for one lane as for all, and a processor does a dozen plain loads meanwhile.
 #include "translator/phases/lane_costs.hpp"
+#include "translator/phases/decide.hpp"
 
 #include <algorithm>
 
@@ -26,7 +27,8 @@ public:
     unsigned gathered = 0, loads = 0, others = 0, most = ~0u;
     bool shares_lines = false; // of memory, which lanes that go alone fetch each for itself
     std::optional<Cfg> now;    // Loops before may have been copied.
-    for (const BlockId b : *loop_.blocks)
+    for (const BlockId b : *loop_.blocks) {
+      if (is_rare(b)) continue;
       for (const InstId i : f_[b].insts) {
         const Inst& inst = f_[i];
         const LaneKind place = inst.op == Op::Load ? kind(f_.operands(i)[0]) : LaneKind::Any;
@@ -39,11 +41,12 @@ public:
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           ++others;
       }
+    }
     if (gathered == 0 || is_led_by_loads(false)) return 0;
-    // Rounds of a single block take little more than their loads (phases/gang_rounds.cpp).
-    const bool small = loop_.blocks->size() == 1 && !shares_lines;
-    unsigned alone = small ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
-    alone += kBranch * (count_branches() - 1);
+    // Rounds without branches take little more than their loads (phases/gang_rounds.cpp).
+    const unsigned branches = count_branches() - 1;
+    unsigned alone = branches == 0 && !shares_lines ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
+    alone += kBranch * branches;
     if (ends_by_loads()) alone += kUnforeseenRound;
     if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
@@ -81,9 +84,20 @@ private:
            op == Op::Select;
   }
 
+  /// But those that are foreseen.
   [[nodiscard]] unsigned count_branches() const {
-    return static_cast<unsigned>(std::ranges::count_if(
-        *loop_.blocks, [&](BlockId b) { return f_[f_.terminator(b)].op == Op::Branch; }));
+    return static_cast<unsigned>(std::ranges::count_if(*loop_.blocks, [&](BlockId b) {
+      return f_[f_.terminator(b)].op == Op::Branch && !leads_to_rare(b) && !is_rare(b);
+    }));
+  }
+  [[nodiscard]] bool leads_to_rare(BlockId b) const {
+    const Inst& end = f_[f_.terminator(b)];
+    return end.op == Op::Branch && (end.imm & kFirstIsRare) != 0;
+  }
+  /// Where hardly any lane comes, as to the correction of a quotient.
+  [[nodiscard]] bool is_rare(BlockId b) const {
+    const auto preds = cfg_.preds[b.index];
+    return preds.size() == 1 && leads_to_rare(preds[0]) && f_[preds[0]].successors[0].block == b;
   }
 
   /// What is loaded in a round says who goes on.

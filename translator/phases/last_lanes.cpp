@@ -3,7 +3,7 @@
 // them, and a processor does a dozen plain loads meanwhile. So where few lanes are left, they take turns: the
 // loop is there a second time, in which all lanes of the gang do what one of them does.
 //
-//   choice:  few lanes left? else one more round of the loop
+//   choice:  few lanes left? else one more round of the loop; where all are few, it asks only for some
 //   begin:   what they need to rows in memory, where a lane's is found by its number
 //   pick:    the first of those left; its values in all lanes
 //   alone:   the loop, as long as that lane goes on
@@ -173,7 +173,9 @@ private:
     const std::vector<ValueId> old = params();
     const BlockId choice = f_.add_block(pc), begin = f_.add_block(pc), pick = f_.add_block(pc),
                   next = f_.add_block(pc);
-    entry_edge().block = choice;
+    const bool together = few < gang_lanes_; // Else nobody goes round as it was.
+    Successor& into = entry_edge();
+    into.block = choice;
     f_[latch_].successors[0].block = choice;
     const auto append = [](std::vector<ValueId> a, const std::vector<ValueId>& b) {
       a.insert(a.end(), b.begin(), b.end());
@@ -181,7 +183,7 @@ private:
     };
 
     // What a lane leaves behind changes from turn to turn.
-    const std::vector<ValueId> all = take_params(choice);
+    const std::vector<ValueId> all = together ? take_params(choice) : std::exchange(into.args, {});
     std::vector<ValueId> changing;
     std::vector<u32> changes;
     for (u32 n = 0; n < old.size(); ++n) {
@@ -216,7 +218,13 @@ private:
 
     Builder at(f_, choice);
     at.pc = pc;
-    at.branch(at.any(at.op(Op::NotFew, Type::Mask, {all[mask_]}, few)), header, begin, all);
+    if (together) {
+      at.branch(at.any(at.op(Op::NotFew, Type::Mask, {all[mask_]}, few)), header, begin, all);
+    } else { // If nobody is left, all stays as it is.
+      std::vector<ValueId> kept = left_behind_;
+      for (u32 n = 0; n < old.size(); ++n) std::ranges::replace(kept, old[n], all[n]);
+      at.branch(at.any(all[mask_]), begin, loop_->exit, {}, kept);
+    }
     f_[f_.terminator(choice)].imm = gang_decided(loop_->exit);
     one_.rows.jump(pick, append(changing, {lanes}));
 
@@ -230,7 +238,7 @@ private:
     const ValueId more = at.any(at.icmp(IntPred::Ne, others, f_.entry_constant(Type::G32, 0)));
     at.branch(more, pick, loop_->exit, append(now, {others}), out);
     f_[f_.terminator(next)].imm = gang_decided(loop_->exit);
-    take_parameters_of(choice, header);
+    if (together) take_parameters_of(choice, header);
   }
 };
 

@@ -87,9 +87,9 @@ void branch_if_not_0(Builder& at, ValueId count, const Successor& some, const Su
   f[f.terminator(at.block())].imm = gang_decided(join);
 }
 
-ValueId RoundSums::first_value(Builder& at, ValueId v, const std::vector<ValueId>& start) const {
+ValueId RoundSums::first_value(Builder& at, ValueId v, const std::vector<ValueId>& start, u64 less) const {
   const Sum sum = sum_of(v);
-  ValueId all = at.constant(f_.type(v), sum.constant & constant_bits(f_.type(v)));
+  ValueId all = at.constant(f_.type(v), (sum.constant - less) & constant_bits(f_.type(v)));
   for (const ValueId term : sum.terms) {
     ValueId x = changes(term) ? start[f_[term].index] : term;
     if (is_wide(f_.type(x)) && !is_wide(f_.type(v))) x = at.lo(x);

@@ -56,9 +56,9 @@ protected:
   [[nodiscard]] Sum sum_of(ir::ValueId v, unsigned depth = 0) const;
   /// By how much `v` grows from round to round, if no index in it wraps.
   [[nodiscard]] std::optional<u64> growth(ir::ValueId v) const;
-  /// What `v`, of the header, is in the first round.
-  [[nodiscard]] ir::ValueId first_value(ir::Builder& at, ir::ValueId v,
-                                        const std::vector<ir::ValueId>& start) const;
+  /// What `v`, of the header, is in the first round, less a constant.
+  [[nodiscard]] ir::ValueId first_value(ir::Builder& at, ir::ValueId v, const std::vector<ir::ValueId>& start,
+                                        u64 less = 0) const;
   /// What `icmp`, or its opposite, compares: what does not change comes second, if there is any.
   struct Comparison {
     ir::ValueId value, bound;

@@ -121,6 +121,11 @@ CondCode Selector::emit_compare(InstId icmp) {
     std::swap(x[0], x[1]);
     pred = swapped(pred);
   }
+  // What asks for two flags, `cmovbe` and `cmova`, takes longer than what asks for one.
+  if (!f_.is_const(x[1]) && (pred == ir::IntPred::ULe || pred == ir::IntPred::UGt)) {
+    std::swap(x[0], x[1]);
+    pred = swapped(pred);
+  }
   const VReg a = reg1(x[0]);
   u64 bits = 0;
   if (f_.is_const(x[1], &bits) &&
@@ -196,10 +201,11 @@ VReg Selector::uniform_min_max(InstId i) {
   const bool wide = ir::is_wide(type(f_.result(i)));
   const VReg a = reg1(f_.operands(i)[0]), b = reg1(f_.operands(i)[1]);
   const u32 id = op == Op::UMin   ? Inst::kIdCmovb
-                 : op == Op::UMax ? Inst::kIdCmova
+                 : op == Op::UMax ? Inst::kIdCmovb // of the other with this: `cmova` asks for two flags
                  : op == Op::SMin ? Inst::kIdCmovl
                                   : Inst::kIdCmovg;
-  b_->emit(Inst::kIdCmp, {sized(a, wide), sized(b, wide)});
+  const bool turned = op == Op::UMax;
+  b_->emit(Inst::kIdCmp, {sized(turned ? b : a, wide), sized(turned ? a : b, wide)});
   return b_->def_tied(id, wide ? View::R64 : View::R32, b, {sized(a, wide)});
 }
 

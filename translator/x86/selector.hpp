@@ -442,6 +442,7 @@ private:
   [[nodiscard]] bool goes_along_own_rows(InstId i);
   [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
   [[nodiscard]] bool goes_through_records(InstId i);
+  [[nodiscard]] bool is_before_loop(InstId i);
   void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   Access wrapped_lanes(InstId i, VReg base, VReg index, unsigned lane);
