@@ -603,9 +603,25 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
   return true;
 }
 
+/// Scalars of a gang that are alive all through the loop: what comes from outside, or from round to round.
+std::size_t scalars_through(const ir::Function& f, const std::vector<ir::BlockId>& loop) {
+  std::vector<ValueId> found;
+  const auto is_inside = [&](ValueId v) {
+    const ir::BlockId b = f.def_block(v);
+    return std::ranges::find(loop, b) != loop.end() && (b != loop.front() || f.def_id(v).valid());
+  };
+  for (const ir::BlockId b : loop)
+    for (const ir::InstId i : f[b].insts)
+      for (const ValueId v : f.operands(i))
+        if (ir::is_gang(f.type(v)) && !f.is_const(v) && !is_inside(v)) found.push_back(v);
+  std::ranges::sort(found);
+  return static_cast<std::size_t>(std::ranges::unique(found).begin() - found.begin());
+}
+
 /// Whether no loop takes much longer with all gangs side by side than with four, if it spills then.
 bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
-  constexpr double kMostLonger = 1.2; // estimated; borders are saved around it, and loads shared (up to 1.8)
+  constexpr double kMostLonger = 1.2; // estimated; borders are saved around it, and more is under way
+  constexpr unsigned kScalarRegisters = 12; // Spilling each gang's indices takes 1.5 times as long.
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   const ir::Cfg cfg(f);
   const ir::Loops loops(f, cfg, ir::Dominators(f, cfg));
@@ -615,6 +631,7 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
     if (!plan.phases[plan.phase_of[loop.header.index].index].per_lane) return true;
     std::vector<ir::BlockId> blocks = loop.blocks;
     std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
+    if (gangs * scalars_through(f, blocks) > kScalarRegisters) return false;
     const Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
     return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
   });
