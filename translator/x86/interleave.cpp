@@ -365,6 +365,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
 constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
 constexpr double kWorthwhile = 0.9;
 constexpr double kWorthSpilling = 0.8; ///< which accumulators in loops do each time round
+constexpr double kWorthEight = 0.75;   ///< for eight gangs that do not fit into the registers
 
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
@@ -620,7 +621,7 @@ std::size_t scalars_through(const ir::Function& f, const std::vector<ir::BlockId
 
 /// Whether no loop takes much longer with all gangs side by side than with four, if it spills then.
 bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
-  constexpr double kMostLonger = 1.2; // estimated; borders are saved around it, and more is under way
+  constexpr double kMostLonger = 1.2;       // estimated; borders are saved around it, and more is under way
   constexpr unsigned kScalarRegisters = 12; // Spilling each gang's indices takes 1.5 times as long.
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   const ir::Cfg cfg(f);
@@ -730,8 +731,9 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   // Of so many, half-words would not be packed.
   const auto packs = [&](const phases::Phase& p) { return may_be_packed(together, p); };
   if (gangs > kMaxGangs && std::ranges::any_of(lockstep.phases, packs)) return plan;
+  const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthwhile;
   if ((!fits || is_short) &&
-      cycles(together, lockstep, gangs, avx512) > kWorthwhile * cycles(f, plan, gangs, avx512))
+      cycles(together, lockstep, gangs, avx512) > worthwhile * cycles(f, plan, gangs, avx512))
     return plan;
   f = std::move(together);
   return lockstep;
