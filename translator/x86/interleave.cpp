@@ -59,7 +59,6 @@ struct Demand {
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 
-  [[nodiscard]] unsigned vectors(unsigned gangs) const { return vectors_of[gangs]; }
   void add_vectors_per_gang(unsigned more) {
     for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) vectors_of[gangs] += gangs * more;
   }
@@ -349,7 +348,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
     return alive <= registers ? 0 : static_cast<double>(alive - registers) / registers;
   };
   const unsigned registers = registers_for_gangs(d, avx512);
-  const unsigned vectors = d.vectors(gangs);
+  const unsigned vectors = d.vectors_of[gangs];
   const double spilled = avx512 ? std::max(excess(vectors, registers), excess(d.masks_of[gangs], 7))
                                 : excess(vectors + d.masks_of[gangs], registers);
   if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
@@ -576,7 +575,7 @@ private:
     for (const Demand& d : demands) most_times = std::max(most_times, d.times);
     const auto spills = [&](unsigned gangs) { // where it matters
       return std::ranges::any_of(demands, [&](const Demand& d) {
-        return d.times == most_times && d.vectors(gangs) > registers_for_gangs(d, avx512_);
+        return d.times == most_times && d.vectors_of[gangs] > registers_for_gangs(d, avx512_);
       });
     };
     unsigned largest = 1, choice = 1;
@@ -598,7 +597,7 @@ bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx
     const Demand d = Region(f, tables, phase.blocks, false, kNothing, &common).measure();
     const unsigned masks =
         avx512 ? 0 : d.masks_of[gangs]; // Spilling a k-register takes no more than a phase border.
-    if (d.vectors(gangs) + masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
+    if (d.vectors_of[gangs] + masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
       return false;
   }
   return true;
