@@ -58,9 +58,8 @@ constexpr Form kAddresses = {R"(
 )",
                              "v{1}7", ""};
 
-/// Stores a loaded dword, `in_place` added to what is there.
-std::string program(const Form& from, const Form& to, bool in_place) {
-  std::string text = R"(func "tile" gfx906 {
+/// Two images, their pitch, and where a lane is.
+constexpr const char* kTwoImages = R"(func "tile" gfx906 {
 b0:
   v0:u32 = init_sgpr
   v1:u32 = init_sgpr #0x1
@@ -75,6 +74,10 @@ b0:
   v11:g32 = gang_first v8
   v12:g32 = gang_first v9
 )";
+
+/// Stores a loaded dword, `in_place` added to what is there.
+std::string program(const Form& from, const Form& to, bool in_place) {
+  std::string text = kTwoImages;
   const auto put = [&](const char* code, const std::string& base, int number) {
     return fmt::format(fmt::runtime(code), base, number);
   };
@@ -139,21 +142,7 @@ TEST(Boxes, Overlapping) {
 
 /// Adds to elements in an image what the one to the left is in another, but at the left and upper edges, and
 /// behind s5 columns and s6 rows; loads do not ask about the rows.
-constexpr const char* kGuarded = R"(func "guarded" gfx906 {
-b0:
-  v0:u32 = init_sgpr
-  v1:u32 = init_sgpr #0x1
-  v2:u64 = join v0, v1
-  v3:u32 = init_sgpr #0x2
-  v4:u32 = init_sgpr #0x3
-  v5:u64 = join v3, v4
-  v6:u32 = init_sgpr #0x4
-  v7:mask = init_exec
-  v8:v32 = init_vgpr
-  v9:v32 = init_vgpr #0x1
-  v11:g32 = gang_first v8
-  v12:g32 = gang_first v9
-  v13:u32 = init_sgpr #0x5
+const std::string kGuarded = std::string(kTwoImages) + R"(  v13:u32 = init_sgpr #0x5
   v14:v32 = splat v13
   v15:u32 = init_sgpr #0x6
   v16:v32 = splat v15

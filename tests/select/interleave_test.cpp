@@ -214,9 +214,8 @@ TEST(Interleave, PackedRowsAreTestedOnce) {
   EXPECT_LT(interleave_of_bytes("wrapped 1 0"), 4u) << "nobody knows that they go on from gang to gang";
 }
 
-/// So many rows are copied to where they might meet, all loaded before the first is stored.
-phases::Plan plan_of_copies(unsigned rows) {
-  std::string text = R"(func "rows" gfx906 {
+/// Two addresses that a kernel is given, and rows there.
+constexpr const char* kPointers = R"(func "rows" gfx906 {
 b0:
   v0:u32 = init_sgpr #0x4
   v1:u32 = init_sgpr #0x5
@@ -224,8 +223,8 @@ b0:
   v3:u32 = const #0x0
   v4:u32, v5:u32, v6:u32, v7:u32 = sload v2, v3
   v8:v32 = init_vgpr
-  v9:mask = const #0xffffffffffffffff
-  v13:g32 = gang_first v8
+)";
+constexpr const char* kTwoRows = R"(  v13:g32 = gang_first v8
   v14:g64 = zext v13
   v15:u64 = join v4, v5
   v16:g64 = splat v15
@@ -234,6 +233,10 @@ b0:
   v19:g64 = splat v18
   v20:g64 = add v14, v19
 )";
+
+/// So many rows are copied to where they might meet, all loaded before the first is stored.
+phases::Plan plan_of_copies(unsigned rows) {
+  std::string text = std::string(kPointers) + "  v9:mask = const #0xffffffffffffffff\n" + kTwoRows;
   for (unsigned n = 0; n < rows; ++n)
     text += fmt::format("  v{}:v32 = load v17, v9 #{:#x} {{global 4 row 4 wave}}\n", 100 + n, 0x1000 * n);
   for (unsigned n = 0; n < rows; ++n)
@@ -257,29 +260,13 @@ TEST(Interleave, SmallKernelsRunInLockstep) {
 
 /// Adds a row to another one behind a guard, as y += x does.
 TEST(Interleave, RowsAreTestedForOneBorderBehindGuards) {
-  auto f = ir::parse(R"(func "add" gfx906 {
-b0:
-  v0:u32 = init_sgpr #0x4
-  v1:u32 = init_sgpr #0x5
-  v2:u64 = join v0, v1
-  v3:u32 = const #0x0
-  v4:u32, v5:u32, v6:u32, v7:u32 = sload v2, v3
-  v8:v32 = init_vgpr
-  v9:u32 = init_sgpr #0x6
+  auto f = ir::parse(std::string(kPointers) + R"(  v9:u32 = init_sgpr #0x6
   v10:v32 = splat v9
   v11:mask = icmp v10, v8 #0x8
   v12:u1 = any v11
   branch v12 #0x201 -> b1, b2
 b1:
-  v13:g32 = gang_first v8
-  v14:g64 = zext v13
-  v15:u64 = join v4, v5
-  v16:g64 = splat v15
-  v17:g64 = add v14, v16
-  v18:u64 = join v6, v7
-  v19:g64 = splat v18
-  v20:g64 = add v14, v19
-  v21:v32 = load v17, v11 {global 4 row 4 wave}
+)" + kTwoRows + R"(  v21:v32 = load v17, v11 {global 4 row 4 wave}
   v22:v32 = load v20, v11 {global 4 row 4 wave}
   v23:v32 = add v21, v22
   store v20, v23, v11 {global 4 row 4 wave}
