@@ -10,9 +10,8 @@
 namespace lanewise::x86 {
 namespace {
 
-/// v20 and v21 move on with each round, v20 to v30, v21 to v31. END ends the loop's first block.
-std::string loop(const std::string& loads, const std::string& end = "barrier -> b2") {
-  return R"(func "tiles" gfx906 {
+/// Where a lane is, and an address.
+const std::string kHead = R"(func "rows" gfx906 {
 b0:
   v0:v32 = init_vgpr
   v1:g32 = gang_first v0
@@ -20,7 +19,11 @@ b0:
   v3:u32 = init_sgpr #0x1
   v4:u64 = join v2, v3
   v5:mask = const #0xffffffffffffffff
-  v6:g32 = const #0x40
+)";
+
+/// v20 and v21 move on with each round, v20 to v30, v21 to v31. END ends the loop's first block.
+std::string loop(const std::string& loads, const std::string& end = "barrier -> b2") {
+  return kHead + R"(  v6:g32 = const #0x40
   v7:g64 = const #0x40
   v8:g64 = zext v1
   v9:g64 = splat v4
@@ -98,15 +101,7 @@ TEST(NextRows, AreFetchedForEachGang) {
 
 /// Where gangs go through the loop one after the other, each waits for its row.
 TEST(NextRows, AreFetchedBeforeLoopsOfGangs) {
-  auto f = ir::parse(R"(func "rows" gfx906 {
-b0:
-  v0:v32 = init_vgpr
-  v1:g32 = gang_first v0
-  v2:u32 = init_sgpr
-  v3:u32 = init_sgpr #0x1
-  v4:u64 = join v2, v3
-  v5:mask = const #0xffffffffffffffff
-  v6:g64 = zext v1
+  auto f = ir::parse(kHead + R"(  v6:g64 = zext v1
   v7:g64 = splat v4
   v8:g64 = add v6, v7
   v9:g32 = const #0x1

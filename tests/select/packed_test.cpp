@@ -16,13 +16,8 @@ namespace {
 
 constexpr unsigned kInputs = 4, kOutputs = 4, kBytes = 128; ///< rows, and the bytes of each, up to half-words
 
-/// A program that loads rows of bytes and half-words, computes something of them, and stores such rows.
-class RandomProgram {
-public:
-  explicit RandomProgram(u32 seed) : random_(seed) {}
-
-  std::string text() {
-    text_ = R"(func "packed" gfx900 {
+/// Where a lane is, and an address.
+const std::string kHead = R"(func "packed" gfx900 {
 b0:
   v0:v32 = lane_id
   v1:g32 = gang_first v0
@@ -30,7 +25,15 @@ b0:
   v3:u32 = init_sgpr #0x1
   v4:u64 = join v2, v3
   v5:mask = const #0xffffffffffffffff
-  v6:mask = init_exec
+)";
+
+/// A program that loads rows of bytes and half-words, computes something of them, and stores such rows.
+class RandomProgram {
+public:
+  explicit RandomProgram(u32 seed) : random_(seed) {}
+
+  std::string text() {
+    text_ = kHead + R"(  v6:mask = init_exec
   v7:u32 = init_sgpr #0x2
   v8:v32 = splat v7
 )";
@@ -187,15 +190,7 @@ TEST(Packed, AsGangsAlone) {
 
 /// Half of what extends a byte is in one phase, half in the next, where the byte (v13) is not at hand.
 TEST(Packed, ExtendsAcrossPhases) {
-  auto f = ir::parse(R"(func "packed" gfx900 {
-b0:
-  v0:v32 = lane_id
-  v1:g32 = gang_first v0
-  v2:u32 = init_sgpr
-  v3:u32 = init_sgpr #0x1
-  v4:u64 = join v2, v3
-  v5:mask = const #0xffffffffffffffff
-  v6:g64 = zext v1
+  auto f = ir::parse(kHead + R"(  v6:g64 = zext v1
   v7:g64 = splat v4
   v8:g64 = add v6, v7
   v9:v32 = const #0x18

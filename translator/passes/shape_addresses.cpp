@@ -309,34 +309,34 @@ private:
     }
   }
 
-  /// The index and the constant that are added and extended, and perhaps shifted, to make `v`; the sum does
-  /// not wrap.
-  [[nodiscard]] std::optional<std::pair<ValueId, u64>> index_and_constant(ValueId v) const {
+  /// (index + constant, extended) << shift; the sum does not wrap.
+  struct ExtendedIndex {
+    ValueId extended, index;
+    u64 constant = 0, shift = 0;
+  };
+  [[nodiscard]] std::optional<ExtendedIndex> extended_index(ValueId v) const {
+    if (!is_vector(f_.type(v))) return std::nullopt;
+    ExtendedIndex found;
+    found.extended = v;
     const Inst* def = f_.def(v);
-    u64 bits = 0;
-    if (def != nullptr && def->op == Op::Shl && f_.is_const(f_.operands(f_.def_id(v))[1], &bits) && bits < 32)
-      def = f_.def(v = f_.operands(f_.def_id(v))[0]);
-    if (def == nullptr || def->op != Op::ZExt) return std::nullopt;
-    const ValueId sum = f_.operands(f_.def_id(v))[0];
+    if (def != nullptr && def->op == Op::Shl && f_.is_const(f_.operands(f_.def_id(v))[1], &found.shift))
+      def = f_.def(found.extended = f_.operands(f_.def_id(v))[0]);
+    if (def == nullptr || def->op != Op::ZExt || found.shift >= 32) return std::nullopt;
+    const ValueId sum = f_.operands(f_.def_id(found.extended))[0];
     if (f_.def(sum) == nullptr || f_.def(sum)->op != Op::Add) return std::nullopt;
     const auto x = f_.operands(f_.def_id(sum));
-    if (!f_.is_const(x[1], &bits) || !shapes_[x[0]].strided()) return std::nullopt;
-    if (shapes_.limits().max(x[0]) + bits > 0xffff'ffff) return std::nullopt;
-    return std::pair{x[0], bits};
+    found.index = x[0];
+    if (!f_.is_const(x[1], &found.constant) || !shapes_[x[0]].strided()) return std::nullopt;
+    if (shapes_.limits().max(x[0]) + found.constant > 0xffff'ffff) return std::nullopt;
+    return found;
   }
-  [[nodiscard]] bool has_index_constant(ValueId v) const {
-    return is_vector(f_.type(v)) && index_and_constant(v).has_value();
-  }
-  bool add_index(Sum& sum, ValueId v, unsigned shift) {
-    const auto [index, constant] = *index_and_constant(v);
+  /// Adds what extended_index() has found in `v`, shifted.
+  bool add_index(Sum& sum, ValueId v, const ExtendedIndex& x, unsigned shift) {
     if (shift >= 32) return false;
     sum.stride += static_cast<i64>(static_cast<u64>(shapes_[v].stride) << shift);
-    if (u64 n = 0; f_.def(v)->op == Op::Shl && f_.is_const(f_.operands(f_.def_id(v))[1], &n)) {
-      shift += static_cast<unsigned>(n);
-      v = f_.operands(f_.def_id(v))[0];
-    }
-    sum.constant += constant << shift;
-    sum.terms.push_back({v, shift, index});
+    const auto all = static_cast<unsigned>(shift + x.shift);
+    sum.constant += x.constant << all;
+    sum.terms.push_back({x.extended, all, x.index});
     return true;
   }
 
@@ -351,11 +351,11 @@ private:
         return add(sum, rest, shift, mask);
       }
       const Inst* def = f_.def(v);
-      if (has_index_constant(v)) return add_index(sum, v, shift);
+      if (const auto index = extended_index(v)) return add_index(sum, v, *index, shift);
       if (def != nullptr && def->op == Op::Add)
         for (const ValueId x : f_.operands(f_.def_id(v)))
           if (without_constant(x, mask, constant) != x || offset_pointer(x, mask, constant).valid() ||
-              has_index_constant(x))
+              extended_index(x))
             return add(sum, f_.operands(f_.def_id(v))[0], shift, mask) &&
                    add(sum, f_.operands(f_.def_id(v))[1], shift, mask);
     }

@@ -718,6 +718,9 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   if (plan.phases.size() == 1 || all_gangs(plan.lanes, avx512) > kMaxTogether || has_gang_loops(f, plan))
     return plan;
   if (f.num_values() > std::max(kMaxLockstepValues, kValuesOfLongPhase * plan.phases.size())) return plan;
+  // Of so many, half-words would not be packed.
+  const auto packs = [&](const phases::Phase& p) { return may_be_packed(f, p); };
+  if (gangs > kMaxGangs && std::ranges::any_of(plan.phases, packs)) return plan;
   phases::Plan lockstep = phases::form_phases(together, lanes, true);
   const std::size_t enough = plan.phases.size() - std::max<std::size_t>(1, plan.phases.size() / kLeastSaved);
   if (lockstep.phases.size() > enough) return plan;
@@ -727,9 +730,6 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool fits = fits_in_registers(together, lockstep, avx512);
   if (too_many_rows && (plan.phases.size() <= kFewPhases || !fits)) return plan;
   if (!fits && !is_short && (gangs <= kMaxGangs || !loops_gain(together, lockstep, avx512))) return plan;
-  // Of so many, half-words would not be packed.
-  const auto packs = [&](const phases::Phase& p) { return may_be_packed(together, p); };
-  if (gangs > kMaxGangs && std::ranges::any_of(lockstep.phases, packs)) return plan;
   const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthwhile;
   if ((!fits || is_short) &&
       cycles(together, lockstep, gangs, avx512) > worthwhile * cycles(f, plan, gangs, avx512))
