@@ -95,6 +95,20 @@ struct Reasons {
 /// which takes long and rarely finds more.
 constexpr u32 kMaxPromotedTwice = 10'000;
 
+/// Halves that were chosen one by one have been made whole.
+bool chooses_pairs(const ir::Function& f) {
+  const auto is_pair = [&](ir::ValueId v) {
+    const ir::Inst* def = f.def(v);
+    return def != nullptr && def->op == ir::Op::Join;
+  };
+  return std::ranges::any_of(f.blocks, [&](const ir::Block& b) {
+    return std::ranges::any_of(b.insts, [&](ir::InstId i) {
+      return f[i].op == ir::Op::Select && f.type(f.result(i)) == ir::Type::V64 &&
+             (is_pair(f.operands(i)[1]) || is_pair(f.operands(i)[2]));
+    });
+  });
+}
+
 /// What a step of the pipeline needs that makes one function of another.
 void tidy_up(ir::Function& f) {
   passes::fold(f);
@@ -213,6 +227,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("go_short_ways",
            [&](ir::Function& g) {
              while (phases::go_short_ways(g)) { // outer ones may be short then
+               passes::eliminate_dead_code(g);  // that was asked
                passes::merge_blocks(g);
                masks = nullptr;
              }
@@ -242,8 +257,12 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              if (passes::use_known_masks(g, gang_lanes(options.simd))) passes::fold(g);
            })
       .run("eliminate_dead_code", passes::eliminate_dead_code)
-      .run("join_vector_pairs", passes::join_vector_pairs) // whose arithmetic was between selects
-      .run("remove_dead_stores", remove_dead_stores)       // now few are loaded again
+      .run("join_vector_pairs",
+           [](ir::Function& g) { // whose arithmetic was between selects
+             passes::join_vector_pairs(g);
+             if (chooses_pairs(g)) passes::predicate(g);
+           })
+      .run("remove_dead_stores", remove_dead_stores) // now few are loaded again
       .run("eliminate_dead_code", passes::eliminate_dead_code)
       .run("thread_exits",
            [](ir::Function& g) {
