@@ -55,6 +55,7 @@ struct Demand {
   unsigned row = 1;     ///< gangs in a row of work-items
   unsigned once = 0;    ///< those that all gangs have in common
   bool alone = false;   ///< it runs for one of the wave's gangs only
+  bool loops = false;   ///< it is a loop
   double times = 1;     ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
@@ -123,9 +124,11 @@ Cost cost_of(const ir::Function& f, ir::InstId i) {
   case ir::Op::ICmp: return {1, 4};
   default: break;
   }
+  // What is 64 bits wide takes two registers, and an instruction for each.
+  const unsigned issued = inst.num_results != 0 && f.type(f.result(i)) == Type::V64 ? 2 : 1;
   const ir::OpInfo& op = ir::info(inst.op);
-  if (op.is(ir::kFloat)) return {1, 4};
-  return {1, inst.op == ir::Op::Select ? 2u : 1u};
+  if (op.is(ir::kFloat)) return {issued, 4};
+  return {issued, inst.op == ir::Op::Select ? 2u : 1u};
 }
 
 constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
@@ -338,33 +341,39 @@ unsigned registers_for_gangs(const Demand& d, bool avx512) {
   return avx512 ? 32 - std::min(d.shared, 4u) : 16 - std::min(d.shared, 2u);
 }
 
+/// Instructions per gang that registers cost which there are not. An instruction looks for about every other
+/// value in memory if none stays in a register, however many there are; but a value that a loop hands on from
+/// round to round is loaded and stored in each. Masks of AVX-512 come back sooner than they are asked for.
+double instructions_for_spills(const Demand& d, double issued, unsigned gangs, bool avx512) {
+  constexpr double kPerInstruction = 0.5, kPerRound = 2;
+  const unsigned alive = d.vectors_of[gangs] + (avx512 ? 0 : d.masks_of[gangs]);
+  const unsigned registers = registers_for_gangs(d, avx512);
+  if (alive <= registers) return 0;
+  const double spilled = alive - registers;
+  return std::max(kPerInstruction * issued * spilled / alive, d.loops ? kPerRound * spilled / gangs : 0);
+}
+
 /// Estimated cycles per gang with `gangs` side by side.
 double cycles(const Demand& d, unsigned gangs, bool avx512) {
   // Measured on some 200 kernels. A processor looks less far ahead than its window is wide, as branches are
-  // guessed wrong; and spills are mostly hidden as long as the registers are not exceeded many times over.
-  constexpr double kPerInstruction = 0.22, kWindow = 200, kGangLoop = 9, kSpillsPerInstruction = 0.15;
+  // guessed wrong.
+  constexpr double kPerInstruction = 0.22, kWindow = 200, kGangLoop = 9;
   constexpr double kSkips = 0.4; // what is guarded
-  const auto excess = [&](unsigned alive, unsigned registers) {
-    return alive <= registers ? 0 : static_cast<double>(alive - registers) / registers;
-  };
-  const unsigned registers = registers_for_gangs(d, avx512);
-  const unsigned vectors = d.vectors_of[gangs];
-  const double spilled = avx512 ? std::max(excess(vectors, registers), excess(d.masks_of[gangs], 7))
-                                : excess(vectors + d.masks_of[gangs], registers);
   if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
   // What is guarded is skipped where no gang needs it.
   const double needed = d.issued - d.guarded * std::pow(kSkips, gangs);
   const double in_common = gangs * d.amount.of(1, 1) - d.amount.of(gangs, d.row);
   const double issued =
-      needed * (1 + kSpillsPerInstruction * spilled) + (kGangLoop + d.once - in_common) / gangs;
+      needed + instructions_for_spills(d, needed, gangs, avx512) + (kGangLoop + d.once - in_common) / gangs;
   const double overlap = std::max<double>(gangs, kWindow / issued);
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
 }
 
-constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
-constexpr double kWorthwhile = 0.9;
-constexpr double kWorthSpilling = 0.8; ///< which accumulators in loops do each time round
-constexpr double kWorthEight = 0.75;   ///< for eight gangs that do not fit into the registers
+constexpr unsigned kMaxIssued = 4000;  ///< instructions of all gangs in a region, so that code stays small
+constexpr double kWorthwhile = 0.96;   ///< code is larger
+constexpr double kWorthSpilling = 0.9; ///< and estimates are less sure
+constexpr double kWorthLockstep = 0.9; ///< for up to four gangs that do not fit into the registers
+constexpr double kWorthEight = 0.75;   ///< for eight of them
 
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
@@ -515,6 +524,7 @@ private:
     });
     demands_[phase].push_back(
         Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
+    demands_[phase].back().loops = true;
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
     demands_[phase].back().times = times_[static_cast<unsigned>(l)] = times_of(l);
   }
@@ -632,7 +642,8 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
     std::vector<ir::BlockId> blocks = loop.blocks;
     std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
     if (gangs * scalars_through(f, blocks) > kScalarRegisters) return false;
-    const Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
+    Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
+    d.loops = true;
     return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
   });
 }
@@ -730,7 +741,7 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool fits = fits_in_registers(together, lockstep, avx512);
   if (too_many_rows && (plan.phases.size() <= kFewPhases || !fits)) return plan;
   if (!fits && !is_short && (gangs <= kMaxGangs || !loops_gain(together, lockstep, avx512))) return plan;
-  const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthwhile;
+  const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthLockstep;
   if ((!fits || is_short) &&
       cycles(together, lockstep, gangs, avx512) > worthwhile * cycles(f, plan, gangs, avx512))
     return plan;
