@@ -278,6 +278,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              load_constants(g); // at indices that were counters
              passes::promote_private_memory(g, source.private_bytes_per_lane);
              remove_dead_stores(g);
+             passes::merge_kept_values(g); // in registers that were part of an array
              tidy_up(g);
              passes::predicate(g);
              passes::eliminate_dead_code(g);
