@@ -31,6 +31,7 @@ struct Extent {
   std::size_t rounds, instructions; ///< of all rounds
 };
 constexpr Extent kShared{16, 400}, kArrays{80, 5000}; ///< hash functions have up to 80
+constexpr Extent kSmall{32, 200};
 constexpr unsigned kMaxNesting = 6;                   ///< of loops over arrays
 constexpr unsigned kMinChoices = 2;                   ///< of elements
 constexpr std::size_t kLargeFunction = 8000;          ///< instructions: no more are made for arrays' sake
@@ -224,8 +225,9 @@ public:
       if (!is_innermost(l) || (arrays_ && is_large())) continue;
       const std::vector<BlockId> blocks = blocks_of(l);
       const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
-      if (!(arrays_ ? finds_elements(l, blocks, start) : lanes_ask(blocks))) continue;
-      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
+      if (!arrays_ && !lanes_ask(blocks)) continue;
+      const Extent& most = !arrays_ ? kShared : finds_elements(l, blocks, start) ? kArrays : kSmall;
+      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, most);
       if (rounds.empty()) continue;
       unroll(blocks, rounds);
       any = true;
@@ -281,10 +283,10 @@ private:
       const std::vector<BlockId> inner = blocks_of(m);
       const std::vector<Known> inner_start = at_entry(inner, first);
       if (is_innermost(m) && finds_elements(m, inner, inner_start))
-        rounds_inside += find_rounds(inner, inner_start).size();
+        rounds_inside += find_rounds(inner, inner_start, kArrays).size();
     }
     if (rounds_inside == 0) return false;
-    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
+    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, kArrays);
     if (rounds.empty() || rounds.size() * rounds_inside * size_of(f_, blocks) > kArrays.instructions)
       return false;
     unroll(blocks, rounds);
@@ -353,13 +355,13 @@ private:
   /// The decisions of each round, from what is known at the start; none if it is not known how many there
   /// are at most.
   [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks,
-                                                               std::vector<Known> params) const {
+                                                               std::vector<Known> params,
+                                                               const Extent& most) const {
     std::vector<BlockId> headers; // of loops in it
     for (const Loops::Loop& l : loops_.loops)
       if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
     std::vector<std::vector<Decision>> rounds;
-    const Extent& most = arrays_ ? kArrays : kShared;
-    const bool may_leave_early = arrays_ && ways_out(blocks).size() == 1;
+    const bool may_leave_early = &most == &kArrays && ways_out(blocks).size() == 1;
     std::size_t size = 0;
     while (rounds.size() < most.rounds) {
       Round round(f_, blocks, headers, params);
