@@ -48,15 +48,15 @@ constexpr unsigned kMaxTogether = 8; ///< in lockstep: all of a wave with AVX2
 struct Demand {
   std::array<unsigned, kMaxTogether + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2, 4 or 8
   std::array<unsigned, kMaxTogether + 1> masks_of{};   ///< likewise
-  unsigned shared = 0;  ///< splats and constants, which all gangs use in common
-  unsigned issued = 0;  ///< x86 instructions per gang, roughly
-  Amount amount;        ///< which these are, of lanes
-  unsigned guarded = 0; ///< those of them that gangs skip
-  unsigned row = 1;     ///< gangs in a row of work-items
-  unsigned once = 0;    ///< those that all gangs have in common
-  bool alone = false;   ///< it runs for one of the wave's gangs only
-  bool loops = false;   ///< it is a loop
-  double times = 1;     ///< how often it runs, relative to loops
+  unsigned shared = 0;    ///< splats and constants, which all gangs use in common
+  unsigned issued = 0;    ///< x86 instructions per gang, roughly
+  Amount amount;          ///< which these are, of lanes
+  unsigned guarded = 0;   ///< those of them that gangs skip
+  unsigned row = 1;       ///< gangs in a row of work-items
+  unsigned once = 0;      ///< those that all gangs have in common
+  bool alone = false;     ///< it runs for one of the wave's gangs only
+  unsigned handed_on = 0; ///< registers of what a gang hands on from round to round, if it is a loop
+  double times = 1;       ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
 
@@ -336,6 +336,14 @@ private:
   }
 };
 
+/// Registers of what a gang hands on from round to round of a loop.
+unsigned handed_on(const ir::Function& f, ir::BlockId header) {
+  unsigned registers = 0;
+  for (const ValueId v : f[header].params)
+    if (ir::is_vector(f.type(v))) registers += f.type(v) == Type::V64 ? 2 : 1;
+  return registers;
+}
+
 /// Vector registers that are left for what each gang has of its own.
 unsigned registers_for_gangs(const Demand& d, bool avx512) {
   return avx512 ? 32 - std::min(d.shared, 4u) : 16 - std::min(d.shared, 2u);
@@ -345,12 +353,13 @@ unsigned registers_for_gangs(const Demand& d, bool avx512) {
 /// value in memory if none stays in a register, however many there are; but a value that a loop hands on from
 /// round to round is loaded and stored in each. Masks of AVX-512 come back sooner than they are asked for.
 double instructions_for_spills(const Demand& d, double issued, unsigned gangs, bool avx512) {
-  constexpr double kPerInstruction = 0.5, kPerRound = 2;
+  constexpr double kPerInstruction = 0.5, kPerRound = 3;
   const unsigned alive = d.vectors_of[gangs] + (avx512 ? 0 : d.masks_of[gangs]);
   const unsigned registers = registers_for_gangs(d, avx512);
   if (alive <= registers) return 0;
-  const double spilled = alive - registers;
-  return std::max(kPerInstruction * issued * spilled / alive, d.loops ? kPerRound * spilled / gangs : 0);
+  const unsigned spilled = alive - registers;
+  return std::max(kPerInstruction * issued * spilled / alive,
+                  kPerRound * std::min(spilled, gangs * d.handed_on) / gangs);
 }
 
 /// Estimated cycles per gang with `gangs` side by side.
@@ -370,7 +379,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
 }
 
 constexpr unsigned kMaxIssued = 4000;  ///< instructions of all gangs in a region, so that code stays small
-constexpr double kWorthwhile = 0.96;   ///< code is larger
+constexpr double kWorthwhile = 0.93;   ///< code is larger
 constexpr double kWorthSpilling = 0.9; ///< and estimates are less sure
 constexpr double kWorthLockstep = 0.9; ///< for up to four gangs that do not fit into the registers
 constexpr double kWorthEight = 0.75;   ///< for eight of them
@@ -524,7 +533,7 @@ private:
     });
     demands_[phase].push_back(
         Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
-    demands_[phase].back().loops = true;
+    demands_[phase].back().handed_on = handed_on(f_, blocks.front());
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
     demands_[phase].back().times = times_[static_cast<unsigned>(l)] = times_of(l);
   }
@@ -579,7 +588,9 @@ private:
     const auto total = [&](unsigned gangs) {
       double sum = 0;
       for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512_);
-      return sum;
+      // Gangs without work-items run along.
+      const unsigned all = gangs_of(plan_.lanes, avx512_);
+      return sum * ((all + gangs - 1) / gangs * gangs) / all;
     };
     double most_times = 0;
     for (const Demand& d : demands) most_times = std::max(most_times, d.times);
@@ -643,7 +654,7 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
     std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
     if (gangs * scalars_through(f, blocks) > kScalarRegisters) return false;
     Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
-    d.loops = true;
+    d.handed_on = handed_on(f, loop.header);
     return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
   });
 }
