@@ -249,6 +249,50 @@ phases::Plan plan_of_copies(unsigned rows) {
   return plan;
 }
 
+/// A long chain beside much else, with so many vectors alive all the while that hardly one has a register.
+unsigned interleave_of_spilling_chain() {
+  constexpr unsigned kVectors = 40, kLinks = 85;
+  std::string text = R"(func "chain" gfx906 {
+b0:
+  v3:v32 = init_vgpr
+  v4:v32 = lane_id
+  v5:mask = const #0xffffffffffffffff
+  v6:g32 = gang_first v4
+  v7:u32 = const #0x2
+  v8:g32 = shl v6, v7
+)" + busy();
+  for (unsigned n = 0; n < kVectors; ++n)
+    text += fmt::format("  v{}:v32 = load v8, v5 #{:#x} {{lds 4 row 4}}\n", 1000 + n, 0x100 * n);
+  for (unsigned n = 0; n < kLinks; ++n)
+    text += fmt::format("  v{}:v32 = mul v{}, v{}\n", 1100 + n, n == 0 ? 100 : 1099 + n, 1000 + n % kVectors);
+  return first_interleave(
+      text + fmt::format("  v90:u64 = const #0x1000\n  store v90, v8, v{}, v5 {{global 4 wrapped "
+                         "4 0}}\n  endpgm\n}}\n",
+                         1099 + kLinks),
+      Simd::Avx2);
+}
+
+TEST(Interleave, ChainsMaySpill) { EXPECT_EQ(interleave_of_spilling_chain(), 4u); }
+
+/// Of a short phase of a wave with so many work-items.
+unsigned interleave_of_items(u32 items) {
+  std::string text = std::string(kPointers) + "  v9:mask = init_exec\n" + kTwoRows +
+                     "  v100:v32 = load v17, v9 {global 4 row 4 wave}\n";
+  for (unsigned n = 0; n < 36; ++n)
+    text += fmt::format("  v{}:v32 = add v{}, v{}\n", 101 + n, 100 + n, 100 + n);
+  auto f = ir::parse(text + "  store v20, v136, v9 {global 4 row 4 wave}\n  endpgm\n}\n");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  f->launch.workgroup = {items, 1, 1};
+  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
+  choose_interleave(*f, plan, Simd::Avx512, 0);
+  return plan.phases[0].interleave;
+}
+
+TEST(Interleave, GangsWithoutWorkItemsCount) {
+  EXPECT_EQ(interleave_of_items(64), 4u);
+  EXPECT_EQ(interleave_of_items(41), 1u) << "one of four would run along";
+}
+
 /// With AVX2 a wave is eight gangs, for which there are registers if each needs one or two.
 TEST(Interleave, SmallKernelsRunInLockstep) {
   const phases::Plan small = plan_of_copies(1), large = plan_of_copies(8);

@@ -378,11 +378,9 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
 }
 
-constexpr unsigned kMaxIssued = 4000;  ///< instructions of all gangs in a region, so that code stays small
-constexpr double kWorthwhile = 0.93;   ///< code is larger
-constexpr double kWorthSpilling = 0.9; ///< and estimates are less sure
-constexpr double kWorthLockstep = 0.9; ///< for up to four gangs that do not fit into the registers
-constexpr double kWorthEight = 0.75;   ///< for eight of them
+constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
+constexpr double kWorthwhile = 0.9;
+constexpr double kWorthEight = 0.75; ///< for eight gangs that do not fit into the registers
 
 constexpr std::size_t kMinGuarded = 64; ///< instructions
 constexpr double kLoopRuns = 16;        ///< a guess
@@ -592,18 +590,11 @@ private:
       const unsigned all = gangs_of(plan_.lanes, avx512_);
       return sum * ((all + gangs - 1) / gangs * gangs) / all;
     };
-    double most_times = 0;
-    for (const Demand& d : demands) most_times = std::max(most_times, d.times);
-    const auto spills = [&](unsigned gangs) { // where it matters
-      return std::ranges::any_of(demands, [&](const Demand& d) {
-        return d.times == most_times && d.vectors_of[gangs] > registers_for_gangs(d, avx512_);
-      });
-    };
     unsigned largest = 1, choice = 1;
     for (const Demand& d : demands) largest = std::max(largest, d.issued);
     const unsigned most = std::min(kMaxGangs, all_gangs(plan_.lanes, avx512_));
     for (unsigned gangs = 2; gangs <= most && gangs * largest <= kMaxIssued; gangs *= 2)
-      if (total(gangs) < (spills(gangs) ? kWorthSpilling : kWorthwhile) * total(choice)) choice = gangs;
+      if (total(gangs) < kWorthwhile * total(choice)) choice = gangs;
     return choice;
   }
 };
@@ -752,7 +743,7 @@ phases::Plan form_best(ir::Function& f, translator::Simd simd) {
   const bool fits = fits_in_registers(together, lockstep, avx512);
   if (too_many_rows && (plan.phases.size() <= kFewPhases || !fits)) return plan;
   if (!fits && !is_short && (gangs <= kMaxGangs || !loops_gain(together, lockstep, avx512))) return plan;
-  const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthLockstep;
+  const double worthwhile = gangs > kMaxGangs ? kWorthEight : kWorthwhile;
   if ((!fits || is_short) &&
       cycles(together, lockstep, gangs, avx512) > worthwhile * cycles(f, plan, gangs, avx512))
     return plan;
