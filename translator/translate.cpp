@@ -23,7 +23,9 @@
 #include "translator/x86/engine.hpp"
 #include "translator/x86/interleave.hpp"
 
+#include "translator/ir/text.hpp"
 #include <chrono>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
 
@@ -70,6 +72,7 @@ public:
     Clock clock;
     pass(f_);
     stats_.ms_of_passes.emplace_back(name, clock.lap());
+    if (getenv("DUMPA") && std::string(getenv("DUMPA")) == name) fmt::print(stderr, "; after {}\n{}\n", name, ir::print(f_)); // TMP
     if (!options_.verify) return *this;
     if (auto valid = ir::verify(f_); !valid)
       result_ = std::move(valid).error().in(std::string("after ") + name);
@@ -278,6 +281,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              load_constants(g); // at indices that were counters
              passes::promote_private_memory(g, source.private_bytes_per_lane);
              remove_dead_stores(g);
+             passes::merge_kept_values(g); // in registers that were part of an array
              tidy_up(g);
              passes::predicate(g);
              passes::eliminate_dead_code(g);

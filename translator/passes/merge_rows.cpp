@@ -1,5 +1,6 @@
 // Neighbouring dwords of consecutive elements in the LDS, loaded one by one, become one load of whole
-// elements, for which full-width loads and shuffles do where each dword alone would be gathered. Elements
+// elements, for which full-width loads and shuffles do where each dword alone would be gathered. So do those
+// of global memory that one instruction loads in the rounds of a loop that has been unrolled. Elements
 // further apart, or anywhere, of which lanes cannot share dwords, take a load per lane and element then
 // instead of one per dword. Likewise neighbours that are stored one directly after the other become a store
 // of 8 or 16 bytes, if no lane of the wave stores the one where another stores the other: that would be
@@ -109,7 +110,7 @@ public:
       old.swap(f_[b].insts);
       f_[b].insts.reserve(old.size());
       for (const InstId i : old) {
-        if (may_change_lds(i)) merge(b);
+        if (may_change_memory(i)) merge(b);
         if (is_candidate(i)) collect(i, f_[b].insts.size());
         f_[b].insts.push_back(i);
       }
@@ -120,8 +121,9 @@ public:
   }
 
 private:
-  /// Address, mask and stride, also within short rows; 0 for lanes that go anywhere.
-  using Rows = std::tuple<u32, u32, i16>;
+  /// Address, mask and stride, also within short rows; 0 for lanes that go anywhere. And the pc, where it
+  /// matters: global memory may fault, and then it is told by what instruction.
+  using Rows = std::tuple<u32, u32, i16, u32>;
   struct Dword {
     std::size_t position; ///< of its load in the block
     InstId load;
@@ -135,12 +137,14 @@ private:
 
   static i16 stride_of(const MemAttr& mem) { return mem.short_row != 0 ? mem.short_stride : mem.stride; }
 
-  bool may_change_lds(InstId i) const { return info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op); }
+  bool may_change_memory(InstId i) const { return info(f_[i].op).is(kStores) || waits_for_waves(f_[i].op); }
 
   bool is_candidate(InstId i) const {
     const MemAttr& mem = f_[i].mem;
-    if (f_[i].op != Op::Load || mem.space != Space::Lds || !mem.in_range || mem.bytes % 4 != 0) return false;
+    if (f_[i].op != Op::Load || mem.bytes % 4 != 0) return false;
     const i16 stride = stride_of(mem);
+    if (mem.space == Space::Global && mem.form == AddressForm::Row) return mem.bytes == 4 && stride >= 8 && stride % 4 == 0;
+    if (mem.space != Space::Lds || !mem.in_range) return false;
     if (mem.form == AddressForm::Lanes && stride == 0) return mem.bytes < 16;
     return (mem.form == AddressForm::Row || mem.form == AddressForm::Lanes) && stride >= 8 &&
            stride % 4 == 0 && mem.bytes < std::min<i16>(stride, 16);
@@ -148,7 +152,8 @@ private:
 
   void collect(InstId i, std::size_t position) {
     const auto x = f_.operands(i);
-    Dwords& dwords = open_[{x[0].index, x[1].index, stride_of(f_[i].mem)}];
+    const u32 pc = f_[i].mem.space == Space::Global ? f_[i].pc : 0;
+    Dwords& dwords = open_[{x[0].index, x[1].index, stride_of(f_[i].mem), pc}];
     for (unsigned r = 0; r < f_[i].num_results; ++r)
       dwords.try_emplace(f_[i].imm + 4 * r, Dword{position, i, f_.result(i, r)});
   }
@@ -156,7 +161,7 @@ private:
   void merge(BlockId b) {
     std::vector<std::pair<std::size_t, InstId>> loads;
     for (auto& [rows, dwords] : open_) {
-      const auto [address, mask, stride] = rows;
+      const auto [address, mask, stride, pc] = rows;
       const bool anywhere = stride == 0;
       // Whether lanes go side by side, a dword each, is asked when they are there: not where they cannot.
       const u64 room = !anywhere                                           ? static_cast<u64>(stride)
@@ -197,6 +202,7 @@ private:
     std::size_t position = dwords[start].position;
     Inst proto = f_[f_.def_id(dwords[start].value)];
     proto.mem.bytes = bytes;
+    if (proto.mem.space == Space::Global) proto.mem.element = 4;
     proto.imm = start;
     const std::vector<Type> types(bytes / 4, Type::V32);
     const InstId i = f_.make(proto, {operands.begin(), operands.size()}, types);

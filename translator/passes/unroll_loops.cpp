@@ -31,6 +31,7 @@ struct Extent {
   std::size_t rounds, instructions; ///< of all rounds
 };
 constexpr Extent kShared{16, 400}, kArrays{80, 5000}; ///< hash functions have up to 80
+constexpr Extent kSmall{32, 200};
 constexpr unsigned kMaxNesting = 6;                   ///< of loops over arrays
 constexpr unsigned kMinChoices = 2;                   ///< of elements
 constexpr std::size_t kLargeFunction = 8000;          ///< instructions: no more are made for arrays' sake
@@ -224,8 +225,9 @@ public:
       if (!is_innermost(l) || (arrays_ && is_large())) continue;
       const std::vector<BlockId> blocks = blocks_of(l);
       const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
-      if (!(arrays_ ? finds_elements(l, blocks, start) : lanes_ask(blocks))) continue;
-      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
+      if (!arrays_ && !lanes_ask(blocks)) continue;
+      const Extent& most = !arrays_ ? kShared : finds_elements(l, blocks, start) ? kArrays : kSmall;
+      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, most);
       if (rounds.empty()) continue;
       unroll(blocks, rounds);
       any = true;
@@ -281,10 +283,10 @@ private:
       const std::vector<BlockId> inner = blocks_of(m);
       const std::vector<Known> inner_start = at_entry(inner, first);
       if (is_innermost(m) && finds_elements(m, inner, inner_start))
-        rounds_inside += find_rounds(inner, inner_start).size();
+        rounds_inside += find_rounds(inner, inner_start, kArrays).size();
     }
     if (rounds_inside == 0) return false;
-    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start);
+    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, kArrays);
     if (rounds.empty() || rounds.size() * rounds_inside * size_of(f_, blocks) > kArrays.instructions)
       return false;
     unroll(blocks, rounds);
@@ -351,24 +353,34 @@ private:
   }
 
   /// The decisions of each round, from what is known at the start; none if it is not known how many there
-  /// are.
+  /// are at most.
   [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks,
-                                                               std::vector<Known> params) const {
+                                                               std::vector<Known> params,
+                                                               const Extent& most) const {
     std::vector<BlockId> headers; // of loops in it
     for (const Loops::Loop& l : loops_.loops)
       if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
     std::vector<std::vector<Decision>> rounds;
-    const Extent& most = arrays_ ? kArrays : kShared;
+    const bool may_leave_early = &most == &kArrays && ways_out(blocks).size() == 1;
     std::size_t size = 0;
     while (rounds.size() < most.rounds) {
       Round round(f_, blocks, headers, params);
       size += round.size();
-      if (round.goes_on() == round.leaves() || size > most.instructions) return {};
+      if (round.goes_on() == round.leaves() && !(round.leaves() && may_leave_early)) return {};
+      if (size > most.instructions) return {};
       rounds.push_back(std::move(round.decisions()));
-      if (round.leaves()) return rounds;
+      if (!round.goes_on()) return rounds;
       params = round.next();
     }
     return {};
+  }
+
+  [[nodiscard]] std::vector<Successor*> ways_out(const std::vector<BlockId>& blocks) const {
+    std::vector<Successor*> ways;
+    for (const BlockId b : blocks)
+      for (Successor& s : f_[b].successors)
+        if (!contain(blocks, s.block)) ways.push_back(&s);
+    return ways;
   }
 
   [[nodiscard]] std::vector<Known> at_entry(const std::vector<BlockId>& blocks,
@@ -391,8 +403,36 @@ private:
     return params;
   }
 
+  /// What is behind the loop `blocks` gets its values from a block that its only way out leads to.
+  void hand_out(const std::vector<BlockId>& blocks) {
+    const BlockId landing = f_.add_block();
+    Successor& way = *ways_out(blocks).front();
+    Successor on = std::exchange(way, {landing, {}});
+    std::unordered_map<u32, ValueId> params; // by the value in the loop
+    const auto hand = [&](ValueId& v) {
+      if (!contain(blocks, f_.def_block(v))) return;
+      const auto [param, is_new] = params.try_emplace(v.index);
+      if (is_new) {
+        param->second = f_.add_param(landing, f_.type(v));
+        way.args.push_back(v);
+      }
+      v = param->second;
+    };
+    for (u32 b = 0; b < landing.index; ++b) {
+      if (contain(blocks, BlockId{b})) continue;
+      for (const InstId i : f_.blocks[b].insts)
+        for (ValueId& v : f_.operands(i)) hand(v);
+      for (Successor& s : f_.blocks[b].successors)
+        for (ValueId& v : s.args) hand(v);
+    }
+    for (ValueId& v : on.args) hand(v);
+    f_.append(landing, {.op = Op::Jump}, {}, {});
+    f_[landing].successors = {std::move(on)};
+  }
+
   /// The last round is the loop as it is, so that what is behind it finds its values; the others go before.
   void unroll(const std::vector<BlockId>& blocks, const std::vector<std::vector<Decision>>& rounds) {
+    if (ways_out(blocks).size() == 1) hand_out(blocks); // any round may lead there
     const BlockId header = blocks.front();
     std::vector<phases::CopiedBlocks> copies;
     for (std::size_t n = 0; n + 1 < rounds.size(); ++n) copies.push_back(phases::copy_blocks(f_, blocks));

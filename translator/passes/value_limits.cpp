@@ -68,8 +68,8 @@ Limits either(const Limits& a, const Limits& b) {
   return {std::max(a.max, b.max), a.ones | b.ones, std::min(a.min, b.min)};
 }
 
-std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b) const {
-  const Limits x = of(a), y = of(b);
+std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b, unsigned depth) const {
+  const Limits x = of(a, depth), y = of(b, depth);
   const u64 sign = u64{1} << (bit_width(f_.type(a)) - 1);
   const bool positive = x.max < sign && y.max < sign; // then signed comparisons are unsigned ones
   switch (p) {
@@ -182,6 +182,14 @@ std::optional<u64> ValueLimits::most_of_remainder(ValueId a, ValueId product, un
   return {};
 }
 
+/// What integer comparison `condition` is in every lane, if it is one and that is known.
+std::optional<bool> ValueLimits::decided(ValueId condition, unsigned depth) const {
+  const InstId i = f_.def_id(condition);
+  if (!i.valid() || f_[i].op != Op::ICmp) return std::nullopt;
+  const auto x = f_.operands(i);
+  return compare(static_cast<IntPred>(f_[i].imm), x[0], x[1], depth);
+}
+
 Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   const u64 all = constant_bits(f_.type(v));
   const Limits anything{all, all};
@@ -246,7 +254,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     limits.min = std::max(in(0).min, in(1).min);
     return limits;
   }
-  case Op::Select: return either(in(1), in(2));
+  case Op::Select: // of a place in an array, if it lies within
+    if (const auto first = decided(x[0], depth + 1)) return in(*first ? 1 : 2);
+    return either(in(1), in(2));
   case Op::Sub16:
     if (const auto most = most_of_remainder(x[0], x[1], depth); most && in(0).max <= 0xffff)
       return up_to(*most);

@@ -29,7 +29,9 @@ public:
   [[nodiscard]] u64 max(ir::ValueId v) const { return of(v).max; }
   [[nodiscard]] u64 ones(ir::ValueId v) const { return of(v).ones; }
   /// What `a` p `b` is in every lane, if it is known.
-  [[nodiscard]] std::optional<bool> compare(ir::IntPred p, ir::ValueId a, ir::ValueId b) const;
+  [[nodiscard]] std::optional<bool> compare(ir::IntPred p, ir::ValueId a, ir::ValueId b) const {
+    return compare(p, a, b, 0);
+  }
   /// Puts in what is known of a value besides its definition. Nobody must have asked for it, nor for what is
   /// made of it.
   void assume(ir::ValueId v, const Limits& x) { note(v, x); }
@@ -54,6 +56,9 @@ private:
   }
 
   [[nodiscard]] Limits of(ir::ValueId v, unsigned depth) const;
+  [[nodiscard]] std::optional<bool> compare(ir::IntPred p, ir::ValueId a, ir::ValueId b,
+                                            unsigned depth) const;
+  [[nodiscard]] std::optional<bool> decided(ir::ValueId condition, unsigned depth) const;
   [[nodiscard]] bool is_at_most(ir::ValueId v, ir::ValueId param, unsigned depth) const;
   [[nodiscard]] Limits of_parameter(ir::ValueId v, unsigned depth) const;
   [[nodiscard]] Limits compute(ir::ValueId v, unsigned depth) const;
