@@ -29,10 +29,15 @@ inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
 /// That may be touched behind a workgroup's LDS: an access of full width may end there.
 inline constexpr u32 kBytesBehindLds = 64;
+/// That can be read in front of it and behind, and in front without another page: lanes of a masked row that
+/// take no part may be there. They read nothing, but where a page begins or there is none, a processor takes
+/// a hundred cycles to see that (a scan of 64 work-items 4 times slower).
+inline constexpr u32 kBytesAroundLds = 2048;
 
 /// Memory that the waves of one workgroup share.
 struct WorkgroupContext {
-  u8* lds = nullptr; ///< 64-byte aligned, lds_bytes long, followed by kBytesBehindLds that are accessible
+  u8* lds = nullptr; ///< 64-byte aligned, lds_bytes long, followed by kBytesBehindLds that are accessible;
+                     ///< fast if kBytesAroundLds are readable
   u32 lds_bytes = 0; ///< the group segment's allocation; accesses beyond it read zero and are dropped
   u32 gds_bytes = 0;
   u8* gds = nullptr; ///< the device's GDS, shared by all workgroups: accesses are atomic

@@ -332,13 +332,13 @@ bool Worker::reserve(const DispatchRequest& request, u64 serial, u8* gds) {
     if (!deferred_.reserve(sizeof(DeferredAdds))) return false;
     deferred_adds().clear();
   }
-  if (!frames_.reserve(count * request.max_waves * stride_) || !lds_.reserve(count * lds_stride_) ||
-      !scratch_.reserve(count * scratch_bytes))
+  if (!frames_.reserve(count * request.max_waves * stride_) ||
+      !lds_.reserve(count * lds_stride_ + 2 * kBytesAroundLds) || !scratch_.reserve(count * scratch_bytes))
     return false;
   places_.assign(count, Place{});
   for (u32 i = 0; i < count; ++i) {
     WorkgroupContext& context = places_[i].context;
-    context.lds = lds_.data() + i * lds_stride_;
+    context.lds = lds_.data() + kBytesAroundLds + i * lds_stride_;
     context.lds_bytes = request.lds_bytes;
     context.gds = gds;
     context.gds_bytes = kGdsBytes;

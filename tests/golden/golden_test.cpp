@@ -106,6 +106,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"join_branches", [](ir::Function& g) { (void)passes::join_branches(g); }},
       {"go_short_ways", [](ir::Function& g) { (void)phases::go_short_ways(g); }},
       {"merge_equal_parameters", passes::merge_equal_parameters},
+      {"merge_kept_values", [](ir::Function& g) { (void)passes::merge_kept_values(g); }},
       {"split_pairs", [](ir::Function& g) { passes::split_pairs(g); }},
       {"split_pairs_apart", [](ir::Function& g) { passes::split_pairs(g, true); }},
       {"replace_divisions", [](ir::Function& g) { passes::replace_divisions(g); }},

@@ -590,7 +590,8 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
       for (const u32 stride : {0u, 4u, 8u, 16u})
-        for (const u32 start : {0u, 12u, 256u, 260u, 508u, 509u, 512u, 0xffff'fff0u}) {
+        for (const u32 start : {0u, 12u, 256u, 260u, 508u, 509u, 512u, 1000u, 0x10'0000u, 0x8000'0000u,
+                                0xfff0'0000u, 0xffff'ff40u, 0xffff'fff0u}) {
           SCOPED_TRACE(fmt::format("stride {} from {:#x}, lanes {:#x}, AVX-512 {}", stride, start, exec,
                                    simd == translator::Simd::Avx512));
           alignas(64) u32 row[64];
@@ -606,6 +607,40 @@ TEST(AddressForms, RowsInTheLdsEndWithIt) {
             EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? value : 1u) << "lane " << l;
           }
         }
+}
+
+/// Where those that take part are inside, lanes in front of the LDS and behind it need no test, and no
+/// gather.
+TEST(AddressForms, RowsInTheLdsOfWhichTheLanesThatTakePartAreInside) {
+  std::vector<u8> lds(256);
+  for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7);
+  struct Case {
+    u32 start;
+    u64 exec;
+  };
+  for (const translator::Simd simd : widths())
+    for (const auto [start, exec] :
+         {Case{128, ~u64{0} >> 32}, {0xffff'fff0, ~u64{0xf}}, {0xffff'ff80, 1ull << 40}})
+      for (const u32 offset : {0u, 16u}) {
+        SCOPED_TRACE(fmt::format("from {:#x}, AVX-512 {}", start, simd == translator::Simd::Avx512));
+        const std::string body =
+            fmt::format("  v11:u32 = const #0x4\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
+                        "  v19:g32 = add v13, v10\n"
+                        "  v20:v32 = load v19, v7 #{:#x} {{lds 4 row 4 wave masked_in_range}}\n"
+                        "  store v18, v20, v7 {{global 4 row 4}}\n",
+                        offset);
+        alignas(64) u32 row[64] = {};
+        run_program(body, simd, exec, 0, start - offset, row, &lds);
+        for (u32 l = 0; l < 64; ++l) {
+          const u32 at = start + l * 4;
+          EXPECT_EQ(row[l], (exec >> l & 1) != 0 ? load_le<u32>(lds.data() + at) : 0u) << "lane " << l;
+        }
+        auto f = ir::parse(program(body));
+        ASSERT_TRUE(f.ok());
+        auto code = compile(*f, trivial_plan(*f), {.simd = simd, .listing = true});
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        EXPECT_EQ(count(code->listing, "gather"), 0u) << code->listing;
+      }
 }
 
 TEST(AddressForms, StoresOfRowsInTheLdsEndWithIt) {

@@ -306,6 +306,7 @@ private:
     if (w == "sindex") return mem.index_sign = true;
     if (w == "wave") return mem.wave_row = true;
     if (w == "in_range") return mem.in_range = true;
+    if (w == "masked_in_range") return mem.masked_in_range = true;
     if (w == "exact") return mem.exact = true;
     if (w == "spread") return mem.spread = true;
     if (w == "listed") return mem.listed = true;

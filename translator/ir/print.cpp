@@ -48,6 +48,7 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   if (mem.table != 0) fmt::format_to(out, " table {}", mem.table);
   if (mem.wave_row) fmt::format_to(out, " wave");
   if (mem.in_range) fmt::format_to(out, " in_range");
+  if (mem.masked_in_range) fmt::format_to(out, " masked_in_range");
   if (mem.spread) fmt::format_to(out, " spread");
   if (mem.apart != 0) fmt::format_to(out, " apart {}", mem.apart);
   if (mem.listed) fmt::format_to(out, " listed");

@@ -22,7 +22,8 @@ public:
   }
 
   bool merge() {
-    while (visit_all()) {}
+    while (visit_all()) {
+    }
     bool any = false;
     for (u32 v = 0; v < f_.num_values(); ++v) {
       if (handed_on_[v] == ValueId{v}) handed_on_[v] = {};
@@ -57,8 +58,7 @@ private:
             if (s.block == b) ways_.push_back(s.args[n]);
         changed |= visit(f_[b].params[n], ways_);
       }
-      for (const InstId i : selects_[b.index])
-        changed |= visit(f_.result(i), f_.operands(i).subspan(1));
+      for (const InstId i : selects_[b.index]) changed |= visit(f_.result(i), f_.operands(i).subspan(1));
     }
     return changed;
   }

@@ -143,7 +143,8 @@ private:
     const MemAttr& mem = f_[i].mem;
     if (f_[i].op != Op::Load || mem.bytes % 4 != 0) return false;
     const i16 stride = stride_of(mem);
-    if (mem.space == Space::Global && mem.form == AddressForm::Row) return mem.bytes == 4 && stride >= 8 && stride % 4 == 0;
+    if (mem.space == Space::Global && mem.form == AddressForm::Row)
+      return mem.bytes == 4 && stride >= 8 && stride % 4 == 0;
     if (mem.space != Space::Lds || !mem.in_range) return false;
     if (mem.form == AddressForm::Lanes && stride == 0) return mem.bytes < 16;
     return (mem.form == AddressForm::Row || mem.form == AddressForm::Lanes) && stride >= 8 &&

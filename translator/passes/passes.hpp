@@ -106,8 +106,8 @@ bool resolve_masked_flat_accesses(ir::Function& f);
 /// others are equal, and these if they are.
 void merge_equal_parameters(ir::Function& f);
 
-/// Parameters and selects that come down to one value become that, also where they only do so if others do, as
-/// where a loop hands it on lane by lane. Returns whether there were any.
+/// Parameters and selects that come down to one value become that, also where they only do so if others do,
+/// as where a loop hands it on lane by lane. Returns whether there were any.
 bool merge_kept_values(ir::Function& f);
 
 /// Drops loads from the LDS of what the block has loaded already, and stores there that it overwrites before

@@ -1,5 +1,6 @@
 // Memory accesses by the shape of their addresses: what is the same for all lanes of a gang, or changes by a
 // fixed stride, becomes a scalar address, so that neither a test nor a vector of addresses is left.
+#include "runtime/wave.hpp"
 #include "translator/ir/access.hpp"
 #include "translator/ir/rows.hpp"
 #include "translator/passes/gang_scalars.hpp"
@@ -156,6 +157,7 @@ private:
     }
     if (s.stride < 0 || !fits_stride(s.stride)) return;
     f_[i].mem.in_range |= is_inside(i);
+    f_[i].mem.masked_in_range = !f_[i].mem.in_range && are_lanes_inside(i, s.stride);
     f_[i].mem.wave_row = goes_on(address);
     const i64 stride = s.stride;
     make_row(i, f_[i].mem.in_range ? without_constants(i, address) : scalars_.first(address), stride);
@@ -168,6 +170,25 @@ private:
     if (shapes_.limits().max(address) + behind <= lds_bytes_) return true;
     const auto* at = ids_.of(address);
     return at != nullptr && std::ranges::max(*at) + behind <= lds_bytes_;
+  }
+
+  /// In the lanes of its mask a load of a row without gaps does not, as in sums and scans over a tree, where
+  /// those that take no part may be far outside.
+  [[nodiscard]] bool are_lanes_inside(InstId i, i64 stride) const {
+    constexpr i64 kAround = runtime::kBytesAroundLds;
+    const i64 bytes = f_[i].mem.bytes;
+    const u64 behind = (f_[i].imm & 0xffff'ffff) + f_[i].mem.bytes;
+    if (f_[i].op != Op::Load || (bytes != 4 && bytes != 8) || stride != bytes) return false;
+    const auto* at = ids_.of(f_.operands(i)[0]);
+    const auto* mask = at != nullptr ? ids_.at_most(f_.operands(i).back()) : nullptr;
+    if (mask == nullptr) return false;
+    for (std::size_t lane = 0; lane < at->size(); ++lane) {
+      const u64 end = (*at)[lane] + behind;
+      if ((*mask)[lane] != 0 && end > lds_bytes_) return false;
+      const i64 outside = i64{static_cast<i32>(end)}; // in front, or behind
+      if (outside < bytes - kAround || outside > static_cast<i64>(lds_bytes_) + kAround) return false;
+    }
+    return true;
   }
 
   void scratch(InstId i) {

@@ -32,9 +32,9 @@ struct Extent {
 };
 constexpr Extent kShared{16, 400}, kArrays{80, 5000}; ///< hash functions have up to 80
 constexpr Extent kSmall{32, 200};
-constexpr unsigned kMaxNesting = 6;                   ///< of loops over arrays
-constexpr unsigned kMinChoices = 2;                   ///< of elements
-constexpr std::size_t kLargeFunction = 8000;          ///< instructions: no more are made for arrays' sake
+constexpr unsigned kMaxNesting = 6;          ///< of loops over arrays
+constexpr unsigned kMinChoices = 2;          ///< of elements
+constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
 
 /// What is known of a value.
 struct Known {
@@ -354,9 +354,8 @@ private:
 
   /// The decisions of each round, from what is known at the start; none if it is not known how many there
   /// are at most.
-  [[nodiscard]] std::vector<std::vector<Decision>> find_rounds(const std::vector<BlockId>& blocks,
-                                                               std::vector<Known> params,
-                                                               const Extent& most) const {
+  [[nodiscard]] std::vector<std::vector<Decision>>
+  find_rounds(const std::vector<BlockId>& blocks, std::vector<Known> params, const Extent& most) const {
     std::vector<BlockId> headers; // of loops in it
     for (const Loops::Loop& l : loops_.loops)
       if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);

@@ -76,8 +76,8 @@ unsigned access_cost(const ir::MemAttr& mem) {
   constexpr i64 kFarApart = 16; // From there on each lane has an access of its own.
   const i64 stride = ir::row_stride(mem);
   if (std::abs(stride) > std::max<i64>(mem.bytes, kFarApart)) return 8 + 4 * dwords;
-  const unsigned test =
-      mem.form == ir::AddressForm::Wrapped || (mem.space == ir::Space::Lds && !mem.in_range) ? 3 : 0;
+  const bool may_be_outside = mem.space == ir::Space::Lds && !mem.in_range && !mem.masked_in_range;
+  const unsigned test = mem.form == ir::AddressForm::Wrapped || may_be_outside ? 3 : 0;
   return test + dwords * (mem.stride != 0 && dwords > 1 ? 3 : 2);
 }
 

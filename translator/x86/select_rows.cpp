@@ -39,8 +39,8 @@ unsigned Selector::row_members(InstId i) const {
   const ir::Inst& inst = f_[i];
   const ir::MemAttr& mem_attr = inst.mem;
   if (interleave_ == 1 || (inst.op != Op::Load && inst.op != Op::Store) || mem_attr.stride == 0) return 1;
-  const bool known =
-      mem_attr.space == ir::Space::Global || (mem_attr.space == ir::Space::Lds && mem_attr.in_range);
+  const bool known = mem_attr.space == ir::Space::Global ||
+                     (mem_attr.space == ir::Space::Lds && (mem_attr.in_range || mem_attr.masked_in_range));
   if (!known) return 1;
   const auto x = f_.operands(i);
   const i64 step = i64{mem_attr.stride} * lanes();
@@ -497,11 +497,26 @@ VReg Selector::lds_address(VReg offset) {
   return at->second;
 }
 
+namespace {
+
+/// Dwords or qwords side by side, of which masked accesses leave out those of lanes that take no part.
+bool has_no_gaps(const ir::Inst& inst) {
+  return inst.op != Op::Atomic && (inst.mem.bytes == 4 || inst.mem.bytes == 8) &&
+         inst.mem.stride == inst.mem.bytes;
+}
+
+} // namespace
+
 /// A row that, where it begins within the LDS, ends in the accessible bytes behind it at the latest.
 bool Selector::ends_behind_lds(InstId i) const {
-  const ir::MemAttr& mem_attr = f_[i].mem;
-  return f_[i].op != Op::Atomic && (mem_attr.bytes == 4 || mem_attr.bytes == 8) &&
-         mem_attr.stride == mem_attr.bytes && mem_attr.bytes * lanes() <= runtime::kBytesBehindLds;
+  return has_no_gaps(f_[i]) && f_[i].mem.bytes * lanes() <= runtime::kBytesBehindLds;
+}
+
+/// As lds_address(), of a row that may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
+VReg Selector::lds_address_in_front(VReg start) {
+  const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
+  return b_->op_r64(Inst::kIdLea,
+                    mem_index(lds_base(offsetof(runtime::WaveFrame, lds)), distance, 0, 0, View::R64));
 }
 
 void Selector::lds_row(InstId i, std::span<VReg> out) {
@@ -511,10 +526,10 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
   const unsigned members = row_members(i);
   const VReg start = of_leader(f_.operands(i)[0], members);
-  const VReg address = lds_address(start);
+  const VReg address = inst.mem.masked_in_range ? lds_address_in_front(start) : lds_address(start);
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
-  if (inst.mem.in_range) return hot();
+  if (inst.mem.in_range || inst.mem.masked_in_range) return hot();
   const auto offset = static_cast<i64>(inst.imm);
   const i64 end = offset + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
@@ -523,23 +538,32 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     return lds_lanes(i, b_->op(Inst::kIdVpaddd, splat(Type::V32, start).r[0], lane_offsets(inst.mem.stride)));
   };
   const auto by_lane = [&] { scattered(i, some_in_range(), out); };
+  const auto by_mask = [&](VReg base) {
+    Access a = some_in_range();
+    a.index = {};
+    a.base = base;
+    a.disp = offset;
+    a.contiguous = true;
+    perform(i, a, out);
+  };
+  // Lanes that take no part often are outside: in sums and scans over a tree, and in the last gang of a
+  // workgroup that is no multiple of one.
   hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
+    if (inst.op == Op::Load && has_no_gaps(inst)) {
+      constexpr i64 kAround = runtime::kBytesAroundLds - kWaveSize * 8; // for rows that begin there
+      const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
+      const VReg at = b_->op_r64(Inst::kIdLea, mem(distance, offset + kAround, View::R64));
+      const VReg all = b_->op_r64(Inst::kIdMov, mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64));
+      const VReg most = b_->op_r64(Inst::kIdLea, mem(all, 2 * kAround, View::R64));
+      b_->emit(Inst::kIdCmp, {r64(at), r64(most)});
+      return hot_or_cold(
+          CondCode::kUnsignedGT, out, [&] { by_mask(lds_address_in_front(start)); }, by_lane);
+    }
     if (!ends_behind_lds(i)) return by_lane();
-    // The last gang of a workgroup that is no multiple of one often goes beyond what such workgroups
-    // allocate, with lanes that take no part.
     const VReg first = offset == 0 ? start : b_->op_r64(Inst::kIdLea, mem(start, offset, View::R64));
     b_->emit(Inst::kIdCmp, {r64(first), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
     hot_or_cold(
-        CondCode::kUnsignedGE, out,
-        [&] {
-          Access a = some_in_range();
-          a.index = {};
-          a.base = address;
-          a.disp = offset;
-          a.contiguous = true;
-          perform(i, a, out);
-        },
-        by_lane);
+        CondCode::kUnsignedGE, out, [&] { by_mask(address); }, by_lane);
   });
 }
 

@@ -460,6 +460,7 @@ private:
   CondCode compare_wrapped(InstId i, unsigned members, VReg index);
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
   [[nodiscard]] bool ends_behind_lds(InstId i) const;
+  VReg lds_address_in_front(VReg start);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access for_gathers(const Access& a);
