@@ -352,4 +352,46 @@ TEST(AlikeComponents, OfSeveralSizes) {
   }
 }
 
+// Denormals are added as integers are.
+TEST(Halves, ThatAreTheSameTakeOneRegister) {
+  const std::string body = R"(  v1:u64 = zext v56
+  v2:v64 = splat v1
+  v3:u32 = const #0x0
+  v4:u32 = const #0x1
+  v5:u32 = const #0x5
+  v6:v64 = const #0x0
+  jump -> b1(v3, v6, v2)
+b1(v10:u32, v11:v64, v12:v64):
+  v13:v64 = fadd v11, v2 {f64 ieee}
+  v14:mask = icmp v13, v2 #0x4
+  v15:v64 = select v14, v13, v12
+  v16:u32 = add v10, v4
+  v17:u1 = icmp v16, v5 #0x2
+  branch v17 -> b1(v16, v13, v15), b2(v13, v15)
+b2(v20:v64, v21:v64):
+  store v61, v20, v21, v50 {global 16 row 16 wave}
+)";
+  const Elements in = some_elements();
+  for (const translator::Simd simd : widths()) {
+    ir::Function f = parsed(body);
+    phases::Plan plan;
+    plan.gang_decided.assign(f.num_blocks(), false);
+    plan.phase_of.assign(f.num_blocks(), phases::PhaseId{0});
+    plan.phases.push_back({ir::BlockId{0}, {ir::BlockId{0}, ir::BlockId{1}, ir::BlockId{2}}, true, 1});
+    Elements out{};
+    RunInput input;
+    input.pass(in.data());
+    input.pass(out.data());
+    input.pass(kScalar);
+    run(f, plan, simd, input);
+    for (const auto& element : out) {
+      EXPECT_EQ(qword(element, 0), 5 * u64{kScalar});
+      EXPECT_EQ(qword(element, 1), 5 * u64{kScalar});
+    }
+    auto code = compile(f, plan, {.simd = simd, .verify = true, .listing = true});
+    ASSERT_TRUE(code.ok());
+    EXPECT_EQ(count(code->listing, "vaddpd"), 1u);
+  }
+}
+
 } // namespace lanewise::x86::test

@@ -76,8 +76,8 @@ bool name_permutes(ir::Function& f, unsigned gang_lanes);
 
 /// Unrolls loops that all lanes run equally often, if it is known how often.
 void unroll_loops(ir::Function& f);
-/// Unrolls loops over arrays in private memory, inner ones first, so that their elements have constant
-/// addresses. Returns whether there were any.
+/// Unrolls loops over arrays in private memory and in registers, inner ones first, so that their elements
+/// have constant addresses, and small loops of a known number of rounds. Returns whether there were any.
 bool unroll_array_loops(ir::Function& f);
 
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars. Returns

@@ -344,10 +344,12 @@ private:
       def = f_.def(found.extended = f_.operands(f_.def_id(v))[0]);
     if (def == nullptr || def->op != Op::ZExt || found.shift >= 32) return std::nullopt;
     const ValueId sum = f_.operands(f_.def_id(found.extended))[0];
-    if (f_.def(sum) == nullptr || f_.def(sum)->op != Op::Add) return std::nullopt;
+    const Inst* with = f_.def(sum);
+    if (with == nullptr || (with->op != Op::Add && with->op != Op::Or)) return std::nullopt;
     const auto x = f_.operands(f_.def_id(sum));
     found.index = x[0];
     if (!f_.is_const(x[1], &found.constant) || !shapes_[x[0]].strided()) return std::nullopt;
+    if (with->op == Op::Or && (shapes_.limits().ones(x[0]) & found.constant) != 0) return std::nullopt;
     if (shapes_.limits().max(x[0]) + found.constant > 0xffff'ffff) return std::nullopt;
     return found;
   }

@@ -5,7 +5,9 @@
 // Loops over arrays in private memory - what -O0 leaves of vectors, tiles and states of hash functions - are
 // unrolled for the arrays' sake: once each round's indices are constants, elements become values. So are
 // those over arrays in registers, which compilers index at run time or choose elements of, and loops in which
-// lanes pull from others at distances that change from round to round, as in sums across lanes.
+// lanes pull from others at distances that change from round to round, as in sums across lanes. Lanes may
+// leave them early, if they all leave by one way. Small loops are unrolled as well, if it is known how many
+// rounds they have: compilers leave them at -O1.
 //
 // Found by going through the loop round by round, with what is known of its values: bounds of integers, and
 // of masks and conditions whether they are all set or all clear.

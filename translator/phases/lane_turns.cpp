@@ -44,6 +44,8 @@ constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds f
 constexpr u32 kShare = 7,
               kShareOf = 10; ///< of what a gang's lanes take alone at least, all ways have to take
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
+constexpr u32 kMinElements = 8;                                ///< of an array that is worth turns alone
+constexpr u64 kMaxNumber = 32;                                 ///< of an element
 
 class LaneTurns : OuterLoopPass {
 public:
@@ -72,11 +74,14 @@ private:
   const unsigned gang_lanes_;
   std::map<u32, Arm> arms_;                  ///< by their first block
   std::optional<passes::LaneShapes> shapes_; ///< made when there is such a loop
+  std::vector<u8> element_questions_;        ///< per value
+  bool has_array_ = false;                   ///< in registers
 
   bool change() {
     if (is_counted_) add_mask();
     if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
     find_arms();
+    find_element_questions();
     ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
     if (is_worthwhile() && (is_counted_ ? find_made() : find_left_behind(true)) && may_be_sooner() &&
         copy.plan()) {
@@ -120,6 +125,36 @@ private:
   Arm& arm_of(BlockId b) {
     while (!arms_.contains(b.index)) b = dom_.idom[b.index];
     return arms_[b.index];
+  }
+  /// Arrays in registers are chosen from, and set, by comparing an index with many numbers. A lane alone asks
+  /// nothing: it has them in memory.
+  void find_element_questions() {
+    std::map<u32, std::vector<InstId>> by_index;
+    std::vector<u8> elsewhere(f_.num_values(), 0); ///< used, and not only to choose
+    for (const BlockId b : blocks_) {
+      for (const InstId i : f_[b].insts) {
+        const auto x = f_.operands(i);
+        for (std::size_t n = 0; n < x.size(); ++n)
+          if (f_[i].op != Op::Select || n != 0) elsewhere[x[n].index] = 1;
+        if (f_[i].op != Op::ICmp || static_cast<IntPred>(f_[i].imm) != IntPred::Eq) continue;
+        u64 number = 0;
+        for (const unsigned k : {0u, 1u})
+          if (f_.type(x[k]) == Type::V32 && f_.is_const(x[k], &number) && number < kMaxNumber)
+            by_index[x[1 - k].index].push_back(i);
+      }
+      for (const Successor& s : f_[b].successors)
+        for (const ValueId v : s.args) elsewhere[v.index] = 1;
+    }
+    element_questions_.assign(f_.num_values(), 0);
+    has_array_ = false;
+    for (const auto& [index, questions] : by_index) {
+      u32 asked = 0;
+      for (const InstId i : questions) asked += elsewhere[f_.result(i).index] == 0 ? 1 : 0;
+      if (asked < kMinElements) continue;
+      has_array_ = true;
+      for (const InstId i : questions)
+        element_questions_[f_.result(i).index] = elsewhere[f_.result(i).index] == 0 ? 1 : 0;
+    }
   }
   /// Of an inner loop with this header, the parameter that has the lanes that are left.
   [[nodiscard]] ValueId left_in_loop(BlockId header) const {
@@ -192,7 +227,8 @@ private:
       all += n;
       large += b != header().index && n >= kLargeArm ? 1 : 0;
     }
-    return all >= kMinVectors && (large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers));
+    const bool goes_different_ways = large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers);
+    return all >= kMinVectors && (goes_different_ways || has_array_);
   }
   /// Gangs whose lanes may take turns do not go side by side, as others do while they wait for what they load
   /// and compute. Where a lane takes longer for the shortest way than all ways together take for its share of
@@ -201,6 +237,7 @@ private:
   /// goes round inner loops is not known.
   [[nodiscard]] bool may_be_sooner() const {
     if (std::ranges::any_of(arms_, [](const auto& arm) { return arm.second.is_loop; })) return true;
+    if (has_array_) return true; // Choices of an element wait for each other.
     u32 together = 0;
     for (const auto& [b, arm] : arms_) together += arm.is_rare ? 0 : cost_together(arm);
     std::map<u32, u32> shortest{{header().index, scalars(header())}}; // to the end of a block
@@ -221,6 +258,7 @@ private:
     for (const InstId i : f_[b].insts) {
       const Inst& inst = f_[i];
       const Type t = inst.num_results == 0 ? Type::None : f_.type(f_.result(i));
+      if (inst.op == Op::ICmp && element_questions_[f_.result(i).index] != 0) continue;
       if (is_vector(t) || inst.op == Op::ICmp || inst.op == Op::FCmp || inst.op == Op::Store)
         sum += inst.op == Op::Select ? 0 : scalar_cost(i);
     }

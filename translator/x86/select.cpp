@@ -143,7 +143,8 @@ void Selector::make_blocks() {
                            : type(v) == Type::Mask && avx512() ? RegClass::Mask
                                                                : RegClass::Vec;
       const auto add = [&] {
-        for (unsigned p = 0; p < parts(type(v)); ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
+        const unsigned wanted = takes_one_register(v) ? 1 : parts(type(v));
+        for (unsigned p = 0; p < wanted; ++p) r.r[p] = b_->add_param(blocks_[b.index], cls);
         set(v, r);
       };
       if (ir::is_uniform(type(v)))
@@ -372,7 +373,7 @@ void Selector::branch(IrBlockId b, const ir::Inst& inst) {
       continue;
     }
     target[n] = blocks_[s.block.index];
-    append_values(s.args, args[n]);
+    append_args(s, args[n]);
   }
   const CondCode cond = branch_condition(condition);
   b_->branch(cond, target[0], args[0], target[1], args[1]);
@@ -393,6 +394,16 @@ void Selector::append_values(std::span<const ValueId> values, std::vector<VReg>&
       append();
     else
       for_each_member(append);
+  }
+}
+
+/// Those for the parameters of a block, likewise.
+void Selector::append_args(const ir::Successor& s, std::vector<VReg>& out) {
+  for (std::size_t n = 0; n < s.args.size(); ++n) {
+    if (takes_one_register(f_[s.block].params[n]))
+      for_each_member([&] { out.push_back(part(s.args[n], 0)); });
+    else
+      append_values({&s.args[n], 1}, out);
   }
 }
 
@@ -440,7 +451,7 @@ CondCode Selector::test_scalar(InstId tested) {
 void Selector::take_edge(IrBlockId from, const ir::Successor& s) {
   if (plan_.is_exit(from, s.block)) return exit_edge(from, s, f_[f_.terminator(from)]);
   std::vector<VReg> args;
-  append_values(s.args, args);
+  append_args(s, args);
   b_->jump(blocks_[s.block.index], args);
 }
 

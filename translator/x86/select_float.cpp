@@ -101,19 +101,6 @@ VReg Selector::divided_once(u32 id, std::initializer_list<Operand> ops) {
   return b_->op(wide ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, xmm(one));
 }
 
-/// Whether `v` has the same in all lanes, by the way it is made in a loop that one lane goes through alone.
-bool Selector::is_same_in_all_lanes(ValueId v, unsigned depth) const {
-  constexpr unsigned kMaxDepth = 4;
-  if (f_.is_const(v)) return true;
-  const InstId i = f_.def_id(v);
-  if (!i.valid() || depth > kMaxDepth) return false;
-  const ir::Inst& inst = f_[i];
-  if (inst.op == Op::Splat || (inst.op == Op::Load && inst.mem.spread)) return true;
-  return is_lanewise(inst.op) && std::ranges::all_of(f_.operands(i), [&](ValueId x) {
-           return type(x) != Type::Mask && is_same_in_all_lanes(x, depth + 1);
-         });
-}
-
 VReg Selector::fma(const FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c) {
   const bool wide = fp.kind == FloatKind::F64;
   if (overwrite_c) return rounded(fp, wide ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps, {a, or_mem(b)}, c);
@@ -156,8 +143,8 @@ bool Selector::float_inst(InstId i) {
   if (convert_inst(i)) return true;
   if (inst.op == Op::FCmp) return float_compare(i), true;
   if (inst.fp.kind == FloatKind::F16) return half_inst(i);
-  one_for_all_ = (inst.op == Op::FDiv || inst.op == Op::FSqrt) && is_same_in_all_lanes(f_.operands(i)[0]) &&
-                 is_same_in_all_lanes(f_.operands(i).back());
+  one_for_all_ = (inst.op == Op::FDiv || inst.op == Op::FSqrt) && is_same_in_lanes(f_.operands(i)[0]) &&
+                 is_same_in_lanes(f_.operands(i).back());
   const bool done = root_or_reciprocal(i) || arithmetic(i);
   one_for_all_ = false;
   return done;
@@ -169,7 +156,8 @@ bool Selector::arithmetic(InstId i) {
   const auto operands = f_.operands(i);
   if (is_as_quieted(inst.op, inst.fp, operands)) return set(result, regs(operands[0])), true;
   Regs out;
-  for (unsigned p = 0; p < parts(type(result)); ++p) {
+  const unsigned wanted = parts_to_make(i);
+  for (unsigned p = 0; p < wanted; ++p) {
     VReg in[3];
     for (unsigned n = 0; n < operands.size(); ++n)
       if (n < 3 && inst.op != Op::FLdexp) in[n] = part(operands[n], p);
@@ -261,8 +249,9 @@ void Selector::float_compare(InstId i) {
   case FloatKind::F64: {
     set_mxcsr(inst.fp, kMxcsrDaz);
     const VReg lo = fcompare(part(operands[0], 0), part(operands[1], 0), predicate, true);
-    return set(result,
-               narrow_masks(lo, fcompare(part(operands[0], 1), part(operands[1], 1), predicate, true)));
+    const bool once = is_in_one_register(operands[0]) && is_in_one_register(operands[1]);
+    const VReg hi = once ? lo : fcompare(part(operands[0], 1), part(operands[1], 1), predicate, true);
+    return set(result, narrow_masks(lo, hi));
   }
   }
 }

@@ -96,8 +96,9 @@ bool Selector::integer_inst(InstId i) {
   if (const u32 id = integer_instruction(inst.op, wide, avx512()); id != 0) {
     // What can come from memory second.
     const bool swap = ir::info(inst.op).is(ir::kCommutes) && is_recomputed(f_, operands[0]);
+    const unsigned wanted = parts_to_make(i);
     Regs out;
-    for (unsigned p = 0; p < parts(t); ++p)
+    for (unsigned p = 0; p < wanted; ++p)
       out.r[p] = b_->op(id, part(operands[swap ? 1 : 0], p), or_mem(part(operands[swap ? 0 : 1], p)));
     return set(result, out), true;
   }
@@ -145,8 +146,11 @@ bool Selector::integer_inst(InstId i) {
 Regs Selector::select_value(Type t, ValueId condition, Regs a, Regs b) {
   const VReg mask = type(condition) == Type::U1 ? mask_of_u1(reg1(condition)) : reg1(condition);
   if (t == Type::V32) return {{blend(mask, a.r[0], b.r[0]), VReg{}}};
+  const bool once =
+      a.r[0].index == a.r[1].index && b.r[0].index == b.r[1].index && is_same_in_lanes(condition);
   Regs out;
-  for (unsigned p = 0; p < 2; ++p) out.r[p] = blend(wide_mask(mask, p), a.r[p], b.r[p], true);
+  for (unsigned p = 0; p < (once ? 1u : 2u); ++p) out.r[p] = blend(wide_mask(mask, p), a.r[p], b.r[p], true);
+  if (once) out.r[1] = out.r[0];
   return out;
 }
 

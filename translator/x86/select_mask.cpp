@@ -82,8 +82,9 @@ bool Selector::mask_inst(InstId i) {
       return compare(pred, a, part(operands[1], p), wide);
     };
     if (!wide) return set(result, compared(0)), true;
+    const bool once = is_in_one_register(operands[0]) && is_in_one_register(operands[1]);
     const VReg lo = compared(0);
-    return set(result, narrow_masks(lo, compared(1))), true;
+    return set(result, narrow_masks(lo, once ? lo : compared(1))), true;
   }
   default: return false;
   }

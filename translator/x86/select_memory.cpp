@@ -524,10 +524,19 @@ void Selector::load_uniform_qwords(const Access& a, std::span<VReg> out) {
     for (unsigned n = 0; n < out.size() / 2; ++n) out[2 * n] = out[2 * n + 1] = read(n);
   };
   if (a.full) return read_all();
-  if (!avx512() || a.spread)
+  if (a.spread) {
+    std::array<VReg, 2> qwords{};
+    const std::span<VReg> each(qwords.data(), out.size() / 2);
+    read_if_any(a, each, [&] {
+      for (unsigned n = 0; n < each.size(); ++n) each[n] = read(n);
+    });
+    for (unsigned r = 0; r < out.size(); ++r) out[r] = each[r / 2];
+    return;
+  }
+  if (!avx512())
     return read_if_any(a, out, [&] {
       read_all();
-      for (unsigned r = 0; r < out.size() && !a.spread; ++r) out[r] = vand(wide_mask(a.mask, r % 2), out[r]);
+      for (unsigned r = 0; r < out.size(); ++r) out[r] = vand(wide_mask(a.mask, r % 2), out[r]);
     });
   for (unsigned r = 0; r < out.size(); ++r) {
     b_->zero_masked(wide_mask(a.mask, r % 2));

@@ -8,8 +8,22 @@
 namespace lanewise::x86 {
 
 void Selector::set(ValueId v, Regs r) {
+  if (type(v) == Type::V64 && !r.r[1].valid()) r.r[1] = r.r[0];
   const bool for_all = emitting_preamble_ || for_all_ || ir::is_uniform(type(v));
   (for_all ? shared_ : members_[owner(v)])[v.index] = {r, phase_, emitting_preamble_};
+}
+
+unsigned Selector::parts_to_make(InstId i) {
+  if (type(f_.result(i)) != Type::V64) return 1;
+  return std::ranges::all_of(f_.operands(i),
+                             [&](ValueId x) { return type(x) == Type::V64 && is_in_one_register(x); })
+             ? 1
+             : 2;
+}
+
+bool Selector::is_same_in_lanes(ValueId v) {
+  if (!same_in_lanes_) same_in_lanes_.emplace(f_);
+  return same_in_lanes_->has(v);
 }
 
 unsigned Selector::owner(ValueId v) const {

@@ -29,6 +29,7 @@
 #include "translator/x86/lookups.hpp"
 #include "translator/x86/next_rows.hpp"
 #include "translator/x86/packed_values.hpp"
+#include "translator/x86/same_in_lanes.hpp"
 #include "translator/x86/select.hpp"
 #include "translator/x86/slow_access.hpp"
 #include "translator/x86/value_steps.hpp"
@@ -85,6 +86,7 @@ private:
   CondCode branch_condition(ValueId condition);
   CondCode test_scalar(InstId tested);
   void append_values(std::span<const ValueId> values, std::vector<VReg>& out);
+  void append_args(const ir::Successor& s, std::vector<VReg>& out);
   void test_any(ValueId mask);
   struct SlotCopy {
     ValueId from;
@@ -98,6 +100,15 @@ private:
   Regs regs(ValueId v);
   VReg reg1(ValueId v) { return regs(v).r[0]; }
   VReg part(ValueId v, unsigned p) { return regs(v).r[p]; }
+  /// How many registers that is to be computed for: one if each operand's two are the same one.
+  unsigned parts_to_make(InstId i);
+  [[nodiscard]] bool is_in_one_register(ValueId v) {
+    return type(v) != Type::V64 || (!is_fused(v) && part(v, 0).index == part(v, 1).index);
+  }
+  /// Whether it has the same in all lanes, as where one lane goes through a loop alone.
+  [[nodiscard]] bool is_same_in_lanes(ValueId v);
+  /// Of a parameter: of 64 bits, and one register has what is in both.
+  [[nodiscard]] bool takes_one_register(ValueId v) { return type(v) == Type::V64 && is_same_in_lanes(v); }
   void set(ValueId v, Regs r);
   void set(ValueId v, VReg r) { set(v, Regs{{r, VReg{}}}); }
   struct Location;
@@ -353,7 +364,6 @@ private:
   VReg rounded(const ir::FpAttr& fp, u32 id, std::initializer_list<Operand> ops, VReg tied = {},
                u32 care = kMxcsrDenormals);
   VReg divided_once(u32 id, std::initializer_list<Operand> ops);
-  [[nodiscard]] bool is_same_in_all_lanes(ValueId v, unsigned depth = 0) const;
   VReg fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c, bool overwrite_c);
   VReg fcompare(VReg a, VReg b, u32 predicate, bool wide);
   VReg float_part(const ir::Inst& inst, std::span<const VReg> in);
@@ -833,6 +843,7 @@ private:
   NextRows next_rows_;
   LookUps look_ups_;
   FloatKinds kinds_;
+  std::optional<SameInLanes> same_in_lanes_; ///< when wanted
   bool one_for_all_ = false;           ///< a division or root of what is the same in all lanes is selected
   std::vector<Components> components_; ///< of the current block
   std::vector<Line> lines_;            ///< of the current block
