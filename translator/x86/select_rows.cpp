@@ -537,7 +537,11 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   const auto some_in_range = [&] {
     return lds_lanes(i, b_->op(Inst::kIdVpaddd, splat(Type::V32, start).r[0], lane_offsets(inst.mem.stride)));
   };
-  const auto by_lane = [&] { scattered(i, some_in_range(), out); };
+  const auto by_lane = [&] { // Of those that are outside, most take no part, and often whole gangs do not.
+    const Access a = some_in_range();
+    if (inst.op == Op::Atomic) return scattered(i, a, out);
+    read_if_any(a, out, [&] { scattered(i, a, out); });
+  };
   const auto by_mask = [&](VReg base) {
     Access a = some_in_range();
     a.index = {};
