@@ -9,6 +9,7 @@
 #include "translator/phases/last_lanes.hpp"
 
 #include "support/bits.hpp"
+#include "translator/ir/access.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/rows.hpp"
 #include "translator/passes/single_lanes.hpp"
@@ -185,6 +186,7 @@ public:
     }
     demand_.path = longest_path(ValueId{}, ValueId{}) / 2;
     find_carried();
+    find_carried_in_memory();
     return demand_;
   }
 
@@ -333,6 +335,29 @@ private:
         for (u32 a = 0; s.block == blocks_[0] && a < s.args.size(); ++a)
           if (is_tracked(params[a]))
             demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]) / 2);
+  }
+
+  /// What a round stores and the next one loads from there is handed on, too.
+  void find_carried_in_memory() {
+    if (std::ranges::none_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); })) return;
+    std::vector<ir::InstId> loads;
+    for (const ir::BlockId b : blocks_)
+      for (const ir::InstId i : f_[b].insts)
+        if (f_[i].op == ir::Op::Load && loads.size() < kMaxParams && is_tracked(f_.result(i)) &&
+            place_[f_.def_block(f_.operands(i)[0]).index] == kOutside)
+          loads.push_back(i);
+    for (const ir::BlockId b : blocks_)
+      for (const ir::InstId i : f_[b].insts)
+        for (const ir::InstId load : loads)
+          if (f_[i].op == ir::Op::Store && f_[i].mem.space == f_[load].mem.space &&
+              f_[i].imm == f_[load].imm && f_.operands(i)[0] == f_.operands(load)[0] &&
+              is_tracked(ir::stored_by(f_, i)[0]))
+            demand_.carried =
+                std::max(demand_.carried, cost_of(f_, load).latency +
+                                              longest_path(f_.result(load), ir::stored_by(f_, i)[0]) / 2);
+  }
+  [[nodiscard]] bool goes_to(ir::BlockId b, ir::BlockId target) const {
+    return std::ranges::any_of(f_[b].successors, [&](const ir::Successor& s) { return s.block == target; });
   }
 };
 
