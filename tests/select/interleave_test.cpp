@@ -187,6 +187,41 @@ b2:
 
 TEST(Interleave, GangsWaitForGathersTogether) { EXPECT_EQ(interleave_of_links(), 4u); }
 
+/// Each round loads what the last one has stored, or something else.
+unsigned interleave_of_stored(bool elsewhere) {
+  std::string text = R"(func "stored" gfx906 {
+b0:
+  v2:v32 = init_vgpr #0x1
+  v3:v32 = init_vgpr
+  v4:mask = const #0xffffffffffffffff
+  v5:u32 = const #0x0
+  v6:u32 = const #0x1
+  v7:u32 = const #0x64
+  jump -> b1(v5)
+b1(v8:u32):
+  v10:v32 = load v3, v4 {lds 4 apart 1}
+)";
+  for (unsigned n = 20; n < 40; ++n) text += fmt::format("  v{}:v32 = add v10, v3\n", n);
+  text += fmt::format("  store {}, v33, v4 {{lds 4 apart 1}}\n", elsewhere ? "v2" : "v3");
+  auto f = ir::parse(text + R"(  v12:u32 = add v8, v6
+  v13:u1 = icmp v12, v7 #0x2
+  branch v13 -> b1(v12), b2
+b2:
+  endpgm
+}
+)");
+  EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
+  phases::Plan plan = form_phases(*f, Simd::Avx2, 0);
+  choose_interleave(*f, plan, Simd::Avx2, 0);
+  EXPECT_EQ(plan.phases.size(), 1u);
+  return plan.phases[0].interleave;
+}
+
+TEST(Interleave, GangsWaitTogetherForWhatWasStored) {
+  EXPECT_EQ(interleave_of_stored(false), 2u);
+  EXPECT_EQ(interleave_of_stored(true), 1u);
+}
+
 /// The largest of 32 rows of bytes, by indices that might wrap.
 unsigned interleave_of_bytes(const char* attributes) {
   constexpr unsigned kRows = 32;
