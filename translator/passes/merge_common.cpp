@@ -128,11 +128,6 @@ private:
     return at != b && dom_.dominates(at, b);
   }
 
-  /// Of operands that may stand either way; constants come last, where passes expect them.
-  [[nodiscard]] bool order(ValueId a, ValueId b) const {
-    return f_.is_const(a) != f_.is_const(b) ? f_.is_const(b) : a.index < b.index;
-  }
-
   static u64 mix(u64 h, u64 x) { return (h ^ x) * 0x9E37'79B9'7F4A'7C15u ^ (h >> 29); }
 
   u64 hash(InstId id) const {
@@ -161,7 +156,8 @@ private:
         insts[kept++] = i;
         continue;
       }
-      if (auto operands = f_.operands(i); info(inst.op).is(kCommutes) && order(operands[1], operands[0]))
+      if (auto operands = f_.operands(i);
+          info(inst.op).is(kCommutes) && operands[0].index > operands[1].index)
         std::swap(operands[0], operands[1]);
       const u64 h = hash(i) >> 32 & (table_.size() - 1);
       InstId same = table_[h];

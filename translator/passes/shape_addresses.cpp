@@ -347,10 +347,12 @@ private:
     const Inst* with = f_.def(sum);
     if (with == nullptr || (with->op != Op::Add && with->op != Op::Or)) return std::nullopt;
     const auto x = f_.operands(f_.def_id(sum));
-    found.index = x[0];
-    if (!f_.is_const(x[1], &found.constant) || !shapes_[x[0]].strided()) return std::nullopt;
-    if (with->op == Op::Or && (shapes_.limits().ones(x[0]) & found.constant) != 0) return std::nullopt;
-    if (shapes_.limits().max(x[0]) + found.constant > 0xffff'ffff) return std::nullopt;
+    const unsigned which = f_.is_const(x[0]) ? 0 : 1;
+    found.index = x[1 - which];
+    if (!f_.is_const(x[which], &found.constant) || !shapes_[found.index].strided()) return std::nullopt;
+    const Limits limits = shapes_.limits().of(found.index);
+    if (with->op == Op::Or && (limits.ones & found.constant) != 0) return std::nullopt;
+    if (limits.max + found.constant > 0xffff'ffff) return std::nullopt;
     return found;
   }
   /// Adds what extended_index() has found in `v`, shifted.
