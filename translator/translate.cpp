@@ -23,9 +23,7 @@
 #include "translator/x86/engine.hpp"
 #include "translator/x86/interleave.hpp"
 
-#include "translator/ir/text.hpp"
 #include <chrono>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <optional>
 
@@ -72,8 +70,6 @@ public:
     Clock clock;
     pass(f_);
     stats_.ms_of_passes.emplace_back(name, clock.lap());
-    if (getenv("DUMPA") && std::string(getenv("DUMPA")) == name)
-      fmt::print(stderr, "; after {}\n{}\n", name, ir::print(f_)); // TMP
     if (!options_.verify) return *this;
     if (auto valid = ir::verify(f_); !valid)
       result_ = std::move(valid).error().in(std::string("after ") + name);

@@ -31,11 +31,12 @@ namespace {
 /// How far to go.
 struct Extent {
   std::size_t rounds, instructions; ///< of all rounds
+  bool may_end_early = false;       ///< of the rounds it is only known how many there are at most
 };
-constexpr Extent kShared{16, 400}, kArrays{80, 5000}; ///< hash functions have up to 80
-constexpr Extent kSmall{32, 200};
-constexpr unsigned kMaxNesting = 6;          ///< of loops over arrays
-constexpr unsigned kMinChoices = 2;          ///< of elements
+constexpr Extent kShared{16, 400}, kArrays{80, 5000, true}; ///< hash functions have up to 80
+constexpr Extent kSmall{32, 200};                           ///< loops of any kind
+constexpr unsigned kMaxNesting = 6;                         ///< of loops over arrays
+constexpr unsigned kMinChoices = 2;                         ///< of elements
 constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
 
 /// What is known of a value.
@@ -362,7 +363,7 @@ private:
     for (const Loops::Loop& l : loops_.loops)
       if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
     std::vector<std::vector<Decision>> rounds;
-    const bool may_leave_early = &most == &kArrays && ways_out(blocks).size() == 1;
+    const bool may_leave_early = most.may_end_early && ways_out(blocks).size() == 1;
     std::size_t size = 0;
     while (rounds.size() < most.rounds) {
       Round round(f_, blocks, headers, params);
@@ -406,7 +407,7 @@ private:
 
   /// What is behind the loop `blocks` gets its values from a block that its only way out leads to.
   void hand_out(const std::vector<BlockId>& blocks) {
-    const BlockId landing = f_.add_block();
+    const BlockId landing = f_.add_block(f_[ways_out(blocks).front()->block].pc);
     Successor& way = *ways_out(blocks).front();
     Successor on = std::exchange(way, {landing, {}});
     std::unordered_map<u32, ValueId> params; // by the value in the loop
