@@ -198,7 +198,9 @@ private:
     one_.rows = Builder(f_, begin);
     one_.turn = Builder(f_, pick);
     one_.rows.pc = one_.turn.pc = pc;
-    const ValueId lanes = one_.bits_of(all[mask_]);
+    Builder at(f_, choice);
+    at.pc = pc;
+    const ValueId lanes = together ? one_.bits_of(all[mask_]) : at.op(Op::GangBits, Type::G32, {all[mask_]});
     ValueId others;
     const ValueId lane = one_.start(left, all[mask_], others);
     std::unordered_map<u32, ValueId> instead;
@@ -216,14 +218,13 @@ private:
     f_[latch].successors = {{alone.of(header), after}, {next, {}}};
     f_[f_.terminator(latch)].imm = gang_decided(next);
 
-    Builder at(f_, choice);
-    at.pc = pc;
     if (together) {
       at.branch(at.any(at.op(Op::NotFew, Type::Mask, {all[mask_]}, few)), header, begin, all);
-    } else { // If nobody is left, all stays as it is.
+    } else { // If nobody is left, all stays as it is. Of the wave it may be known that somebody is.
       std::vector<ValueId> kept = left_behind_;
       for (u32 n = 0; n < old.size(); ++n) std::ranges::replace(kept, old[n], all[n]);
-      at.branch(at.any(all[mask_]), begin, loop_->exit, {}, kept);
+      const ValueId some = at.icmp(IntPred::Ne, lanes, f_.entry_constant(Type::G32, 0));
+      at.branch(at.any(some), begin, loop_->exit, {}, kept);
     }
     f_[f_.terminator(choice)].imm = gang_decided(loop_->exit);
     one_.rows.jump(pick, append(changing, {lanes}));
