@@ -27,7 +27,10 @@ protected:
     b_.emit(Inst::kIdTest, {r32(kFrame), r32(kFrame)});
     b_.branch(cond, yes, no);
   }
-  Allocation allocated() {
+  /// With the end of the program at `done`.
+  Allocation allocated(BlockId done) {
+    b_.at(done);
+    b_.ret(runtime::StopReason::End);
     AllocOptions options;
     options.max_regs[static_cast<unsigned>(RegClass::Gpr)] = kRegisters;
     auto result = allocate(module_, b_.part(), options);
@@ -63,9 +66,7 @@ TEST_F(RareWaysTest, WhatTheyThrowOutTheyBringBack) {
   use(other);
   b_.emit(Inst::kIdTest, {r32(next), r32(next)});
   b_.branch(CondCode::kNotZero, loop, {{next}}, done, {});
-  b_.at(done);
-  b_.ret(runtime::StopReason::End);
-  const Allocation a = allocated();
+  const Allocation a = allocated(done);
   EXPECT_EQ(added(a, a.blocks[loop.index]), 0u);
   EXPECT_EQ(added(a, a.edges[1][loop.index]), 0u);
   EXPECT_EQ(added(a, a.blocks[join.index]), 0u);
@@ -89,9 +90,7 @@ TEST_F(RareWaysTest, TheirConstantsLeaveThoseOfUsualWaysInRegisters) {
   b_.jump(back);
   b_.at(back);
   branch(CondCode::kNotZero, loop, done);
-  b_.at(done);
-  b_.ret(runtime::StopReason::End);
-  const Allocation a = allocated();
+  const Allocation a = allocated(done);
   EXPECT_EQ(added(a, a.blocks[loop.index]), 0u);
   EXPECT_EQ(added(a, a.edges[0][back.index]), 0u);
 }
@@ -110,8 +109,7 @@ TEST_F(RareWaysTest, AnArgumentThatLivesOnKeepsItsRegister) {
   b_.at(join);
   use(param);
   use(zero);
-  b_.ret(runtime::StopReason::End);
-  const Allocation a = allocated();
+  const Allocation a = allocated(join);
   EXPECT_EQ(added(a, a.edges[1][entry.index]), 1u);
   EXPECT_EQ(added(a, a.edges[0][other.index]), 0u);
 }
@@ -141,9 +139,7 @@ TEST_F(RareWaysTest, ALoopStoresNothingThatLoopsBehindItThrowOut) {
   branch(CondCode::kNotZero, inner, latch);
   b_.at(latch);
   branch(CondCode::kNotZero, behind, done);
-  b_.at(done);
-  b_.ret(runtime::StopReason::End);
-  const Allocation a = allocated();
+  const Allocation a = allocated(done);
   EXPECT_EQ(added(a, a.blocks[loop.index]), 0u);
   EXPECT_EQ(added(a, a.edges[0][loop.index]), 0u);
   EXPECT_EQ(added(a, a.edges[0][between.index]), 1u);

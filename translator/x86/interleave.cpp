@@ -186,7 +186,10 @@ public:
     }
     demand_.path = longest_path(ValueId{}, ValueId{}) / 2;
     find_carried();
-    find_carried_in_memory();
+    if (std::ranges::any_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); })) {
+      count_handed_on();
+      find_carried_in_memory();
+    }
     return demand_;
   }
 
@@ -337,9 +340,13 @@ private:
             demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]) / 2);
   }
 
-  /// What a round stores and the next one loads from there is handed on, too.
+  /// Of a loop.
+  void count_handed_on() {
+    for (const ValueId v : f_[blocks_[0]].params)
+      if (ir::is_vector(f_.type(v))) demand_.handed_on += f_.type(v) == Type::V64 ? 2 : 1;
+  }
+  /// Of a loop: what a round stores and the next one loads from there is handed on, too.
   void find_carried_in_memory() {
-    if (std::ranges::none_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); })) return;
     std::vector<ir::InstId> loads;
     for (const ir::BlockId b : blocks_)
       for (const ir::InstId i : f_[b].insts)
@@ -360,14 +367,6 @@ private:
     return std::ranges::any_of(f_[b].successors, [&](const ir::Successor& s) { return s.block == target; });
   }
 };
-
-/// Registers of what a gang hands on from round to round of a loop.
-unsigned handed_on(const ir::Function& f, ir::BlockId header) {
-  unsigned registers = 0;
-  for (const ValueId v : f[header].params)
-    if (ir::is_vector(f.type(v))) registers += f.type(v) == Type::V64 ? 2 : 1;
-  return registers;
-}
 
 /// Vector registers that are left for what each gang has of its own.
 unsigned registers_for_gangs(const Demand& d, bool avx512) {
@@ -556,7 +555,6 @@ private:
     });
     demands_[phase].push_back(
         Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
-    demands_[phase].back().handed_on = handed_on(f_, blocks.front());
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
     demands_[phase].back().times = times_[static_cast<unsigned>(l)] = times_of(l);
   }
@@ -669,8 +667,7 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
     std::vector<ir::BlockId> blocks = loop.blocks;
     std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
     if (gangs * scalars_through(f, blocks) > kScalarRegisters) return false;
-    Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
-    d.handed_on = handed_on(f, loop.header);
+    const Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
     return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
   });
 }

@@ -491,10 +491,14 @@ Selector::Access Selector::for_gathers(const Access& a) {
 /// Where an offset into the LDS is, for all accesses of the block that start from there.
 VReg Selector::lds_address(VReg offset) {
   const auto [at, is_new] = lds_addresses_.try_emplace(offset.index);
-  if (is_new)
-    at->second = b_->op_r64(Inst::kIdLea,
-                            mem_index(lds_base(offsetof(runtime::WaveFrame, lds)), offset, 0, 0, View::R64));
+  if (is_new) at->second = lds_address_at(offset);
   return at->second;
+}
+
+/// The address at an `offset` of 64 bits from where the LDS begins: in front of it, if that is negative.
+VReg Selector::lds_address_at(VReg offset) {
+  return b_->op_r64(Inst::kIdLea,
+                    mem_index(lds_base(offsetof(runtime::WaveFrame, lds)), offset, 0, 0, View::R64));
 }
 
 namespace {
@@ -512,13 +516,6 @@ bool Selector::ends_behind_lds(InstId i) const {
   return has_no_gaps(f_[i]) && f_[i].mem.bytes * lanes() <= runtime::kBytesBehindLds;
 }
 
-/// As lds_address(), of a row that may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
-VReg Selector::lds_address_in_front(VReg start) {
-  const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
-  return b_->op_r64(Inst::kIdLea,
-                    mem_index(lds_base(offsetof(runtime::WaveFrame, lds)), distance, 0, 0, View::R64));
-}
-
 void Selector::lds_row(InstId i, std::span<VReg> out) {
   using runtime::WaveFrame;
   const ir::Inst& inst = f_[i];
@@ -526,7 +523,9 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
   const unsigned members = row_members(i);
   const VReg start = of_leader(f_.operands(i)[0], members);
-  const VReg address = inst.mem.masked_in_range ? lds_address_in_front(start) : lds_address(start);
+  // Rows that may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
+  const auto from_lds = [&] { return b_->op_r64(Inst::kIdMovsxd, r32(start)); };
+  const VReg address = inst.mem.masked_in_range ? lds_address_at(from_lds()) : lds_address(start);
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
   if (inst.mem.in_range || inst.mem.masked_in_range) return hot();
@@ -555,13 +554,13 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
     if (inst.op == Op::Load && has_no_gaps(inst)) {
       constexpr i64 kAround = runtime::kBytesAroundLds - kWaveSize * 8; // for rows that begin there
-      const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
+      const VReg distance = from_lds();
       const VReg at = b_->op_r64(Inst::kIdLea, mem(distance, offset + kAround, View::R64));
       const VReg all = b_->op_r64(Inst::kIdMov, mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64));
       const VReg most = b_->op_r64(Inst::kIdLea, mem(all, 2 * kAround, View::R64));
       b_->emit(Inst::kIdCmp, {r64(at), r64(most)});
       return hot_or_cold(
-          CondCode::kUnsignedGT, out, [&] { by_mask(lds_address_in_front(start)); }, by_lane);
+          CondCode::kUnsignedGT, out, [&] { by_mask(lds_address_at(distance)); }, by_lane);
     }
     if (!ends_behind_lds(i)) return by_lane();
     const VReg first = offset == 0 ? start : b_->op_r64(Inst::kIdLea, mem(start, offset, View::R64));

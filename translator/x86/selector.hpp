@@ -460,7 +460,6 @@ private:
   CondCode compare_wrapped(InstId i, unsigned members, VReg index);
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
   [[nodiscard]] bool ends_behind_lds(InstId i) const;
-  VReg lds_address_in_front(VReg start);
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access for_gathers(const Access& a);
@@ -476,6 +475,7 @@ private:
   VReg lds_base(u64 frame_offset);
   void fetch_next_round(InstId load, ValueId start);
   VReg lds_address(VReg offset);
+  VReg lds_address_at(VReg offset);
   VReg lane_offsets(i64 stride, unsigned first_lane = 0);
   Regs lane_addresses(InstId i); ///< for those who need the vector
   void scattered(InstId i, const Access& a, std::span<VReg> out);
