@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace lanewise::phases {
 
@@ -130,11 +131,14 @@ private:
   /// nothing: it has them in memory.
   void find_element_questions() {
     std::map<u32, std::vector<InstId>> by_index;
-    std::vector<u8> elsewhere(f_.num_values(), 0); ///< used, and not only to choose
+    std::vector<u8> elsewhere(f_.num_values(), 0); ///< used, and not only to choose, in some lanes or in all
     for (const BlockId b : blocks_) {
-      for (const InstId i : f_[b].insts) {
+      for (const Successor& s : f_[b].successors)
+        for (const ValueId v : s.args) elsewhere[v.index] = 1;
+      for (const InstId i : f_[b].insts | std::views::reverse) {
         const auto x = f_.operands(i);
-        for (std::size_t n = 0; n < x.size(); ++n)
+        const bool only_chooses = f_[i].op == Op::And && elsewhere[f_.result(i).index] == 0;
+        for (std::size_t n = 0; n < x.size() && !only_chooses; ++n)
           if (f_[i].op != Op::Select || n != 0) elsewhere[x[n].index] = 1;
         if (f_[i].op != Op::ICmp || static_cast<IntPred>(f_[i].imm) != IntPred::Eq) continue;
         u64 number = 0;
@@ -142,8 +146,6 @@ private:
           if (f_.type(x[k]) == Type::V32 && f_.is_const(x[k], &number) && number < kMaxNumber)
             by_index[x[1 - k].index].push_back(i);
       }
-      for (const Successor& s : f_[b].successors)
-        for (const ValueId v : s.args) elsewhere[v.index] = 1;
     }
     element_questions_.assign(f_.num_values(), 0);
     has_array_ = false;
