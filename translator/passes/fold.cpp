@@ -668,9 +668,8 @@ private:
       if (const Match m = wide_product(x)) return emit(Op::Mul, t, {operand(m, 0), operand(m, 1)});
     if (op == Op::Lo && !is_low_only(x) && is_product_with_carry(x)) return {}; // The whole is there.
     if (op == Op::Lo) // The low half of a sum, difference, product or logic op needs only low halves.
-      if (const Match a = definition(x); a != nullptr && is_bitwise_from_below(a->op) &&
-                                         a->num_operands == 2 && is_cheap_half(x, operand(a, 0)) &&
-                                         is_cheap_half(x, operand(a, 1))) {
+      if (const Match a = definition(x);
+          a != nullptr && is_bitwise_from_below(a->op) && a->num_operands == 2 && are_cheap_halves(x, a)) {
         const Op o = a->op;
         const ValueId first = operand(a, 0), second = operand(a, 1);
         const ValueId low = emit(Op::Lo, t, {first});
@@ -743,6 +742,15 @@ private:
     const Match w = definition(v);
     return w != nullptr && is_bitwise_from_below(w->op) && w->num_operands == 2 && depth < kMaxHalfDepth &&
            is_cheap_half(of, operand(w, 0), depth + 1) && is_cheap_half(of, operand(w, 1), depth + 1);
+  }
+  /// Of the two operands of `v`'s definition `a`. What is handed on is taken a half of before instead of
+  /// after if one will do: then it need not be a whole (arrays in registers that v_mad_u64_u32 has read as
+  /// pairs).
+  bool are_cheap_halves(ValueId v, const Match& a) const {
+    const bool first = is_cheap_half(v, operand(a, 0)), second = is_cheap_half(v, operand(a, 1));
+    const auto is_parameter = [&](ValueId x) { return !f_.def_id(x).valid(); };
+    return (first && second) || (is_low_only(v) && ((first && is_parameter(operand(a, 1))) ||
+                                                    (second && is_parameter(operand(a, 0)))));
   }
   // --- masks and scalars
 
