@@ -306,6 +306,14 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [](ir::Function& g) {
              if (passes::remove_lds_accesses(g)) tidy_up(g);
            })
+      .run("split_packed_halves",
+           [](ir::Function& g) {
+             if (!passes::split_packed_halves(g)) return;
+             tidy_up(g);
+             passes::drop_unseen_bits(g); // or it is not seen that elements are only chosen
+             tidy_up(g);
+             passes::pack_on_the_way_out(g);
+           })
       .run("merge_selects", passes::merge_selects)
       .run("change_elements",
            [](ir::Function& g) {

@@ -90,6 +90,8 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          (void)passes::use_known_masks(g, 16);
        }},
       {"change_elements", [](ir::Function& g) { (void)passes::change_elements(g); }},
+      {"split_packed_halves", [](ir::Function& g) { (void)passes::split_packed_halves(g); }},
+      {"pack_on_the_way_out", passes::pack_on_the_way_out},
       {"simplify_masks", [](ir::Function& g) { passes::simplify_masks(g); }},
       {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},

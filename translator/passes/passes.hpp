@@ -39,6 +39,11 @@ void join_vector_pairs(ir::Function& f);
 /// arithmetic on pairs has been found, those that have halves of different values become two.
 void split_pairs(ir::Function& f, bool apart = false);
 
+/// Block parameters that are two packed half-words become two. Whether there were any.
+bool split_packed_halves(ir::Function& f);
+/// What is packed in a loop only to leave it, as may be then, is packed behind it.
+void pack_on_the_way_out(ir::Function& f);
+
 /// Merges equal pure instructions (dominator-scoped value numbering) and block parameters that are always
 /// equal.
 void merge_common(ir::Function& f);
