@@ -246,6 +246,15 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
+  std::vector<BlockId> landings_; ///< made since: where ways out of unrolled loops lead
+
+  /// Where `b` is entered from. Some may not lead there any more.
+  [[nodiscard]] std::vector<BlockId> preds_of(BlockId b) const {
+    std::vector<BlockId> preds(cfg_.preds[b.index].begin(), cfg_.preds[b.index].end());
+    for (const BlockId landing : landings_)
+      if (f_[landing].successors.front().block == b) preds.push_back(landing);
+    return preds;
+  }
 
   [[nodiscard]] bool is_large() const {
     std::size_t size = 0;
@@ -390,7 +399,7 @@ private:
     const BlockId header = blocks.front();
     std::vector<Known> params(f_[header].params.size());
     bool first = true;
-    for (const BlockId p : cfg_.preds[header.index]) {
+    for (const BlockId p : preds_of(header)) {
       if (contain(blocks, p)) continue;
       for (const Successor& s : f_[p].successors) {
         if (s.block != header) continue;
@@ -430,6 +439,7 @@ private:
     for (ValueId& v : on.args) hand(v);
     f_.append(landing, {.op = Op::Jump}, {}, {});
     f_[landing].successors = {std::move(on)};
+    landings_.push_back(landing);
   }
 
   /// The last round is the loop as it is, so that what is behind it finds its values; the others go before.
@@ -439,7 +449,7 @@ private:
     std::vector<phases::CopiedBlocks> copies;
     for (std::size_t n = 0; n + 1 < rounds.size(); ++n) copies.push_back(phases::copy_blocks(f_, blocks));
     const auto start_of = [&](std::size_t n) { return n < copies.size() ? copies[n].of(header) : header; };
-    for (const BlockId p : cfg_.preds[header.index])
+    for (const BlockId p : preds_of(header))
       if (!contain(blocks, p)) redirect(p, header, start_of(0));
     for (std::size_t n = 0; n < copies.size(); ++n)
       for (const BlockId b : blocks) redirect(copies[n].of(b), start_of(n), start_of(n + 1));
