@@ -11,6 +11,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
+constexpr unsigned kLong = 12;     ///< vector instructions in the time of a division or a root
 constexpr unsigned kBranch = 2;    ///< which a lane takes alone, and may be guessed wrong
 constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
 /// Where loads tell when a lane leaves, nobody knows before: a branch guessed wrong, and the change to the
@@ -39,7 +40,7 @@ public:
           if (!now) now.emplace(f_);
           if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
-          ++others;
+          others += is_long(inst.op) ? kLong : 1;
       }
     }
     if (gathered == 0 || is_led_by_loads(false)) return 0;
@@ -83,6 +84,9 @@ private:
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
            op == Op::Select;
   }
+
+  /// Floats of a lane alone are vectors, too.
+  static bool is_long(Op op) { return op == Op::FDiv || op == Op::FSqrt; }
 
   /// But those that are foreseen.
   [[nodiscard]] unsigned count_branches() const {
