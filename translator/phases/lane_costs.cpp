@@ -10,8 +10,10 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
-constexpr unsigned kLong = 12;     ///< vector instructions in the time of a division or a root
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+constexpr unsigned kLong = 12;    ///< vector instructions in the time of a division or a root
+/// A float's operation that waits for the one before, round after round. About two lanes' turns overlap.
+constexpr unsigned kChained = 2;
 constexpr unsigned kBranch = 2;    ///< which a lane takes alone, and may be guessed wrong
 constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
 /// Where loads tell when a lane leaves, nobody knows before: a branch guessed wrong, and the change to the
@@ -48,6 +50,7 @@ public:
     const unsigned branches = count_branches() - 1;
     unsigned alone = branches == 0 && !shares_lines ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
     alone += kBranch * branches;
+    alone = std::max(alone, kChained * longest_chain());
     if (ends_by_loads()) alone += kUnforeseenRound;
     if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
@@ -87,6 +90,34 @@ private:
 
   /// Floats of a lane alone are vectors, too.
   static bool is_long(Op op) { return op == Op::FDiv || op == Op::FSqrt; }
+
+  /// Of floats' operations from what a round begins with, each waiting for the one before, to what the next
+  /// one begins with in its place.
+  [[nodiscard]] unsigned longest_chain() const {
+    std::vector<BlockId> blocks(loop_.blocks->begin(), loop_.blocks->end());
+    std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
+    unsigned longest = 0;
+    for (u32 p = 0; p < params().size(); ++p) {
+      if (!is_vector(f_.type(params()[p]))) continue;
+      std::vector<i32> length(f_.num_values(), -1); // of the chain from there
+      length[params()[p].index] = 0;
+      for (const BlockId b : blocks) {
+        for (const InstId i : f_[b].insts) {
+          i32 most = -1;
+          for (const ValueId x : f_.operands(i)) most = std::max(most, length[x.index]);
+          if (most >= 0 && info(f_[i].op).is(kFloat)) ++most;
+          for (unsigned r = 0; r < f_[i].num_results; ++r) length[f_.result(i, r).index] = most;
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            if (loop_.contains(s.block) && s.block != loop_.header())
+              length[f_[s.block].params[a].index] =
+                  std::max(length[f_[s.block].params[a].index], length[s.args[a].index]);
+      }
+      longest = std::max(longest, static_cast<unsigned>(std::max(length[back_edge_.args[p].index], 0)));
+    }
+    return longest;
+  }
 
   /// But those that are foreseen.
   [[nodiscard]] unsigned count_branches() const {
