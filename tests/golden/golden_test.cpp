@@ -137,7 +137,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
-      {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8, 1024); }},
+      {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8); }},
       {"merge_bytes",
        [](ir::Function& g) {
          g.launch = launch_facts();
