@@ -293,6 +293,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("unroll_array_loops",
            [&](ir::Function& g) {
+             if (passes::replace_narrow_divisions(g)) passes::eliminate_dead_code(g);
              if (!passes::unroll_array_loops(g)) return;
              load_constants(g); // at indices that were counters
              passes::promote_private_memory(g, source.private_bytes_per_lane);

@@ -122,7 +122,8 @@ public:
       const std::vector<InstId>& old = f_.blocks[b].insts;
       out_.clear();
       for (const InstId i : old) {
-        if (is_of_whole_numbers(i)) f_[i].fp.flush_in = f_[i].fp.flush_out = flushes_;
+        if (is_of_whole_numbers(i) || is_alike_with_zero(i))
+          f_[i].fp.flush_in = f_[i].fp.flush_out = flushes_;
         r_.begin(i, out_);
         const Inst inst = f_[i];
         const auto operands = f_.operands(i);
@@ -176,6 +177,14 @@ private:
   bool is_of_whole_numbers(InstId i) const {
     return (f_[i].op == Op::FCmp || is_sum_or_product(f_[i].op)) && f_[i].fp.kind == FloatKind::F32 &&
            std::ranges::all_of(f_.operands(i), [&](ValueId x) { return is_whole_number(x, 0); });
+  }
+  /// A comparison with a constant of which a denormal is on the same side as 0.
+  bool is_alike_with_zero(InstId i) const {
+    return f_[i].op == Op::FCmp && f_[i].fp.kind == FloatKind::F32 &&
+           std::ranges::any_of(f_.operands(i), [&](ValueId x) {
+             const auto c = number(r_, x);
+             return c && std::abs(*c) >= std::numeric_limits<float>::min();
+           });
   }
   static bool is_sum_or_product(Op op) {
     return op == Op::FAdd || op == Op::FSub || op == Op::FMul || op == Op::FFma;

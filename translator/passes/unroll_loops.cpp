@@ -6,8 +6,10 @@
 // unrolled for the arrays' sake: once each round's indices are constants, elements become values. So are
 // those over arrays in registers, which compilers index at run time or choose elements of, and loops in which
 // lanes pull from others at distances that change from round to round, as in sums across lanes. Lanes may
-// leave them early, if they all leave by one way. Small loops are unrolled as well, if it is known how many
-// rounds they have: compilers leave them at -O1.
+// leave them early, if they all leave by one way. Loops that store to the LDS at such distances come along:
+// where lanes go is then known from their ids. Small loops are unrolled as well, if it is known how many
+// rounds they have: compilers leave them at -O1. Where an outer loop's round says how often an inner one goes
+// round, the outer one is unrolled first.
 //
 // Found by going through the loop round by round, with what is known of its values: bounds of integers, and
 // of masks and conditions whether they are all set or all clear.
@@ -36,6 +38,7 @@ struct Extent {
 constexpr Extent kShared{16, 400}, kArrays{80, 5000, true}; ///< hash functions have up to 80
 constexpr Extent kSmall{32, 200};                           ///< loops of any kind
 constexpr unsigned kMaxNesting = 6;                         ///< of loops over arrays
+constexpr std::size_t kMinRound = 4;                        ///< instructions
 constexpr unsigned kMinChoices = 2;                         ///< of elements
 constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made for arrays' sake
 
@@ -43,6 +46,7 @@ constexpr std::size_t kLargeFunction = 8000; ///< instructions: no more are made
 struct Known {
   Limits limits;             ///< of an integer
   std::optional<bool> truth; ///< of a mask, in all lanes, or a condition
+  bool operator==(const Known&) const = default;
 };
 
 Known either(const Known& a, const Known& b) {
@@ -83,17 +87,30 @@ struct Decision {
   u32 way;
 };
 
-/// One round of a loop: what is known in it, and where it leads. Of `headers`, those of loops in it, nothing
-/// is known but where they are.
+/// What is known where a loop begins.
+struct Start {
+  std::vector<Known> params; ///< the loop's own, before its first round
+  ValueLimits limits;        ///< of what is defined before
+  std::unordered_map<u32, std::optional<bool>> truths;
+};
+
+/// One round of loop `l`: what is known in it, and where it leads. Of what loops in it hand on nothing is
+/// known but what they begin with.
 class Round {
 public:
-  Round(const Function& f, const std::vector<BlockId>& blocks, const std::vector<BlockId>& headers,
-        const std::vector<Known>& params)
-      : f_(f), blocks_(blocks), limits_(f) {
+  Round(const Function& f, const Loops& loops, u32 l, const std::vector<BlockId>& blocks,
+        const std::vector<Known>& params, const Start& start)
+      : f_(f), loops_(loops), loop_(static_cast<i32>(l)), blocks_(blocks), limits_(start.limits),
+        truths_(start.truths) {
     params_[blocks.front().index] = params;
     for (const BlockId b : blocks) {
-      if (!params_.contains(b.index)) continue;
-      if (std::ranges::find(headers, b) == headers.end()) assume_params(b);
+      const auto known = params_.find(b.index);
+      if (known == params_.end()) continue;
+      const i32 inner = loops.innermost[b.index];
+      if (inner != loop_ && loops.loops[static_cast<u32>(inner)].header == b)
+        starts_.try_emplace(inner, known->second, limits_, truths_); // ways round come later
+      else
+        assume_params(b);
       visit(b);
     }
   }
@@ -103,15 +120,24 @@ public:
   /// The loop's parameters in the next round.
   [[nodiscard]] const std::vector<Known>& next() const { return *next_; }
   [[nodiscard]] std::vector<Decision>& decisions() { return decisions_; }
-  /// What of the round is left as code, at most. Of accesses to arrays nothing is: elements become values.
+  /// What inner loop `l` begins with, if the round gets there.
+  [[nodiscard]] const Start* start_of(u32 l) const {
+    const auto it = starts_.find(static_cast<i32>(l));
+    return it != starts_.end() ? &it->second : nullptr;
+  }
+  /// What of the round, without loops in it, is left as code, at most. Of what is known nothing is, nor of
+  /// accesses to arrays: elements become values.
   [[nodiscard]] std::size_t size() const { return size_; }
 
 private:
   const Function& f_;
+  const Loops& loops_;
+  const i32 loop_;
   const std::vector<BlockId>& blocks_;
   ValueLimits limits_;
   std::unordered_map<u32, std::optional<bool>> truths_;
   std::unordered_map<u32, std::vector<Known>> params_; ///< of the blocks that are reached
+  std::unordered_map<i32, Start> starts_;              ///< of the loops in it
   std::optional<std::vector<Known>> next_;
   bool leaves_ = false;
   std::size_t size_ = 0;
@@ -126,6 +152,13 @@ private:
     return is_truth(f_.type(v)) ? Known{{}, truth(v)} : Known{limits_.of(v), {}};
   }
 
+  [[nodiscard]] bool is_known(InstId i) const {
+    if (f_[i].op == Op::Const) return true;
+    if (f_[i].num_results != 1) return false;
+    const Known x = known(f_.result(i));
+    return is_truth(f_.type(f_.result(i))) ? x.truth.has_value() : x.limits.min == x.limits.max;
+  }
+
   void assume(ValueId v, const Known& x) {
     if (is_truth(f_.type(v)))
       truths_[v.index] = x.truth;
@@ -137,11 +170,12 @@ private:
     for (std::size_t p = 0; p < f_[b].params.size(); ++p) assume(f_[b].params[p], params_[b.index][p]);
   }
   void visit(BlockId b) {
-    --size_; // A jump will be none.
+    std::size_t left = 0;
     for (const InstId i : f_[b].insts) {
       if (f_[i].num_results == 1) evaluate(i);
-      if (!accesses_own_array(f_[i]) && f_[i].op != Op::Const) ++size_;
+      if (!accesses_own_array(f_[i]) && !is_known(i) && i != f_.terminator(b)) ++left;
     }
+    if (loops_.innermost[b.index] == loop_) size_ += left;
     const InstId end = f_.terminator(b);
     const auto condition = f_[end].op == Op::Branch ? truth(f_.operands(end)[0]) : std::nullopt;
     if (condition) decisions_.push_back({b, *condition ? 0u : 1u});
@@ -227,16 +261,16 @@ public:
     for (u32 l = 0; l < loops_.loops.size(); ++l) {
       if (!is_innermost(l) || (arrays_ && is_large())) continue;
       const std::vector<BlockId> blocks = blocks_of(l);
-      const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
+      const Start start = at_entry(blocks);
       if (!arrays_ && !lanes_ask(blocks)) continue;
-      const Extent& most = !arrays_ ? kShared : finds_elements(l, blocks, start) ? kArrays : kSmall;
-      const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, most);
-      if (rounds.empty()) continue;
-      unroll(blocks, rounds);
+      const Extent& most = !arrays_ ? kShared : finds_elements(l, blocks, start.params) ? kArrays : kSmall;
+      const Rounds rounds = find_rounds(l, blocks, start, most);
+      if (rounds.decisions.empty()) continue;
+      unroll(blocks, rounds.decisions);
       any = true;
     }
-    for (u32 l = 0; arrays_ && !any && l < loops_.loops.size() && !is_large(); ++l)
-      any = !is_innermost(l) && unroll_around(l);
+    if (arrays_ && !any)
+      for (u32 l = 0; l < loops_.loops.size() && !is_large(); ++l) any |= is_whole(l) && unroll_around(l);
     return any;
   }
 
@@ -246,6 +280,24 @@ private:
   const Cfg cfg_;
   const Dominators dom_;
   const Loops loops_;
+  std::vector<BlockId> landings_; ///< made since: where ways out of unrolled loops lead
+  std::vector<u32> unrolled_;     ///< with all loops in them
+  std::vector<u8> endless_;       ///< per loop: in some round of those around, for all that is known
+
+  /// The rounds of a loop, from what is known at its start.
+  struct Rounds {
+    std::vector<std::vector<Decision>> decisions; ///< of each; none if it is not known how many there are
+    std::size_t size = 0;                         ///< what is left of them, and of loops in them
+    bool finds_elements = false;                  ///< loops in them do, and can be unrolled
+  };
+
+  /// Where `b` is entered from. Some may not lead there any more.
+  [[nodiscard]] std::vector<BlockId> preds_of(BlockId b) const {
+    std::vector<BlockId> preds(cfg_.preds[b.index].begin(), cfg_.preds[b.index].end());
+    for (const BlockId landing : landings_)
+      if (f_[landing].successors.front().block == b) preds.push_back(landing);
+    return preds;
+  }
 
   [[nodiscard]] bool is_large() const {
     std::size_t size = 0;
@@ -271,28 +323,23 @@ private:
     return size;
   }
 
-  /// Unrolls loop `l`, if one in it begins in each round with what is known of that round, and could be
+  /// It has loops in it, and none of those around it has been unrolled.
+  [[nodiscard]] bool is_whole(u32 l) const {
+    return !is_innermost(l) && std::ranges::none_of(unrolled_, [&](u32 around) {
+      return loops_.contains(static_cast<i32>(around), loops_.loops[l].header);
+    });
+  }
+
+  /// Unrolls loop `l`, if loops in it begin in each round with what is known of that round, and could be
   /// unrolled then.
   bool unroll_around(u32 l) {
     const std::vector<BlockId> blocks = blocks_of(l);
-    const std::vector<Known> start = at_entry(blocks, ValueLimits(f_));
-    ValueLimits first(f_); // round
-    for (std::size_t n = 0; n < start.size(); ++n)
-      if (const ValueId p = f_[blocks.front()].params[n]; !is_truth(f_.type(p)))
-        first.assume(p, start[n].limits);
-    std::size_t rounds_inside = 0;
-    for (u32 m = 0; m < loops_.loops.size(); ++m) {
-      if (loops_.loops[m].parent != static_cast<i32>(l)) continue;
-      const std::vector<BlockId> inner = blocks_of(m);
-      const std::vector<Known> inner_start = at_entry(inner, first);
-      if (is_innermost(m) && finds_elements(m, inner, inner_start))
-        rounds_inside += find_rounds(inner, inner_start, kArrays).size();
-    }
-    if (rounds_inside == 0) return false;
-    const std::vector<std::vector<Decision>> rounds = find_rounds(blocks, start, kArrays);
-    if (rounds.empty() || rounds.size() * rounds_inside * size_of(f_, blocks) > kArrays.instructions)
-      return false;
-    unroll(blocks, rounds);
+    if (!may_find_elements(blocks)) return false;
+    endless_.assign(loops_.loops.size(), 0);
+    const Rounds rounds = find_rounds(l, blocks, at_entry(blocks), kArrays);
+    if (rounds.decisions.empty() || !rounds.finds_elements) return false;
+    unroll(blocks, rounds.decisions);
+    unrolled_.push_back(l);
     return true;
   }
 
@@ -307,6 +354,19 @@ private:
                return !contain(blocks, s.block);
              });
     });
+  }
+
+  /// There is something in it that finds_elements() looks for.
+  [[nodiscard]] bool may_find_elements(const std::vector<BlockId>& blocks) const {
+    return std::ranges::any_of(blocks, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
+        return indexed_place(f_, i).valid() || chosen_number(f_, i).valid() || meets_lanes(f_[i]);
+      });
+    });
+  }
+  /// Lanes look at others by an address, or may be in each other's way.
+  static bool meets_lanes(const Inst& inst) {
+    return inst.op == Op::BPermute || (inst.op == Op::Store && inst.mem.space == Space::Lds);
   }
 
   /// Once the loop is unrolled, and loops around it are, an access to private memory that is at a place of
@@ -331,7 +391,7 @@ private:
         if (const ValueId place = indexed_place(f_, i); place.valid() && is_known(place)) return true;
         if (const ValueId n = chosen_number(f_, i); n.valid() && is_known(n) && ++choices == kMinChoices)
           return true;
-        if (f_[i].op == Op::BPermute && goes_by_counters(f_.operands(i)[0], blocks, is_known)) return true;
+        if (meets_lanes(f_[i]) && goes_by_counters(f_.operands(i)[0], blocks, is_known)) return true;
       }
     return false;
   }
@@ -355,26 +415,40 @@ private:
     return any;
   }
 
-  /// The decisions of each round, from what is known at the start; none if it is not known how many there
-  /// are at most.
-  [[nodiscard]] std::vector<std::vector<Decision>>
-  find_rounds(const std::vector<BlockId>& blocks, std::vector<Known> params, const Extent& most) const {
-    std::vector<BlockId> headers; // of loops in it
-    for (const Loops::Loop& l : loops_.loops)
-      if (l.header != blocks.front() && contain(blocks, l.header)) headers.push_back(l.header);
-    std::vector<std::vector<Decision>> rounds;
+  [[nodiscard]] Rounds find_rounds(u32 l, const std::vector<BlockId>& blocks, const Start& start,
+                                   const Extent& most) {
+    Rounds found;
+    std::vector<Known> params = start.params;
     const bool may_leave_early = most.may_end_early && ways_out(blocks).size() == 1;
-    std::size_t size = 0;
-    while (rounds.size() < most.rounds) {
-      Round round(f_, blocks, headers, params);
-      size += round.size();
+    while (found.decisions.size() < most.rounds) {
+      Round round(f_, loops_, l, blocks, params, start);
+      found.size += std::max(round.size(), kMinRound);
       if (round.goes_on() == round.leaves() && !(round.leaves() && may_leave_early)) return {};
-      if (size > most.instructions) return {};
-      rounds.push_back(std::move(round.decisions()));
-      if (!round.goes_on()) return rounds;
+      for (u32 m = l + 1; m < loops_.loops.size() && found.size <= most.instructions; ++m)
+        if (const Start* inner = round.start_of(m); inner != nullptr && loops_.loops[m].parent == i32(l))
+          add_inner(m, *inner, most.instructions - found.size, found);
+      if (found.size > most.instructions) return {};
+      found.decisions.push_back(std::move(round.decisions()));
+      if (!round.goes_on()) return found;
+      if (round.next() == params) return {}; // and so it would be in all that follow
       params = round.next();
     }
     return {};
+  }
+
+  /// Adds what becomes of loop `l` in a round of the one around it, where it begins with `start`.
+  void add_inner(u32 l, const Start& start, std::size_t most_instructions, Rounds& around) {
+    const std::vector<BlockId> blocks = blocks_of(l);
+    Extent most = kArrays;
+    most.instructions = most_instructions;
+    const Rounds rounds = endless_[l] != 0 ? Rounds{} : find_rounds(l, blocks, start, most);
+    if (rounds.decisions.empty()) {
+      endless_[l] = 1;
+      around.size += size_of(f_, blocks);
+      return;
+    }
+    around.size += rounds.size;
+    around.finds_elements |= rounds.finds_elements || finds_elements(l, blocks, start.params);
   }
 
   [[nodiscard]] std::vector<Successor*> ways_out(const std::vector<BlockId>& blocks) const {
@@ -385,12 +459,12 @@ private:
     return ways;
   }
 
-  [[nodiscard]] std::vector<Known> at_entry(const std::vector<BlockId>& blocks,
-                                            const ValueLimits& limits) const {
+  [[nodiscard]] Start at_entry(const std::vector<BlockId>& blocks) const {
+    const ValueLimits limits(f_);
     const BlockId header = blocks.front();
     std::vector<Known> params(f_[header].params.size());
     bool first = true;
-    for (const BlockId p : cfg_.preds[header.index]) {
+    for (const BlockId p : preds_of(header)) {
       if (contain(blocks, p)) continue;
       for (const Successor& s : f_[p].successors) {
         if (s.block != header) continue;
@@ -402,7 +476,7 @@ private:
         first = false;
       }
     }
-    return params;
+    return {std::move(params), ValueLimits(f_), {}};
   }
 
   /// What is behind the loop `blocks` gets its values from a block that its only way out leads to.
@@ -410,15 +484,18 @@ private:
     const BlockId landing = f_.add_block(f_[ways_out(blocks).front()->block].pc);
     Successor& way = *ways_out(blocks).front();
     Successor on = std::exchange(way, {landing, {}});
-    std::unordered_map<u32, ValueId> params; // by the value in the loop
+    std::unordered_map<u32, ValueId> in_landing; // by the value in the loop
     const auto hand = [&](ValueId& v) {
       if (!contain(blocks, f_.def_block(v))) return;
-      const auto [param, is_new] = params.try_emplace(v.index);
-      if (is_new) {
-        param->second = f_.add_param(landing, f_.type(v));
+      const auto [there, is_new] = in_landing.try_emplace(v.index);
+      const Type type = f_.type(v);
+      if (u64 bits = 0; is_new && f_.is_const(v, &bits)) { // seen to be one by loops that follow
+        there->second = f_.result(f_.append(landing, {.op = Op::Const, .imm = bits}, {}, {&type, 1}));
+      } else if (is_new) {
+        there->second = f_.add_param(landing, type);
         way.args.push_back(v);
       }
-      v = param->second;
+      v = there->second;
     };
     for (u32 b = 0; b < landing.index; ++b) {
       if (contain(blocks, BlockId{b})) continue;
@@ -430,6 +507,7 @@ private:
     for (ValueId& v : on.args) hand(v);
     f_.append(landing, {.op = Op::Jump}, {}, {});
     f_[landing].successors = {std::move(on)};
+    landings_.push_back(landing);
   }
 
   /// The last round is the loop as it is, so that what is behind it finds its values; the others go before.
@@ -439,7 +517,7 @@ private:
     std::vector<phases::CopiedBlocks> copies;
     for (std::size_t n = 0; n + 1 < rounds.size(); ++n) copies.push_back(phases::copy_blocks(f_, blocks));
     const auto start_of = [&](std::size_t n) { return n < copies.size() ? copies[n].of(header) : header; };
-    for (const BlockId p : cfg_.preds[header.index])
+    for (const BlockId p : preds_of(header))
       if (!contain(blocks, p)) redirect(p, header, start_of(0));
     for (std::size_t n = 0; n < copies.size(); ++n)
       for (const BlockId b : blocks) redirect(copies[n].of(b), start_of(n), start_of(n + 1));

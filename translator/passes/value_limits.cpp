@@ -54,6 +54,16 @@ std::optional<bool> less(const Limits& a, const Limits& b) {
   return std::nullopt;
 }
 
+/// The same for signed numbers. Nothing is known of what may be negative or not.
+std::optional<bool> signed_less(Limits a, Limits b, u64 sign) {
+  for (Limits* x : {&a, &b}) {
+    if (((x->min ^ x->max) & sign) != 0) return std::nullopt;
+    x->min ^= sign;
+    x->max ^= sign;
+  }
+  return less(a, b);
+}
+
 std::optional<bool> equal(const Limits& a, const Limits& b) {
   if (a.max < b.min || b.max < a.min) return false;
   if (a.min == a.max && b.min == b.max) return true; // they are the same, or one would be less
@@ -71,7 +81,6 @@ Limits either(const Limits& a, const Limits& b) {
 std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b, unsigned depth) const {
   const Limits x = of(a, depth), y = of(b, depth);
   const u64 sign = u64{1} << (bit_width(f_.type(a)) - 1);
-  const bool positive = x.max < sign && y.max < sign; // then signed comparisons are unsigned ones
   switch (p) {
   case IntPred::Eq: return equal(x, y);
   case IntPred::Ne: return negated(equal(x, y));
@@ -79,10 +88,10 @@ std::optional<bool> ValueLimits::compare(IntPred p, ValueId a, ValueId b, unsign
   case IntPred::UGe: return negated(less(x, y));
   case IntPred::UGt: return less(y, x);
   case IntPred::ULe: return negated(less(y, x));
-  case IntPred::SLt: return positive ? less(x, y) : std::nullopt;
-  case IntPred::SGe: return positive ? negated(less(x, y)) : std::nullopt;
-  case IntPred::SGt: return positive ? less(y, x) : std::nullopt;
-  case IntPred::SLe: return positive ? negated(less(y, x)) : std::nullopt;
+  case IntPred::SLt: return signed_less(x, y, sign);
+  case IntPred::SGe: return negated(signed_less(x, y, sign));
+  case IntPred::SGt: return signed_less(y, x, sign);
+  case IntPred::SLe: return negated(signed_less(y, x, sign));
   }
   return std::nullopt;
 }
@@ -225,9 +234,9 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
     return {in(1).max << 32 | in(0).max, in(1).ones << 32 | in(0).ones, in(1).min << 32 | in(0).min};
   case Op::Add: return sum(in(0), in(1), all);
   case Op::Sub:
+    if (const auto known = computed()) return *known;
     if (const u64 divisor = divisor_of_remainder(x[0], x[1]); divisor != 0) return up_to(divisor - 1);
     if (const auto most = most_of_remainder(x[0], x[1], depth)) return up_to(*most);
-    if (const auto known = computed()) return *known;
     return difference(in(0), in(1), all);
   case Op::Mul:
     if (const auto known = computed()) return *known;
@@ -272,6 +281,7 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::Shl:
   case Op::AShr:
   case Op::LShr: {
+    if (const auto known = computed()) return *known;
     u64 n = 0;
     if (inst->op == Op::AShr && in(0).max > all >> 1) return anything; // it may be negative
     if (!f_.is_const(x[1], &n)) return inst->op == Op::Shl ? anything : Limits{in(0).max, all};

@@ -13,6 +13,7 @@ struct Limits {
   u64 max = ~u64{0};
   u64 ones = ~u64{0}; ///< bits that are not set here are never set
   u64 min = 0;
+  bool operator==(const Limits&) const = default;
 };
 
 /// What holds for either.

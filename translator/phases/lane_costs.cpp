@@ -10,7 +10,10 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
+constexpr unsigned kMaxDepth = 8; ///< of what is looked through
+constexpr unsigned kLong = 12;    ///< vector instructions in the time of a division or a root
+/// A float's operation that waits for the one before, round after round. About two lanes' turns overlap.
+constexpr unsigned kChained = 2;
 constexpr unsigned kBranch = 2;    ///< which a lane takes alone, and may be guessed wrong
 constexpr unsigned kLedRound = 10; ///< a load from the cache, a comparison, a choice, an address
 /// Where loads tell when a lane leaves, nobody knows before: a branch guessed wrong, and the change to the
@@ -39,7 +42,7 @@ public:
           if (!now) now.emplace(f_);
           if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
-          ++others;
+          others += is_long(inst.op) ? kLong : 1;
       }
     }
     if (gathered == 0 || is_led_by_loads(false)) return 0;
@@ -47,6 +50,7 @@ public:
     const unsigned branches = count_branches() - 1;
     unsigned alone = branches == 0 && !shares_lines ? 2 + (loads + others) / 8 : 3 + (loads + others) / 4;
     alone += kBranch * branches;
+    alone = std::max(alone, kChained * longest_chain());
     if (ends_by_loads()) alone += kUnforeseenRound;
     if (is_led_by_loads(true)) alone = std::max(alone, kLedRound);
     return std::min((gathered + alone) / alone, most);
@@ -82,6 +86,37 @@ private:
   static bool is_for_free(Op op) {
     return op == Op::Const || op == Op::Splat || op == Op::Join || op == Op::Lo || op == Op::Hi ||
            op == Op::Select;
+  }
+
+  /// Floats of a lane alone are vectors, too.
+  static bool is_long(Op op) { return op == Op::FDiv || op == Op::FSqrt; }
+
+  /// Of floats' operations from what a round begins with, each waiting for the one before, to what the next
+  /// one begins with in its place.
+  [[nodiscard]] unsigned longest_chain() const {
+    std::vector<BlockId> blocks(loop_.blocks->begin(), loop_.blocks->end());
+    std::ranges::sort(blocks, {}, [&](BlockId b) { return cfg_.rpo_index[b.index]; });
+    unsigned longest = 0;
+    for (u32 p = 0; p < params().size(); ++p) {
+      if (!is_vector(f_.type(params()[p]))) continue;
+      std::vector<i32> length(f_.num_values(), -1); // of the chain from there
+      length[params()[p].index] = 0;
+      for (const BlockId b : blocks) {
+        for (const InstId i : f_[b].insts) {
+          i32 most = -1;
+          for (const ValueId x : f_.operands(i)) most = std::max(most, length[x.index]);
+          if (most >= 0 && info(f_[i].op).is(kFloat)) ++most;
+          for (unsigned r = 0; r < f_[i].num_results; ++r) length[f_.result(i, r).index] = most;
+        }
+        for (const Successor& s : f_[b].successors)
+          for (std::size_t a = 0; a < s.args.size(); ++a)
+            if (loop_.contains(s.block) && s.block != loop_.header())
+              length[f_[s.block].params[a].index] =
+                  std::max(length[f_[s.block].params[a].index], length[s.args[a].index]);
+      }
+      longest = std::max(longest, static_cast<unsigned>(std::max(length[back_edge_.args[p].index], 0)));
+    }
+    return longest;
   }
 
   /// But those that are foreseen.

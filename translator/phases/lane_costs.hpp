@@ -15,10 +15,10 @@ enum class LaneKind : u8 { Uniform, Row, Any };
 LaneKind lane_kind(const ir::Function& f, const passes::LaneShapes& shapes, ir::ValueId v,
                    const std::function<LaneKind(ir::ValueId, unsigned depth)>& of_param, unsigned depth = 0);
 
-/// Of what lanes load from anywhere, in instructions. Bytes and half-words are cut out of dwords; quads are
-/// loaded lane by lane and transposed, which takes about as long as a gather of qwords.
+/// Of what lanes load from anywhere, in instructions. Bytes and half-words are cut out of dwords; elements of
+/// three or four dwords are loaded lane by lane and transposed, which takes about as long as a gather of one.
 constexpr unsigned gather_cost(const ir::MemAttr& mem, unsigned gang_lanes) {
-  return mem.bytes == 4 ? gang_lanes + 8 : (gang_lanes + 8) * 3 / 2;
+  return mem.bytes == 4 || mem.bytes >= 12 ? gang_lanes + 8 : (gang_lanes + 8) * 3 / 2;
 }
 
 /// Up to how many lanes a gang does sooner one after the other than together, by rough costs; more than it
