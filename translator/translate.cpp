@@ -389,6 +389,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            [&](ir::Function& g) {
              if (passes::split_chosen_rows(g, gang_lanes(options.simd), lds_bytes)) tidy_up(g);
            })
+      .run("merge_parts",
+           [&](ir::Function& g) {
+             if (passes::merge_parts(g, gang_lanes(options.simd))) tidy_up(g);
+           })
       .run("shape_addresses",
            [&](ir::Function& g) {
              passes::shape_addresses(g, gang_lanes(options.simd), lds_bytes, source.private_bytes_per_lane);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 namespace lanewise {
 namespace {
@@ -865,6 +866,104 @@ L0:     global_atomic_add v1, v2, s[4:5]
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+/// Eight bytes from an index of 32 bits on, one by one, are loaded together only where none of a lane's is on
+/// another page, or wraps.
+class PartsOfElements : public ::testing::Test {
+protected:
+  static constexpr std::size_t kWrap = std::size_t{1} << 32, kEnd = 8192;
+
+  void SetUp() override {
+    // The first and the last pages of what an index reaches.
+    void* all = ::mmap(nullptr, kWrap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) GTEST_SKIP() << "no address space for an array of 4 GB";
+    bytes_ = static_cast<unsigned char*>(all);
+    for (unsigned char* end : {bytes_, bytes_ + kWrap - kEnd}) {
+      ASSERT_EQ(::mprotect(end, kEnd, PROT_READ | PROT_WRITE), 0);
+      for (std::size_t n = 0; n < kEnd; ++n) end[n] = static_cast<unsigned char>(n * 7 + (n >> 8));
+    }
+  }
+  void TearDown() override {
+    if (bytes_ != nullptr) ::munmap(bytes_, kWrap);
+  }
+
+  /// What lanes load from these indices on; `fault` if that goes wrong.
+  std::vector<std::uint32_t> load(const DeviceOptions& options, const std::vector<std::uint32_t>& indices,
+                                  Fault* fault) const {
+    std::string text = R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx906"
+        .globl  parts
+        .p2align 8
+        .type   parts,@function
+parts:  s_load_dwordx4 s[4:7], s[0:1], 0
+        s_load_dwordx2 s[8:9], s[0:1], 16
+        s_waitcnt lgkmcnt(0)
+        v_lshlrev_b32 v1, 2, v0
+        global_load_dword v1, v1, s[6:7]
+        v_lshlrev_b32 v2, 5, v0
+        s_waitcnt vmcnt(0)
+)";
+    for (const int n : {0, 3, 1, 2, 7, 4, 5, 6}) {
+      const std::string part = std::to_string(n), to = std::to_string(10 + n);
+      text += "  v_add_u32 v3, " + part + ", v1\n  v_mov_b32 v4, s5\n  v_add_co_u32 v3, vcc, s4, v3\n" +
+              "  v_addc_co_u32 v4, vcc, 0, v4, vcc\n  global_load_ubyte v" + to + ", v[3:4], off\n";
+    }
+    text += R"(        s_waitcnt vmcnt(0)
+        global_store_dwordx4 v2, v[10:13], s[8:9]
+        global_store_dwordx4 v2, v[14:17], s[8:9] offset:16
+        s_endpgm
+)";
+    const abi::Assembly assembly = abi::assemble(
+        text + testing::kernel_end_with(
+                   {.name = "parts", .kernarg_bytes = 24, .sgprs = 16, .vgprs = 18, .max_items = 64},
+                   {"global_buffer", "global_buffer", "global_buffer"}));
+    EXPECT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    std::vector<std::uint32_t> out(std::size_t{8} * 64);
+    auto kernel = load_kernel(assembly, "parts", options);
+    EXPECT_TRUE(kernel);
+    const auto result = kernel->launch(
+        {.grid = {64, 1, 1}, .block = {64, 1, 1}},
+        {Argument::pointer(bytes_), Argument::pointer(indices.data()), Argument::pointer(out.data())}, fault);
+    if (!result) out.clear();
+    return out;
+  }
+  static std::vector<DeviceOptions> engines() {
+    std::vector<DeviceOptions> all = {{.engine = Engine::Interp, .no_fallback = true}};
+    for (const Simd simd : {Simd::Avx2, Simd::Avx512})
+      if (host_supports(simd)) all.push_back({.engine = Engine::Jit, .simd = simd, .no_fallback = true});
+    return all;
+  }
+
+  unsigned char* bytes_ = nullptr;
+};
+
+TEST_F(PartsOfElements, MayWrapAndLieOnTwoPages) {
+  for (const std::uint32_t first : {100u, 4089u, 4095u, 0xffff'fff8u, 0xffff'fffbu}) {
+    std::vector<std::uint32_t> indices(64);
+    for (std::uint32_t lane = 0; lane < 64; ++lane) indices[lane] = lane % 24 == 5 ? first : lane * 29 % 97;
+    for (const DeviceOptions& options : engines()) {
+      const auto out = load(options, indices, nullptr);
+      ASSERT_FALSE(out.empty());
+      for (std::uint32_t n = 0; n < out.size(); ++n)
+        ASSERT_EQ(out[n], bytes_[indices[n / 8] + n % 8])
+            << first << ": part " << n % 8 << " of lane " << n / 8;
+    }
+  }
+}
+
+TEST_F(PartsOfElements, FaultWhereThePartDoes) {
+  for (const std::uint32_t first : {8192u - 3, 8192u, 8195u}) {
+    std::vector<std::uint32_t> indices(64);
+    for (std::uint32_t lane = 0; lane < 64; ++lane) indices[lane] = lane == 21 ? first : lane * 29 % 97;
+    for (const DeviceOptions& options : engines()) {
+      Fault fault;
+      ASSERT_TRUE(load(options, indices, &fault).empty());
+      EXPECT_EQ(fault.lane, 21) << fault.message;
+      EXPECT_EQ(fault.address - reinterpret_cast<std::uint64_t>(bytes_), first < 8192 ? first + 3 : first)
+          << fault.message;
+    }
+  }
+}
 
 } // namespace
 } // namespace lanewise

@@ -137,6 +137,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
+      {"merge_parts", [](ir::Function& g) { (void)passes::merge_parts(g, 16); }},
       {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8, 1024); }},
       {"merge_bytes",
        [](ir::Function& g) {
