@@ -388,7 +388,7 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("split_chosen_rows",
            [&](ir::Function& g) {
-             if (passes::split_chosen_rows(g, gang_lanes(options.simd), lds_bytes)) tidy_up(g);
+             if (passes::split_chosen_rows(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("merge_parts",
            [&](ir::Function& g) {

@@ -141,7 +141,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"load_bytes_ahead", [](ir::Function& g) { (void)phases::load_bytes_ahead(g, 16); }},
       {"load_bytes_ahead_8", [](ir::Function& g) { (void)phases::load_bytes_ahead(g, 8); }},
       {"merge_parts", [](ir::Function& g) { (void)passes::merge_parts(g, 16); }},
-      {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8, 1024); }},
+      {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8); }},
       {"merge_bytes",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -1069,6 +1069,8 @@ private:
         if ((limits_.ones(a) & ~kept) == 0) return a; // as after the upper half of a shifted index
         if (const ValueId v = field_of_part(t, a, b, kept); v.valid()) return v;
       }
+      if (u64 set = 0; op == Op::Or && is_const(b, &set) && bit_width(t) > 1 && (limits_.ones(a) & ~set) == 0)
+        return b; // as of the last lane's number
       if (is_ones(b)) return op == Op::And ? a : op == Op::Or ? b : emit(Op::Not, t, {a});
     }
     if (t == Type::G1 || t == Type::U1)

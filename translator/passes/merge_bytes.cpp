@@ -305,7 +305,12 @@ private:
     // bytes and halves of it is what a descriptor's format chooses from: most of these loads have no lanes.
     u32 places = 0;
     for (const Member& m : g.members) places |= 1u << m.at;
-    if (static_cast<u32>(std::popcount(places)) >= std::max(2u, dwords(g))) groups_.push_back(std::move(g));
+    if (static_cast<u32>(std::popcount(places)) < std::max(2u, dwords(g))) return;
+    // Where all are on one way, so is what they become: without lanes it may be of a page that is not there,
+    // and take hundreds of cycles.
+    const auto stays = [&](const Member& m) { return f_[m.load].block == f_[g.members[0].load].block; };
+    if (std::ranges::all_of(g.members, stays)) g.branch = {};
+    groups_.push_back(std::move(g));
   }
   [[nodiscard]] u32 dwords(const Group& g) const {
     u32 end = 0;

@@ -259,7 +259,7 @@ void defer_adds(ir::Function& f);
 
 /// Loads whose lanes choose between few rows become one of each row, and a choice of what they load. Returns
 /// whether there were any.
-bool split_chosen_rows(ir::Function& f, unsigned gang_lanes, u32 lds_bytes);
+bool split_chosen_rows(ir::Function& f, unsigned gang_lanes);
 
 /// Loads of overlapping elements that are looked at byte by byte become loads of bytes. What took the bytes
 /// out is left to eliminate_dead_code.

@@ -39,9 +39,8 @@ struct Row {
 
 class Splitter {
 public:
-  Splitter(Function& f, unsigned gang_lanes, u32 lds_bytes)
-      : f_(f), cfg_(f), shapes_(f, cfg_, gang_lanes), lds_bytes_(lds_bytes), rewriter_(f),
-        map_(f.num_values()) {}
+  Splitter(Function& f, unsigned gang_lanes)
+      : f_(f), cfg_(f), shapes_(f, cfg_, gang_lanes), rewriter_(f), map_(f.num_values()) {}
 
   bool run() {
     bool changed = false;
@@ -49,7 +48,7 @@ public:
       std::vector<InstId> out;
       out.reserve(f_[b].insts.size());
       for (const InstId i : f_[b].insts) {
-        if (may_be_split(f_, i) && !is_tested(i) && split(i, out))
+        if (may_be_split(f_, i) && split(i, out))
           changed = true;
         else
           out.push_back(i);
@@ -73,15 +72,8 @@ private:
   Function& f_;
   const Cfg cfg_;
   const LaneShapes shapes_;
-  const u32 lds_bytes_;
   Rewriter rewriter_;
   std::vector<ValueId> map_;
-
-  /// In the LDS, whose gathers are quick, whether each of several loads would be tested for its end.
-  bool is_tested(InstId i) const {
-    const u64 behind = (f_[i].imm & 0xffff'ffff) + f_[i].mem.bytes;
-    return f_[i].mem.space == Space::Lds && shapes_.limits().max(f_.operands(i)[0]) + behind > lds_bytes_;
-  }
 
   static bool is_choice(const Function& f, InstId i) {
     return f[i].op == Op::Select && f.type(f.operands(i)[0]) == Type::Mask;
@@ -193,11 +185,11 @@ private:
 
 } // namespace
 
-bool split_chosen_rows(Function& f, unsigned gang_lanes, u32 lds_bytes) {
+bool split_chosen_rows(Function& f, unsigned gang_lanes) {
   const bool any = std::ranges::any_of(f.blocks, [&](const Block& b) {
     return std::ranges::any_of(b.insts, [&](InstId i) { return Splitter::may_be_split(f, i); });
   });
-  return any && Splitter(f, gang_lanes, lds_bytes).run();
+  return any && Splitter(f, gang_lanes).run();
 }
 
 } // namespace lanewise::passes

@@ -470,8 +470,7 @@ void Selector::exit_edge(IrBlockId from, const ir::Successor& s, const ir::Inst&
 }
 
 void Selector::next_gang(BlockId tail) {
-  if (!per_lane_ || interleave_ * lanes() >= plan_.lanes || plan_.phases[phase_].first_gangs != 0)
-    return b_->jump(tail);
+  if (!per_lane_ || goes_once()) return b_->jump(tail);
   b_->emit(Inst::kIdAdd, {r64(kGang), imm(interleave_ * module_.vec_bytes())});
   b_->emit(Inst::kIdCmp, {r64(kGang), mem(kFrame, offsetof(runtime::WaveFrame, gangs_end), View::R64)});
   b_->branch(CondCode::kB, head_, tail);

@@ -73,18 +73,21 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
                            ? source[g] == kNoLane
                            : source[g] != kNoLane && source[l] % lanes() == source[g] % lanes();
   }
-  if (within_gang && same_everywhere) {
+  if (within_gang && (same_everywhere || goes_once())) {
+    const auto own = std::span(source).subspan(goes_once() ? member_ * lanes() : 0, lanes());
     VReg v = reg1(operand);
-    const int up = is_mask && avx512() ? shift_of(source) : 0;
+    const int up = is_mask && avx512() ? shift_of(own) : 0;
     if (up != 0)
       return set(result, b_->op_k(up > 0 ? Inst::kIdKshiftlw : Inst::kIdKshiftrw, v, imm(std::abs(up))));
     if (is_mask && avx512()) v = b_->op(Inst::kIdVpmovm2d, k(v));
-    v = permute_register(v, source);
+    v = permute_register(v, own);
     if (is_mask && avx512()) v = b_->op_k(Inst::kIdVpmovd2m, vec(v));
     return set(result, v);
   }
   if (!stored_whole(i, operand)) return;
-  if (!is_mask && move_rows(result, frame_.slot[operand.index], source)) return;
+  if (!is_mask && (goes_once() ? move_known_rows(result, frame_.slot[operand.index], source)
+                               : move_rows(result, frame_.slot[operand.index], source)))
+    return;
   const VReg lane = lane_table(source);
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
@@ -92,13 +95,14 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
 }
 
 /// By how many lanes all of a gang move up, where those that none reaches get 0; 0 if they do not.
-int Selector::shift_of(const LaneSources& source) const {
+int Selector::shift_of(std::span<const u8> source) const {
   const auto size = static_cast<int>(lanes());
   for (int up = 1 - size; up < size; ++up) {
     bool all = up != 0;
-    for (int l = 0; l < size && all; ++l)
-      all = source[static_cast<unsigned>(l)] ==
-            (l - up >= 0 && l - up < size ? static_cast<u8>(l - up) : kNoLane);
+    for (int l = 0; l < size && all; ++l) {
+      const u8 from = source[static_cast<unsigned>(l)];
+      all = l - up >= 0 && l - up < size ? from != kNoLane && from % size == l - up : from == kNoLane;
+    }
     if (all) return up;
   }
   return 0;
@@ -106,6 +110,12 @@ int Selector::shift_of(const LaneSources& source) const {
 
 /// The gang's part of a table of bytes, one for each lane of the wave, sign-extended.
 VReg Selector::lane_table(const std::array<u8, kWaveSize>& bytes) {
+  if (goes_once()) {
+    std::array<u32, 16> own{};
+    for (unsigned l = 0; l < lanes(); ++l)
+      own[l] = static_cast<u32>(static_cast<i8>(bytes[member_ * lanes() + l]));
+    return table(own.data());
+  }
   const VReg first = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(bytes, View::R64)); });
   return b_->op(Inst::kIdVpmovsxbd,
                 mem_index(first, gang_index(), 3, 8 * index_in_team(), avx512() ? View::Xmm : View::R64));
@@ -144,8 +154,41 @@ bool Selector::move_rows(ValueId result, u32 slot, const LaneSources& source) {
   return set(result, v), true;
 }
 
-/// One register's dwords; `source` is the same in all gangs, modulo their first lanes.
-VReg Selector::permute_register(VReg v, const LaneSources& source) {
+/// The same where it is known which gang this is.
+bool Selector::move_known_rows(ValueId result, u32 slot, const LaneSources& sources) {
+  const auto source = std::span(sources).subspan(member_ * lanes(), lanes());
+  unsigned first = kWaveSize - lanes(), last = 0;
+  u64 present = 0;
+  bool in_order = true, one_lane = true;
+  for (const u8 l : source)
+    if (l != kNoLane) first = std::min<unsigned>(first, l), last = std::max<unsigned>(last, l);
+  if (last >= first + lanes()) return false;
+  std::array<u32, 16> within{};
+  for (unsigned l = 0; l < lanes(); ++l) {
+    if (source[l] == kNoLane) continue;
+    present |= u64{1} << l;
+    within[l] = source[l] - first;
+    in_order &= within[l] == l;
+    one_lane &= source[l] == last;
+  }
+  if (present == 0) return set(result, b_->splat32(0)), true;
+  const bool all_present = present + 1 == u64{1} << lanes();
+  const VReg mask = all_present ? VReg{} : constant_mask_of_gang(present);
+  const VReg order = one_lane || in_order ? VReg{} : table(within.data());
+  if (!all_present && avx512()) b_->zero_masked(mask);
+  const auto row = [&](unsigned lane, View view) { return mem(kFrame, slot + 4 * lane, view); };
+  VReg v;
+  if (one_lane)
+    v = b_->op(Inst::kIdVpbroadcastd, row(last, View::R32));
+  else if (in_order)
+    v = b_->op(avx512() ? Inst::kIdVmovdqu32 : Inst::kIdVmovdqu, row(first, View::Full));
+  else
+    v = b_->op(Inst::kIdVpermd, order, row(first, View::Full));
+  return set(result, all_present || avx512() ? v : vand(mask, v)), true;
+}
+
+/// One register's dwords, from `source` modulo the gang's first lane.
+VReg Selector::permute_register(VReg v, std::span<const u8> source) {
   std::array<u32, 16> index{}, present{};
   u64 present_bits = 0;
   bool all_present = true, within_quads = true;

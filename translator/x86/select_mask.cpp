@@ -70,7 +70,12 @@ bool Selector::mask_inst(InstId i) {
     return set(result, mask_from_bits(in(1))), true;
   case Op::NotFew: return set(result, mask_of_u1(b_->setcc(test_not_few(i)))), true;
   case Op::U64ToMask: {
-    return set(result, mask_from_bits(b_->op_r64(Inst::kIdShrx, r64(in(0)), r64(first_lane())))), true;
+    VReg bits = in(0); // of this gang in the lowest
+    if (!goes_once())
+      bits = b_->op_r64(Inst::kIdShrx, r64(bits), r64(first_lane()));
+    else if (member_ != 0)
+      bits = b_->op_r64(Inst::kIdRorx, r64(bits), imm(member_ * lanes()));
+    return set(result, mask_from_bits(bits)), true;
   }
   case Op::ICmp: {
     if (ir::is_gang(type(operands[0]))) return set(result, mask_of_u1(b_->setcc(emit_compare(i)))), true;

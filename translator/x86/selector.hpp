@@ -135,11 +135,17 @@ private:
     return mem(kGang, slot + 256 * p + member_ * module_.vec_bytes(), view);
   }
   Operand mask_slice(u32 slot);
-  VReg gang_index(); ///< first lane / 8 of the first member in a Gpr, valid in the whole gang loop
+  /// All gangs that run do so side by side: a member is the gang of its number.
+  [[nodiscard]] bool goes_once() const {
+    return interleave_ * lanes() >= plan_.lanes || plan_.phases[phase_].first_gangs != 0;
+  }
+  /// First lane / 8 of the first member in a Gpr, valid in the whole gang loop. Not if that goes once.
+  VReg gang_index();
   [[nodiscard]] u32 index_in_team() const { return member_ * lanes() / 8; } ///< to be added to gang_index()
-  VReg constant_mask(u64 bits);
-  VReg mask_from_bits(VReg gpr); ///< low bits of a Gpr to the mask of a gang
-  VReg mask_to_bits(VReg mask);  ///< and back; upper bits zero
+  VReg constant_mask(u64 bits);                                             ///< of the wave
+  VReg constant_mask_of_gang(u64 bits); ///< the same in all gangs, or of a known one
+  VReg mask_from_bits(VReg gpr);        ///< low bits of a Gpr to the mask of a gang
+  VReg mask_to_bits(VReg mask);         ///< and back; upper bits zero
   VReg mask_of_u1(VReg bit);
   Regs splat(Type t, VReg uniform);
   VReg gang_first(ValueId v);
@@ -149,7 +155,7 @@ private:
   Operand row_element(InstId i);
   Regs gang_pick_for_all(ValueId v, ValueId mask);
   [[nodiscard]] bool is_gang_recomputed(ValueId v) const;
-  VReg first_lane(); ///< the gang's first lane, in the head
+  VReg first_lane(); ///< the gang's
   VReg lane_ids();
   /// Runs `body` for each of the gangs that go side by side, or each `every`-th.
   template <class F>
@@ -330,9 +336,10 @@ private:
   bool lane_inst(InstId i);
   void move_lanes(InstId i, const ir::LaneSources& source);
   bool move_rows(ValueId result, u32 slot, const ir::LaneSources& source);
-  [[nodiscard]] int shift_of(const ir::LaneSources& source) const;
+  bool move_known_rows(ValueId result, u32 slot, const ir::LaneSources& sources);
+  [[nodiscard]] int shift_of(std::span<const u8> source) const;
   VReg lane_table(const std::array<u8, kWaveSize>& bytes);
-  VReg permute_register(VReg v, const ir::LaneSources& source);
+  VReg permute_register(VReg v, std::span<const u8> source);
   VReg gather_slot(u32 slot, VReg lane, VReg mask);
   VReg mask_at(ValueId mask, VReg lane);
   bool stored_whole(InstId i, ValueId v);
