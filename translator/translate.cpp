@@ -8,6 +8,7 @@
 #include "translator/ir/verify.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/byte_walks.hpp"
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/even_rounds.hpp"
@@ -397,6 +398,14 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("split_chosen_rows",
            [&](ir::Function& g) {
              if (passes::split_chosen_rows(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("merge_parts",
+           [&](ir::Function& g) {
+             if (passes::merge_parts(g, gang_lanes(options.simd))) tidy_up(g);
+           })
+      .run("load_bytes_ahead",
+           [&](ir::Function& g) {
+             if (phases::load_bytes_ahead(g, gang_lanes(options.simd))) tidy_up(g);
            })
       .run("shape_addresses",
            [&](ir::Function& g) {

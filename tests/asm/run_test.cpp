@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 namespace lanewise {
 namespace {
@@ -865,6 +866,156 @@ L0:     global_atomic_add v1, v2, s[4:5]
 INSTANTIATE_TEST_SUITE_P(Targets, AssembledKernel,
                          ::testing::Values("gfx600", "gfx700", "gfx803", "gfx900", "gfx906"),
                          [](const auto& instance) { return std::string(instance.param); });
+
+/// Bytes from an index of 32 bits on, one by one, are loaded together only where none of a lane's is on
+/// another page, or wraps.
+class PartsOfElements : public ::testing::Test {
+protected:
+  static constexpr std::size_t kWrap = std::size_t{1} << 32, kEnd = 8192;
+
+  void SetUp() override {
+    // The first and the last pages of what an index reaches.
+    void* all = ::mmap(nullptr, kWrap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) GTEST_SKIP() << "no address space for an array of 4 GB";
+    bytes_ = static_cast<unsigned char*>(all);
+    for (unsigned char* end : {bytes_, bytes_ + kWrap - kEnd}) {
+      ASSERT_EQ(::mprotect(end, kEnd, PROT_READ | PROT_WRITE), 0);
+      for (std::size_t n = 0; n < kEnd; ++n) end[n] = static_cast<unsigned char>(n * 7 + (n >> 8) + 3);
+    }
+  }
+  void TearDown() override {
+    if (bytes_ != nullptr) ::munmap(bytes_, kWrap);
+  }
+
+  /// What `lines` leave in v10 to v17, with such indices in v1.
+  std::vector<std::uint32_t> run(const DeviceOptions& options, const std::string& lines,
+                                 const std::vector<std::uint32_t>& indices, Fault* fault) const {
+    const std::string text = R"(
+        .amdgcn_target "amdgcn-amd-amdhsa--gfx906"
+        .globl  parts
+        .p2align 8
+        .type   parts,@function
+parts:  s_load_dwordx4 s[4:7], s[0:1], 0
+        s_load_dwordx2 s[8:9], s[0:1], 16
+        s_waitcnt lgkmcnt(0)
+        v_lshlrev_b32 v1, 2, v0
+        global_load_dword v1, v1, s[6:7]
+        v_lshlrev_b32 v2, 5, v0
+        s_waitcnt vmcnt(0)
+)" + lines + R"(        s_waitcnt vmcnt(0)
+        global_store_dwordx4 v2, v[10:13], s[8:9]
+        global_store_dwordx4 v2, v[14:17], s[8:9] offset:16
+        s_endpgm
+)";
+    const abi::Assembly assembly = abi::assemble(
+        text + testing::kernel_end_with(
+                   {.name = "parts", .kernarg_bytes = 24, .sgprs = 16, .vgprs = 18, .max_items = 64},
+                   {"global_buffer", "global_buffer", "global_buffer"}));
+    EXPECT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    std::vector<std::uint32_t> out(std::size_t{8} * 64);
+    auto kernel = load_kernel(assembly, "parts", options);
+    EXPECT_TRUE(kernel);
+    const auto result = kernel->launch(
+        {.grid = {64, 1, 1}, .block = {64, 1, 1}},
+        {Argument::pointer(bytes_), Argument::pointer(indices.data()), Argument::pointer(out.data())}, fault);
+    if (!result) out.clear();
+    return out;
+  }
+  static std::string byte_at(const std::string& index, const std::string& to) {
+    return "  v_mov_b32 v4, s5\n  v_add_co_u32 v3, vcc, s4, " + index +
+           "\n  v_addc_co_u32 v4, vcc, 0, v4, vcc\n  global_load_ubyte " + to + ", v[3:4], off\n";
+  }
+  /// Eight bytes.
+  static std::string load() {
+    std::string text;
+    for (const int n : {0, 3, 1, 2, 7, 4, 5, 6})
+      text += "  v_add_u32 v3, " + std::to_string(n) + ", v1\n" + byte_at("v3", "v" + std::to_string(10 + n));
+    return text;
+  }
+  /// Digests bytes up to a zero, upwards or downwards.
+  static std::string walk(bool up) {
+    return "  s_mov_b64 s[10:11], exec\nL0:\n" + byte_at("v1", "v6") +
+           "  s_waitcnt vmcnt(0)\n  v_mul_lo_u32 v10, v10, 3\n  v_add_u32 v10, v10, v6\n"
+           "  v_cmp_ne_u32 vcc, 0, v6\n  s_and_b64 exec, exec, vcc\n  s_cbranch_execz L1\n  v_add_u32 v1, " +
+           std::string(up ? "1" : "-1") + ", v1\n  s_branch L0\nL1:\n  s_mov_b64 exec, s[10:11]\n";
+  }
+  /// Indices, one lane's or several lanes' being `some`.
+  static std::vector<std::uint32_t> indices_with(std::uint32_t some, bool one) {
+    std::vector<std::uint32_t> indices(64);
+    for (std::uint32_t lane = 0; lane < 64; ++lane)
+      indices[lane] = (one ? lane == 21 : lane % 24 == 5) ? some : 300 + lane * 29 % 97;
+    return indices;
+  }
+  static std::vector<DeviceOptions> engines() {
+    std::vector<DeviceOptions> all = {{.engine = Engine::Interp, .no_fallback = true}};
+    for (const Simd simd : {Simd::Avx2, Simd::Avx512})
+      if (host_supports(simd)) all.push_back({.engine = Engine::Jit, .simd = simd, .no_fallback = true});
+    return all;
+  }
+
+  unsigned char* bytes_ = nullptr;
+};
+
+TEST_F(PartsOfElements, MayWrapAndLieOnTwoPages) {
+  for (const std::uint32_t first : {100u, 4089u, 4095u, 0xffff'fff8u, 0xffff'fffbu}) {
+    const std::vector<std::uint32_t> indices = indices_with(first, false);
+    for (const DeviceOptions& options : engines()) {
+      const auto out = run(options, load(), indices, nullptr);
+      ASSERT_FALSE(out.empty());
+      for (std::uint32_t n = 0; n < out.size(); ++n)
+        ASSERT_EQ(out[n], bytes_[indices[n / 8] + n % 8])
+            << first << ": part " << n % 8 << " of lane " << n / 8;
+    }
+  }
+}
+
+TEST_F(PartsOfElements, FaultWhereThePartDoes) {
+  for (const std::uint32_t first : {8192u - 3, 8192u, 8195u})
+    for (const DeviceOptions& options : engines()) {
+      Fault fault;
+      ASSERT_TRUE(run(options, load(), indices_with(first, true), &fault).empty());
+      EXPECT_EQ(fault.lane, 21) << fault.message;
+      EXPECT_EQ(fault.address - reinterpret_cast<std::uint64_t>(bytes_), first < 8192 ? first + 3 : first)
+          << fault.message;
+    }
+}
+
+/// What follows in a loop is loaded ahead, four bytes at once.
+TEST_F(PartsOfElements, AreWalkedAlong) {
+  for (const bool up : {true, false})
+    for (const std::uint32_t first : {100u, 4089u, 4094u, 4097u, 4098u, 1u, 2u, 0xffff'fff8u, 0xffff'fffdu}) {
+      const std::vector<std::uint32_t> indices = indices_with(first, false);
+      for (const DeviceOptions& options : engines()) {
+        const auto out = run(options, walk(up), indices, nullptr);
+        ASSERT_FALSE(out.empty());
+        for (std::uint32_t lane = 0; lane < 64; ++lane) {
+          std::uint32_t digest = 0;
+          for (std::uint32_t at = indices[lane];; at += up ? 1 : -1) {
+            digest = 3 * digest + bytes_[at];
+            if (bytes_[at] == 0) break;
+          }
+          ASSERT_EQ(out[8 * lane], digest) << first << (up ? " up" : " down") << " in lane " << lane;
+        }
+      }
+    }
+}
+
+TEST_F(PartsOfElements, AreWalkedAlongToAFault) {
+  constexpr auto kLast = static_cast<std::uint32_t>(kWrap - kEnd);
+  for (const bool up : {true, false})
+    for (const std::uint32_t before : {0u, 1u, 2u, 6u})
+      for (const DeviceOptions& options : engines()) {
+        Fault fault;
+        const std::uint32_t first = up ? kEnd - 1 - before : kLast + before;
+        ASSERT_TRUE(run(options, walk(up), indices_with(first, true), &fault).empty()) << before;
+        EXPECT_EQ(fault.lane, 21) << fault.message;
+        // Gathers of bytes are of dwords with AVX-512, and name these.
+        const std::uint64_t bytes = options.engine == Engine::Jit && options.simd == Simd::Avx512 ? 4 : 1;
+        EXPECT_EQ((fault.address - reinterpret_cast<std::uint64_t>(bytes_)) / bytes,
+                  (up ? kEnd : kLast - 1) / bytes)
+            << fault.message;
+      }
+}
 
 } // namespace
 } // namespace lanewise

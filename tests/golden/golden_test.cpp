@@ -10,6 +10,7 @@
 #include "translator/ir/verify.hpp"
 #include "translator/passes/flat_pointers.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/phases/byte_walks.hpp"
 #include "translator/phases/close_ranks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/disjoint_rows.hpp"
@@ -139,6 +140,9 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
+      {"load_bytes_ahead", [](ir::Function& g) { (void)phases::load_bytes_ahead(g, 16); }},
+      {"load_bytes_ahead_8", [](ir::Function& g) { (void)phases::load_bytes_ahead(g, 8); }},
+      {"merge_parts", [](ir::Function& g) { (void)passes::merge_parts(g, 16); }},
       {"split_chosen_rows", [](ir::Function& g) { (void)passes::split_chosen_rows(g, 8); }},
       {"merge_bytes",
        [](ir::Function& g) {

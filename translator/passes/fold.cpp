@@ -446,9 +446,7 @@ private:
   bool is_half(ValueId v, ValueId x, bool low) const {
     const auto known = halves_.find(x.index);
     if (known != halves_.end() && known->second[low ? 0 : 1] == v) return true;
-    if (low) return is_low_half(f_, v, x);
-    const Match h = match(v, Op::Hi), join = match(x, Op::Join);
-    return (h != nullptr && operand(h, 0) == x) || (join != nullptr && operand(join, 1) == v);
+    return low ? is_low_half(f_, v, x) : is_high_half(f_, v, x);
   }
   /// One half is logic of `rest` and of the other half, shifted by what a 64-bit shift moves it besides 32.
   struct Shifted {
@@ -491,6 +489,7 @@ private:
   std::optional<bool> logic_of_pairs(ValueId lo, ValueId hi, unsigned depth = 0) const {
     const Match l = definition(lo), h = definition(hi);
     if (l == nullptr || h == nullptr || l->op != h->op || !is_bitwise(l->op)) return std::nullopt;
+    if (depth == 0) pair_steps_ = kMaxPairSteps;
     const unsigned count = l->num_operands;
     const auto pairs = [&](bool crossed) {
       for (unsigned n = 0; n < count; ++n)

@@ -12,26 +12,46 @@ namespace {
 /// offsets.
 constexpr unsigned kMaxSteps = 100;
 
-bool is_high_half(const Function& f, ValueId high, ValueId wide) {
+bool is_high_half_zero(const Function& f, ValueId wide) {
+  const Inst* w = f.def(wide);
+  u64 n = 0;
+  return w != nullptr &&
+         (w->op == Op::ZExt ||
+          (w->op == Op::LShr && f.is_const(f.operands(f.def_id(wide))[1], &n) && n % 64 >= 32));
+}
+
+/// Also if the two are computed alike, by logic.
+bool is_high_half(const Function& f, ValueId high, ValueId wide, unsigned& steps) {
   const Inst *h = f.def(high), *w = f.def(wide);
-  if (w != nullptr && w->op == Op::Join && f.operands(f.def_id(wide))[1] == high) return true;
-  return h != nullptr && h->op == Op::Hi && f.operands(f.def_id(high))[0] == wide;
+  const auto of_high = [&](unsigned n) { return f.operands(f.def_id(high))[n]; };
+  const auto of_wide = [&](unsigned n) { return f.operands(f.def_id(wide))[n]; };
+  if (w != nullptr && w->op == Op::Join && of_wide(1) == high) return true;
+  if (h != nullptr && h->op == Op::Hi && of_high(0) == wide) return true;
+  if (w == nullptr || h == nullptr || steps == 0 || --steps == 0) return false;
+  if (w->op == Op::Or || w->op == Op::Xor) // as in a rotation
+    for (unsigned n = 0; n < 2; ++n)
+      if (is_high_half_zero(f, of_wide(n)) && is_high_half(f, high, of_wide(1 - n), steps)) return true;
+  if (h->op != w->op || (w->op != Op::And && w->op != Op::Or && w->op != Op::Xor)) return false;
+  const auto halves = [&](unsigned n, unsigned m) { return is_high_half(f, of_high(n), of_wide(m), steps); };
+  return (halves(0, 0) && halves(1, 1)) || (halves(0, 1) && halves(1, 0));
 }
 
 /// `v` is the upper half of `wide`, shifted to the right by `n`.
-bool is_shifted_high_half(const Function& f, ValueId v, ValueId wide, u64 n) {
-  if (n == 0) return is_high_half(f, v, wide);
+bool is_shifted_high_half(const Function& f, ValueId v, ValueId wide, u64 n, unsigned& steps) {
+  if (n == 0) return is_high_half(f, v, wide, steps);
   const Inst* shift = f.def(v);
   u64 amount = 0;
   if (shift == nullptr || shift->op != Op::LShr || !f.is_const(f.operands(f.def_id(v))[1], &amount))
     return false;
-  return (amount & 31) == n && is_high_half(f, f.operands(f.def_id(v))[0], wide);
+  return (amount & 31) == n && is_high_half(f, f.operands(f.def_id(v))[0], wide, steps);
 }
 
 bool is_low_half_zero(const Function& f, ValueId wide) {
   u64 bits = 1;
-  if (const Inst* w = f.def(wide); w != nullptr && w->op == Op::Join)
-    return f.is_const(f.operands(f.def_id(wide))[0], &bits) && bits == 0;
+  const Inst* w = f.def(wide);
+  if (w != nullptr && w->op == Op::Join) return f.is_const(f.operands(f.def_id(wide))[0], &bits) && bits == 0;
+  if (w != nullptr && w->op == Op::Shl)
+    return f.is_const(f.operands(f.def_id(wide))[1], &bits) && bits % 64 >= 32;
   return f.is_const(wide, &bits) && static_cast<u32>(bits) == 0;
 }
 
@@ -71,14 +91,14 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned& steps) 
   if (w == nullptr) return false;
   if (w->op == Op::Join || w->op == Op::ZExt || w->op == Op::SExt) return of_wide(0) == low;
   if (l == nullptr || steps == 0 || --steps == 0) return false;
-  if (w->op == Op::Add)
+  if (w->op == Op::Add || w->op == Op::Or) // as in a rotation by 32
     for (unsigned n = 0; n < 2; ++n)
       if (is_low_half_zero(f, of_wide(n)) && is_low_half(f, low, of_wide(1 - n), steps)) return true;
   if ((w->op == Op::UMulWide || w->op == Op::SMulWide) && l->op == Op::Mul)
     return (of_low(0) == of_wide(0) && of_low(1) == of_wide(1)) ||
            (of_low(0) == of_wide(1) && of_low(1) == of_wide(0));
   if (u64 n = 0; w->op == Op::LShr && f.is_const(of_wide(1), &n) && n % 64 >= 32)
-    return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32);
+    return is_shifted_high_half(f, low, of_wide(0), n % 64 - 32, steps);
   if (l->op != w->op) return false;
   if (u64 n = 0, m = 0; w->op == Op::Shl)
     return f.is_const(of_wide(1), &n) && f.is_const(of_low(1), &m) && n == m && n < 32 &&
@@ -95,6 +115,11 @@ bool is_low_half(const Function& f, ValueId low, ValueId wide, unsigned& steps) 
 bool is_low_half(const Function& f, ValueId low, ValueId wide) {
   unsigned steps = kMaxSteps;
   return is_low_half(f, low, wide, steps);
+}
+
+bool is_high_half(const Function& f, ValueId high, ValueId wide) {
+  unsigned steps = kMaxSteps;
+  return is_high_half(f, high, wide, steps);
 }
 
 ValueId whole_of(const Function& f, ValueId low, ValueId high) {

@@ -8,6 +8,7 @@ namespace lanewise::passes {
 /// Whether `low` is what became of the low half of `wide`: it, or the same sums, products and logic of low
 /// halves.
 bool is_low_half(const ir::Function& f, ir::ValueId low, ir::ValueId wide);
+bool is_high_half(const ir::Function& f, ir::ValueId high, ir::ValueId wide);
 
 /// The 64-bit value that has these halves, or nothing.
 ir::ValueId whole_of(const ir::Function& f, ir::ValueId low, ir::ValueId high);

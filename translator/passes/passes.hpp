@@ -275,6 +275,10 @@ void split_bytes(ir::Function& f);
 /// were any.
 bool merge_bytes(ir::Function& f, u32 private_bytes);
 
+/// What lanes load part by part from one place becomes one load, where the run finds that its parts lie on
+/// one page. Returns whether there were any.
+bool merge_parts(ir::Function& f, unsigned gang_lanes);
+
 /// Loads and stores of the dwords of consecutive elements in the LDS, one by one, become ones of whole
 /// elements. Addresses must have been shaped.
 void merge_rows(ir::Function& f, unsigned gang_lanes);

@@ -9,6 +9,8 @@
 #include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
 
+#include <set>
+
 namespace lanewise::passes {
 
 using namespace ir;
@@ -31,8 +33,13 @@ public:
   }
 
 private:
+  /// A half or pair that is to be put in front of the one that it is made from.
+  struct Made {
+    InstId inst, next;
+  };
   Function& f_;
   LaneDemand& demand_;
+  std::vector<Made> made_;
 
   void rewrite() {
     std::vector<ValueId> map(f_.num_values());
@@ -52,49 +59,121 @@ private:
           to = simplify(i, demand);
         }
       }
+    for (const auto& [inst, next] : made_) {
+      const BlockId b = f_[inst].block = f_[next].block;
+      f_[b].insts.insert(std::ranges::find(f_[b].insts, next), inst);
+    }
     f_.replace_values(map);
   }
 
-  /// A select that has been made for several uses, since they share a register, each of which looks only at
-  /// lanes of its mask, or only at others. Before anything else is changed: what is known of masks on the way
-  /// to a block holds for the arguments that it has been found out with.
-  void bypass_shared_selects() {
-    std::vector<u32> left = f_.use_counts(); // of a select: the uses that need it
-    std::vector<std::pair<ValueId*, ValueId>> uses;
-    for_each_use([&](ValueId& v, BlockId at, auto lanes_of_use) {
-      const ValueId chosen = choice_of(v, at, lanes_of_use);
-      if (!chosen.valid()) return;
-      --left[v.index];
-      uses.emplace_back(&v, chosen);
-    });
-    for (const auto& [use, chosen] : uses)
-      if (left[use->index] == 0) *use = chosen;
+  /// Where a value is used: operand `n` of an instruction, or the n-th argument on a way out of a block.
+  struct Use {
+    BlockId at;
+    InstId inst;
+    unsigned successor = 0, n = 0;
+  };
+  [[nodiscard]] ValueId& value(const Use& u) const {
+    return u.inst.valid() ? f_.operands(u.inst)[u.n] : f_[u.at].successors[u.successor].args[u.n];
   }
-  /// Calls f(value, block, what gives the lanes that are looked at).
+  Node lanes(const Use& u) {
+    if (u.inst.valid()) return demand_.of_use(u.inst, u.n);
+    return demand_.on_edge(u.at, u.successor, f_[f_[u.at].successors[u.successor].block].params[u.n]);
+  }
+
+  /// A use, and what it may look at instead.
+  struct Bypass {
+    Use use;
+    ValueId chosen;
+    std::vector<Made> made;
+  };
+
+  /// A select that has been made for several uses, since they share a register, each of which looks only at
+  /// lanes of its mask, or only at others. So do uses of its halves, and of pairs that are made of such: in
+  /// loops that lanes leave, rotations of 64 bits by 32 come as halves that change places (a sip hash with
+  /// AVX2 1.13, a knapsack of small numbers 4 times faster). Before anything else is changed: what is known
+  /// of masks on the way to a block holds for the arguments that it has been found out with.
+  void bypass_shared_selects() {
+    std::vector<u32> left = f_.use_counts(); // of a value: the uses that need it
+    std::vector<Bypass> bypasses;
+    for_each_use([&](const Use& u) {
+      const ValueId v = value(u);
+      if (!is_made_of_selects(v, kMaxDepth)) return;
+      Bypass bypass = {u, {}, {}};
+      bypass.chosen = choice_of(v, lanes(u), u.at, kMaxDepth, bypass.made);
+      if (!bypass.chosen.valid()) return;
+      bypasses.push_back(std::move(bypass));
+    });
+    for (const Bypass& bypass : bypasses) --left[value(bypass.use).index];
+    release_operands(left, bypasses);
+    for (const Bypass& bypass : bypasses) {
+      if (left[value(bypass.use).index] != 0 && !is_address(bypass)) continue;
+      value(bypass.use) = bypass.chosen;
+      made_.insert(made_.end(), bypass.made.begin(), bypass.made.end());
+    }
+  }
+  /// What an access goes by, which may be a row then, is there in any case.
+  [[nodiscard]] bool is_address(const Bypass& bypass) const {
+    const auto [at, inst, successor, n] = bypass.use;
+    return inst.valid() && info(f_[inst].op).is(kMemory) && n == 0 && bypass.made.empty();
+  }
+  /// What nobody needs any more needs no operands.
+  void release_operands(std::vector<u32>& left, const std::vector<Bypass>& bypasses) const {
+    std::set<std::pair<InstId, unsigned>> released;
+    std::vector<ValueId> unused;
+    for (const Bypass& bypass : bypasses) {
+      const Use& u = bypass.use;
+      if (u.inst.valid()) released.emplace(u.inst, u.n);
+      if (const ValueId v = value(u); left[v.index] == 0) unused.push_back(v);
+    }
+    for (; !unused.empty();) {
+      const InstId i = f_.def_id(unused.back());
+      unused.pop_back();
+      for (unsigned n = 0; n < f_[i].num_operands; ++n)
+        if (const ValueId x = f_.operands(i)[n];
+            released.emplace(i, n).second && --left[x.index] == 0 && is_made_of_selects(x, kMaxDepth))
+          unused.push_back(x);
+    }
+  }
+
   template <class F>
   void for_each_use(F f) {
     for (const BlockId b : demand_.cfg().rpo) {
       for (const InstId i : f_[b].insts)
-        for (unsigned n = 0; n < f_[i].num_operands; ++n)
-          f(f_.operands(i)[n], b, [&] { return demand_.of_use(i, n); });
-      auto& successors = f_[b].successors;
-      for (unsigned n = 0; n < successors.size(); ++n)
-        for (std::size_t a = 0; a < successors[n].args.size(); ++a)
-          f(successors[n].args[a], b,
-            [&] { return demand_.on_edge(b, n, f_[successors[n].block].params[a]); });
+        for (unsigned n = 0; n < f_[i].num_operands; ++n) f(Use{b, i, 0, n});
+      for (unsigned s = 0; s < f_[b].successors.size(); ++s)
+        for (unsigned n = 0; n < f_[b].successors[s].args.size(); ++n) f(Use{b, {}, s, n});
     }
   }
-  /// What `v`, as used in block `at`, is in the lanes looked at: an operand of the select that it is; or
-  /// nothing.
-  template <class LanesOfUse>
-  ValueId choice_of(ValueId v, BlockId at, LanesOfUse lanes_of_use) {
+
+  static constexpr unsigned kMaxDepth = 3; ///< of a select, half, and pair
+  static bool moves_halves(Op op) { return op == Op::Lo || op == Op::Hi || op == Op::Join; }
+  [[nodiscard]] bool is_made_of_selects(ValueId v, unsigned depth) const {
+    const InstId i = f_.def_id(v); // Not of masks: rewrite() rests on what they are made of.
+    if (!i.valid() || depth == 0 || !is_vector(f_.type(v))) return false;
+    if (f_[i].op == Op::Select) return f_.type(f_.operands(i)[0]) == Type::Mask;
+    return moves_halves(f_[i].op) &&
+           std::ranges::any_of(f_.operands(i), [&](ValueId x) { return is_made_of_selects(x, depth - 1); });
+  }
+  /// What `v` is in the lanes that block `at` looks at: an operand of the select that it is, or the same half
+  /// or pair of such operands; or nothing.
+  ValueId choice_of(ValueId v, Node looked_at, BlockId at, unsigned depth, std::vector<Made>& made) {
     const InstId i = f_.def_id(v);
-    if (!i.valid() || f_[i].op != Op::Select || f_.type(f_.operands(i)[0]) != Type::Mask) return {};
-    if (f_.type(v) == Type::Mask) return {}; // rewrite() rests on what masks are made of.
-    const auto x = f_.operands(i);
-    const Node lanes = lanes_of_use();
-    if (demand_.is_inside(lanes, x[0], at)) return x[1];
-    return demand_.is_outside(lanes, x[0], at) ? x[2] : ValueId{};
+    if (!is_made_of_selects(v, depth)) return {};
+    std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+    if (f_[i].op == Op::Select) {
+      if (demand_.is_inside(looked_at, x[0], at)) return x[1];
+      return demand_.is_outside(looked_at, x[0], at) ? x[2] : ValueId{};
+    }
+    for (ValueId& part : x) {
+      const ValueId chosen = choice_of(part, looked_at, at, depth - 1, made);
+      if (chosen.valid())
+        part = chosen;
+      else if (is_made_of_selects(part, depth - 1))
+        return {};
+    }
+    const Inst proto = f_[i];
+    made.push_back({f_.make(proto, x, std::array{f_.type(v)}), i});
+    return f_.result(made.back().inst);
   }
 
   void look_behind_select(InstId half) {
