@@ -405,7 +405,10 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
            })
       .run("load_bytes_ahead",
            [&](ir::Function& g) {
-             if (phases::load_bytes_ahead(g, gang_lanes(options.simd))) tidy_up(g);
+             if (!phases::load_bytes_ahead(g, gang_lanes(options.simd))) return;
+             tidy_up(g);
+             passes::predicate(g); // Mostly nobody looks at the bytes of lanes that have left.
+             passes::eliminate_dead_code(g);
            })
       .run("shape_addresses",
            [&](ir::Function& g) {

@@ -251,6 +251,8 @@ private:
       value = shifted(Op::AShr, up ? shifted(Op::Shl, now, 24) : now, 24);
     else
       value = up ? b.and_(now, b.v32c(0xff)) : shifted(Op::LShr, now, 24);
+    // Lanes that were there when it was loaded may have left.
+    if (!f_.is_full(mask)) value = b.select(mask, value, b.v32c(0));
     const ValueId rest_of = shifted(up ? Op::LShr : Op::Shl, now, 8);
     const ValueId fewer = b.op(Op::Add, Type::G32, {count, b.constant(Type::G32, 0xffff'ffffu)});
     for (const InstId i : rest) {
