@@ -142,8 +142,11 @@ private:
         const Part& first = g.parts[0];
         const unsigned bytes = f_[i].mem.bytes;
         const u64 at = first.address.distance(a);
-        return first.address.goes_with(a) && f_.operands(first.load).back() == f_.operands(i).back() &&
-               at < kMaxBytes && at + bytes <= kMaxBytes && at % bytes == 0;
+        const bool index_is_lower =
+            static_cast<i32>(a.add - first.address.add) < 0; // It might wrap downwards.
+        return first.address.goes_with(a) && !index_is_lower &&
+               f_.operands(first.load).back() == f_.operands(i).back() && at < kMaxBytes &&
+               at + bytes <= kMaxBytes && at % bytes == 0;
       });
       if (group != open.end()) {
         group->parts.push_back({i, a, static_cast<unsigned>(group->parts[0].address.distance(a))});
@@ -176,7 +179,7 @@ private:
     if (!first.index.valid()) return;
     for (const Part& p : g.parts) {
       const u32 more = p.address.add - first.add;
-      if (static_cast<i32>(more) > 0) g.beyond = std::max(g.beyond, more);
+      g.beyond = std::max(g.beyond, more);
     }
     if (limits.max(first.index) + first.add + g.beyond <= most(first)) g.beyond = 0;
   }
