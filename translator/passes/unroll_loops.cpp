@@ -334,7 +334,7 @@ private:
   /// unrolled then.
   bool unroll_around(u32 l) {
     const std::vector<BlockId> blocks = blocks_of(l);
-    if (!may_find_elements(blocks)) return false;
+    if (!may_find_elements(blocks) || looks_elements_up(blocks)) return false;
     endless_.assign(loops_.loops.size(), 0);
     const Rounds rounds = find_rounds(l, blocks, at_entry(blocks), kArrays);
     if (rounds.decisions.empty() || !rounds.finds_elements) return false;
@@ -363,6 +363,37 @@ private:
         return indexed_place(f_, i).valid() || chosen_number(f_, i).valid() || meets_lanes(f_[i]);
       });
     });
+  }
+  /// Some element of an array in private memory has a number that is not made of counters and constants: then
+  /// that array stays in memory, and code for each round gains little (codes of a tree 1.6 times slower).
+  [[nodiscard]] bool looks_elements_up(const std::vector<BlockId>& blocks) const {
+    return std::ranges::any_of(blocks, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) {
+        const ValueId place = indexed_place(f_, i);
+        return place.valid() && f_[i].mem.space == Space::Scratch && !is_of_counters(place, blocks);
+      });
+    });
+  }
+  [[nodiscard]] bool is_of_counters(ValueId v, const std::vector<BlockId>& blocks) const {
+    std::vector<ValueId> work = {v};
+    const auto add = [&](ValueId x) {
+      if (std::ranges::find(work, x) == work.end()) work.push_back(x);
+    };
+    for (std::size_t n = 0; n < work.size(); ++n) {
+      const InstId i = f_.def_id(work[n]);
+      const BlockId b = f_.def_block(work[n]);
+      if (i.valid() ? !info(f_[i].op).is(kPure) : !contain(blocks, b)) return false;
+      if (i.valid()) {
+        for (const ValueId x : f_.operands(i)) add(x);
+        continue;
+      }
+      if (std::ranges::none_of(loops_.loops, [&](const Loops::Loop& l) { return l.header == b; }))
+        return false;
+      for (const BlockId p : preds_of(b))
+        for (const Successor& s : f_[p].successors)
+          if (s.block == b) add(s.args[f_[work[n]].index]);
+    }
+    return true;
   }
   /// Lanes look at others by an address, or may be in each other's way.
   static bool meets_lanes(const Inst& inst) {
