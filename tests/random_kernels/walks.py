@@ -135,7 +135,7 @@ class Walks:
         if self.in_function or not stores or self.trips > 8:
             return False
         store, i = self.rng.choice(stores), self.name('i')
-        total = self.items * store.length - self.pick(0, 0, 1, 5)
+        total = max(0, self.items * store.length - self.pick(0, 0, 1, 5))
         with self.block(f'for ({self.pick("int", "uint")} {i} = gid; {i} < {self.number(total)}; {i} += {self.number(self.items)})'):
             self.add(Var(i, 'int')).bound = self.items * store.length
             self.uniform = False

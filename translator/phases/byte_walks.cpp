@@ -15,6 +15,7 @@
 #include "translator/phases/byte_walks.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/lane_shape.hpp"
+#include "translator/passes/rewriter.hpp"
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ public:
   ByteWalks(Function& f, unsigned gang_lanes) : f_(f), gang_lanes_(gang_lanes) {}
 
   bool run() {
+    if (!passes::has_any(f_, is_byte_load)) return false;
     bool any = false;
     for (unsigned n = 0; n < kMaxLoops && run_once(); ++n) any = true;
     return any;
