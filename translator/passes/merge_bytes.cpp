@@ -11,6 +11,7 @@
 // Stores to private memory under one mask become one store of the dword.
 //
 // Both follow control flow as far as it is certain: from a block to where the ways of an if meet again.
+#include "translator/ir/access.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/halves.hpp"
 #include "translator/passes/passes.hpp"
@@ -443,14 +444,9 @@ private:
     }
   }
 
-  ValueId part(ValueId dword, unsigned shift, MemAttr mem) {
-    const unsigned bits = 8u * mem.bytes;
-    if (mem.sign_extend) {
-      const unsigned above = 32 - bits - shift;
-      return rewriter_.ashr(above == 0 ? dword : rewriter_.shl(dword, above), 32 - bits);
-    }
-    const ValueId low = shift == 0 ? dword : rewriter_.lshr(dword, shift);
-    return shift + bits == 32 ? low : rewriter_.and_(low, (u64{1} << bits) - 1);
+  ValueId part(ValueId dword, unsigned first, const MemAttr& mem) {
+    return part_of_dword(dword, first, mem,
+                         [&](Op op, ValueId v, u32 c) { return rewriter_.same(op, v, rewriter_.v32(c)); });
   }
 
   /// Makes blocks what they are now, and puts what loads have become in their place.

@@ -13,6 +13,7 @@
 //
 // (Scores from the end 1.4, with AVX2 1.5, a hash of strings with AVX-512 2, soundex 1.3 times faster.)
 #include "translator/phases/byte_walks.hpp"
+#include "translator/ir/access.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/passes/rewriter.hpp"
@@ -20,7 +21,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 
 namespace lanewise::phases {
 
@@ -57,12 +57,7 @@ private:
   BlockId latch_;
   unsigned back_ = 0; ///< which of its ways leads back
 
-  static bool is_byte_load(const Inst& inst) {
-    const MemAttr& mem = inst.mem;
-    return inst.op == Op::Load && mem.space == Space::Global && mem.form == AddressForm::Lanes &&
-           mem.bytes == 1 && !mem.coherent && !mem.spread && mem.short_row == 0 && mem.retry == 0 &&
-           mem.element == 0;
-  }
+  static bool is_byte_load(const Inst& inst) { return is_plain_lane_load(inst) && inst.mem.bytes == 1; }
   static bool keeps_memory(const Inst& inst) {
     if (inst.op == Op::Load && inst.mem.coherent) return false;
     return !info(inst.op).is(kStores) && inst.op != Op::Barrier && inst.op != Op::Sync;
@@ -235,7 +230,6 @@ private:
       Inst proto = f_[load];
       proto.mem.sign_extend = false;
       proto.mem.bytes = static_cast<u8>(count_of);
-      proto.mem.element = 0;
       if (count_of == 4 && !up) proto.imm -= 3;
       b.set_block(to);
       ValueId v = f_.result(f_.append(to, proto, std::array{address, mask}, std::array{Type::V32}));
@@ -248,11 +242,7 @@ private:
 
     b.set_block(go_on);
     const auto shifted = [&](Op op, ValueId v, unsigned by) { return b.op(op, Type::V32, {v, b.v32c(by)}); };
-    ValueId value;
-    if (f_[load].mem.sign_extend)
-      value = shifted(Op::AShr, up ? shifted(Op::Shl, now, 24) : now, 24);
-    else
-      value = up ? b.and_(now, b.v32c(0xff)) : shifted(Op::LShr, now, 24);
+    ValueId value = part_of_dword(now, up ? 0 : 24, f_[load].mem, shifted);
     // Lanes that were there when it was loaded may have left.
     if (!f_.is_full(mask)) value = b.select(mask, value, b.v32c(0));
     const ValueId rest_of = shifted(up ? Op::LShr : Op::Shl, now, 8);

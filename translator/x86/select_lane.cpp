@@ -4,7 +4,9 @@
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/selector.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace lanewise::x86 {
 
@@ -85,9 +87,7 @@ void Selector::move_lanes(InstId i, const LaneSources& source) {
     return set(result, v);
   }
   if (!stored_whole(i, operand)) return;
-  if (!is_mask && (goes_once() ? move_known_rows(result, frame_.slot[operand.index], source)
-                               : move_rows(result, frame_.slot[operand.index], source)))
-    return;
+  if (!is_mask && move_rows(result, frame_.slot[operand.index], source)) return;
   const VReg lane = lane_table(source);
   const VReg valid = compare(ir::IntPred::SGe, lane, b_->splat32(0), false);
   if (!is_mask) return set(result, gather_slot(frame_.slot[operand.index], lane, valid));
@@ -121,25 +121,42 @@ VReg Selector::lane_table(const std::array<u8, kWaveSize>& bytes) {
                 mem_index(first, gang_index(), 3, 8 * index_in_team(), avx512() ? View::Xmm : View::R64));
 }
 
+/// As many lanes as a gang has, among which are all that one wants.
+struct Selector::LaneWindow {
+  unsigned first = 0;          ///< of the wave
+  std::array<u8, 16> wanted{}; ///< behind the first
+  bool in_order = true, all_present = true;
+};
+
+std::optional<Selector::LaneWindow> Selector::window_of(std::span<const u8> source) const {
+  LaneWindow window{.first = kWaveSize - lanes()};
+  unsigned last = 0;
+  for (const u8 l : source)
+    if (l != kNoLane) window.first = std::min<unsigned>(window.first, l), last = std::max<unsigned>(last, l);
+  if (last >= window.first + lanes()) return std::nullopt;
+  for (unsigned l = 0; l < lanes(); ++l) {
+    const bool present = source[l] != kNoLane;
+    window.wanted[l] = present ? static_cast<u8>(source[l] - window.first) : kNoLane;
+    window.in_order &= !present || window.wanted[l] == l;
+    window.all_present &= present;
+  }
+  return window;
+}
+
 /// Where what each gang wants lies within as many lanes as a gang has: one load and a permutation. Returns
 /// whether that is so.
 bool Selector::move_rows(ValueId result, u32 slot, const LaneSources& source) {
+  if (goes_once()) return move_known_row(result, slot, std::span(source).subspan(member_ * lanes(), lanes()));
   LaneSources within{};                // relative to the first lane of what is loaded
   std::array<u8, kWaveSize / 8> row{}; // that lane, for every eight lanes
   bool in_order = true, all_present = true;
   for (unsigned g = 0; g < kWaveSize; g += lanes()) {
-    const auto wanted = std::span(source).subspan(g, lanes());
-    unsigned first = kWaveSize - lanes(), last = 0;
-    for (const u8 l : wanted)
-      if (l != kNoLane) first = std::min<unsigned>(first, l), last = std::max<unsigned>(last, l);
-    if (last >= first + lanes()) return false;
-    std::fill_n(row.begin() + g / 8, lanes() / 8, static_cast<u8>(first));
-    for (unsigned l = 0; l < lanes(); ++l) {
-      const bool present = wanted[l] != kNoLane;
-      within[g + l] = present ? static_cast<u8>(wanted[l] - first) : kNoLane;
-      in_order &= !present || within[g + l] == l;
-      all_present &= present;
-    }
+    const auto window = window_of(std::span(source).subspan(g, lanes()));
+    if (!window) return false;
+    std::fill_n(row.begin() + g / 8, lanes() / 8, static_cast<u8>(window->first));
+    std::copy_n(window->wanted.begin(), lanes(), within.begin() + g);
+    in_order &= window->in_order;
+    all_present &= window->all_present;
   }
   const VReg rows = hoisted([&] { return b_->op_r64(Inst::kIdLea, module_.constant(row, View::R64)); });
   const VReg first = b_->op_r32(Inst::kIdMovzx, mem_index(rows, gang_index(), 0, index_in_team(), View::R8));
@@ -155,36 +172,17 @@ bool Selector::move_rows(ValueId result, u32 slot, const LaneSources& source) {
 }
 
 /// The same where it is known which gang this is.
-bool Selector::move_known_rows(ValueId result, u32 slot, const LaneSources& sources) {
-  const auto source = std::span(sources).subspan(member_ * lanes(), lanes());
-  unsigned first = kWaveSize - lanes(), last = 0;
-  u64 present = 0;
-  bool in_order = true, one_lane = true;
-  for (const u8 l : source)
-    if (l != kNoLane) first = std::min<unsigned>(first, l), last = std::max<unsigned>(last, l);
-  if (last >= first + lanes()) return false;
-  std::array<u32, 16> within{};
-  for (unsigned l = 0; l < lanes(); ++l) {
-    if (source[l] == kNoLane) continue;
-    present |= u64{1} << l;
-    within[l] = source[l] - first;
-    in_order &= within[l] == l;
-    one_lane &= source[l] == last;
-  }
-  if (present == 0) return set(result, b_->splat32(0)), true;
-  const bool all_present = present + 1 == u64{1} << lanes();
-  const VReg mask = all_present ? VReg{} : constant_mask_of_gang(present);
-  const VReg order = one_lane || in_order ? VReg{} : table(within.data());
-  if (!all_present && avx512()) b_->zero_masked(mask);
+bool Selector::move_known_row(ValueId result, u32 slot, std::span<const u8> source) {
   const auto row = [&](unsigned lane, View view) { return mem(kFrame, slot + 4 * lane, view); };
-  VReg v;
-  if (one_lane)
-    v = b_->op(Inst::kIdVpbroadcastd, row(last, View::R32));
-  else if (in_order)
-    v = b_->op(avx512() ? Inst::kIdVmovdqu32 : Inst::kIdVmovdqu, row(first, View::Full));
-  else
-    v = b_->op(Inst::kIdVpermd, order, row(first, View::Full));
-  return set(result, all_present || avx512() ? v : vand(mask, v)), true;
+  if (std::ranges::count(source, source[0]) == static_cast<std::ptrdiff_t>(lanes()))
+    return set(result, source[0] == kNoLane ? b_->splat32(0)
+                                            : b_->op(Inst::kIdVpbroadcastd, row(source[0], View::R32))),
+           true;
+  const auto window = window_of(source);
+  if (!window) return false;
+  const VReg v = b_->load_vec(row(window->first, View::Full));
+  const bool as_it_lies = window->in_order && window->all_present;
+  return set(result, as_it_lies ? v : permute_register(v, window->wanted)), true;
 }
 
 /// One register's dwords, from `source` modulo the gang's first lane.

@@ -336,7 +336,9 @@ private:
   bool lane_inst(InstId i);
   void move_lanes(InstId i, const ir::LaneSources& source);
   bool move_rows(ValueId result, u32 slot, const ir::LaneSources& source);
-  bool move_known_rows(ValueId result, u32 slot, const ir::LaneSources& sources);
+  bool move_known_row(ValueId result, u32 slot, std::span<const u8> source);
+  struct LaneWindow;
+  [[nodiscard]] std::optional<LaneWindow> window_of(std::span<const u8> source) const;
   [[nodiscard]] int shift_of(std::span<const u8> source) const;
   VReg lane_table(const std::array<u8, kWaveSize>& bytes);
   VReg permute_register(VReg v, std::span<const u8> source);
