@@ -37,12 +37,12 @@ inline std::array<u32, 8> image_words(isa::Target target, const ImageFields& f) 
 struct SamplerFields {
   u32 clamp[3] = {2, 2, 2};
   u32 compare = 0, filter_mode = 0, xy_filter = 0, z_filter = 0, border = 0;
-  bool unnormalised = false;
+  bool unnormalised = false, truncates = false;
 };
 
 inline std::array<u32, 4> sampler_words(const SamplerFields& f) {
   return {f.clamp[0] | f.clamp[1] << 3 | f.clamp[2] << 6 | f.compare << 12 | (f.unnormalised ? 1u << 15 : 0) |
-              f.filter_mode << 29,
+              f.filter_mode << 29 | (f.truncates ? 1u << 27 : 0),
           0, f.xy_filter << 20 | f.z_filter << 24, f.border << 30};
 }
 

@@ -10,7 +10,7 @@ namespace {
 struct Sampler {
   u32 clamp[3] = {}; ///< modes, by dimension
   u32 compare = 0, border = 0, filter_mode = 0;
-  bool normalised = true, linear_xy = false, linear_z = false;
+  bool normalised = true, truncates = false, linear_xy = false, linear_z = false;
 };
 
 Sampler sampler_of(const Wave& w, const Code& c) {
@@ -21,6 +21,7 @@ Sampler sampler_of(const Wave& w, const Code& c) {
   s.filter_mode = word[0] >> 29 & 3;
   s.border = word[3] >> 30;
   s.normalised = !c.inst->mods.unorm && (word[0] >> 15 & 1) == 0;
+  s.truncates = (word[0] >> 27 & 1) != 0;
   const u32 xy = word[2] >> 20 & 3, z = word[2] >> 24 & 3;
   s.linear_xy = xy == 1 || xy == 3;
   s.linear_z = z == 2 || (z == 0 && s.linear_xy);
@@ -100,6 +101,9 @@ u32 texel_of(i32 i, i32 n, u32 clamp) {
   return static_cast<u32>(std::clamp(i, 0, n - 1));
 }
 
+/// Where nearest texels are looked for, unless coordinates are truncated.
+float in_256ths(float u) { return round_even(u * 256) / 256; }
+
 Axis axis_of(float u, u32 size, u32 clamp, bool linear) {
   const auto n = static_cast<i32>(size);
   const float v = linear ? u - 0.5f : u, below = std::floor(v);
@@ -145,7 +149,7 @@ public:
       const bool linear = gathers || (filters && (d == 2 ? s_.linear_z : s_.linear_xy));
       const float u = in_texels(coordinate(w, at_, lane, d), offset(d), has(isa::kImgOffset), image.size[d],
                                 s_.clamp[d], s_.normalised);
-      axis_[d] = axis_of(u, image.size[d], s_.clamp[d], linear);
+      axis_[d] = axis_of(linear || s_.truncates ? u : in_256ths(u), image.size[d], s_.clamp[d], linear);
     }
     if (has_layer(c, image)) layer_ = layer(coordinate(w, at_, lane, image.dimensions));
   }

@@ -56,6 +56,20 @@ TEST(ImageSamples, NearestByClampMode) {
     }
 }
 
+TEST(ImageSamples, NearestIsIn256ths) {
+  const float below[] = {2 - 0x1p-9f, 2 - 0x1p-8f, 2 - 0x1.8p-9f, 1 - 0x1p-9f, 1 - 0x1p-20f, 2 - 0x1p-22f};
+  const float rounded[] = {2, 1, 1, 1, 1, 2}; // the first is half way between 511 and 512 of them
+  for (const bool truncates : {false, true}) {
+    ImageMachine m(Target::gfx900, floats(kImage1D, 4), {.unnormalised = true, .truncates = truncates});
+    std::iota(m.as<float>(), m.as<float>() + 4, 0.0f);
+    m.lanes(0, {std::begin(below), std::end(below)});
+    m.image(Op::image_sample, {.dmask = 1});
+    m.run();
+    for (u32 l = 0; l < std::size(below); ++l)
+      EXPECT_EQ(m.data_f(0, l), truncates ? std::floor(below[l]) : rounded[l]) << below[l];
+  }
+}
+
 TEST(ImageSamples, LinearByClampMode) {
   struct Case {
     u32 mode, border;
