@@ -28,6 +28,7 @@ Sampler sampler_of(const Wave& w, const Code& c) {
   return s;
 }
 
+constexpr u32 kWrap = 0, kMirror = 1;
 /// Outside in these modes is the border; in the others texels are those of the image.
 bool has_border(u32 clamp) { return clamp >= 4; }
 
@@ -78,8 +79,8 @@ float in_texels(float c, float o, bool has_offset, u32 size, u32 clamp, bool nor
   const float s = normalised ? moved : moved / n;
   float u = 0;
   switch (clamp) {
-  case 0: u = (s - std::floor(s)) * n; break;
-  case 1: u = std::fabs(s - 2 * round_even(s / 2)) * n; break;
+  case kWrap: u = (s - std::floor(s)) * n; break;
+  case kMirror: u = (s - 2 * std::floor(s / 2)) * n; break;
   default: u = normalised ? s * n : moved; break;
   }
   if (clamp == 3 || clamp == 5 || clamp == 7) u = std::fabs(u);
@@ -96,7 +97,8 @@ struct Axis {
 };
 
 u32 texel_of(i32 i, i32 n, u32 clamp) {
-  if (clamp == 0) i = i < 0 ? i + n : i >= n ? i - n : i;
+  if (clamp == kWrap) i = i < 0 ? i + n : i >= n ? i - n : i;
+  if (clamp == kMirror && i >= n) i = 2 * n - 1 - i;
   if (has_border(clamp)) return i < 0 || i >= n ? Axis::kBorder : static_cast<u32>(i);
   return static_cast<u32>(std::clamp(i, 0, n - 1));
 }
@@ -107,7 +109,8 @@ float in_256ths(float u) { return round_even(u * 256) / 256; }
 Axis axis_of(float u, u32 size, u32 clamp, bool linear) {
   const auto n = static_cast<i32>(size);
   const float v = linear ? u - 0.5f : u, below = std::floor(v);
-  const auto f = static_cast<i32>(std::clamp(below, -2.0f, static_cast<float>(n + 1)));
+  const i32 end = (clamp == kMirror ? 2 * n : n) + 1;
+  const auto f = static_cast<i32>(std::clamp(below, -2.0f, static_cast<float>(end)));
   Axis axis;
   axis.texel[0] = texel_of(f, n, clamp);
   if (!linear) return axis;

@@ -70,6 +70,17 @@ TEST(ImageSamples, NearestIsIn256ths) {
   }
 }
 
+TEST(ImageSamples,
+     MirroredTexelsAreFoundByNumber) { // the floor of a coordinate as the device library passes it
+  ImageMachine m(Target::gfx900, floats(kImage1D, 4), {.clamp = {1, 0, 0}});
+  std::iota(m.as<float>(), m.as<float>() + 4, 0.0f);
+  for (u32 l = 0; l < 16; ++l) m.set_v(0, l, bits(0.25f * (static_cast<float>(l) - 8)));
+  m.image(Op::image_sample, {.dmask = 1});
+  m.run();
+  const float expected[16] = {0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0};
+  for (u32 l = 0; l < 16; ++l) EXPECT_EQ(m.data_f(0, l), expected[l]) << l;
+}
+
 TEST(ImageSamples, LinearByClampMode) {
   struct Case {
     u32 mode, border;
@@ -78,7 +89,8 @@ TEST(ImageSamples, LinearByClampMode) {
   for (const Case& c : {
            Case{0, 0, 0.25f, 24},       Case{0, 0, 0, 72},       Case{0, 0, 0.9375f, 100},
            Case{0, 0, -0.0625f, 100},   Case{1, 0, 0, 16},       Case{1, 0, 1, 128},
-           Case{1, 0, 1.75f, 24},       Case{2, 0, 0, 16},       Case{2, 0, -5, 16},
+           Case{1, 0, 1.75f, 24},       Case{1, 0, -0.25f, 24},  Case{1, 0, 2.0625f, 16},
+           Case{1, 0, -1e-9f, 16},      Case{2, 0, 0, 16},       Case{2, 0, -5, 16},
            Case{2, 0, 1e30f, 128},      Case{2, 0, 0.25f, 24},   Case{3, 0, -0.25f, 24},
            Case{3, 0, -7, 128},         Case{4, 2, 0, 8.5f},     Case{4, 2, -3, 8.5f},
            Case{4, 0, 1, 64},           Case{5, 2, -1, 64.5f},   Case{6, 0, 0, 8},
