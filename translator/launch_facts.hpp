@@ -18,8 +18,8 @@ struct KnownDword {
   friend bool operator==(const KnownDword&, const KnownDword&) = default;
 };
 
-/// A dword of a descriptor that is an argument, an image's or a sampler's: behind a pointer which itself is behind
-/// such a pointer. Of an image it says the format, and not where it is.
+/// A dword of a descriptor that is an argument, an image's or a sampler's: behind a pointer which itself is
+/// behind such a pointer. Of an image it says the format, and not where it is.
 struct DescriptorDword {
   u32 pointer_sgpr = 0;
   u32 argument = 0; ///< offset of the pointer to the descriptor, in bytes

@@ -75,7 +75,8 @@ template <class Value>
 ValueId behind_rows(Emit& b, const Image& image, Value value) {
   if (b.is_const_equal(image.has_y, 1)) return value(2);
   if (b.is_const_equal(image.has_y, 0)) return value(1);
-  return b.select(image.has_y, value(2), value(1));
+  const ValueId behind_y = value(2);
+  return b.select(image.has_y, behind_y, value(1));
 }
 
 // ---- without sampler
@@ -94,7 +95,7 @@ Texel texel_of(Lifter& l, Image& image) {
   const bool layered = l.in->mods.da;
   Texel t;
   t.place.x = value(0);
-  t.place.y = b.is_const_equal(image.has_y, 0) ? zero : value(1);
+  t.place.y = b.is_const_equal(image.has_y, 0) ? zero : b.select(image.has_y, value(1), zero);
   t.place.slice = b.is_const_equal(image.has_z, 0) ? zero : b.select(image.has_z, value(2), zero);
   if (layered && !b.is_const_equal(image.has_layers, 0))
     t.place.slice = b.select(image.has_layers, behind_rows(b, image, value), t.place.slice);

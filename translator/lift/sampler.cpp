@@ -30,7 +30,8 @@ template <class A, class B>
 ValueId choose(Emit& b, ValueId condition, A yes, B no) {
   if (b.is_const_equal(condition, 0)) return no();
   if (b.is_const_equal(condition, 1)) return yes();
-  return b.select(condition, yes(), no());
+  const ValueId value = yes();
+  return b.select(condition, value, no());
 }
 
 } // namespace
@@ -97,8 +98,8 @@ ValueId Sampler::unwrapped(unsigned dimension, ValueId coordinate, ValueId offse
   };
   const auto mirrored = [&] {
     const ValueId x = s();
-    const ValueId even = b.fop(Op::FRndne, f32(), {op(Op::FMul, x, b.v32c(kHalf))});
-    return op(Op::FMul, magnitude(op(Op::FSub, x, op(Op::FMul, even, b.v32c(kTwo)))), n);
+    const ValueId pairs = b.fop(Op::FFloor, f32(), {op(Op::FMul, x, b.v32c(kHalf))});
+    return op(Op::FMul, op(Op::FSub, x, op(Op::FMul, pairs, b.v32c(kTwo))), n);
   };
   const auto straight = [&] {
     ValueId u = choose(
@@ -122,11 +123,22 @@ Sampler::Axis Sampler::axis(unsigned dimension, ValueId coordinate, ValueId offs
   const auto op = [&](Op o, ValueId x, ValueId y) { return b.fop(o, f32(), {x, y}); };
   const ValueId one = b.v32c(kOne);
   const ValueId u = unwrapped(dimension, coordinate, offset, size);
+  const auto to_256ths = [&] {
+    return op(Op::FMul, b.fop(Op::FRndne, f32(), {op(Op::FMul, u, b.v32c(k256))}), b.v32c(k256th));
+  };
+  const auto nearest = [&] {
+    return choose(
+        b, truncates_, [&] { return u; }, to_256ths);
+  };
   const ValueId v = choose(
-      b, linear, [&] { return op(Op::FSub, u, b.v32c(kHalf)); }, [&] { return u; });
+      b, linear, [&] { return op(Op::FSub, u, b.v32c(kHalf)); }, nearest);
   const ValueId floor = b.fop(Op::FFloor, f32(), {v});
   const ValueId n = b.splat(size), last = b.sub(n, b.v32c(1));
-  const ValueId limit = b.fop_as(Op::UIToFp, Type::V32, f32(), {b.add(n, 1)}, 32);
+  const ValueId wraps = mode_is(dimension, Wrap, Wrap), mirrors = mode_is(dimension, Mirror, Mirror);
+  const ValueId borders = has_border(dimension);
+  const ValueId twice = b.shl(size, 1);
+  const ValueId end = b.add(b.select(mirrors, twice, size), 1);
+  const ValueId limit = b.fop_as(Op::UIToFp, Type::V32, f32(), {b.splat(end)}, 32);
   const ValueId first = b.fop_as(Op::FpToSI, Type::V32, f32(),
                                  {op(Op::FMin, op(Op::FMax, floor, b.v32c(kMinusTwo)), limit)}, 32);
   Axis axis;
@@ -134,19 +146,18 @@ Sampler::Axis Sampler::axis(unsigned dimension, ValueId coordinate, ValueId offs
   const ValueId fraction = op(Op::FSub, v, floor);
   axis.weight[0] = b.select(linear, op(Op::FSub, one, fraction), one);
   axis.weight[1] = fraction;
-  const ValueId wraps = mode_is(dimension, Wrap, Wrap), borders = has_border(dimension);
   for (unsigned k = 0; k < 2; ++k) {
     const ValueId i = k == 0 ? first : b.add(first, 1);
-    const ValueId round = choose(
-        b, wraps,
-        [&] {
-          const ValueId up = b.select(b.icmp(IntPred::SLt, i, 0), b.add(i, n), i);
-          return b.select(b.icmp(IntPred::SGe, i, n), b.sub(i, n), up);
-        },
-        [&] { return i; });
+    const ValueId beyond = b.icmp(IntPred::SGe, i, n);
+    const auto wrapped = [&] {
+      return b.select(beyond, b.sub(i, n), b.select(b.icmp(IntPred::SLt, i, 0), b.add(i, n), i));
+    };
+    const auto straight = [&] { return i; };
+    const auto mirrored = [&] { return b.select(beyond, b.sub(b.splat(b.sub(twice, b.u32c(1))), i), i); };
+    const ValueId number = choose(b, wraps, wrapped, [&] { return choose(b, mirrors, mirrored, straight); });
     axis.texel[k] = choose(
         b, borders, [&] { return i; },
-        [&] { return b.binary(Op::SMax, b.binary(Op::SMin, round, last), b.v32c(0)); });
+        [&] { return b.binary(Op::SMax, b.binary(Op::SMin, number, last), b.v32c(0)); });
     axis.inside[k] = choose(
         b, borders, [&] { return b.icmp(IntPred::ULt, i, n); }, [&] { return b.maskc(kAllLanes); });
     // Lanes of a mode without border count even where the other case is possible.

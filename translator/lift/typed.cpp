@@ -108,7 +108,11 @@ ValueId TypedElement::unpack(u32 k, const std::array<ValueId, 4>& dwords) {
   });
   alternative(Snorm, [&] {
     const ValueId scale = from(Op::SIToFp, largest(b.sub(w, b.u32c(1))));
-    return b.fop(Op::FMax, f32, {b.fop(Op::FDiv, f32, {from(Op::SIToFp, s), scale}), b.v32c(0xbf80'0000)});
+    const ValueId snorm =
+        b.fop(Op::FMax, f32, {b.fop(Op::FDiv, f32, {from(Op::SIToFp, s), scale}), b.v32c(0xbf80'0000)});
+    // Only images have components of one bit.
+    const ValueId no_number = formats_ == Formats::Images ? b.icmp(IntPred::Eq, w, 1) : b.u1(false);
+    return b.select(no_number, b.v32c(0), snorm);
   });
   alternative(Uscaled, [&] { return from(Op::UIToFp, u); });
   alternative(Sscaled, [&] { return from(Op::SIToFp, s); });
