@@ -18,8 +18,7 @@ struct Gap {
 };
 
 inline constexpr std::array kGaps = {
-    Gap{"image_ops", "image_", true, true,
-        "image loads and stores are decoded and disassembled, but neither engine executes them yet"},
+    Gap{"image_ops", "image_", false, true, "image loads and stores are interpreted, but not recompiled yet"},
 };
 
 /// The gap that explains why `runner` refuses `kernel`, or null.
