@@ -28,12 +28,9 @@ struct OrderRow {
 constexpr OrderRow kOrders[] = {
     {ChannelOrder::A,         1, {k0, k0, k0, kX}, Allowed::Any},
     {ChannelOrder::R,         1, {kX, k0, k0, k1}, Allowed::Any},
-    {ChannelOrder::Rx,        1, {kX, k0, k0, k1}, Allowed::Any},
     {ChannelOrder::RG,        2, {kX, kY, k0, k1}, Allowed::Any},
-    {ChannelOrder::RGx,       2, {kX, kY, k0, k1}, Allowed::Any},
     {ChannelOrder::RA,        2, {kX, k0, k0, kY}, Allowed::Any},
     {ChannelOrder::RGB,       1, {kZ, kY, kX, k1}, Allowed::Packed}, // red is in the highest bits
-    {ChannelOrder::RGBx,      1, {kZ, kY, kX, k1}, Allowed::Packed},
     {ChannelOrder::RGBA,      4, {kX, kY, kZ, kW}, Allowed::Any},
     {ChannelOrder::BGRA,      4, {kZ, kY, kX, kW}, Allowed::Bytes},
     {ChannelOrder::ARGB,      4, {kY, kZ, kW, kX}, Allowed::Bytes},

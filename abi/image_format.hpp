@@ -9,16 +9,14 @@ namespace lanewise {
 /// OpenCL's image types: image1d_t, image1d_buffer_t, image1d_array_t, image2d_t, image2d_array_t, image3d_t.
 enum class ImageGeometry : std::uint8_t { D1, D1Buffer, D1Array, D2, D2Array, D3 };
 
-/// What the channels of a texel stand for. The numbers are HSA's, which kernels can ask for.
+/// What the channels of a texel stand for. The numbers are HSA's, which kernels can ask
+/// for. OpenCL's Rx and the like are none: the hardware has no border with another alpha than the texels'.
 enum class ChannelOrder : std::uint8_t {
   A = 0,
   R = 1,
-  Rx = 2,
   RG = 3,
-  RGx = 4,
   RA = 5,
-  RGB = 6, ///< and RGBx: with the packed channel types alone
-  RGBx = 7,
+  RGB = 6, ///< with the packed channel types alone
   RGBA = 8,
   BGRA = 9, ///< and ARGB, ABGR: with channels of 8 bits alone
   ARGB = 10,

@@ -56,8 +56,7 @@ const Named<Geometry> kGeometries[] = {
 constexpr Named<ChannelOrder> kOrders[] = {
     {"r", ChannelOrder::R},         {"rg", ChannelOrder::RG},       {"rgba", ChannelOrder::RGBA},
     {"bgra", ChannelOrder::BGRA},   {"argb", ChannelOrder::ARGB},   {"abgr", ChannelOrder::ABGR},
-    {"a", ChannelOrder::A},         {"ra", ChannelOrder::RA},       {"rx", ChannelOrder::Rx},
-    {"rgx", ChannelOrder::RGx},     {"rgb", ChannelOrder::RGB},     {"rgbx", ChannelOrder::RGBx},
+    {"a", ChannelOrder::A},         {"ra", ChannelOrder::RA},       {"rgb", ChannelOrder::RGB},
     {"i", ChannelOrder::Intensity}, {"l", ChannelOrder::Luminance}, {"d", ChannelOrder::Depth},
 };
 
