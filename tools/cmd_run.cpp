@@ -23,7 +23,8 @@ Arguments, one --arg for each that the kernel takes, in its order (lanewise insp
                         no argument stands for (HIP's extern __shared__)
   image:GEOMETRY:SIZE:FORMAT:INIT   an image, as in image:2d:640x480:rgba-unorm8:zero. GEOMETRY and SIZE:
       1d:W  1d_buffer:W  1d_array:WxLAYERS  2d:WxH  2d_array:WxHxLAYERS  3d:WxHxD
-      FORMAT is ORDER-TYPE: orders r rg rgba bgra argb abgr a ra i l d, and rgb with packed types; types snorm8 snorm16 unorm8 unorm16 i8 i16 i32 u8 u16 u32 f16 f32, packed unorm565 unorm555
+      FORMAT is ORDER-TYPE: orders r rg rgba bgra argb abgr a ra i l d, and rgb with packed types;
+      types snorm8 snorm16 unorm8 unorm16 i8 i16 i32 u8 u16 u32 f16 f32, packed unorm565 unorm555
       unorm101010. INIT, dumps, prints and hashes are of channels as they are stored, row by row.
   sampler:WORDS         words with commas between: none edge border repeat mirror; nearest linear; texels
                         normalized. Edge, nearest and texels where none is given
