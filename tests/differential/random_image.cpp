@@ -50,8 +50,8 @@ ImageFields random_image(Random& r, bool for_atomics, const ImageFields* like = 
     f.height = 1 + r.below(9);
     f.depth = 1 + r.below(5);
     f.pitch = f.width + (r.one_in(2) ? 0 : r.below(8));
-    f.first_layer = is_array(f) ? r.below(3) : 0;
-    f.last_layer = f.first_layer + (is_array(f) ? r.below(4) : 0);
+    f.first_layer = r.below(3); // without a meaning but for arrays
+    f.last_layer = f.first_layer + r.below(4);
     if (r.one_in(3))
       for (u32& select : f.dst_sel) select = r.one_in(4) ? r.below(8) : 4 + r.below(4);
     if (f.base + bytes_of(f) <= kDataBytes) return f;
