@@ -297,6 +297,19 @@ TEST(Images, StatusIsWrittenAfterTheResults) {
   }
 }
 
+TEST(Images, StatusOfAtomicsIsWrittenAfterTheData) {
+  for (const bool lwe : {false, true}) {
+    ImageMachine m(Target::gfx900);
+    m.exec = 1;
+    for (u32 r = 0; r < 4; ++r) m.set_v(ImageMachine::kData + r, 9);
+    m.image(Op::image_atomic_cmpswap, {.dmask = 3, .glc = true, .tfe = !lwe, .lwe = lwe});
+    m.run();
+    EXPECT_EQ(m.data(0), 0u);
+    EXPECT_EQ(m.data(1), 9u);
+    EXPECT_EQ(m.data(2), lwe ? 9u : 0u);
+  }
+}
+
 // ---- atomics and queries
 
 TEST(Images, Atomics) {
