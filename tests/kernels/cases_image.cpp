@@ -176,7 +176,7 @@ KernelCase image_lookup3d(uint32_t scale) {
 
 KernelCase image_arrays(uint32_t scale) {
   Random random(174);
-  const uint32_t width = 24 * scale, height = 10, layers = 3;
+  const uint32_t width = 24 * scale, height = 10 * scale, layers = 3;
   const auto of = [&](ImageGeometry geometry) {
     ImageDescription image{.geometry = geometry, .width = width, .layers = layers};
     if (geometry == ImageGeometry::D2Array) image.height = height;
@@ -223,6 +223,7 @@ KernelCase image_lines(uint32_t scale) {
     return ImageDescription{.geometry = geometry, .width = w, .order = order, .type = type};
   };
   return Builder("image_lines")
+      .results_only()
       .grid({width, 1, 1}, {32, 1, 1})
       .image("line", of(ImageGeometry::D1, width, ChannelOrder::RGBA, ChannelType::Uint16), halves(4 * width))
       .image("numbers", of(ImageGeometry::D1Buffer, count, ChannelOrder::RGBA, ChannelType::Uint32),
@@ -322,7 +323,7 @@ KernelCase formats_101010(uint32_t scale) {
 
 KernelCase image_integers(uint32_t scale) {
   Random random(177);
-  const uint32_t width = 40, height = 6 * scale;
+  const uint32_t width = 40 * scale, height = 6 * scale;
   const size_t texels = size_t{width} * height;
   return Builder("image_integers")
       .grid({width, height, 1}, {8, 2, 1})
@@ -387,7 +388,7 @@ KernelCase image_queries(uint32_t scale) {
 
 KernelCase image_in_place(uint32_t scale) {
   Random random(178);
-  const uint32_t width = 16 * scale, height = 8, depth = 3;
+  const uint32_t width = 16 * scale, height = 8 * scale, depth = 3;
   return Builder("image_in_place")
       .grid({width, height, depth}, {8, 4, 1})
       .image("picture", image_2d(width, height, ChannelOrder::RGBA, ChannelType::Uint16),
@@ -415,7 +416,7 @@ KernelCase image_in_place(uint32_t scale) {
 
 KernelCase hip_textures(uint32_t scale) {
   Random random(179);
-  const uint32_t width = 40 * scale, height = 12;
+  const uint32_t width = 40 * scale, height = 12 * scale;
   const ImageDescription line{.geometry = ImageGeometry::D1, .width = 50},
       picture = image_2d(30, 20, ChannelOrder::RGBA, ChannelType::Float),
       volume{.geometry = ImageGeometry::D3,
