@@ -1,6 +1,7 @@
 #include "hsa/runtime.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,35 @@ std::atomic<Runtime*> current = nullptr;
 std::optional<isa::Target> wanted_target() {
   const char* name = std::getenv("LANEWISE_TARGET");
   return name == nullptr || *name == 0 ? isa::Target::gfx906 : isa::target_named(name);
+}
+
+/// What people may ask of Lanewise by the environment of a program that knows nothing of it: LANEWISE_ENGINE,
+/// LANEWISE_SIMD, LANEWISE_THREADS, LANEWISE_NO_CACHE. Words that mean nothing end the program with a message.
+DeviceOptions options_from_environment() {
+  const auto word = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  DeviceOptions options;
+  options.disk_cache = word("LANEWISE_NO_CACHE").empty();
+  const std::string_view engine = word("LANEWISE_ENGINE"), simd = word("LANEWISE_SIMD"),
+                         threads = word("LANEWISE_THREADS");
+  if (engine == "jit")
+    options.engine = Engine::Jit;
+  else if (engine == "interp")
+    options.engine = Engine::Interp;
+  else if (!engine.empty() && engine != "auto")
+    die("LANEWISE_ENGINE is none of auto, jit and interp");
+  if (simd == "avx512")
+    options.simd = Simd::Avx512;
+  else if (simd == "avx2")
+    options.simd = Simd::Avx2;
+  else if (!simd.empty() && simd != "auto")
+    die("LANEWISE_SIMD is none of auto, avx512 and avx2");
+  if (!threads.empty() &&
+      std::from_chars(threads.data(), threads.data() + threads.size(), options.threads).ec != std::errc())
+    die("LANEWISE_THREADS is no number");
+  return options;
 }
 
 } // namespace
@@ -119,9 +149,7 @@ hsa_status_t hsa_init() {
   if (references++ != 0) return HSA_STATUS_SUCCESS;
   const auto target = wanted_target();
   if (!target) die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
-  DeviceOptions options;
-  options.disk_cache = std::getenv("LANEWISE_NO_CACHE") == nullptr;
-  auto device = create_device(options);
+  auto device = create_device(options_from_environment());
   if (!device) die(device.error().message);
   the_runtime = std::make_unique<Runtime>(std::move(*device), *target);
   current = the_runtime.get();
