@@ -10,13 +10,6 @@ using namespace lanewise::hsa;
 
 namespace {
 
-bool wait_for_all(Runtime& r, u32 count, const hsa_signal_t* signals) {
-  return r.changes.wait([&] {
-    return std::all_of(signals, signals + count,
-                       [](hsa_signal_t s) { return s.handle == 0 || signal_of(s).value().load() == 0; });
-  });
-}
-
 /// Does `copy` when the signals are 0, here or, if it would have to wait, in a thread; then tells the other signal.
 template <class Copy>
 void copy_after(Runtime& r, u32 count, const hsa_signal_t* signals, hsa_signal_t done, Copy copy) {
@@ -30,14 +23,15 @@ void copy_after(Runtime& r, u32 count, const hsa_signal_t* signals, hsa_signal_t
     signal.value().fetch_sub(1);
     r.changes.announce();
   };
-  std::vector<hsa_signal_t> pending;
-  for (u32 n = 0; n < count; ++n)
-    if (signals[n].handle != 0 && signal_of(signals[n]).value().load() != 0) pending.push_back(signals[n]);
-  if (pending.empty()) return finish();
-  std::thread([&r, pending, finish] {
-    wait_for_all(r, static_cast<u32>(pending.size()), pending.data());
-    finish();
-  }).detach();
+  const auto all_zero = [wanted = std::vector(signals, signals + count)] {
+    return std::ranges::all_of(
+        wanted, [](hsa_signal_t s) { return s.handle == 0 || signal_of(s).value().load() == 0; });
+  };
+  if (all_zero()) return finish();
+  r.copies.add({all_zero, [finish] {
+                  finish();
+                  return false;
+                }});
 }
 
 constexpr std::size_t kPage = 4096;

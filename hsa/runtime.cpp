@@ -94,11 +94,6 @@ Runtime* current_runtime() { return current.load(std::memory_order_acquire); }
 
 Runtime::Runtime(std::shared_ptr<Device::State> on, isa::Target gfx) : device(std::move(on)), target(gfx) {}
 
-Runtime::~Runtime() {
-  handlers_thread_.request_stop();
-  changes.announce();
-}
-
 std::map<u64, Allocation>::iterator Runtime::find_allocation(const void* address) {
   const u64 at = reinterpret_cast<u64>(address);
   auto after = allocations.upper_bound(at);
@@ -107,33 +102,39 @@ std::map<u64, Allocation>::iterator Runtime::find_allocation(const void* address
   return at - after->first < std::max<u64>(after->second.bytes, 1) ? after : allocations.end();
 }
 
-void Runtime::add_handler(const Handler& handler) {
-  const std::lock_guard lock(handlers_mutex_);
-  new_handlers_.push_back(handler);
-  if (!handlers_thread_.joinable())
-    handlers_thread_ = std::jthread([this](const std::stop_token& stop) { serve_handlers(stop); });
-  changes.announce();
+Tasks::~Tasks() {
+  thread_.request_stop();
+  changes_.announce();
 }
 
-/// One thread calls all handlers, as ROCm's runtime does.
-void Runtime::serve_handlers(const std::stop_token& stop) {
+void Tasks::add(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    added_.push_back(std::move(task));
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
+  changes_.announce();
+}
+
+void Tasks::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto is_due = [](const Handler& h) { return holds(h.condition, signal_of(h.signal).value(), h.value); };
-    changes.wait([&] {
-      const std::lock_guard lock(handlers_mutex_);
-      return stop.stop_requested() || !new_handlers_.empty() || std::ranges::any_of(handlers_, is_due);
+    const auto is_due = [](const Task& task) { return task.is_due(); };
+    changes_.wait([&] {
+      const std::lock_guard lock(mutex_);
+      return stop.stop_requested() || !added_.empty() || std::ranges::any_of(waiting_, is_due);
     });
-    std::vector<Handler> due;
     {
-      const std::lock_guard lock(handlers_mutex_);
-      handlers_.insert(handlers_.end(), new_handlers_.begin(), new_handlers_.end());
-      new_handlers_.clear();
-      const auto rest = std::ranges::partition(handlers_, [&](const Handler& h) { return !is_due(h); });
-      due.assign(rest.begin(), rest.end());
-      handlers_.erase(rest.begin(), handlers_.end());
+      const std::lock_guard lock(mutex_);
+      std::ranges::move(added_, std::back_inserter(waiting_));
+      added_.clear();
     }
-    for (const Handler& h : due)
-      if (h.handler(signal_of(h.signal).value(), h.argument)) add_handler(h);
+    std::vector<Task> due;
+    const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                            [&](const Task& task) { return !is_due(task); });
+    std::move(rest, waiting_.end(), std::back_inserter(due));
+    waiting_.erase(rest, waiting_.end());
+    for (Task& task : due)
+      if (task.run()) add(std::move(task));
   }
 }
 

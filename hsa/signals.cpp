@@ -87,7 +87,8 @@ hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condit
                                           hsa_signal_value_t value, hsa_amd_signal_handler handler,
                                           void* argument) {
   HSA_RUNTIME(r);
-  r->add_handler({signal, condition, value, handler, argument});
+  const auto seen = [signal] { return signal_of(signal).value().load(); };
+  r->handlers.add({[=] { return holds(condition, seen(), value); }, [=] { return handler(seen(), argument); }});
   return HSA_STATUS_SUCCESS;
 }
 

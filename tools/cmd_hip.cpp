@@ -80,7 +80,8 @@ const Subcommand registration = {
     15, [](CLI::App& app, Action& action) {
       auto options = std::make_shared<Options>();
       CLI::App* sub = app.add_subcommand(kName, "run a HIP program, unmodified");
-      sub->add_option("--target", options->target, "the GPU that it sees: gfx906 (the default), gfx900 or gfx803")
+      sub->add_option("--target", options->target,
+                      "the GPU that it sees: gfx906 (the default), gfx900 or gfx803")
           ->type_name("GFX");
       sub->add_option("--threads", options->threads, "host threads that run kernels; all by default");
       sub->add_option("--engine", options->engine, "auto (the default), jit or interp")
