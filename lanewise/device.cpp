@@ -3,8 +3,6 @@
 #include "lanewise/input_file.hpp"
 
 namespace lanewise {
-namespace {
-
 Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device::State>& device,
                                                    std::span<const std::byte> bytes, const std::string& name,
                                                    std::string_view target, std::string_view kernel) {
@@ -27,8 +25,6 @@ Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device:
   return module;
 }
 
-} // namespace
-
 Device::State::State(const DeviceOptions& wanted)
     : options(wanted), dispatcher(wanted.threads), output(wanted.output ? wanted.output : stdout),
       host_calls(dispatcher.threads(), output) {
@@ -38,17 +34,23 @@ Device::State::State(const DeviceOptions& wanted)
     if (auto nothing = runtime::GuardedBuffer::allocate(0)) *missing = std::move(*nothing);
 }
 
-Result<Device> Device::create(const DeviceOptions& options) {
+Result<std::shared_ptr<Device::State>> create_device(const DeviceOptions& options) {
   DeviceOptions resolved = options;
   if (options.simd == Simd::Auto) resolved.simd = host_supports(Simd::Avx512) ? Simd::Avx512 : Simd::Avx2;
   if (!host_supports(Simd::Avx2))
     return Error{ErrorCode::Unsupported, "this CPU lacks AVX2, FMA, F16C or BMI2, which all engines need"};
   if (!host_supports(resolved.simd))
     return Error{ErrorCode::Usage, "this CPU has no AVX-512 (F, BW, DQ, VL, CD); use --simd avx2"};
-  auto state = std::make_shared<State>(resolved);
+  auto state = std::make_shared<Device::State>(resolved);
   state->any_simd = options.simd == Simd::Auto;
   if (options.disk_cache) state->cache.emplace(options.cache_folder);
-  return Device(std::move(state));
+  return state;
+}
+
+Result<Device> Device::create(const DeviceOptions& options) {
+  auto state = create_device(options);
+  if (!state) return std::move(state).error();
+  return Device(std::move(*state));
 }
 
 Engine Device::engine() const { return state_->options.engine; }

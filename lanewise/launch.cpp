@@ -277,6 +277,36 @@ private:
   }
 };
 
+/// Runs a launch that has been checked, and which `packet` describes.
+Result<LaunchTimes> dispatch(Kernel::State& state, const Checked& checked,
+                             const abi::KernelDispatchPacket& packet, const translator::LaunchFacts& facts,
+                             Fault* fault) {
+  auto prepared = state.prepare(facts, &checked.shape);
+  if (!prepared) return std::move(prepared).error();
+  const auto values = values_passed(state.kernel, state.module.object.target.isa, checked.kernarg.bytes);
+  const Prepared* const version = state.prepare_for_values(*prepared, values);
+  Dispatchable dispatchable(state, *version, checked, packet);
+  runtime::DispatchRequest& request = dispatchable.request;
+  request.history = (*prepared)->history.get(); // one of both versions: their times are compared
+  std::optional<Rest> rest;
+  if (version == *prepared && state.may_specialize(version, values))
+    request.later = &rest.emplace(state, version, values, checked, packet);
+  runtime::DispatchTimes times;
+  auto outcome = state.module.device->dispatcher.run(request, &times);
+  if (!outcome) return std::move(outcome).error();
+  if (!*outcome) {
+    const Prepared* const changed = rest ? rest->version() : nullptr; // tells nothing of either version
+    if (changed == nullptr)
+      state.count_launch(*prepared, version, values,
+                         {times.cpu_ms, times.threads, checked.shape.workgroup_count()});
+    return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &(changed ? changed : version)->how};
+  }
+  if (dispatchable.packed() > 1) unpack(**outcome, dispatchable.packed());
+  Fault described = describe(state.module, request.entry, **outcome);
+  if (fault) *fault = described;
+  return Error{ErrorCode::Fault, described.message};
+}
+
 } // namespace
 
 Result<Preparation> Kernel::prepare(const LaunchConfig& config) const {
@@ -296,39 +326,34 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the text of its printf"};
   auto checked = check_launch(state, config, arguments, printf_buffer ? printf_buffer->address() : 0);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare(facts_of(state, config, checked->kernarg, arguments), &checked->shape);
-  if (!prepared) return std::move(prepared).error();
-  const auto values = values_passed(state.kernel, state.module.object.target.isa, checked->kernarg.bytes);
-  const Prepared* const version = state.prepare_for_values(*prepared, values);
   const KernargMemory kernarg(checked->kernarg);
   if (!kernarg.data())
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the kernel's arguments"};
-
-  const abi::KernelDispatchPacket packet = make_packet(state, *checked, kernarg.data());
-  Dispatchable dispatchable(state, *version, *checked, packet);
-  runtime::DispatchRequest& request = dispatchable.request;
-  request.history = (*prepared)->history.get(); // one of both versions: their times are compared
-  std::optional<Rest> rest;
-  if (version == *prepared && state.may_specialize(version, values))
-    request.later = &rest.emplace(state, version, values, *checked, packet);
-  runtime::DispatchTimes times;
   std::jthread host;
   if (state.calls_host)
     host = std::jthread([&](const std::stop_token& stop) { state.module.device->host_calls.serve(stop); });
-  auto outcome = state.module.device->dispatcher.run(request, &times);
+  auto times = dispatch(state, *checked, make_packet(state, *checked, kernarg.data()),
+                        facts_of(state, config, checked->kernarg, arguments), fault);
   if (printf_buffer) printf_buffer->print(state.module.object.printf_formats, state.module.device->output);
-  if (!outcome) return std::move(outcome).error();
-  if (!*outcome) {
-    const Prepared* const changed = rest ? rest->version() : nullptr; // tells nothing of either version
-    if (changed == nullptr)
-      state.count_launch(*prepared, version, values,
-                         {times.cpu_ms, times.threads, checked->shape.workgroup_count()});
-    return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &(changed ? changed : version)->how};
-  }
-  if (dispatchable.packed() > 1) unpack(**outcome, dispatchable.packed());
-  Fault described = describe(state.module, request.entry, **outcome);
-  if (fault) *fault = described;
-  return Error{ErrorCode::Fault, described.message};
+  return times;
+}
+
+Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket& packet, Fault* fault) {
+  const isa::Target target = state.module.object.target.isa;
+  Checked checked;
+  checked.shape.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  checked.shape.workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  checked.kernarg.dynamic_lds_bytes =
+      packet.group_segment_size - std::min(packet.group_segment_size, state.info.lds_bytes);
+  auto fits = abi::check_dispatch(state.kernel, target, checked.shape, checked.kernarg.dynamic_lds_bytes);
+  if (!fits) return std::move(fits).error();
+  const auto* const kernarg = reinterpret_cast<const std::byte*>(packet.kernarg_address);
+  if (const std::size_t bytes = abi::kernarg_segment_size(state.kernel); bytes != 0)
+    checked.kernarg.bytes.assign(kernarg, kernarg + bytes);
+  const translator::LaunchFacts facts =
+      launch_facts(state.kernel, target, checked.shape, steady_hidden_values(), checked.kernarg.bytes,
+                   checked.kernarg.dynamic_lds_bytes);
+  return dispatch(state, checked, make_packet(state, checked, kernarg), facts, fault);
 }
 
 } // namespace lanewise

@@ -119,10 +119,11 @@ std::optional<u32> pointer_sgpr(const abi::SgprLayout& layout, SgprRole lo, Sgpr
 constexpr u32 kAxes = 3;
 
 void add_kernarg(const abi::Kernel& kernel, const abi::DispatchShape& shape, const abi::HiddenValues& hidden,
-                 const abi::SgprLayout& layout, LaunchFacts& facts) {
+                 std::span<const std::byte> given, const abi::SgprLayout& layout, LaunchFacts& facts) {
   if (!kernel.has_metadata) return;
-  std::vector<std::byte> kernarg(abi::kernarg_segment_size(kernel));
-  abi::place_hidden(kernel, shape, hidden, 0, kernarg);
+  std::vector<std::byte> kernarg(given.begin(), given.end());
+  kernarg.resize(abi::kernarg_segment_size(kernel));
+  if (given.empty()) abi::place_hidden(kernel, shape, hidden, 0, kernarg);
   KnownBytes known(kernarg.size());
   for (const abi::Argument& argument : kernel.arguments)
     if (is_hidden(argument.kind) &&
@@ -295,7 +296,7 @@ LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target target, const ab
   facts.min_items = min_items(shape);
   facts.packs = packs(layout, shape);
   facts.group_id_sgpr = group_id_sgprs(layout);
-  add_kernarg(kernel, shape, hidden, layout, facts);
+  add_kernarg(kernel, shape, hidden, kernarg, layout, facts);
   add_pointers(kernel, layout, kernarg, facts);
   add_local_memory(kernel, layout, kernarg, dynamic_lds_bytes, facts);
   add_packet(shape, layout, facts);

@@ -101,6 +101,10 @@ std::vector<std::string> Module::kernel_names() const {
   return names;
 }
 
+Result<std::span<std::byte>> find_variable(const Module::State& module, std::string_view name) {
+  return find_variable(module.object, module.image, name);
+}
+
 Result<Kernel> Module::kernel(std::string_view name) const {
   for (Kernel::State& kernel : state_->kernels)
     if (kernel.info.name == name) return Kernel(std::shared_ptr<Kernel::State>(state_, &kernel));

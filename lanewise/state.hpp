@@ -94,4 +94,17 @@ struct [[gnu::visibility("hidden")]] Module::State {
   std::deque<Kernel::State> kernels;
 };
 
+/// What Device::create() and Device::load() make; `name` is what errors call the file.
+Result<std::shared_ptr<Device::State>> create_device(const DeviceOptions& options);
+Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device::State>& device,
+                                                   std::span<const std::byte> bytes, const std::string& name,
+                                                   std::string_view target, std::string_view kernel);
+
+/// A variable of the module by the symbol's name.
+Result<std::span<std::byte>> find_variable(const Module::State& module, std::string_view name);
+
+/// Runs the kernel as a dispatch packet has it whose kernarg segment is complete, hidden arguments and all:
+/// what launches of the public interface make of their arguments. Errors: as theirs.
+Result<LaunchTimes> launch(Kernel::State& kernel, const abi::KernelDispatchPacket& packet, Fault* fault);
+
 } // namespace lanewise

@@ -1,0 +1,139 @@
+// What the functions of the HSA runtime share: internal to hsa/.
+//
+// libhsa-runtime64.so.1 in place of ROCm's, so that HIP programs run unmodified where there is no GPU. There is one CPU
+// agent and one GPU agent, whose memory is the host's: copies are memcpy, and queues are threads that give dispatch
+// packets to Lanewise. Interfaces and structures are those of ROCm's headers (hsa/hsa.h, hsa/hsa_ext_amd.h).
+#pragma once
+
+#include "isa/op.hpp"
+#include "lanewise/state.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace lanewise {
+namespace [[gnu::visibility("hidden")]] hsa {
+
+inline constexpr hsa_agent_t kCpuAgent = {1}, kGpuAgent = {2};
+/// The CPU agent's pools, then the GPU agent's; their handles.
+enum Pool : u64 { kFineGrained = 1, kKernarg, kCoarseGrained, kDeviceLocal, kGroupMemory };
+
+/// Nanoseconds of the clock in which all times are told.
+u64 now_ns();
+
+/// Lets threads wait for what others change in memory. Kernels change signals without telling, hence the time-out.
+class Changes {
+public:
+  void announce();
+  /// Returns when `condition` holds (true) or `deadline_ns` has passed. Looks again after each announcement, and
+  /// now and then without one.
+  bool wait(const std::function<bool()>& condition, u64 deadline_ns = ~u64{0});
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<u32> waiting_ = 0;
+};
+
+/// A signal: an amd_signal_t, which kernels know, at its start.
+struct alignas(64) Signal {
+  amd_signal_t shared = {};
+  [[nodiscard]] std::atomic_ref<i64> value() {
+    return std::atomic_ref<i64>(*const_cast<i64*>(reinterpret_cast<volatile i64*>(&shared.value)));
+  }
+};
+inline Signal& signal_of(hsa_signal_t handle) { return *reinterpret_cast<Signal*>(handle.handle); }
+
+/// Changes a signal's value and tells who waits for it.
+void set_signal(hsa_signal_t signal, i64 value);
+void add_to_signal(hsa_signal_t signal, i64 value);
+bool holds(hsa_signal_condition_t condition, i64 value, i64 compare);
+
+/// Memory that programs were given, or have named.
+struct Allocation {
+  u64 bytes = 0;
+  hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+  hsa_agent_t owner = {};
+  u32 global_flags = 0;
+  void* user_data = nullptr;
+  bool ours = false; ///< to be freed
+};
+
+/// Code objects that a program has loaded together.
+struct Executable {
+  std::vector<std::shared_ptr<Module::State>> modules;
+};
+
+/// A thread that does things once something holds.
+class Tasks {
+public:
+  explicit Tasks(Changes& changes) : changes_(changes) {}
+  ~Tasks();
+  Tasks(const Tasks&) = delete;
+  Tasks& operator=(const Tasks&) = delete;
+
+  struct Task {
+    std::function<bool()> is_due;
+    std::function<bool()> run; ///< true: it is to be done again
+  };
+  void add(Task task);
+
+private:
+  Changes& changes_;
+  std::mutex mutex_;
+  std::vector<Task> waiting_, added_;
+  std::jthread thread_; ///< from the first task on
+  void serve(const std::stop_token& stop);
+};
+
+/// All there is while the runtime is initialised.
+struct Runtime {
+  Runtime(std::shared_ptr<Device::State> on, isa::Target gfx);
+
+  std::shared_ptr<Device::State> device;
+  isa::Target target;
+  Changes changes;
+
+  std::mutex memory_mutex;
+  std::map<u64, Allocation> allocations; ///< by address
+  /// The allocation that contains the address, or the end. With memory_mutex held.
+  std::map<u64, Allocation>::iterator find_allocation(const void* address);
+
+  std::mutex kernels_mutex;
+  struct KernelEntry {
+    std::shared_ptr<Module::State> module; ///< keeps the kernel
+    Kernel::State* kernel;
+  };
+  std::map<u64, KernelEntry> kernels;                     ///< by the address of the descriptor
+  std::map<u64, std::unique_ptr<Executable>> executables; ///< by handle
+
+  // Threads; they end before the rest goes.
+  Tasks handlers{changes}, copies{changes};
+  std::mutex queues_mutex;
+  std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
+};
+
+/// Null while the runtime is not initialised.
+Runtime* current_runtime();
+
+/// Ends a program as ROCm's runtime does when a kernel faults: it says why, and aborts.
+[[noreturn]] void die(const std::string& message);
+
+} // namespace hsa
+} // namespace lanewise
+
+/// `return` from an API function if the runtime is not initialised.
+#define HSA_RUNTIME(name)                                                                                    \
+  lanewise::hsa::Runtime* const name = lanewise::hsa::current_runtime();                                            \
+  if (name == nullptr) return HSA_STATUS_ERROR_NOT_INITIALIZED
