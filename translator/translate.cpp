@@ -288,6 +288,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              if (passes::unmask_pointers(g)) tidy_up(g);
            })
       .run("join_loops", passes::join_loops)
+      .run("share_arm_loads",
+           [&](ir::Function& g) {
+             if (!passes::share_arm_loads(g, gang_lanes(options.simd))) return;
+             tidy_up(g);
+             passes::predicate(g); // what lanes of the other arm do not have, nobody looks at
+             passes::eliminate_dead_code(g);
+           })
       .run("merge_bytes",
            [&](ir::Function& g) {
              if (passes::merge_bytes(g, source.private_bytes_per_lane)) tidy_up(g);

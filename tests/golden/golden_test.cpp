@@ -97,6 +97,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},
       {"join_bounds", [](ir::Function& g) { (void)passes::join_bounds(g); }},
+      {"share_arm_loads", [](ir::Function& g) { (void)passes::share_arm_loads(g, 16); }},
       {"spread_loads",
        [](ir::Function& g) {
          g.launch = launch_facts();

@@ -189,6 +189,9 @@ bool rotate_loops(ir::Function& f);
 /// In loops, comparisons of a value with two bounds become one. Returns whether there were any.
 bool join_bounds(ir::Function& f);
 
+/// Loads what both arms of an `if` begin with before they part. Returns whether there was anything.
+bool share_arm_loads(ir::Function& f, unsigned gang_lanes);
+
 /// Loads from one place that tell where others go, by masks that nobody looks beyond, are for all lanes of a
 /// gang. Returns whether there were any.
 bool spread_loads(ir::Function& f, unsigned gang_lanes);
