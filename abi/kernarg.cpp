@@ -69,6 +69,22 @@ private:
   u64 fixed_, end_;
 };
 
+/// Whether images and samplers are where the kernel takes them. Bytes of which nothing is known may be an
+/// address of an object that the caller has made.
+Result<void> check_kind(const Argument& argument, ArgumentValue::Kind given, const std::string& what) {
+  using Kind = ArgumentValue::Kind;
+  const bool takes_image = argument.kind == ValueKind::Image,
+             takes_sampler = argument.kind == ValueKind::Sampler;
+  if (given == Kind::Any) return {};
+  if (takes_image && given != Kind::Image)
+    return usage(what + " is an image: give image:GEOMETRY:SIZE:FORMAT:INIT");
+  if (takes_sampler && given != Kind::Sampler)
+    return usage(what + " is a sampler: give sampler:ADDRESSING,FILTER,COORDINATES");
+  if (!takes_image && given == Kind::Image) return usage(what + " is no image");
+  if (!takes_sampler && given == Kind::Sampler) return usage(what + " is no sampler");
+  return {};
+}
+
 Result<void> place_explicit(const Argument& argument, const ArgumentValue& value, const std::string& what,
                             LocalMemory& local, std::vector<std::byte>& bytes) {
   std::byte* place = bytes.data() + argument.offset;
@@ -82,6 +98,7 @@ Result<void> place_explicit(const Argument& argument, const ArgumentValue& value
     return {};
   }
   if (value.local_bytes) return usage(what + " is not local memory");
+  if (auto fits = check_kind(argument, value.kind, what); !fits) return fits;
   if (value.bytes.size() != argument.size)
     return usage(fmt::format("{} takes {} bytes, not {}", what, argument.size, value.bytes.size()));
   std::copy(value.bytes.begin(), value.bytes.end(), place);

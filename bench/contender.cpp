@@ -32,7 +32,7 @@ std::vector<std::size_t> read_and_written(std::span<const kernels::Arg> before,
                                           std::span<const kernels::Arg> after) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < before.size(); ++i)
-    if (before[i].kind == kernels::ArgKind::Buffer && before[i].bytes != after[i].bytes &&
+    if (before[i].is_memory() && before[i].bytes != after[i].bytes &&
         std::ranges::any_of(before[i].bytes, [](std::byte b) { return b != kernels::kOutputPattern; }))
       found.push_back(i);
   return found;

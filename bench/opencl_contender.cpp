@@ -1,8 +1,8 @@
 // The same source through the host's OpenCL (PoCL), compiled with its default options.
 #define CL_TARGET_OPENCL_VERSION 120
 #include "bench/contender.hpp"
+#include "tests/kernels/opencl_images.hpp"
 
-#include <CL/cl.h>
 #include <fstream>
 #include <sstream>
 
@@ -23,8 +23,10 @@ public:
   OpenClContender(const OpenClContender&) = delete;
   OpenClContender& operator=(const OpenClContender&) = delete;
   ~OpenClContender() override {
-    for (cl_mem buffer : buffers_)
-      if (buffer != nullptr) clReleaseMemObject(buffer);
+    for (const auto& memory : {buffers_, images_})
+      for (cl_mem object : memory)
+        if (object != nullptr) clReleaseMemObject(object);
+    for (cl_sampler sampler : samplers_) clReleaseSampler(sampler);
     if (kernel_ != nullptr) clReleaseKernel(kernel_);
     if (program_ != nullptr) clReleaseProgram(program_);
     if (queue_ != nullptr) clReleaseCommandQueue(queue_);
@@ -70,20 +72,28 @@ public:
   [[nodiscard]] std::string description() const override { return description_; }
 
   Result<void> restore(std::size_t argument) override {
-    const auto& bytes = test_.args[argument].bytes;
-    const cl_int status = clEnqueueWriteBuffer(queue_, buffers_[argument], CL_TRUE, 0, bytes.size(),
-                                               bytes.data(), 0, nullptr, nullptr);
-    if (status != CL_SUCCESS) return failed("clEnqueueWriteBuffer", status);
+    const Arg& arg = test_.args[argument];
+    const kernels::ImageRegion region(arg.image);
+    const cl_int status = is_image(argument)
+                              ? clEnqueueWriteImage(queue_, images_[argument], CL_TRUE, region.origin,
+                                                    region.size, 0, 0, arg.bytes.data(), 0, nullptr, nullptr)
+                              : clEnqueueWriteBuffer(queue_, buffers_[argument], CL_TRUE, 0, arg.bytes.size(),
+                                                     arg.bytes.data(), 0, nullptr, nullptr);
+    if (status != CL_SUCCESS) return failed("writing an argument", status);
     return {};
   }
 
   Result<std::vector<Arg>> arguments() override {
     std::vector<Arg> after = test_.args;
     for (std::size_t i = 0; i < after.size(); ++i) {
-      if (buffers_[i] == nullptr) continue;
-      const cl_int status = clEnqueueReadBuffer(queue_, buffers_[i], CL_TRUE, 0, after[i].bytes.size(),
-                                                after[i].bytes.data(), 0, nullptr, nullptr);
-      if (status != CL_SUCCESS) return failed("clEnqueueReadBuffer", status);
+      if (!after[i].is_memory()) continue;
+      const kernels::ImageRegion region(after[i].image);
+      const cl_int status = is_image(i)
+                                ? clEnqueueReadImage(queue_, images_[i], CL_TRUE, region.origin, region.size,
+                                                     0, 0, after[i].bytes.data(), 0, nullptr, nullptr)
+                                : clEnqueueReadBuffer(queue_, buffers_[i], CL_TRUE, 0, after[i].bytes.size(),
+                                                      after[i].bytes.data(), 0, nullptr, nullptr);
+      if (status != CL_SUCCESS) return failed("reading an argument", status);
     }
     return after;
   }
@@ -96,9 +106,15 @@ private:
   cl_command_queue queue_ = nullptr;
   cl_program program_ = nullptr;
   cl_kernel kernel_ = nullptr;
-  std::vector<cl_mem> buffers_;
+  std::vector<cl_mem> buffers_, images_; ///< one per argument; of a 1D buffer image there are both
+  std::vector<cl_sampler> samplers_;
   std::size_t global_[3] = {}, local_[3] = {}, offset_[3] = {};
   double prepare_ms_ = 0;
+
+  /// Whether an argument's memory is reached as an image alone.
+  [[nodiscard]] bool is_image(std::size_t argument) const {
+    return images_[argument] != nullptr && buffers_[argument] == nullptr;
+  }
 
   /// The source's own `// options:` line names language options it cannot do without.
   static std::string options_of(const std::string& source) {
@@ -119,19 +135,29 @@ private:
   Result<void> set_arguments() {
     cl_uint index = 0;
     for (const Arg& arg : test_.args) {
-      cl_mem buffer = nullptr;
+      cl_mem buffer = nullptr, image = nullptr;
       cl_int status = CL_SUCCESS;
       if (arg.kind == ArgKind::Buffer) {
         std::vector<std::byte> bytes = arg.bytes; // the API wants it mutable
         buffer = clCreateBuffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes.size(),
                                 bytes.data(), &status);
         if (status == CL_SUCCESS) status = clSetKernelArg(kernel_, index, sizeof(cl_mem), &buffer);
+      } else if (arg.kind == ArgKind::Image) {
+        image = kernels::make_image(context_, arg, buffer, status);
+        if (status == CL_SUCCESS) status = clSetKernelArg(kernel_, index, sizeof(cl_mem), &image);
+      } else if (arg.kind == ArgKind::Sampler) {
+        cl_sampler sampler = kernels::make_sampler(context_, arg.sampler, status);
+        if (status == CL_SUCCESS) {
+          samplers_.push_back(sampler);
+          status = clSetKernelArg(kernel_, index, sizeof sampler, &sampler);
+        }
       } else if (arg.kind == ArgKind::Local) {
         status = clSetKernelArg(kernel_, index, arg.local_bytes, nullptr);
       } else {
         status = clSetKernelArg(kernel_, index, arg.bytes.size(), arg.bytes.data());
       }
       buffers_.push_back(buffer);
+      images_.push_back(image);
       if (status != CL_SUCCESS) return failed("setting argument " + std::to_string(index), status);
       ++index;
     }

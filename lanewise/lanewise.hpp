@@ -13,6 +13,7 @@
 // (support/result.hpp), and no input, however malformed, ends the process.
 #pragma once
 
+#include "abi/image_format.hpp"
 #include "support/result.hpp"
 
 #include <array>
@@ -85,10 +86,14 @@ struct LaunchConfig {
   std::array<std::uint64_t, 3> offset = {};       ///< OpenCL's global work offset, in work-items
 };
 
+class Image;
+class Sampler;
+class Texture;
+
 /// One explicit kernel argument.
 class Argument {
 public:
-  enum class Kind : std::uint8_t { Bytes, Pointer, Lds };
+  enum class Kind : std::uint8_t { Bytes, Pointer, Lds, Image, Sampler, Texture, Surface };
 
   /// A pointer to host memory that the kernel reads or writes.
   static Argument pointer(const void* address) {
@@ -116,11 +121,21 @@ public:
     return argument;
   }
 
+  /// OpenCL's images and samplers. As with pointers, what they refer to must live as long as the launch.
+  LANEWISE_API static Argument image(const Image& image);
+  LANEWISE_API static Argument sampler(const Sampler& sampler);
+  /// HIP's texture and surface objects.
+  LANEWISE_API static Argument texture(const Texture& texture);
+  LANEWISE_API static Argument surface(const Image& image);
+
   [[nodiscard]] Kind kind() const { return kind_; }
+  /// Of images, samplers, textures and surfaces: the address of their objects, one for each target.
   [[nodiscard]] std::span<const std::byte> data() const { return bytes_; }
   [[nodiscard]] std::uint32_t lds_bytes() const { return lds_bytes_; }
 
 private:
+  static Argument object(Kind kind, const void* objects);
+
   Kind kind_ = Kind::Bytes;
   std::uint32_t lds_bytes_ = 0;
   std::vector<std::byte> bytes_;
@@ -189,6 +204,58 @@ public:
   [[nodiscard]] std::uint64_t size() const;
 
 private:
+  struct [[gnu::visibility("hidden")]] State;
+  std::shared_ptr<State> state_;
+};
+
+/// Texels in memory that kernels of any target reach as an image, zeroed. Rows are pitch() bytes apart: a
+/// multiple of 256 but for 1D buffers. The last row ends at inaccessible pages, as a buffer does. Copies
+/// share the texels.
+class LANEWISE_API Image {
+public:
+  /// Error: Usage for extents or formats that no image has, or if there is not enough memory.
+  static Result<Image> create(const ImageDescription& description);
+
+  [[nodiscard]] const ImageDescription& description() const;
+  [[nodiscard]] std::uint32_t texel_bytes() const;
+  [[nodiscard]] std::uint64_t row_bytes() const; ///< that hold texels
+  [[nodiscard]] std::uint64_t pitch() const;
+  /// Rows of all slices or layers, one after the other: an image has height * depth * layers.
+  [[nodiscard]] std::uint64_t rows() const;
+  /// The texels of a row; the bytes between it and the next one belong to nobody.
+  [[nodiscard]] std::span<std::byte> row(std::uint64_t index) const;
+  /// All rows without what is between them: rows() * row_bytes() bytes. Error: Usage for another number of
+  /// bytes.
+  [[nodiscard]] Result<void> write(std::span<const std::byte> texels) const;
+  [[nodiscard]] Result<void> read(std::span<std::byte> texels) const;
+
+private:
+  friend class Argument;
+  friend class Texture;
+  struct [[gnu::visibility("hidden")]] State;
+  std::shared_ptr<State> state_;
+};
+
+/// How kernels look at images.
+class LANEWISE_API Sampler {
+public:
+  /// Error: Usage for coordinates in texels that repeat.
+  static Result<Sampler> create(const SamplerDescription& description);
+
+private:
+  friend class Argument;
+  struct [[gnu::visibility("hidden")]] State;
+  std::shared_ptr<State> state_;
+};
+
+/// What a hipTextureObject_t stands for: an image and a sampler. Keeps the image's texels.
+class LANEWISE_API Texture {
+public:
+  /// Error: as for samplers.
+  static Result<Texture> create(const Image& image, const SamplerDescription& sampler);
+
+private:
+  friend class Argument;
   struct [[gnu::visibility("hidden")]] State;
   std::shared_ptr<State> state_;
 };

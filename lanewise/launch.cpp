@@ -1,5 +1,6 @@
 // From a launch's arguments to a dispatch, and from its faults to an error.
 #include "lanewise/engines.hpp"
+#include "lanewise/images.hpp"
 #include "lanewise/launch_facts.hpp"
 #include "lanewise/printf_buffer.hpp"
 
@@ -92,14 +93,31 @@ void unpack(runtime::FaultReport& report, u32 workgroups_per_wave) {
 /// What the LDS is allotted in (docs/SEMANTICS.md, "LDS limit").
 constexpr u32 kLdsGranule = 16;
 
-std::vector<abi::ArgumentValue> argument_values(std::span<const Argument> arguments) {
-  std::vector<abi::ArgumentValue> values;
-  for (const Argument& argument : arguments) {
-    if (argument.kind() == Argument::Kind::Lds)
-      values.push_back(abi::ArgumentValue::local(argument.lds_bytes()));
-    else
-      values.push_back({{argument.data().begin(), argument.data().end()}, {}});
+abi::ArgumentValue argument_value(const Argument& argument, isa::Target target) {
+  using Kind = abi::ArgumentValue::Kind;
+  const auto object = [&](Kind kind) {
+    abi::ArgumentValue value = abi::ArgumentValue::of(object_for(argument, target));
+    value.kind = kind;
+    return value;
+  };
+  const auto bytes = [&](Kind kind) {
+    return abi::ArgumentValue{{argument.data().begin(), argument.data().end()}, {}, kind};
+  };
+  switch (argument.kind()) {
+  case Argument::Kind::Bytes: return bytes(Kind::Any);
+  case Argument::Kind::Pointer: return bytes(Kind::Buffer);
+  case Argument::Kind::Lds: return abi::ArgumentValue::local(argument.lds_bytes());
+  case Argument::Kind::Image: return object(Kind::Image);
+  case Argument::Kind::Sampler: return object(Kind::Sampler);
+  case Argument::Kind::Texture:
+  case Argument::Kind::Surface: return object(Kind::Buffer); // for the kernel a pointer like others
   }
+  return {};
+}
+
+std::vector<abi::ArgumentValue> argument_values(std::span<const Argument> arguments, isa::Target target) {
+  std::vector<abi::ArgumentValue> values;
+  for (const Argument& argument : arguments) values.push_back(argument_value(argument, target));
   return values;
 }
 
@@ -155,7 +173,7 @@ Result<Checked> check_launch(const Kernel::State& state, const LaunchConfig& con
   if (!fits) return std::move(fits).error();
   abi::HiddenValues hidden = hidden_values(state, config);
   hidden.printf_buffer = printf_buffer;
-  auto kernarg = abi::build_kernarg(state.kernel, argument_values(arguments), checked.shape, hidden);
+  auto kernarg = abi::build_kernarg(state.kernel, argument_values(arguments, target), checked.shape, hidden);
   if (!kernarg) return std::move(kernarg).error();
   checked.kernarg = std::move(*kernarg);
   fits = abi::check_dispatch(state.kernel, target, checked.shape, checked.kernarg.dynamic_lds_bytes);

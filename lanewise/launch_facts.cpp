@@ -302,6 +302,7 @@ std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa
 }
 
 translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts) {
+  facts.descriptors.clear();
   facts.lds_pointers.clear();
   facts.lds_bytes = 0;
   return facts;

@@ -15,6 +15,8 @@ ArgumentInfo describe(const abi::Argument& argument) {
   info.size = argument.size;
   if (argument.kind == abi::ValueKind::DynamicSharedPointer) info.kind = Argument::Kind::Lds;
   if (argument.kind == abi::ValueKind::GlobalBuffer) info.kind = Argument::Kind::Pointer;
+  if (argument.kind == abi::ValueKind::Image) info.kind = Argument::Kind::Image;
+  if (argument.kind == abi::ValueKind::Sampler) info.kind = Argument::Kind::Sampler;
   return info;
 }
 

@@ -49,6 +49,10 @@ std::vector<u8> TranslationKey::bytes() const {
     for (const translator::KnownDword& dword : *dwords)
       for (const u32 number : {dword.pointer_sgpr, dword.offset, dword.value}) out.number(number);
   }
+  out.number(static_cast<u64>(facts.descriptors.size()));
+  for (const translator::DescriptorDword& dword : facts.descriptors)
+    for (const u32 number : {dword.pointer_sgpr, dword.argument, dword.offset, dword.value})
+      out.number(number);
   out.number(facts.lds_bytes);
   out.number(static_cast<u64>(facts.grid.size()));
   for (const translator::GridDword& dword : facts.grid) {

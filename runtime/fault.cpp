@@ -111,6 +111,24 @@ std::string_view kind_name(FaultKind kind) {
   return "fault";
 }
 
+/// What is wrong with the image that an access to this address means; empty if it means none.
+std::string_view image_problem(u64 address) {
+  if (address < kImageProblems) return {};
+  switch (static_cast<ImageProblem>((address - kImageProblems) / 16)) {
+  case ImageProblem::None: return {};
+  case ImageProblem::Type:
+    return "its type is none that this instruction can access (no cube maps, no multisampling)";
+  case ImageProblem::Layout: return "its layout is not linear";
+  case ImageProblem::Levels: return "it has, or begins at, further mipmap levels";
+  case ImageProblem::DataFormat: return "its data format has no rule";
+  case ImageProblem::NumberFormat: return "its number format has no rule (sRGB, or reserved)";
+  case ImageProblem::Compression: return "it is compressed";
+  case ImageProblem::Sampler: return "its sampler takes minima or maxima, or the border's colour from memory";
+  case ImageProblem::AtomicSize: return "its elements are of another size than the atomic's data";
+  }
+  return {};
+}
+
 } // namespace
 
 HostFault run_guarded(GuestPosition& position, void (*body)(void*), void* argument) {
@@ -137,7 +155,9 @@ std::string FaultReport::line() const {
   if (!instruction.empty()) text += fmt::format(", {}", instruction);
   text += fmt::format(": workgroup ({},{},{}), wave {}", workgroup[0], workgroup[1], workgroup[2], wave);
   if (lane >= 0) text += fmt::format(", lane {}", lane);
-  if (kind == FaultKind::Memory)
+  if (const auto problem = image_problem(address); kind == FaultKind::Memory && !problem.empty())
+    text += fmt::format(", of an image that cannot be accessed: {}", problem);
+  else if (kind == FaultKind::Memory)
     text += fmt::format(", {} address {:#x}", is_write ? "write to" : "read of", address);
   if (kind == FaultKind::BadJump) text += fmt::format(", target {:#x}", address);
   if (kind == FaultKind::Trap) text += fmt::format(", trap id {}", detail);

@@ -27,6 +27,22 @@ struct DeferredAdds;
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
+/// Where accesses go to images that cannot be accessed (docs/SEMANTICS.md, "Images"): 16 bytes for each
+/// ImageProblem of the last page below the end of user space, which nobody can map.
+inline constexpr u64 kImageProblems = 0x7fff'ffff'f000;
+/// Why an image cannot be accessed; the first that applies counts.
+enum class ImageProblem : u32 {
+  None,
+  Type,         ///< no image, a cube map, several samples, or none that the instruction can access
+  Layout,       ///< texels in other than linear order
+  Levels,       ///< mipmaps
+  DataFormat,   ///< a size of components without a rule
+  NumberFormat, ///< sRGB, or reserved
+  Compression,
+  Sampler,    ///< a filter that is minimum or maximum, or a border's colour from memory
+  AtomicSize, ///< elements of another size than the atomic's data
+};
+
 /// That may be touched behind a workgroup's LDS: an access of full width may end there.
 inline constexpr u32 kBytesBehindLds = 64;
 /// That can be read in front of it and behind, and in front without another page: lanes of a masked row that

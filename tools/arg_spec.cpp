@@ -74,6 +74,40 @@ Result<ArgSpec> parse_buffer(std::string_view rest) {
   return spec;
 }
 
+/// `GEOMETRY:SIZE:FORMAT:INIT`.
+Result<ArgSpec> parse_texels(ArgSpec::Kind kind, std::string_view rest) {
+  const std::string_view geometry = next_field(rest), size = next_field(rest), format = next_field(rest);
+  const auto image = parse_image_spec(geometry, size, format);
+  if (!image) return image.error();
+  ArgSpec spec;
+  spec.kind = kind;
+  spec.image = image->description;
+  spec.type = image->type;
+  spec.count = image->count;
+  spec.bytes = image->count * element_bytes(image->type);
+  auto init = parse_init(rest);
+  if (!init) return std::move(init).error();
+  spec.init = std::move(*init);
+  return spec;
+}
+
+Result<ArgSpec> parse_sampler(std::string_view text) {
+  const auto sampler = parse_sampler_spec(text);
+  if (!sampler) return sampler.error();
+  ArgSpec spec;
+  spec.kind = ArgSpec::Kind::Sampler;
+  spec.sampler = *sampler;
+  return spec;
+}
+
+Result<ArgSpec> parse_texture(std::string_view rest) {
+  const auto sampler = parse_sampler_spec(next_field(rest));
+  if (!sampler) return sampler.error();
+  auto spec = parse_texels(ArgSpec::Kind::Texture, rest);
+  if (spec) spec->sampler = *sampler;
+  return spec;
+}
+
 Result<ArgSpec> parse_scalar(ElementType type, std::string_view rest) {
   ArgSpec spec;
   spec.type = type;
@@ -134,10 +168,15 @@ Result<ArgSpec> parse_arg_spec(std::string_view text) {
       return usage(fmt::format("'{}' is no size; write lds:BYTES, for example lds:1024", rest));
     return spec;
   }
+  if (kind == "image") return parse_texels(ArgSpec::Kind::Image, rest);
+  if (kind == "surface") return parse_texels(ArgSpec::Kind::Surface, rest);
+  if (kind == "sampler") return parse_sampler(rest);
+  if (kind == "texture") return parse_texture(rest);
   if (const auto type = parse_element_type(kind)) return parse_scalar(*type, rest);
-  return usage(
-      fmt::format("'{}' is no argument; write buf:TYPE:COUNT:INIT, TYPE:VALUE or lds:BYTES, TYPE one of {}",
-                  text, element_names()));
+  return usage(fmt::format(
+      "'{}' is no argument; write buf:TYPE:COUNT:INIT, TYPE:VALUE or lds:BYTES, TYPE one of {}; or "
+      "image:..., sampler:..., texture:..., surface:..., which lanewise run --help explains",
+      text, element_names()));
 }
 
 Result<void> fill_buffer(const ArgSpec& spec, u8* out) {

@@ -3,6 +3,7 @@
 
 #include "support/result.hpp"
 #include "tools/elements.hpp"
+#include "tools/image_spec.hpp"
 
 #include <span>
 #include <string>
@@ -21,20 +22,29 @@ struct Init {
 
 /// One parsed --arg.
 struct ArgSpec {
-  enum class Kind : u8 { Buffer, Scalar, Lds } kind = Kind::Scalar;
-  ElementType type = ElementType::I32; ///< Buffer, Scalar
-  u64 count = 0;                       ///< elements of a Buffer
-  u64 bytes = 0;                       ///< of the Buffer, the Scalar or the LDS block
+  enum class Kind : u8 { Buffer, Scalar, Lds, Image, Sampler, Texture, Surface } kind = Kind::Scalar;
+  ElementType type = ElementType::I32; ///< Buffer, Scalar, the channels of an image
+  u64 count = 0;                       ///< elements of a Buffer, or of an image without gaps
+  u64 bytes = 0;                       ///< of the Buffer, the image without gaps, the Scalar or the LDS block
   Init init;
-  std::vector<u8> scalar; ///< the value's bytes
+  ImageDescription image;     ///< Image, Texture, Surface
+  SamplerDescription sampler; ///< Sampler, Texture
+  std::vector<u8> scalar;     ///< the value's bytes
+
+  [[nodiscard]] bool has_texels() const {
+    return kind == Kind::Image || kind == Kind::Texture || kind == Kind::Surface;
+  }
+  /// Whether there is something to print and dump.
+  [[nodiscard]] bool has_elements() const { return kind == Kind::Buffer || has_texels(); }
 };
 
-/// Parses `buf:TYPE:COUNT:INIT`, `TYPE:VALUE[,VALUE...]` or `lds:BYTES`. Error: Usage, naming the part that
-/// is wrong.
+/// Parses `buf:TYPE:COUNT:INIT`, `TYPE:VALUE[,VALUE...]`, `lds:BYTES`, `image:GEOMETRY:SIZE:FORMAT:INIT`,
+/// `sampler:WORDS`, `texture:WORDS:GEOMETRY:SIZE:FORMAT:INIT` or `surface:GEOMETRY:SIZE:FORMAT:INIT`. Error:
+/// Usage, naming the part that is wrong.
 Result<ArgSpec> parse_arg_spec(std::string_view text);
 
-/// Writes the initial contents of a Buffer, spec.bytes long. Error: BadInput if the file is missing or too
-/// short.
+/// Writes the initial contents of a Buffer or, without gaps, of an image, spec.bytes long. Error: BadInput if
+/// the file is missing or too short.
 Result<void> fill_buffer(const ArgSpec& spec, u8* out);
 
 /// 64-bit FNV-1a of each of the buffers.

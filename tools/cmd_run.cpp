@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <fmt/format.h>
 
 namespace lanewise::tools {
@@ -20,6 +21,15 @@ Arguments, one --arg for each that the kernel takes, in its order (lanewise insp
   TYPE:VALUE            a number, as in i32:-1, u32:0xff, f32:0.5; f32:1,2,3,4 is a vector
   lds:BYTES             a local-memory pointer; behind the kernel's own arguments, dynamic local memory that
                         no argument stands for (HIP's extern __shared__)
+  image:GEOMETRY:SIZE:FORMAT:INIT   an image, as in image:2d:640x480:rgba-unorm8:zero. GEOMETRY and SIZE:
+      1d:W  1d_buffer:W  1d_array:WxLAYERS  2d:WxH  2d_array:WxHxLAYERS  3d:WxHxD
+      FORMAT is ORDER-TYPE: orders r rg rgba bgra argb abgr a ra i l d, and rgb with packed types;
+      types snorm8 snorm16 unorm8 unorm16 i8 i16 i32 u8 u16 u32 f16 f32, packed unorm565 unorm555
+      unorm101010. INIT, dumps, prints and hashes are of channels as they are stored, row by row.
+  sampler:WORDS         words with commas between: none edge border repeat mirror; nearest linear; texels
+                        normalized. Edge, nearest and texels where none is given
+  texture:WORDS:GEOMETRY:SIZE:FORMAT:INIT   a HIP texture object: a sampler and an image
+  surface:GEOMETRY:SIZE:FORMAT:INIT         a HIP surface object
 A number of the right size may stand for a pointer: u64:0 passes a null pointer.
 
 Examples:
@@ -27,31 +37,79 @@ Examples:
       --arg buf:f32:1048576:uniform:1:0:1 --arg buf:f32:1048576:zero --arg f32:2 --print 1:8
   lanewise run sgemm.co --kernel sgemm --grid 512,512 --block 16,16 ... --repeat 20 --json
   lanewise run reduce.co --grid 4096 --block 256 ... --arg lds:1024 --dump 1=sums.bin
+  lanewise run blur.co --grid 640,480 --block 16,16 --arg image:2d:640x480:rgba-unorm8:file:in.rgba \
+      --arg sampler:edge,linear --arg image:2d:640x480:rgba-unorm8:zero --dump 2=out.rgba
   lanewise run new.co ... --engine interp           by the reference interpreter
 
 Runs after the first (--repeat) go on with the same buffers, contents and all; dumps, prints and hashes
 show them as the first run left them.)";
 
-/// A buffer argument's memory, or nothing for other arguments.
+/// What an argument refers to; of a number nothing.
+struct Referent {
+  std::optional<Buffer> buffer;
+  std::optional<Image> image; ///< also a texture's and a surface's
+  std::optional<Sampler> sampler;
+  std::optional<Texture> texture;
+
+  /// The image's, without gaps.
+  [[nodiscard]] std::vector<u8> texels() const {
+    std::vector<u8> bytes(image->rows() * image->row_bytes());
+    static_cast<void>(image->read(std::as_writable_bytes(std::span(bytes)))); // the size is right
+    return bytes;
+  }
+};
+
 struct Memory {
-  std::vector<Buffer> buffers; ///< one per argument; empty handles for those that are none
+  std::vector<Referent> referents; ///< one per argument
   std::vector<Argument> arguments;
 };
 
 u8* bytes_of(const Buffer& buffer) { return reinterpret_cast<u8*>(buffer.data()); }
 
-Result<void> add_argument(const ArgSpec& spec, Memory& memory) {
-  Buffer buffer;
-  switch (spec.kind) {
-  case ArgSpec::Kind::Buffer: {
-    auto allocated = Buffer::allocate(spec.bytes);
-    if (!allocated) return std::move(allocated).error();
-    buffer = std::move(*allocated);
-    auto filled = fill_buffer(spec, bytes_of(buffer));
-    if (!filled) return filled;
-    memory.arguments.push_back(Argument::pointer(buffer.data()));
-    break;
+Result<void> add_buffer(const ArgSpec& spec, Memory& memory, Referent& referent) {
+  auto buffer = Buffer::allocate(spec.bytes);
+  if (!buffer) return std::move(buffer).error();
+  if (auto filled = fill_buffer(spec, bytes_of(*buffer)); !filled) return filled;
+  memory.arguments.push_back(Argument::pointer(buffer->data()));
+  referent.buffer = std::move(*buffer);
+  return {};
+}
+
+Result<void> add_image(const ArgSpec& spec, Memory& memory, Referent& referent) {
+  auto image = Image::create(spec.image);
+  if (!image) return std::move(image).error();
+  std::vector<u8> texels(spec.bytes);
+  if (auto filled = fill_buffer(spec, texels.data()); !filled) return filled;
+  if (auto written = image->write(std::as_bytes(std::span(texels))); !written) return written;
+  referent.image = *image;
+  if (spec.kind == ArgSpec::Kind::Texture) {
+    auto texture = Texture::create(*image, spec.sampler);
+    if (!texture) return std::move(texture).error();
+    memory.arguments.push_back(Argument::texture(*texture));
+    referent.texture = std::move(*texture);
+  } else {
+    const bool is_surface = spec.kind == ArgSpec::Kind::Surface;
+    memory.arguments.push_back(is_surface ? Argument::surface(*image) : Argument::image(*image));
   }
+  return {};
+}
+
+Result<void> add_sampler(const ArgSpec& spec, Memory& memory, Referent& referent) {
+  auto sampler = Sampler::create(spec.sampler);
+  if (!sampler) return std::move(sampler).error();
+  memory.arguments.push_back(Argument::sampler(*sampler));
+  referent.sampler = std::move(*sampler);
+  return {};
+}
+
+Result<void> add_argument(const ArgSpec& spec, Memory& memory) {
+  Referent& referent = memory.referents.emplace_back();
+  switch (spec.kind) {
+  case ArgSpec::Kind::Buffer: return add_buffer(spec, memory, referent);
+  case ArgSpec::Kind::Image:
+  case ArgSpec::Kind::Texture:
+  case ArgSpec::Kind::Surface: return add_image(spec, memory, referent);
+  case ArgSpec::Kind::Sampler: return add_sampler(spec, memory, referent);
   case ArgSpec::Kind::Scalar:
     memory.arguments.push_back(Argument::bytes(std::as_bytes(std::span(spec.scalar))));
     break;
@@ -61,7 +119,6 @@ Result<void> add_argument(const ArgSpec& spec, Memory& memory) {
         Argument::lds(static_cast<std::uint32_t>(std::min<u64>(spec.bytes, 0xffff'ffffu))));
     break;
   }
-  memory.buffers.push_back(std::move(buffer));
   return {};
 }
 
@@ -103,27 +160,35 @@ Result<void> check_count(const KernelInfo& info, const std::vector<ArgSpec>& spe
                            info.name, wanted.size(), fmt::join(wanted, ", "), given)};
 }
 
-std::string printed_values(const ArgSpec& spec, const Buffer& buffer, const PrintRequest& request) {
+std::string printed_values(const ArgSpec& spec, std::span<const u8> bytes, const PrintRequest& request) {
   constexpr u64 kDefaultCount = 16;
   const u64 count = std::min(request.count.value_or(kDefaultCount), spec.count);
   std::string text;
   for (u64 i = 0; i < count; ++i) {
     if (i) text += ' ';
-    text += format_element(spec.type, bytes_of(buffer) + i * element_bytes(spec.type));
+    text += format_element(spec.type, bytes.data() + i * element_bytes(spec.type));
   }
   return text;
 }
 
+/// The elements of an argument that has any; `texels` keeps those of an image.
+std::span<const u8> elements_of(const ArgSpec& spec, const Referent& referent,
+                                std::deque<std::vector<u8>>& texels) {
+  if (referent.buffer) return {bytes_of(*referent.buffer), spec.bytes};
+  return texels.emplace_back(referent.texels());
+}
+
 std::vector<BufferReport> describe_buffers(const RunPlan& plan, const Memory& memory) {
   std::vector<BufferReport> reports;
+  std::deque<std::vector<u8>> texels;
   std::vector<std::span<const u8>> contents;
   for (std::size_t i = 0; i < plan.args.size(); ++i) {
     const ArgSpec& spec = plan.args[i];
-    if (spec.kind != ArgSpec::Kind::Buffer) continue;
-    contents.emplace_back(bytes_of(memory.buffers[i]), spec.bytes);
+    if (!spec.has_elements()) continue;
+    contents.push_back(elements_of(spec, memory.referents[i], texels));
     BufferReport& report = reports.emplace_back(BufferReport{i, spec.type, spec.count, 0, {}});
     for (const PrintRequest& request : plan.prints)
-      if (request.argument == i) report.values = printed_values(spec, memory.buffers[i], request);
+      if (request.argument == i) report.values = printed_values(spec, contents.back(), request);
   }
   const std::vector<u64> hashes = fnv1a(contents);
   for (std::size_t i = 0; i < reports.size(); ++i) reports[i].hash = hashes[i];
@@ -133,8 +198,9 @@ std::vector<BufferReport> describe_buffers(const RunPlan& plan, const Memory& me
 Result<void> write_dumps(const RunPlan& plan, const Memory& memory) {
   for (const DumpRequest& dump : plan.dumps) {
     std::FILE* file = std::fopen(dump.path.c_str(), "wb");
-    const u64 bytes = plan.args[dump.argument].bytes;
-    bool written = file && std::fwrite(memory.buffers[dump.argument].data(), 1, bytes, file) == bytes;
+    std::deque<std::vector<u8>> texels;
+    const auto bytes = elements_of(plan.args[dump.argument], memory.referents[dump.argument], texels);
+    bool written = file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
     if (file && std::fclose(file) != 0) written = false;
     if (!written)
       return Error{ErrorCode::Usage, fmt::format("--dump {}={}: cannot write: {}", dump.argument, dump.path,

@@ -8,7 +8,7 @@ namespace {
 
 Error usage(std::string message) { return {ErrorCode::Usage, std::move(message)}; }
 
-/// Argument index `text`, which must name a buffer.
+/// Argument index `text`, which must name a buffer or an image.
 Result<std::size_t> parse_buffer_index(const char* option, std::string_view text,
                                        const std::vector<ArgSpec>& args) {
   u64 index = 0;
@@ -17,9 +17,9 @@ Result<std::size_t> parse_buffer_index(const char* option, std::string_view text
   if (index >= args.size())
     return usage(
         fmt::format("{}: there is no argument {}; {} given, counted from 0", option, index, args.size()));
-  if (args[index].kind != ArgSpec::Kind::Buffer)
-    return usage(
-        fmt::format("{}: argument {} is no buffer; name one that is given as buf:...", option, index));
+  if (!args[index].has_elements())
+    return usage(fmt::format("{}: argument {} is no buffer; name one that is given as buf:... or image:...",
+                             option, index));
   return static_cast<std::size_t>(index);
 }
 
@@ -29,8 +29,8 @@ Result<VariableSetting> parse_variable(std::string_view text) {
     return usage(fmt::format("--set {}: write NAME=SPEC, for example --set table=buf:f32:16:iota", text));
   auto value = parse_arg_spec(text.substr(equals + 1));
   if (!value) return std::move(value).error().in(fmt::format("--set {}", text));
-  if (value->kind == ArgSpec::Kind::Lds)
-    return usage(fmt::format("--set {}: a variable is no local memory", text));
+  if (value->kind != ArgSpec::Kind::Buffer && value->kind != ArgSpec::Kind::Scalar)
+    return usage(fmt::format("--set {}: a variable takes buf:... or TYPE:VALUE alone", text));
   return VariableSetting{std::string(text.substr(0, equals)), std::move(*value)};
 }
 

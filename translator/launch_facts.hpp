@@ -18,6 +18,16 @@ struct KnownDword {
   friend bool operator==(const KnownDword&, const KnownDword&) = default;
 };
 
+/// A dword of a descriptor that is an argument, an image's or a sampler's: behind a pointer which itself is
+/// behind such a pointer. Of an image it says the format, and not where it is.
+struct DescriptorDword {
+  u32 pointer_sgpr = 0;
+  u32 argument = 0; ///< offset of the pointer to the descriptor, in bytes
+  u32 offset = 0;   ///< in the descriptor, a multiple of 4
+  u32 value = 0;
+  friend bool operator==(const DescriptorDword&, const DescriptorDword&) = default;
+};
+
 /// A dword behind such a pointer whose value differs from launch to launch, but not what it counts: the
 /// work-items of the grid along an axis, or its workgroups without a smaller one at the end.
 struct GridDword {
@@ -60,6 +70,7 @@ struct LaunchFacts {
   std::vector<KnownDword> dwords;
   /// Where arguments for local memory begin in the LDS, as far as their sizes are known.
   std::vector<KnownDword> lds_pointers;
+  std::vector<DescriptorDword> descriptors;
   u32 lds_bytes = 0; ///< of the LDS a workgroup has at least so much, including what it gets at launch
   std::vector<GridDword> grid;
   std::vector<AlignedPointer> pointers;

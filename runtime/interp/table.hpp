@@ -48,5 +48,6 @@ void register_smem(HandlerTable& table);
 void register_ds(HandlerTable& table);
 void register_buffer(HandlerTable& table);
 void register_flat(HandlerTable& table);
+void register_image(HandlerTable& table);
 
 } // namespace lanewise::interp

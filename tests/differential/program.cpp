@@ -32,7 +32,8 @@ private:
 /// An SMEM offset: gfx6 and gfx7 count dwords.
 u32 smem_offset(Target target, u32 bytes) { return target <= Target::gfx700 ? bytes / 4 : bytes; }
 
-std::vector<Line> prologue(Target target) {
+std::vector<Line> prologue(const Program& program) {
+  const Target target = program.target;
   Writer put(target);
   // The buffer of the frame is one of constants, so that it takes little code.
   put("s_mov_b32 s4, s0");
@@ -46,6 +47,11 @@ std::vector<Line> prologue(Target target) {
     if (v % 8 == 0) put("s_movk_i32 s33, {:#x}", kVgprsIn + v * 256);
     put("buffer_load_dword v{}, v21, s[4:7], s33 offen offset:{}", v, v % 8 * 256);
   }
+  if (program.images)
+    for (unsigned n = 0; n < program.waves[0].places.size(); ++n) {
+      if (n % 8 == 0) put("s_movk_i32 s33, {:#x}", kPlacesIn + n * 256);
+      put("buffer_load_dword v{}, v21, s[4:7], s33 offen offset:{}", kPlaceVgpr + n, n % 8 * 256);
+    }
   put("s_waitcnt vmcnt(0) lgkmcnt(0)");
   put("s_mov_b32 m0, s45");
   put("s_mov_b64 vcc, s[42:43]");
@@ -99,7 +105,7 @@ Line line(Target target, std::string text, u32 group) {
 }
 
 Result<std::vector<u32>> assemble(const Program& program) {
-  std::vector<Line> all = prologue(program.target);
+  std::vector<Line> all = prologue(program);
   all.insert(all.end(), program.lines.begin(), program.lines.end());
   const std::vector<Line> end = epilogue(program.target);
   all.insert(all.end(), end.begin(), end.end());

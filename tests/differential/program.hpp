@@ -3,8 +3,10 @@
 
 #include "isa/op.hpp"
 #include "support/result.hpp"
+#include "tests/image_words.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,9 @@ namespace lanewise::differential {
 
 using isa::Target;
 
-/// One instruction or label.
+/// One instruction or label, or some instructions that make no sense without each other.
 struct Line {
-  std::string text;       ///< "L3:", a branch to a label, or an instruction in assembler syntax
+  std::string text;       ///< "L3:", a branch to a label, or instructions in assembler syntax
   std::vector<u32> words; ///< its encoding; empty for labels and branches, which assemble() resolves
   u32 group = 0;          ///< lines of one group (not 0) go together: the parts of a loop that make it end
 };
@@ -29,9 +31,11 @@ struct Line {
 ///   v24..v31   loop counters                        s16..s31  random values
 ///   v22, v23   left to the frame, to addresses      s46, s47  small offsets, multiples of 4
 ///   s[48:49]   data for scalar accesses, whose cache is not coherent with vector ones; s[52:55] as a buffer
-///                                                   s56..s79  saved masks, s80..s95 loop counters
+///   v32..v41   places in images (WaveState::places)  s56..s79  saved masks, s80..s95 loop counters
 inline constexpr unsigned kValueVgprs = 16, kFirstValueSgpr = 16, kValueSgprs = 16;
 inline constexpr unsigned kOffsetVgpr = 16, kAddressVgpr = 18, kScratchVgpr = 20, kSmallOffsetSgpr = 46;
+inline constexpr unsigned kPlaceVgpr = 32, kWholePlaces = 0, kNormalisedPlaces = 3, kTexelPlaces = 6,
+                          kLevelPlace = 9;
 inline constexpr unsigned kScalarDataSgpr = 48, kScalarBufferSgpr = 52;
 /// Last word of a V# that converts nothing: x y z w, 32 bits, float.
 inline constexpr u32 kPlainFormat = 0x0002'4fac;
@@ -45,6 +49,14 @@ struct WaveState {
   bool scc = false;
   u32 m0 = ~0u;
   u32 small_offsets[2] = {};
+  /// Of programs with images: whole coordinates, normalised ones, others, and a level.
+  std::array<std::array<u32, kWaveSize>, 10> places{};
+};
+
+/// The images and samplers that a program reaches; an image's base counts from the data.
+struct Images {
+  std::array<ImageFields, 2> images;
+  std::array<SamplerFields, 4> samplers;
 };
 
 struct Program {
@@ -52,6 +64,7 @@ struct Program {
   u32 mode = 0;
   u32 format = kPlainFormat; ///< last word of the buffer with a stride
   u64 seed = 0;
+  std::optional<Images> images;
   /// Private memory is also accessed at constant addresses: nobody can tell what is in it in the end.
   bool private_values = false;
   std::vector<Line> lines;

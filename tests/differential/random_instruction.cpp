@@ -291,8 +291,7 @@ constexpr u64 kNotAlone = kTerminator | kScalarBranch | kIndirectBranch | kCall 
 bool is_testable(Op op, Target target) {
   const Row& row = row_of(op);
   return exists(op, target) && lift::has_rule(op) && interp::handlers().of(op) != nullptr &&
-         !row.has(kNotAlone) && (row.writes & (kGprIdxReg | kModeReg)) == 0 &&
-         row.memory.space != Space::Image;
+         !row.has(kNotAlone) && (row.writes & (kGprIdxReg | kModeReg)) == 0;
 }
 
 std::optional<Line> random_instruction(Op op, Target target, Random& random) {

@@ -1,5 +1,6 @@
 #include "tests/differential/random_program.hpp"
 
+#include "tests/differential/random_image.hpp"
 #include "tests/differential/random_state.hpp"
 #include "tests/differential/straight_code.hpp"
 
@@ -375,6 +376,7 @@ Program random_program(Target target, u64 seed) {
     if (random.one_in(2)) wave.exec = ~u64{0};
   }
   randomize_memory(program, random);
+  if (random.one_in(3)) randomize_images(program, random);
   program.private_values = target >= Target::gfx900 && random.one_in(2);
   Writer(program, random).body();
   return program;

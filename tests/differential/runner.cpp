@@ -26,7 +26,7 @@ struct Outcome {
 /// The one place that programs work on: the same addresses for every engine, since addresses get into
 /// registers.
 struct Surroundings {
-  alignas(64) u8 arena[kArenaBytes];
+  alignas(256) u8 arena[kArenaBytes]; // images begin at multiples of 256
   alignas(64) u8 lds[kLdsBytes + 64];
   alignas(64) u8 scratch[kMaxWaves * kScratchBytesPerLane * kWaveSize];
   alignas(64) u8 gds[kGdsBytes + 64];
@@ -44,6 +44,20 @@ void put_resource(u32* words, u64 base, u32 stride, u32 records, u32 format = kP
   words[1] = static_cast<u32>(base >> 32) | stride << 16;
   words[2] = records;
   words[3] = format;
+}
+
+void put_images(const Program& program, u8* region, const WaveState& state) {
+  std::memcpy(region + kPlacesIn, state.places.data(), sizeof state.places);
+  for (unsigned n = 0; n < program.images->images.size(); ++n) {
+    ImageFields image = program.images->images[n];
+    image.base += address(surroundings().arena + kData);
+    const auto words = image_words(program.target, image);
+    std::memcpy(region + kImagesIn + n * sizeof words, words.data(), sizeof words);
+  }
+  for (unsigned n = 0; n < program.images->samplers.size(); ++n) {
+    const auto words = sampler_words(program.images->samplers[n]);
+    std::memcpy(region + kSamplersIn + n * sizeof words, words.data(), sizeof words);
+  }
 }
 
 void prepare(const Program& program) {
@@ -65,6 +79,7 @@ void prepare(const Program& program) {
     put_resource(&specials[12], address(s.arena + kScalarData), 0, kDataBytes);
     std::memcpy(region + kSpecialsIn, specials, sizeof specials);
     std::memcpy(region + kVgprsIn, state.vgprs.data(), sizeof state.vgprs);
+    if (program.images) put_images(program, region, state);
     for (unsigned lane = 0; lane < kWaveSize; ++lane) {
       u8* first = region + kVgprsIn + kAddressVgpr * 256 + lane * 4;
       const u64 at = address(s.arena + kData) + state.vgprs[kAddressVgpr][lane];

@@ -1,5 +1,6 @@
 #include "tests/differential/straight_code.hpp"
 
+#include "tests/differential/random_image.hpp"
 #include "tests/differential/random_instruction.hpp"
 
 namespace lanewise::differential {
@@ -30,7 +31,7 @@ constexpr Op kDppOps[] = {Op::v_mov_b32, Op::v_add_f32, Op::v_and_b32, Op::v_max
 
 void StraightCode::straight() {
   for (unsigned n = 1 + r_.below(4); n > 0; --n) {
-    switch (r_.below(18)) {
+    switch (r_.below(19)) {
     case 0:
     case 1:
     case 2:
@@ -48,6 +49,7 @@ void StraightCode::straight() {
     case 14: put("v_readfirstlane_b32 s{}, v{}", s(), v()); break;
     case 15: flat(); break;
     case 16: relative_register(); break;
+    case 17: image(); break;
     default: put("s_mov_b64 {}, {}", pair(s2()), r_.of({"vcc", "exec"})); break;
     }
   }
@@ -63,6 +65,16 @@ void StraightCode::instruction(Op op) {
     p_.lines.push_back(std::move(*made));
     return;
   }
+}
+
+/// The data once more, as images.
+void StraightCode::image() {
+  const auto op = random_image_op(t_, r_);
+  if (!op || !p_.images) return;
+  auto made = random_image_access(p_, *op, r_);
+  if (!made) return;
+  made->group = group_;
+  p_.lines.push_back(std::move(*made));
 }
 
 /// Stores, and loads from other lanes, in LDS or a buffer, without a barrier: a wave sees its own stores.

@@ -45,6 +45,7 @@ private:
   /// How additions and subtractions that give a carry end.
   [[nodiscard]] const char* carry_type() const;
   void instruction(isa::Op op);
+  void image();
   void communicate();
   void address(bool own, const Width& width, bool is_load);
   void atomic(bool local, unsigned offset);

@@ -19,8 +19,10 @@ bool named(const isa::Row& row, std::initializer_list<std::string_view> names) {
 }
 
 constexpr Missing kMissing[] = {
-    {"image instructions need image resources",
-     [](const isa::Row& r) { return r.encoding == isa::Encoding::Mimg; }},
+    {"texels without conversion, and what no document explains",
+     [](const isa::Row& r) {
+       return (r.image & isa::kImgPacked) != 0 || named(r, {"image_gather4h", "image_get_lod"});
+     }},
     {"exports go to a graphics pipeline that does not exist",
      [](const isa::Row& r) { return r.encoding == isa::Encoding::Exp; }},
     {"pixel parameters do not exist in compute",

@@ -80,6 +80,14 @@ void Machine::flat(Op op, u32 vdst, u32 addr, u32 data, i32 offset, u32 saddr, b
   raw({first, second});
 }
 
+void Machine::mimg(Op op, u32 vdata, u32 vaddr, u32 srsrc, const Mimg& f) {
+  const auto bit = [](bool on, unsigned at) { return on ? 1u << at : 0; };
+  const u32 first = 0xf000'0000 | opcode_of(op, target_) << 18 | f.dmask << 8 | bit(f.unorm, 12) |
+                    bit(f.glc, 13) | bit(f.da, 14) | bit(f.r128 || f.a16, 15) | bit(f.tfe, 16) |
+                    bit(f.lwe, 17);
+  raw({first, vaddr | vdata << 8 | srsrc / 4 << 16 | f.ssamp / 4 << 21 | bit(f.d16, 31)});
+}
+
 runtime::Stop Machine::run() {
   prepare();
   return resume();
@@ -110,6 +118,25 @@ void Machine::prepare() {
 }
 
 runtime::Stop Machine::resume() { return runtime::run_wave(*engine_, wave_.get()); }
+
+runtime::HostFault run_guarded(Machine& m, runtime::Stop* stop) {
+  struct Guarded {
+    Machine* machine;
+    runtime::GuestPosition position;
+    runtime::Stop stop;
+  };
+  m.prepare();
+  Guarded run = {&m, {&m.engine(), {.current = reinterpret_cast<u8*>(&m.wave())}}, {}};
+  const runtime::HostFault fault = runtime::run_guarded(
+      run.position,
+      [](void* p) {
+        auto& g = *static_cast<Guarded*>(p);
+        g.stop = g.machine->resume();
+      },
+      &run);
+  if (stop) *stop = run.stop;
+  return fault;
+}
 
 u32 evaluate(Target target, Op op, std::initializer_list<u32> sources, const Mods& mods, u32 mode) {
   Machine m(target);

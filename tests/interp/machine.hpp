@@ -3,6 +3,7 @@
 
 #include "abi/initial_state.hpp"
 #include "isa/op.hpp"
+#include "runtime/fault.hpp"
 #include "runtime/interp/interp.hpp"
 #include "runtime/interp/state.hpp"
 
@@ -65,6 +66,14 @@ public:
   void mubuf(Op op, u32 vdata, u32 vaddr, u32 srsrc, const Buffer& fields);
   void flat(Op op, u32 vdst, u32 addr, u32 data = 0, i32 offset = 0, u32 saddr = 0x7f, bool glc = false);
 
+  struct Mimg {
+    u32 dmask = 15;
+    bool unorm = false, glc = false, da = false, r128 = false, a16 = false, tfe = false, lwe = false,
+         d16 = false;
+    u32 ssamp = 0;
+  };
+  void mimg(Op op, u32 vdata, u32 vaddr, u32 srsrc, const Mimg& fields);
+
   // The state before the program.
   u32 mode = kModeDefault;
   u64 exec = ~u64{0};
@@ -111,6 +120,9 @@ private:
   std::unique_ptr<Wave> wave_ = std::make_unique<Wave>();
   runtime::WorkgroupContext group_;
 };
+
+/// Runs a machine that is not prepared yet; its memory faults come back as values.
+runtime::HostFault run_guarded(Machine& m, runtime::Stop* stop = nullptr);
 
 inline u32 bits(float x) { return std::bit_cast<u32>(x); }
 inline u64 bits(double x) { return std::bit_cast<u64>(x); }

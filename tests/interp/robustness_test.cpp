@@ -1,7 +1,6 @@
 // Faults are located to the lane, and no instruction stream brings the process down.
 #include "abi/initial_state.hpp"
 #include "isa/decoder.hpp"
-#include "runtime/fault.hpp"
 #include "tests/interp/machine.hpp"
 
 #include <random>
@@ -9,29 +8,7 @@
 namespace lanewise::interp::test {
 namespace {
 
-using runtime::GuestPosition;
 using runtime::HostFault;
-
-struct Guarded {
-  Machine* machine;
-  GuestPosition position;
-  runtime::Stop stop;
-};
-
-/// Runs a prepared machine; its memory faults come back as values.
-HostFault run_guarded(Machine& m, runtime::Stop* stop = nullptr) {
-  m.prepare();
-  Guarded run = {&m, {&m.engine(), {.current = reinterpret_cast<u8*>(&m.wave())}}, {}};
-  const HostFault fault = runtime::run_guarded(
-      run.position,
-      [](void* p) {
-        auto& g = *static_cast<Guarded*>(p);
-        g.stop = g.machine->resume();
-      },
-      &run);
-  if (stop) *stop = run.stop;
-  return fault;
-}
 
 constexpr u64 kNowhere = 0x10; // the first page is never mapped
 

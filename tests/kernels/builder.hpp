@@ -79,6 +79,36 @@ public:
     for (std::byte& b : case_.args.back().bytes) b = kOutputPattern;
     return *this;
   }
+  /// An image of the size that `description` says; `channels` as they are stored, row by row.
+  template <class T>
+  Builder& image(std::string name, const ImageDescription& description, const std::vector<T>& channels,
+                 Tolerance tolerance = {}) {
+    return texels(ArgKind::Image, std::move(name), description, channels, tolerance);
+  }
+  /// An image that the kernel fills; it starts with kOutputPattern.
+  template <class T>
+  Builder& image_output(std::string name, const ImageDescription& description, size_t channels,
+                        Tolerance tolerance = {}) {
+    image(std::move(name), description, std::vector<T>(channels), tolerance);
+    for (std::byte& b : case_.args.back().bytes) b = kOutputPattern;
+    return *this;
+  }
+  Builder& sampler(std::string name, const SamplerDescription& description) {
+    add(ArgKind::Sampler, std::move(name)).sampler = description;
+    return *this;
+  }
+  template <class T>
+  Builder& texture(std::string name, const ImageDescription& description, const SamplerDescription& sampler,
+                   const std::vector<T>& channels) {
+    texels(ArgKind::Texture, std::move(name), description, channels, {});
+    case_.args.back().sampler = sampler;
+    return *this;
+  }
+  template <class T>
+  Builder& surface(std::string name, const ImageDescription& description, const std::vector<T>& channels,
+                   Tolerance tolerance = {}) {
+    return texels(ArgKind::Surface, std::move(name), description, channels, tolerance);
+  }
   Builder& lds(std::string name, uint32_t bytes) {
     add(ArgKind::Local, std::move(name)).local_bytes = bytes;
     return *this;
@@ -89,6 +119,14 @@ public:
   }
 
 private:
+  template <class T>
+  Builder& texels(ArgKind kind, std::string name, const ImageDescription& description,
+                  const std::vector<T>& channels, Tolerance tolerance) {
+    buffer(std::move(name), channels, tolerance);
+    case_.args.back().kind = kind;
+    case_.args.back().image = description;
+    return *this;
+  }
   Arg& add(ArgKind kind, std::string name) {
     Arg& arg = case_.args.emplace_back();
     arg.kind = kind;

@@ -12,7 +12,8 @@ std::vector<CaseEntry> all_cases() {
        {linear_algebra_cases, simulation_cases, graphics_cases,   parallel_cases,     sparse_cases,
         hash_cases,           fourier_cases,    stencil_cases,    control_flow_cases, integer_cases,
         half_cases,           math_cases,       memory_cases,     atomic_cases,       work_item_cases,
-        wave_cases,           rounding_cases,   collective_cases, hip_cases,          stream_cases}) {
+        wave_cases,           rounding_cases,   collective_cases, hip_cases,          stream_cases,
+        image_cases}) {
     auto entries = group();
     all.insert(all.end(), entries.begin(), entries.end());
   }
@@ -34,7 +35,7 @@ Dim3 KernelCase::groups() const {
 std::size_t KernelCase::buffer_bytes() const {
   std::size_t sum = 0;
   for (const Arg& arg : args)
-    if (arg.kind == ArgKind::Buffer) sum += arg.bytes.size();
+    if (arg.is_memory()) sum += arg.bytes.size();
   return sum;
 }
 

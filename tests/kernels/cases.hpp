@@ -1,6 +1,8 @@
 // The end-to-end kernels: what to launch, on which data, and what must come out. Knows no engine; depends on
-// the standard library alone.
+// the standard library and the descriptions of images alone.
 #pragma once
+
+#include "abi/image_format.hpp"
 
 #include <array>
 #include <cstddef>
@@ -22,9 +24,13 @@ enum class ArgKind {
   Buffer, ///< a pointer to global or constant memory that starts as `bytes`
   Value,  ///< `bytes` themselves, a scalar, a vector or a structure in the device's layout (little endian)
   Local,  ///< a pointer to dynamic LDS of `local_bytes`; that LDS alone if the kernel has no such argument
+  Image,  ///< an OpenCL image whose texels, row by row without gaps, start as `bytes`
+  Sampler,
+  Texture, ///< a HIP texture object: `image` seen through `sampler`
+  Surface, ///< a HIP surface object
 };
 
-/// Type of the elements of a buffer, for comparing and for messages.
+/// Type of the elements of a buffer, or of an image's channels, for comparing and for messages.
 enum class Element { U8, U16, F16, U32, F32, U64, F64 };
 
 /// How far a floating-point buffer may be from the reference: |got - expected| <= absolute + relative *
@@ -45,7 +51,15 @@ struct Arg {
   std::string name;
   std::vector<std::byte> bytes;
   uint32_t local_bytes = 0;
+  ImageDescription image;
+  SamplerDescription sampler;
   Tolerance tolerance;
+
+  [[nodiscard]] bool has_texels() const {
+    return kind == ArgKind::Image || kind == ArgKind::Texture || kind == ArgKind::Surface;
+  }
+  /// Whether the kernel may change the bytes.
+  [[nodiscard]] bool is_memory() const { return kind == ArgKind::Buffer || has_texels(); }
 
   /// The contents as elements of T.
   template <class T>

@@ -64,9 +64,8 @@ TEST(KernelCases, CheckAcceptsTheReferenceAndRefusesDamage) {
     std::vector<Arg> after = c.expected();
     EXPECT_EQ(c.compare(after, after), std::nullopt) << c.name;
     EXPECT_NE(c.check(c.args), std::nullopt) << c.name << ": a kernel that does nothing would pass";
-    auto exact = std::find_if(after.begin(), after.end(), [](const Arg& arg) {
-      return arg.kind == ArgKind::Buffer && arg.tolerance.exact();
-    });
+    auto exact = std::find_if(after.begin(), after.end(),
+                              [](const Arg& arg) { return arg.is_memory() && arg.tolerance.exact(); });
     ASSERT_NE(exact, after.end()) << c.name;
     exact->bytes.back() ^= std::byte{1};
     EXPECT_NE(c.check(after), std::nullopt) << c.name;

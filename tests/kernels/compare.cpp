@@ -86,7 +86,7 @@ std::optional<std::string> KernelCase::compare(std::span<const Arg> expected,
   if (after.size() != expected.size())
     return name + ": expected " + std::to_string(expected.size()) + " arguments";
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].kind != ArgKind::Buffer) continue;
+    if (!expected[i].is_memory()) continue;
     if (auto error = compare_buffer(expected[i], after[i])) return name + ": " + *error;
   }
   return std::nullopt;

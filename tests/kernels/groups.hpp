@@ -25,5 +25,6 @@ std::span<const CaseEntry> rounding_cases();
 std::span<const CaseEntry> collective_cases();
 std::span<const CaseEntry> hip_cases();
 std::span<const CaseEntry> stream_cases();
+std::span<const CaseEntry> image_cases();
 
 } // namespace lanewise::kernels

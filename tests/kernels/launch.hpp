@@ -18,15 +18,20 @@ public:
   [[nodiscard]] std::span<const Argument> arguments() const { return arguments_; }
   /// The arguments with the buffers' present contents.
   [[nodiscard]] std::vector<Arg> read() const;
-  /// Gives a buffer the contents again that the case says.
+  /// Gives a buffer or an image the contents again that the case says.
   void restore(std::size_t argument);
 
 private:
   explicit CaseMemory(const KernelCase& test) : test_(&test) {}
 
   const KernelCase* test_;
-  std::vector<Buffer> buffers_; ///< one per argument; empty handles for those that are none
+  std::vector<Buffer> buffers_;              ///< one per argument; empty handles for those that are none
+  std::vector<std::optional<Image>> images_; ///< one per argument
+  std::vector<Sampler> samplers_;
+  std::vector<Texture> textures_;
   std::vector<Argument> arguments_;
+
+  Result<void> add_image(const Arg& arg, const Image& image);
 };
 
 } // namespace lanewise::kernels

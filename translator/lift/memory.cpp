@@ -138,6 +138,7 @@ void add_memory_rules(Rules& rules) {
   add_lds_rules(rules);
   add_buffer_rules(rules);
   add_flat_rules(rules);
+  add_image_rules(rules);
 }
 
 } // namespace lanewise::lift

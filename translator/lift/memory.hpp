@@ -38,5 +38,6 @@ void add_scalar_memory_rules(Rules& rules);
 void add_lds_rules(Rules& rules);
 void add_buffer_rules(Rules& rules);
 void add_flat_rules(Rules& rules);
+void add_image_rules(Rules& rules);
 
 } // namespace lanewise::lift

@@ -12,7 +12,8 @@ namespace {
 struct Layout {
   u8 columns[9];
 };
-constexpr Layout kLayouts[16] = {
+constexpr u32 kBufferFormats = 15, kImageFormats = 20;
+constexpr Layout kLayouts[kImageFormats] = {
     {},                                    // 0 invalid
     {{1, 8, 0}},                           // 8
     {{2, 16, 0}},                          // 16
@@ -29,6 +30,10 @@ constexpr Layout kLayouts[16] = {
     {{12, 32, 0, 32, 32, 32, 64}},         // 32_32_32
     {{16, 32, 0, 32, 32, 32, 64, 32, 96}}, // 32_32_32_32
     {},                                    // 15 reserved
+    {{2, 5, 0, 6, 5, 5, 11}},              // 5_6_5
+    {{2, 5, 0, 5, 5, 5, 10, 1, 15}},       // 1_5_5_5
+    {{2, 1, 0, 5, 1, 5, 6, 5, 11}},        // 5_5_5_1
+    {{2, 4, 0, 4, 4, 4, 8, 4, 12}},        // 4_4_4_4
 };
 
 FpAttr exact(FloatKind kind) {
@@ -39,33 +44,31 @@ FpAttr exact(FloatKind kind) {
 
 } // namespace
 
-TypedElement::TypedElement(Emit& b, ValueId data_format, ValueId number_format)
+TypedElement::TypedElement(Emit& b, ValueId data_format, ValueId number_format, Formats formats)
     : b_(b), data_format_(data_format),
-      number_format_(b.select(b.icmp(IntPred::Eq, number_format, Reserved), b.u32c(Uint), number_format)) {}
+      number_format_(b.select(b.icmp(IntPred::Eq, number_format, Reserved), b.u32c(Uint), number_format)),
+      formats_(formats) {}
 
 ValueId TypedElement::to_16_bits(ValueId value) {
   const ValueId half = b_.fop(Op::FpToFp, exact(FloatKind::F32), {value}, static_cast<u64>(FloatKind::F16));
-  return b_.and_(b_.select(b_.or_(is(Uint), is(Sint)), value, half), 0xffff);
+  return b_.and_(b_.select(is_integer(), value, half), 0xffff);
 }
 
 ValueId TypedElement::from_16_bits(ValueId value) {
   const ValueId wide = b_.fop(Op::FpToFp, exact(FloatKind::F16), {value}, static_cast<u64>(FloatKind::F32));
   const ValueId sign = b_.select(is(Sint), b_.signed_field(value, 0, 16), b_.and_(value, 0xffff));
-  return b_.select(b_.or_(is(Uint), is(Sint)), sign, wide);
+  return b_.select(is_integer(), sign, wide);
 }
 
 ValueId TypedElement::lookup(unsigned column) {
   ValueId value = b_.u32c(0);
-  for (u32 format = 1; format < 15; ++format)
+  for (u32 format = 1; format < (formats_ == Formats::Images ? kImageFormats : kBufferFormats); ++format)
     value = b_.select(b_.icmp(IntPred::Eq, data_format_, format), b_.u32c(kLayouts[format].columns[column]),
                       value);
   return value;
 }
 
-ValueId TypedElement::one() {
-  const ValueId integer = b_.or_(is(Uint), is(Sint));
-  return b_.select(integer, b_.v32c(1), b_.v32c(0x3f80'0000));
-}
+ValueId TypedElement::one() { return b_.select(is_integer(), b_.v32c(1), b_.v32c(0x3f80'0000)); }
 
 /// Floats of 16, 11 and 10 bits: the small ones are halves without sign and with a shorter fraction.
 ValueId TypedElement::small_float(ValueId value, ValueId width, bool to_float) {
@@ -105,7 +108,11 @@ ValueId TypedElement::unpack(u32 k, const std::array<ValueId, 4>& dwords) {
   });
   alternative(Snorm, [&] {
     const ValueId scale = from(Op::SIToFp, largest(b.sub(w, b.u32c(1))));
-    return b.fop(Op::FMax, f32, {b.fop(Op::FDiv, f32, {from(Op::SIToFp, s), scale}), b.v32c(0xbf80'0000)});
+    const ValueId snorm =
+        b.fop(Op::FMax, f32, {b.fop(Op::FDiv, f32, {from(Op::SIToFp, s), scale}), b.v32c(0xbf80'0000)});
+    // Only images have components of one bit.
+    const ValueId no_number = formats_ == Formats::Images ? b.icmp(IntPred::Eq, w, 1) : b.u1(false);
+    return b.select(no_number, b.v32c(0), snorm);
   });
   alternative(Uscaled, [&] { return from(Op::UIToFp, u); });
   alternative(Sscaled, [&] { return from(Op::SIToFp, s); });

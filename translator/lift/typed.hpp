@@ -12,14 +12,20 @@ namespace lanewise::lift {
 /// time.
 class TypedElement {
 public:
-  TypedElement(Emit& b, ValueId data_format, ValueId number_format);
+  /// Formats of buffers, and those that only images have.
+  enum class Formats : u8 { Buffers, Images };
+  TypedElement(Emit& b, ValueId data_format, ValueId number_format, Formats formats = Formats::Buffers);
 
   ValueId bytes() { return lookup(0); } ///< u32; 0 for formats that do not exist
   ValueId has(u32 component) { return b_.icmp(IntPred::Ne, width(component), 0); } ///< u1
   /// 1 as a component that is not in memory shows it: a float or an integer (v32).
   ValueId one();
+  ValueId is_integer() { return b_.or_(is(Uint), is(Sint)); } ///< u1
   /// Component k of the element in `dwords` as 32 bits; 0 if the format has none.
   ValueId unpack(u32 k, const std::array<ValueId, 4>& dwords);
+  std::array<ValueId, 4> unpack(const std::array<ValueId, 4>& dwords) {
+    return {unpack(0, dwords), unpack(1, dwords), unpack(2, dwords), unpack(3, dwords)};
+  }
   /// A component as the low 16 bits of a register, for instructions on 16-bit data: a half or an integer.
   ValueId to_16_bits(ValueId component);
   ValueId from_16_bits(ValueId bits);
@@ -37,6 +43,7 @@ private:
 
   Emit& b_;
   ValueId data_format_, number_format_;
+  Formats formats_;
 };
 
 } // namespace lanewise::lift

@@ -120,6 +120,55 @@ bool is_always_readable(const Function& f, InstId i) {
          });
 }
 
+namespace {
+
+/// Where the pointer to a descriptor is, and how far behind that `v` points, if it is made like that.
+struct DescriptorAddress {
+  InitialAddress pointer;
+  u64 offset = 0;
+};
+std::optional<DescriptorAddress> descriptor_address(const Function& f, ValueId v) {
+  u64 offset = 0;
+  const Inst* inst = f.def(v);
+  for (; inst != nullptr && inst->op == Op::Add; inst = f.def(v)) {
+    u64 constant = 0;
+    if (!f.is_const(f.operands(f.def_id(v))[1], &constant)) return std::nullopt;
+    offset += constant;
+    v = f.operands(f.def_id(v))[0];
+  }
+  if (inst == nullptr || inst->op != Op::Join) return std::nullopt;
+  const auto halves = f.operands(f.def_id(v));
+  const InstId load = f.def_id(halves[0]);
+  if (f.def(halves[0]) == nullptr || f[load].op != Op::ScalarLoad) return std::nullopt;
+  if (f.def(halves[1]) == nullptr || f.def_id(halves[1]) != load) return std::nullopt;
+  const u32 first = f[halves[0]].index;
+  if (f[halves[1]].index != first + 1) return std::nullopt;
+  const auto from = loaded_from(f, load, first);
+  if (!from) return std::nullopt;
+  return DescriptorAddress{*from, offset};
+}
+
+} // namespace
+
+std::optional<u32> known_behind(const Function& f, ValueId base, u64 offset) {
+  if (const auto start = initial_address(f, base))
+    return known_dword(f, {start->pointer_sgpr, start->offset + offset});
+  if (f.launch.descriptors.empty()) return std::nullopt;
+  const auto at = descriptor_address(f, base);
+  if (!at) return std::nullopt;
+  for (const auto& known : f.launch.descriptors)
+    if (known.pointer_sgpr == at->pointer.pointer_sgpr && known.argument == at->pointer.offset &&
+        known.offset == at->offset + offset)
+      return known.value;
+  return std::nullopt;
+}
+
+std::optional<u32> known_result(const Function& f, InstId load, unsigned n) {
+  u64 offset = 0;
+  if (!f.is_const(f.operands(load)[1], &offset)) return std::nullopt;
+  return known_behind(f, f.operands(load)[0], offset + 4 * u64{n});
+}
+
 std::optional<u32> known_dword(const Function& f, const InitialAddress& at) {
   for (const auto* dwords : {&f.launch.dwords, &f.launch.lds_pointers})
     for (const auto& known : *dwords)

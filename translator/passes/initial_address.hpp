@@ -41,6 +41,12 @@ std::optional<InitialAddress> loaded_from(const ir::Function& f, ir::InstId load
 /// A scalar load of memory that the launch facts say can be read: it may be done on any way.
 bool is_always_readable(const ir::Function& f, ir::InstId i);
 
+/// Result `n` of a scalar load, if the launch facts have it: of memory that the kernel starts with a pointer
+/// to, or of a descriptor that is an argument.
+std::optional<u32> known_result(const ir::Function& f, ir::InstId load, unsigned n);
+/// The dword `offset` bytes behind the pointer `base`, likewise.
+std::optional<u32> known_behind(const ir::Function& f, ir::ValueId base, u64 offset);
+
 /// The dword there, if the launch facts have it.
 std::optional<u32> known_dword(const ir::Function& f, const InitialAddress& at);
 

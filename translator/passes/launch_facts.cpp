@@ -78,10 +78,8 @@ private:
   }
 
   void load(BlockId b, InstId i) {
-    const auto first = loaded_from(f_, i);
-    for (u32 n = 0; first && n < f_[i].num_results; ++n)
-      if (const auto value = known_dword(f_, {first->pointer_sgpr, first->offset + 4 * u64{n}}))
-        replace(b, i, n, *value);
+    for (u32 n = 0; n < f_[i].num_results; ++n)
+      if (const auto value = known_result(f_, i, n)) replace(b, i, n, *value);
   }
 
   /// What does not optimise loads the dispatch packet and the kernarg segment lane by lane.
@@ -92,17 +90,16 @@ private:
     const auto common = common_address(f_, f_.operands(i)[0], lanes);
     if (!common || !common->pointer.valid()) return;
     const ValueId pointer = common->pointer;
-    const auto first = initial_address(f_, pointer);
-    if (!first) return;
-    const u64 behind = common->offset + f_[i].imm, offset = first->offset + behind;
-    const unsigned shift = static_cast<unsigned>(offset % 4 * 8), bits = std::min(8u * mem.bytes, 32u);
+    const auto first = initial_address(f_, pointer); // otherwise it may be that of a descriptor
+    const u64 behind = common->offset + f_[i].imm, in_dword = ((first ? first->offset : 0) + behind) % 4;
+    const unsigned shift = static_cast<unsigned>(in_dword * 8), bits = std::min(8u * mem.bytes, 32u);
     if (shift + bits > 32) return;
     const u32 results = f_[i].num_results;
     for (u32 n = 0; n < results; ++n) {
       ValueId v;
-      if (const auto dword = known_dword(f_, {first->pointer_sgpr, (offset & ~u64{3}) + 4 * u64{n}})) {
+      if (const auto dword = known_behind(f_, pointer, behind - in_dword + 4 * u64{n})) {
         v = make(b, i, Op::Const, Type::V32, {}, extended(mem, *dword >> shift));
-      } else if (bits == 32 && behind < kMaxOffset && starts_with(lanes)) {
+      } else if (first && bits == 32 && behind < kMaxOffset && starts_with(lanes)) {
         const ValueId at = make(b, i, Op::Const, Type::U32, {}, behind + 4 * u64{n});
         v = make(b, i, Op::Splat, Type::V32, {make(b, i, Op::ScalarLoad, Type::U32, {pointer, at})});
       } else {
