@@ -200,6 +200,7 @@ ImageObject image_object(const ImageDescription& image, const ImageLayout& layou
 }
 
 Result<void> check_sampler(const SamplerDescription& sampler) {
+  if (sampler.addressing > Addressing::Mirror) return usage("no such addressing of a sampler");
   if (!sampler.normalized &&
       (sampler.addressing == Addressing::Repeat || sampler.addressing == Addressing::Mirror))
     return usage("only images with normalized coordinates are repeated or mirrored");

@@ -19,6 +19,16 @@ struct lanewise_kernel {
   Kernel kernel;
 };
 
+struct lanewise_image {
+  Image image;
+};
+struct lanewise_sampler {
+  Sampler sampler;
+};
+struct lanewise_texture {
+  Texture texture;
+};
+
 namespace {
 
 struct LastError {
@@ -84,8 +94,43 @@ LaunchConfig config_of(const uint32_t grid[3], const uint32_t block[3]) {
   return config;
 }
 
+// The enumerations have the same numbers; those that there are not are refused with the description.
+ImageDescription description_of(const lanewise_image_description& from) {
+  const auto extent = [](std::uint32_t size) { return std::max(size, 1u); };
+  return {.geometry = static_cast<ImageGeometry>(from.geometry),
+          .width = from.width,
+          .height = extent(from.height),
+          .depth = extent(from.depth),
+          .layers = extent(from.layers),
+          .order = static_cast<ChannelOrder>(from.order),
+          .type = static_cast<ChannelType>(from.type)};
+}
+
+SamplerDescription description_of(const lanewise_sampler_description& from) {
+  return {.normalized = from.normalized != 0,
+          .linear = from.linear != 0,
+          .addressing = static_cast<Addressing>(from.addressing)};
+}
+
+/// The status of a call that answers nothing.
+template <class Call>
+lanewise_status status_of_call(Call call) {
+  guarded(
+      [&]() -> Result<bool> {
+        Result<void> done = call();
+        if (!done) return std::move(done).error();
+        return true;
+      },
+      [](bool done) { return done; });
+  return last_error.status;
+}
+
 Argument argument_of(const lanewise_argument& from) {
   switch (from.kind) {
+  case LANEWISE_IMAGE: return Argument::image(static_cast<const lanewise_image*>(from.data)->image);
+  case LANEWISE_SURFACE: return Argument::surface(static_cast<const lanewise_image*>(from.data)->image);
+  case LANEWISE_SAMPLER: return Argument::sampler(static_cast<const lanewise_sampler*>(from.data)->sampler);
+  case LANEWISE_TEXTURE: return Argument::texture(static_cast<const lanewise_texture*>(from.data)->texture);
   case LANEWISE_POINTER: return Argument::pointer(from.data);
   case LANEWISE_LDS:
     return Argument::lds(from.size < 0xffff'ffffu ? static_cast<std::uint32_t>(from.size) : 0xffff'ffffu);
@@ -139,6 +184,41 @@ void* lanewise_module_variable(lanewise_module* module, const char* name, size_t
                    return variable.data();
                  });
 }
+
+lanewise_image* lanewise_image_create(const lanewise_image_description* description) {
+  return guarded([&] { return Image::create(description_of(*description)); },
+                 [](Image image) { return new lanewise_image{std::move(image)}; });
+}
+
+void lanewise_image_free(lanewise_image* image) { delete image; }
+
+lanewise_status lanewise_image_write(lanewise_image* image, const void* texels, size_t size) {
+  return status_of_call([&] { return image->image.write({static_cast<const std::byte*>(texels), size}); });
+}
+
+lanewise_status lanewise_image_read(const lanewise_image* image, void* texels, size_t size) {
+  return status_of_call([&] { return image->image.read({static_cast<std::byte*>(texels), size}); });
+}
+
+void* lanewise_image_texels(lanewise_image* image, size_t* pitch) {
+  if (pitch) *pitch = image->image.pitch();
+  return image->image.row(0).data();
+}
+
+lanewise_sampler* lanewise_sampler_create(const lanewise_sampler_description* description) {
+  return guarded([&] { return Sampler::create(description_of(*description)); },
+                 [](Sampler sampler) { return new lanewise_sampler{std::move(sampler)}; });
+}
+
+void lanewise_sampler_free(lanewise_sampler* sampler) { delete sampler; }
+
+lanewise_texture* lanewise_texture_create(const lanewise_image* image,
+                                          const lanewise_sampler_description* sampler) {
+  return guarded([&] { return Texture::create(image->image, description_of(*sampler)); },
+                 [](Texture texture) { return new lanewise_texture{std::move(texture)}; });
+}
+
+void lanewise_texture_free(lanewise_texture* texture) { delete texture; }
 
 void lanewise_kernel_free(lanewise_kernel* kernel) { delete kernel; }
 

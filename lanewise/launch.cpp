@@ -147,11 +147,13 @@ bool assumes_values() {
 }
 
 translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig& config,
-                                 const abi::KernargSegment& kernarg = {}) {
+                                 const abi::KernargSegment& kernarg = {},
+                                 std::span<const Argument> arguments = {}) {
   const isa::Target target = state.module.object.target.isa;
   translator::LaunchFacts facts =
       launch_facts(state.kernel, target, shape_of(config), hidden_values(state, config), kernarg.bytes,
                    kernarg.dynamic_lds_bytes);
+  facts.descriptors = descriptors_passed(state.kernel, target, arguments);
   if (assumes_values())
     for (const auto& value : values_passed(state.kernel, target, kernarg.bytes))
       facts.dwords.push_back(value);
@@ -294,7 +296,7 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
     return Error{ErrorCode::Usage, state.info.name + ": not enough memory for the text of its printf"};
   auto checked = check_launch(state, config, arguments, printf_buffer ? printf_buffer->address() : 0);
   if (!checked) return std::move(checked).error();
-  auto prepared = state.prepare(facts_of(state, config, checked->kernarg), &checked->shape);
+  auto prepared = state.prepare(facts_of(state, config, checked->kernarg, arguments), &checked->shape);
   if (!prepared) return std::move(prepared).error();
   const auto values = values_passed(state.kernel, state.module.object.target.isa, checked->kernarg.bytes);
   const Prepared* const version = state.prepare_for_values(*prepared, values);

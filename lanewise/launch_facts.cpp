@@ -1,6 +1,7 @@
 #include "lanewise/launch_facts.hpp"
 
 #include "abi/initial_state.hpp"
+#include "lanewise/images.hpp"
 #include "runtime/wave.hpp"
 
 #include <algorithm>
@@ -183,6 +184,22 @@ void add_readable(const abi::Kernel& kernel, const abi::SgprLayout& layout, Laun
     facts.readable.push_back({*packet, sizeof(abi::KernelDispatchPacket)});
 }
 
+/// Dwords of a descriptor that programs rarely change: not where an image is, nor its size. Words 1, 3 and 6
+/// of a T# have formats, layout and type, those of a V# the stride and the format; a texture's S# begins
+/// at 12. Behind an image's descriptor the format is told again (abi/image.hpp).
+std::span<const u32> steady_dwords(Argument::Kind kind) {
+  static constexpr std::array<u32, 5> kImage = {1, 3, 6, 8, 9};
+  static constexpr std::array<u32, 4> kSampler = {0, 1, 2, 3};
+  static constexpr std::array<u32, 9> kTexture = {1, 3, 6, 8, 9, 12, 13, 14, 15};
+  switch (kind) {
+  case Argument::Kind::Image:
+  case Argument::Kind::Surface: return kImage;
+  case Argument::Kind::Sampler: return kSampler;
+  case Argument::Kind::Texture: return kTexture;
+  default: return {};
+  }
+}
+
 constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
 constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
 
@@ -299,6 +316,26 @@ std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa
   known.put_into(facts, pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi), kernarg);
   if (facts.dwords.size() > kMaxDwords) facts.dwords.clear();
   return facts.dwords;
+}
+
+std::vector<translator::DescriptorDword> descriptors_passed(const abi::Kernel& kernel, isa::Target target,
+                                                            std::span<const Argument> arguments) {
+  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  std::vector<translator::DescriptorDword> known;
+  if (!pointer || !kernel.has_metadata) return known;
+  std::size_t next = 0;
+  for (const abi::Argument& declared : kernel.arguments) {
+    if (is_hidden(declared.kind)) continue;
+    if (next == arguments.size()) break;
+    const Argument& argument = arguments[next++];
+    for (const u32 dword : steady_dwords(argument.kind())) {
+      const auto* const object = reinterpret_cast<const u8*>(object_for(argument, target));
+      known.push_back(
+          {*pointer, static_cast<u32>(declared.offset), 4 * dword, load_le<u32>(object + 4 * dword)});
+    }
+  }
+  return known;
 }
 
 translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts) {

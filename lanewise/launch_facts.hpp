@@ -3,6 +3,7 @@
 
 #include "abi/hsa_packets.hpp"
 #include "abi/kernarg.hpp"
+#include "lanewise/lanewise.hpp"
 #include "translator/launch_facts.hpp"
 
 #include <optional>
@@ -29,7 +30,13 @@ translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target targ
 std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa::Target target,
                                                   std::span<const std::byte> kernarg);
 
-/// Weaker than the facts of one launch: true also of launches with other sizes of local memory.
+/// What is steady in the descriptors of images, samplers and textures that a launch passes: the formats, and
+/// how coordinates are taken. `arguments` are those that the kernel declares.
+std::vector<translator::DescriptorDword> descriptors_passed(const abi::Kernel& kernel, isa::Target target,
+                                                            std::span<const Argument> arguments);
+
+/// Weaker than the facts of one launch: true also of launches with other sizes of local memory, and of images
+/// of other formats.
 translator::LaunchFacts for_any_local_memory(translator::LaunchFacts facts);
 
 /// Weaker still: true also of launches with smaller and larger grids of as many dimensions.

@@ -55,6 +55,43 @@ TEST(Kernarg, PlacesExplicitArguments) {
   EXPECT_EQ(segment->dynamic_lds_bytes, 100u);
 }
 
+TEST(Kernarg, ImagesAndSamplersAreNothingElse) {
+  using Kind = ArgumentValue::Kind;
+  Kernel kernel;
+  kernel.name = "blur";
+  kernel.has_metadata = true;
+  for (const ValueKind kind : {ValueKind::Image, ValueKind::Sampler, ValueKind::GlobalBuffer}) {
+    Argument& argument = kernel.arguments.emplace_back();
+    argument.kind = kind;
+    argument.offset = static_cast<u32>(8 * (kernel.arguments.size() - 1));
+    argument.size = 8;
+  }
+  const auto build = [&](std::array<Kind, 3> kinds) {
+    std::vector<ArgumentValue> values(3, ArgumentValue::of<u64>(0x1234));
+    for (std::size_t i = 0; i < 3; ++i) values[i].kind = kinds[i];
+    return build_kernarg(kernel, values, kShape, {});
+  };
+  const auto right = build({Kind::Image, Kind::Sampler, Kind::Buffer});
+  ASSERT_TRUE(right) << right.error().message;
+  EXPECT_EQ(word<u64>(*right, 8), 0x1234u);
+  EXPECT_TRUE(build({Kind::Any, Kind::Any, Kind::Any}));
+  const auto fails_with = [&](std::array<Kind, 3> kinds) {
+    const auto segment = build(kinds);
+    EXPECT_FALSE(segment) << "accepted";
+    return segment ? std::string() : segment.error().message;
+  };
+  EXPECT_NE(
+      fails_with({Kind::Buffer, Kind::Sampler, Kind::Buffer}).find("argument 0 is an image: give image:"),
+      std::string::npos);
+  EXPECT_NE(
+      fails_with({Kind::Image, Kind::Image, Kind::Buffer}).find("argument 1 is a sampler: give sampler:"),
+      std::string::npos);
+  EXPECT_NE(fails_with({Kind::Image, Kind::Sampler, Kind::Image}).find("argument 2 is no image"),
+            std::string::npos);
+  EXPECT_NE(fails_with({Kind::Image, Kind::Sampler, Kind::Sampler}).find("argument 2 is no sampler"),
+            std::string::npos);
+}
+
 TEST(Kernarg, RefusesWhatDoesNotFit) {
   const auto object = load_data("kernels.gfx900.v5.co");
   const auto& kernel = *object.find_kernel("many_arguments");

@@ -120,12 +120,54 @@ TEST(ArgSpec, RefusesWithARemedy) {
                            "lds:-4",
                            "f33:1",
                            "i32:1x",
-                           "f64:--1"}) {
+                           "f64:--1",
+                           "image",
+                           "image:2e:4x4:r-u8:zero",
+                           "image:2d:4:r-u8:zero",
+                           "image:2d:4x4x4:r-u8:zero",
+                           "image:2d:4x0:r-u8:zero",
+                           "image:2d:4x4:r:zero",
+                           "image:2d:4x4:q-u8:zero",
+                           "image:2d:4x4:bgra-f32:zero",
+                           "image:2d:4x4:r-u8:ones",
+                           "image:2d:4x4:r-u8",
+                           "sampler:",
+                           "sampler:edgy",
+                           "sampler:edge,",
+                           "sampler:repeat",
+                           "texture:2d:4x4:r-u8:zero",
+                           "texture:edge:2d:4x4:r-u8"}) {
     auto spec = parse_arg_spec(text);
     ASSERT_FALSE(spec) << text;
     EXPECT_EQ(spec.error().code, ErrorCode::Usage) << text;
     EXPECT_EQ(spec.error().message.find('\n'), std::string::npos);
   }
+}
+
+TEST(ArgSpec, ImagesAreBuffersOfTheirChannels) {
+  EXPECT_EQ(filled<u8>("image:2d:2x3:rg-unorm8:iota"),
+            (std::vector<u8>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(filled<float>("surface:1d:2:rgba-f32:zero").size(), 8u);
+  EXPECT_EQ(filled<u16>("image:2d_array:2x1x2:rgb-unorm565:iota"), (std::vector<u16>{0, 1, 2, 3}));
+  EXPECT_EQ(filled<i16>("image:1d_array:3x2:r-snorm16:iota").size(), 6u);
+  const auto volume = parse_arg_spec("image:3d:5x6x7:a-f16:zero");
+  ASSERT_TRUE(volume);
+  EXPECT_EQ(volume->image.geometry, ImageGeometry::D3);
+  EXPECT_EQ(volume->image.height, 6u);
+  EXPECT_EQ(volume->image.depth, 7u);
+  EXPECT_EQ(volume->image.layers, 1u);
+}
+
+TEST(ArgSpec, SamplersAreWordsInAnyOrder) {
+  const auto sampler = parse_arg_spec("sampler:linear,repeat,normalized");
+  ASSERT_TRUE(sampler);
+  EXPECT_TRUE(sampler->sampler.linear && sampler->sampler.normalized);
+  EXPECT_EQ(sampler->sampler.addressing, Addressing::Repeat);
+  const auto texture = parse_arg_spec("texture:border:2d:4x4:r-f32:zero");
+  ASSERT_TRUE(texture);
+  EXPECT_EQ(texture->sampler.addressing, Addressing::Border);
+  EXPECT_FALSE(texture->sampler.linear || texture->sampler.normalized);
+  EXPECT_EQ(texture->count, 16u);
 }
 
 TEST(ArgSpec, FilesGiveTheirFirstElements) {

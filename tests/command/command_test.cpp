@@ -85,9 +85,9 @@ TEST(Command, HelpTeaches) {
     EXPECT_NE(top.out.find(part), std::string::npos) << part;
   const Output run = lanewise("run --help");
   EXPECT_EQ(run.status, 0);
-  for (const char* part :
-       {"--grid", "--block", "--arg", "--engine", "--no-fallback", "--simd", "--threads", "--repeat",
-        "--dump", "--print", "--json", "uniform:SEED:LO:HI", "lds:BYTES", "Examples:"})
+  for (const char* part : {"--grid", "--block", "--arg", "--engine", "--no-fallback", "--simd", "--threads",
+                           "--repeat", "--dump", "--print", "--json", "uniform:SEED:LO:HI", "lds:BYTES",
+                           "image:GEOMETRY:SIZE:FORMAT:INIT", "sampler:WORDS", "Examples:"})
     EXPECT_NE(run.out.find(part), std::string::npos) << part;
   EXPECT_EQ(lanewise("--version").status, 0);
 }
@@ -335,6 +335,47 @@ TEST(Command, DumpsAndPrintsTheFirstRun) {
   std::copy(bytes.end() - 4, bytes.end(), reinterpret_cast<char*>(&last));
   EXPECT_EQ(last, 2 * 1023.0f);
   std::remove(path.c_str());
+}
+
+TEST(Command, ImagesAreFilledPrintedAndDumpedWithoutGaps) {
+  const std::string path = scratch("texels");
+  const Output output =
+      lanewise("run " + kernel_file("image_formats") +
+               " --grid 3,2 --block 1,1 --arg image:2d:3x2:r-unorm8:iota "
+               "--arg image:2d:3x2:r-unorm8:zero --arg buf:f32:24:zero --print 1 --print 2:5 --dump 1=" +
+               path);
+  ASSERT_EQ(output.status, 0) << output.err;
+  EXPECT_NE(output.out.find("\n255 254 253 252 251 250\n"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("\n0 0 0 1 0.003921569\n"), std::string::npos) << output.out;
+  EXPECT_EQ(read(path), "\xff\xfe\xfd\xfc\xfb\xfa");
+  std::remove(path.c_str());
+}
+
+TEST(Command, ImagesAndSamplersWhereTheKernelTakesThem) {
+  const std::string run = "run " + kernel_file("image_scale") + " --grid 4,4 --block 4,4 ";
+  const std::string image = "--arg image:2d:4x4:rgba-unorm8:zero ",
+                    sampler = "--arg sampler:edge,linear,normalized ";
+  EXPECT_EQ(lanewise(run + image + sampler + image).status, 0);
+  expect_refusal(run + "--arg buf:u8:64:zero " + sampler + image, 2, "argument 0");
+  expect_refusal(run + image + image + image, 2, "is a sampler");
+  expect_refusal(run + image + "--arg sampler:edgy " + image, 2, "none edge border repeat mirror");
+  expect_refusal(run + image + sampler + image + "--print 1", 2, "is no buffer");
+  expect_refusal("run " + kernel_file("saxpy") + " --grid 1 --block 1 --arg u32:0 --arg f32:0 --arg u64:0 " +
+                     image,
+                 2, "is no image");
+}
+
+TEST(Command, TexturesAndSurfaces) {
+  const std::string kernel = kernel_file("hip_textures");
+  const Output output =
+      lanewise("run " + kernel +
+               " --grid 64 --block 64 --arg texture:edge,normalized:1d:4:rgba-f32:zero "
+               "--arg texture:edge:2d:4x4:rgba-f32:zero --arg texture:edge:3d:4x4x4:rg-f32:zero "
+               "--arg texture:edge:1d_buffer:12:r-i32:iota --arg surface:2d:4x2:rgba-f32:iota "
+               "--arg buf:f32:8:zero --arg i32:4 --arg i32:2 --print 4:8 --print 5");
+  ASSERT_EQ(output.status, 0) << output.err;
+  EXPECT_NE(output.out.find("\n3 2 1 0 7 6 5 4\n"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("\n4 11 6 13 8 3 10 5\n"), std::string::npos) << output.out;
 }
 
 TEST(Command, ScalarStandsForAPointer) {

@@ -1,4 +1,4 @@
-// Images and samplers of OpenCL. Expected results are by its specification: texels.hpp.
+// Images and samplers of OpenCL, and HIP's textures. Expected results are by its specification: texels.hpp.
 #include "tests/kernels/builder.hpp"
 #include "tests/kernels/half.hpp"
 #include "tests/kernels/texels.hpp"
@@ -224,8 +224,8 @@ KernelCase image_lines(uint32_t scale) {
   return Builder("image_lines")
       .grid({width, 1, 1}, {32, 1, 1})
       .image("line", of(ImageGeometry::D1, width, ChannelOrder::RGBA, ChannelType::Uint16), halves(4 * width))
-      .image("numbers", of(ImageGeometry::D1Buffer, count, ChannelOrder::R, ChannelType::Uint32),
-             random.fill(count, [](Random& r) { return r.below(1000); }))
+      .image("numbers", of(ImageGeometry::D1Buffer, count, ChannelOrder::RGBA, ChannelType::Uint32),
+             random.fill(4 * count, [](Random& r) { return r.below(1000); }))
       .image_output<uint32_t>("out", of(ImageGeometry::D1, width, ChannelOrder::RGBA, ChannelType::Uint32),
                               size_t{4} * width)
       .image_output<uint16_t>("packed",
@@ -411,6 +411,56 @@ KernelCase image_in_place(uint32_t scale) {
       });
 }
 
+KernelCase hip_textures(uint32_t scale) {
+  Random random(179);
+  const uint32_t width = 40 * scale, height = 12;
+  const ImageDescription line{.geometry = ImageGeometry::D1, .width = 50},
+      picture = image_2d(30, 20, ChannelOrder::RGBA, ChannelType::Float),
+      volume{.geometry = ImageGeometry::D3,
+             .width = 5,
+             .height = 6,
+             .depth = 7,
+             .order = ChannelOrder::RG,
+             .type = ChannelType::Half},
+      numbers{.geometry = ImageGeometry::D1Buffer,
+              .width = 3 * width,
+              .order = ChannelOrder::R,
+              .type = ChannelType::Int32};
+  const SamplerDescription repeated{.normalized = true, .linear = true, .addressing = Addressing::Repeat},
+      bordered{.linear = true, .addressing = Addressing::Border},
+      mirrored{.normalized = true, .linear = true, .addressing = Addressing::Mirror};
+  return Builder("hip_textures")
+      .min_target(700)
+      .gcn_only()
+      .grid({round_up(width * height, 64), 1, 1}, {64, 1, 1})
+      .texture("line", line, repeated, random.bytes(size_t{4} * 50))
+      .texture("picture", picture, bordered, random.floats(size_t{4} * 30 * 20, 0, 1))
+      .texture("volume", volume, mirrored,
+               random.fill(size_t{2} * 5 * 6 * 7, [](Random& r) { return double_to_half(r.uniform(-1, 1)); }))
+      .texture("numbers", numbers, SamplerDescription{},
+               random.fill(3 * width, [](Random& r) { return static_cast<int32_t>(r.below(200)) - 100; }))
+      .surface("canvas", image_2d(width, height, ChannelOrder::RGBA, ChannelType::Float),
+               random.floats(size_t{4} * width * height, 0, 1))
+      .output<float>("out", width * height, {0, 1e-4, 0, kSingle.reason})
+      .value("width", width)
+      .value("height", height)
+      .reference([=](std::span<Arg> args) {
+        const Texels in_line(args[0]), in_picture(args[1]), in_volume(args[2]), in_numbers(args[3]);
+        Texels canvas(args[4]);
+        for (uint32_t i = 0; i < width * height; ++i) {
+          const auto x = static_cast<int>(i % width), y = static_cast<int>(i / width);
+          const double u = (x + 0.5) / width, v = (y + 0.5) / height;
+          const Color mixed = plus(
+              plus(in_line.sample(repeated, 2 * u - 0.5), in_picture.sample(bordered, x * 0.5, y * 0.75)),
+              in_volume.sample(mirrored, u, v, (u + v) / 2));
+          const double number = in_numbers.load(static_cast<int>(i * 7 % (3 * width)))[0];
+          args[5].as<float>()[i] = static_cast<float>(mixed[0] + 2 * mixed[1] + 4 * mixed[3] + number);
+          const Color color = canvas.load(x, y);
+          canvas.store({color[3], color[2], color[1], color[0]}, x, y);
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"image_blur", image_blur},
     {"image_scale", image_scale},
@@ -446,6 +496,7 @@ constexpr CaseEntry kCases[] = {
     {"image_integers", image_integers},
     {"image_queries", image_queries},
     {"image_in_place", image_in_place},
+    {"hip_textures", hip_textures},
 };
 
 } // namespace

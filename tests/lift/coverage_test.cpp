@@ -12,7 +12,7 @@ namespace lanewise {
 namespace {
 
 /// What the interpreter is left with.
-bool is_expected(const std::string& text) { return text.starts_with("image_"); }
+bool is_expected(const std::string&) { return false; }
 
 class Kernels : public testing::TestWithParam<const char*> {};
 

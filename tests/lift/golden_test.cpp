@@ -8,7 +8,9 @@
 //   ; expect
 //   func "case" gfx900 { ... }
 //
-// Further header lines: `; mode: 0x1f0`, `; vgprs: 8`, `; sgprs: 4` (initial SGPRs, not constant).
+// Further header lines: `; mode: 0x1f0`, `; vgprs: 8`, `; sgprs: 4` (initial SGPRs, not constant), and
+// `; descriptor: 8 4 0x1000` (the launch fact that dword 4 behind the pointer 8 bytes behind s[4:5] is
+// 0x1000).
 #include "isa/op.hpp"
 #include "tests/source_dir.hpp"
 #include "translator/ir/verify.hpp"
@@ -21,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iomanip>
 #include <memory>
 #include <sstream>
 #include <sys/mman.h>
@@ -57,6 +60,7 @@ struct Case {
   std::string expected;
   std::vector<u32> code;
   translator::KernelSource source;
+  translator::LaunchFacts launch;
 };
 
 void read_header(Case& c, const std::string& line) {
@@ -67,6 +71,11 @@ void read_header(Case& c, const std::string& line) {
   if (key == "mode") c.source.mode = static_cast<u32>(std::stoul(value, nullptr, 0));
   if (key == "vgprs") c.source.num_vgprs = static_cast<unsigned>(std::stoul(value));
   if (key == "sgprs") c.source.initial_sgprs.resize(std::stoul(value));
+  if (key == "descriptor") {
+    translator::DescriptorDword& d = c.launch.descriptors.emplace_back();
+    d.pointer_sgpr = 4;
+    std::istringstream(value) >> std::setbase(0) >> d.argument >> d.offset >> d.value;
+  }
 }
 
 Case read_case(const fs::path& path) {
@@ -101,7 +110,7 @@ class LiftGolden : public testing::TestWithParam<fs::path> {};
 TEST_P(LiftGolden, Matches) {
   Case c = read_case(GetParam());
   ASSERT_FALSE(c.code.empty());
-  auto lifted = lift::lift(c.source);
+  auto lifted = lift::lift(c.source, c.launch);
   ASSERT_TRUE(lifted.ok()) << lifted.error().message;
   auto valid = ir::verify(lifted->function);
   EXPECT_TRUE(valid.ok()) << valid.error().message;

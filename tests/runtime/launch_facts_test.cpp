@@ -162,6 +162,40 @@ TEST(LaunchFacts, SayWhereLocalMemoryBegins) {
   EXPECT_EQ(for_any_block(kernel, kTarget, facts), for_any_block(kernel, kTarget, unknown));
 }
 
+TEST(LaunchFacts, SayWhatFormatImagesHave) {
+  const abi::Kernel kernel = kernel_with({ValueKind::Image, ValueKind::ByValue, ValueKind::Sampler});
+  const auto facts = [&](u32 width, ChannelType type) {
+    ImageDescription description;
+    description.width = width;
+    description.height = 8;
+    description.type = type;
+    const auto image = Image::create(description);
+    const auto sampler = Sampler::create({});
+    EXPECT_TRUE(image.ok() && sampler.ok());
+    return descriptors_passed(
+        kernel, kTarget,
+        std::vector{Argument::image(*image), Argument::value(u64{1}), Argument::sampler(*sampler)});
+  };
+  const auto known = facts(16, ChannelType::Unorm8);
+  const auto says = [&](u32 argument, u32 offset) {
+    return std::ranges::any_of(known, [&](const translator::DescriptorDword& d) {
+      return d.pointer_sgpr == kKernargPtr && d.argument == argument && d.offset == offset;
+    });
+  };
+  EXPECT_TRUE(says(16, 4)) << "an image's formats";
+  EXPECT_TRUE(says(16, 12)) << "its type and layout";
+  EXPECT_TRUE(says(32, 0)) << "a sampler's modes";
+  EXPECT_FALSE(says(16, 0)) << "where it is";
+  EXPECT_FALSE(says(16, 8)) << "its size";
+  EXPECT_FALSE(says(24, 0)) << "a number";
+  EXPECT_EQ(known, facts(32, ChannelType::Unorm8));
+  EXPECT_NE(known, facts(16, ChannelType::Float));
+  translator::LaunchFacts launch = launch_facts(kernel, kTarget, shape_of({4096, 1, 1}, {128, 1, 1}), {});
+  const translator::LaunchFacts any = launch;
+  launch.descriptors = known;
+  EXPECT_EQ(for_any_local_memory(launch), for_any_local_memory(any));
+}
+
 TEST(LaunchFacts, SimilarLaunchesShareThem) {
   const abi::Kernel kernel = kernel_with({ValueKind::HiddenBlockCountX, ValueKind::HiddenRemainderX});
   const auto facts = [&](u32 grid, u32 workgroup) {

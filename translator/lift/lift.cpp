@@ -57,10 +57,34 @@ Rule rule_of(isa::Op op) {
 
 bool has_rule(isa::Op op) { return rule_of(op) != nullptr; }
 
-Lifter::Lifter(const translator::KernelSource& s, ir::Function& f, Cfg& c, const RegisterIndices& indices,
+Lifter::Lifter(const translator::KernelSource& s, ir::Function& f, Cfg& c, const Findings& findings,
                std::vector<Untranslated>& u)
     : b(f), ssa(f, [&s, &f](Var v) { return initial_value(s, f, v); }), source(s), target(s.target), cfg(c),
-      indices_(indices), untranslated_(u) {}
+      indices_(findings.indices), descriptors_(findings.descriptors), untranslated_(u) {}
+
+bool Lifter::learn(Findings& findings) const {
+  const bool descriptors = descriptor_uses_.learn(b.function(), findings.descriptors);
+  return learn_indices(findings.indices) || descriptors;
+}
+
+std::optional<std::vector<ValueId>> Lifter::descriptors() {
+  std::vector<ValueId> words;
+  for (unsigned n = 0; n < (in->mods.r128 ? 4u : 8u); ++n) words.push_back(sgpr(in->src[1].index + n));
+  if (row->src[2].present())
+    for (unsigned n = 0; n < 4; ++n) words.push_back(sgpr(in->src[2].index + n));
+  const auto found = descriptors_.find(pc);
+  if (found != descriptors_.end()) {
+    for (std::size_t n = 0; n < words.size(); ++n)
+      if (const auto& word = found->second[n]) words[n] = b.u32c(*word);
+    return words;
+  }
+  descriptor_uses_.add(b.raw(), words);
+  const ValueId unknown = b.splat(b.lo(b.op(ir::Op::Clock, Type::U64, {})));
+  if (const isa::Operand& d = in->dst[0]; d.is(isa::OperandKind::Vgpr))
+    for (unsigned n = 0; n < d.dwords + (in->mods.lwe && !in->mods.tfe ? 1u : 0u); ++n)
+      set_vgpr(d.index + n, unknown, exec());
+  return std::nullopt;
+}
 
 void Lifter::lift(const isa::Inst& inst, u32 offset) {
   in = &inst;
@@ -104,7 +128,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
       source.code.size() > 0xffff'fff0u)
     return Error{ErrorCode::BadInput, "the entry point is outside the code"};
   Cfg::Plan plan;
-  RegisterIndices indices;
+  Findings findings;
   FunctionAddresses addresses(source);
   for (unsigned attempt = 0;;) {
     Lifted out;
@@ -112,7 +136,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     out.function.target = source.target;
     out.function.launch = launch;
     Cfg cfg(source, out.function, plan, addresses);
-    Lifter lifter(source, out.function, cfg, indices, out.untranslated);
+    Lifter lifter(source, out.function, cfg, findings, out.untranslated);
     cfg.lift_all(lifter);
     if (cfg.too_large()) {
       if (plan.share_functions)
@@ -124,7 +148,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     }
     lifter.ssa.finish();
     out.guest_instructions = cfg.guest_instructions();
-    if (lifter.learn_indices(indices)) continue;
+    if (lifter.learn(findings)) continue;
     mark_awaited(out.function, lifter.waits);
     lower_buffers(out.function, source);
     passes::merge_blocks(out.function);
@@ -142,7 +166,7 @@ Result<Lifted> lift(const translator::KernelSource& source, const translator::La
     if ((!wrong.empty() || returns) && attempt < kMaxAttempts) {
       plan.not_as_first.insert(wrong.begin(), wrong.end());
       plan.assume_returns &= !returns;
-      indices = {}; // The bounds held for the code found so far.
+      findings = {}; // They held for the code found so far.
       ++attempt;
       continue;
     }

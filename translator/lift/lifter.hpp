@@ -6,6 +6,7 @@
 #pragma once
 
 #include "isa/op.hpp"
+#include "translator/lift/descriptors.hpp"
 #include "translator/lift/lift.hpp"
 #include "translator/lift/ssa.hpp"
 #include "translator/lift/value_range.hpp"
@@ -29,15 +30,21 @@ struct Static {
 inline constexpr u32 kModeVskip = 1u << 28, kModeGprIdxEn = 1u << 27, kModeFp16Ovfl = 1u << 23,
                      kModeIeee = 1u << 9, kModeDx10Clamp = 1u << 8;
 
-/// What earlier attempts at a kernel have shown about its relative register indices (relative.cpp).
+/// Of the relative register indices of a kernel (relative.cpp).
 struct RegisterIndices {
   std::map<u32, Range> bounds; ///< of M0's index, by the pc of the instruction that uses it
   std::bitset<256> in_memory;  ///< the VGPRs that an index reaches
 };
 
+/// What earlier attempts at a kernel have shown.
+struct Findings {
+  RegisterIndices indices;
+  KnownDescriptors descriptors;
+};
+
 class Lifter {
 public:
-  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg, const RegisterIndices& indices,
+  Lifter(const translator::KernelSource& source, ir::Function& f, Cfg& cfg, const Findings& findings,
          std::vector<Untranslated>& untranslated);
 
   Emit b;
@@ -127,9 +134,9 @@ public:
   Range index_bounds(ValueId index, std::optional<unsigned> base = {});
   /// Gives the indexed VGPRs their initial values, at the end of the entry block.
   void store_initial_vgprs();
-  /// Adds what this attempt has shown to `indices`, once the function is complete; true if that was anything
+  /// Adds what this attempt has shown to `findings`, once the function is complete; true if that was anything
   /// new.
-  [[nodiscard]] bool learn_indices(RegisterIndices& indices) const;
+  [[nodiscard]] bool learn(Findings& findings) const;
   /// A lane mask as result (compares, carries): inactive lanes get 0.
   void set_lanes(const isa::Operand& dst, ValueId m) { set_mask(dst, b.and_(m, active())); }
 
@@ -144,7 +151,13 @@ public:
   /// Omod and clamp only.
   ValueId finish_float(ValueId value, ir::FloatKind kind);
 
+  // ---- images
+  /// The words of the current instruction's T# - eight, or four - and S#, if it has one; nothing in an
+  /// attempt that is to find them: the results are then something unknown, as far as is written.
+  std::optional<std::vector<ValueId>> descriptors();
+
 private:
+  [[nodiscard]] bool learn_indices(RegisterIndices& indices) const;
   ValueId raw32(const isa::Operand& o, unsigned slot);
   ValueId raw64(const isa::Operand& o);
   ValueId relative_vgpr(unsigned base, unsigned slot);
@@ -171,6 +184,8 @@ private:
   ValueId load_row(const Rows& rows, ValueId lanes);
 
   const RegisterIndices& indices_;
+  const KnownDescriptors& descriptors_;
+  DescriptorUses descriptor_uses_;   ///< that are not known yet
   std::vector<IndexUse> index_uses_; ///< whose bounds are not known yet
   std::vector<Untranslated>& untranslated_;
   ValueId dpp_valid_, active_; ///< of the current instruction, made once

@@ -18,13 +18,11 @@ namespace {
 
 constexpr unsigned kComponents = 4;
 
-std::vector<ValueId> scalars(Lifter& l, const isa::Operand& o, unsigned count) {
-  std::vector<ValueId> words;
-  for (unsigned n = 0; n < count; ++n) words.push_back(l.sgpr(o.index + n));
-  return words;
-}
+/// Words of descriptors, as Lifter::descriptors() has them.
+using Words = std::span<const ValueId>;
 
-Image image_of(Lifter& l) { return Image(l.b, l.target, scalars(l, l.in->src[1], l.in->mods.r128 ? 4 : 8)); }
+unsigned resource_words(const Lifter& l) { return l.in->mods.r128 ? 4 : 8; }
+Image image_of(Lifter& l, Words words) { return Image(l.b, l.target, words.first(resource_words(l))); }
 
 TypedElement element_of(Lifter& l, const Image& image) {
   return TypedElement(l.b, image.data_format, image.number_format, TypedElement::Formats::Images);
@@ -140,8 +138,8 @@ std::vector<ValueId> wanted(Lifter& l, const Image& image, TypedElement& element
   return results;
 }
 
-void image_load(Lifter& l) {
-  Image image = image_of(l);
+void image_load(Lifter& l, Words words) {
+  Image image = image_of(l, words);
   TypedElement element = element_of(l, image);
   image.check(element, false);
   const Texel texel = texel_of(l, image);
@@ -149,8 +147,8 @@ void image_load(Lifter& l) {
   set_results(l, element, wanted(l, image, element, components), l.in->mods.d16);
 }
 
-void image_store(Lifter& l) {
-  Image image = image_of(l);
+void image_store(Lifter& l, Words words) {
+  Image image = image_of(l, words);
   TypedElement element = element_of(l, image);
   image.check(element, false);
   const auto count = static_cast<unsigned>(std::popcount(unsigned{l.in->mods.dmask}));
@@ -163,7 +161,7 @@ void image_store(Lifter& l) {
   store_element(l, m.bytes, m.lanes, element.pack(stored(l.b, image.select, data)), m.address);
 }
 
-void image_atomic(Lifter& l) {
+void image_atomic(Lifter& l, Words words) {
   Access a;
   a.attr.space = ir::Space::Global;
   a.attr.returns = l.in->mods.glc;
@@ -173,7 +171,7 @@ void image_atomic(Lifter& l) {
   if (dwords != operands && dwords != 2 * operands) return l.untranslated("a dmask that fits no atomic");
   a.attr.bytes = static_cast<u8>(dwords / operands * 4);
   set_atomic(a.attr, *l.row); // now for the size
-  Image image = image_of(l);
+  Image image = image_of(l, words);
   TypedElement element = element_of(l, image);
   image.check(element, false);
   image.refuse_if(l.b.icmp(IntPred::Ne, element.bytes(), a.attr.bytes),
@@ -187,9 +185,9 @@ void image_atomic(Lifter& l) {
   if (a.attr.returns && l.in->mods.tfe) l.set_vgpr(l.in->dst[0].index + dwords, l.b.v32c(0), l.exec());
 }
 
-void get_resinfo(Lifter& l) {
+void get_resinfo(Lifter& l, Words words) {
   Emit& b = l.b;
-  Image image = image_of(l);
+  Image image = image_of(l, words);
   TypedElement element = element_of(l, image);
   AddressRegisters address(l);
   const ValueId there = b.and_(b.splat(image.is_known()), b.icmp(IntPred::Eq, address.body(0), 0));
@@ -205,9 +203,9 @@ void get_resinfo(Lifter& l) {
 
 class Sampling {
 public:
-  explicit Sampling(Lifter& l)
-      : l_(l), b_(l.b), flags_(l.row->image), image_(image_of(l)), element_(element_of(l, image_)),
-        sampler_(sampler_of(l)) {
+  Sampling(Lifter& l, Words words)
+      : l_(l), b_(l.b), flags_(l.row->image), image_(image_of(l, words)), element_(element_of(l, image_)),
+        sampler_(sampler_of(l, words)) {
     image_.check(element_, gathers());
     const ValueId border =
         b_.or_(sampler_.has_border(0), b_.or_(b_.and_(image_.has_y, sampler_.has_border(1)),
@@ -225,9 +223,9 @@ public:
 private:
   using Components = std::array<ValueId, 4>;
 
-  static Sampler sampler_of(Lifter& l) {
-    const auto words = scalars(l, l.in->src[2], 4);
-    return Sampler(l.b, {words[0], words[1], words[2], words[3]}, l.in->mods.unorm);
+  static Sampler sampler_of(Lifter& l, Words words) {
+    const Words w = words.subspan(resource_words(l), 4);
+    return Sampler(l.b, {w[0], w[1], w[2], w[3]}, l.in->mods.unorm);
   }
   [[nodiscard]] bool gathers() const { return (flags_ & isa::kImgGather4) != 0; }
   [[nodiscard]] bool compares() const { return (flags_ & isa::kImgCompare) != 0; }
@@ -356,14 +354,22 @@ private:
   std::array<Sampler::Axis, 3> axes_; ///< x, y, and z or the layer
 };
 
-void image_sample(Lifter& l) { Sampling(l).run(); }
+void image_sample(Lifter& l, Words words) { Sampling(l, words).run(); }
+
+/// `access`, once what is known of the descriptors has been found.
+template <void (*access)(Lifter&, Words)>
+void with_descriptors(Lifter& l) {
+  if (const auto words = l.descriptors()) access(l, *words);
+}
 
 Rule rule_for(const isa::Row& row) {
   if ((row.image & isa::kImgPacked) != 0) return nullptr;
-  if ((row.image & isa::kImgQuery) != 0) return (row.image & isa::kImgSampler) != 0 ? nullptr : get_resinfo;
-  if ((row.image & isa::kImgSampler) != 0) return row.op == isa::Op::image_gather4h ? nullptr : image_sample;
-  if (row.memory.atomic != isa::Atomic::None) return image_atomic;
-  return row.memory.store ? image_store : image_load;
+  if ((row.image & isa::kImgQuery) != 0)
+    return (row.image & isa::kImgSampler) != 0 ? nullptr : with_descriptors<get_resinfo>;
+  if ((row.image & isa::kImgSampler) != 0)
+    return row.op == isa::Op::image_gather4h ? nullptr : with_descriptors<image_sample>;
+  if (row.memory.atomic != isa::Atomic::None) return with_descriptors<image_atomic>;
+  return row.memory.store ? with_descriptors<image_store> : with_descriptors<image_load>;
 }
 
 } // namespace

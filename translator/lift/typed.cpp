@@ -11,6 +11,14 @@ namespace {
 /// the first component of 10_11_11 has 11 bits.
 struct Layout {
   u8 columns[9];
+
+  /// All of it in one number, 7 bits a column.
+  [[nodiscard]] constexpr u64 packed() const {
+    u64 bits = 0;
+    for (unsigned n = 0; n < 9; ++n) bits |= u64{columns[n]} << kBits * n;
+    return bits;
+  }
+  static constexpr unsigned kBits = 7;
 };
 constexpr u32 kBufferFormats = 15, kImageFormats = 20;
 constexpr Layout kLayouts[kImageFormats] = {
@@ -45,9 +53,18 @@ FpAttr exact(FloatKind kind) {
 } // namespace
 
 TypedElement::TypedElement(Emit& b, ValueId data_format, ValueId number_format, Formats formats)
-    : b_(b), data_format_(data_format),
-      number_format_(b.select(b.icmp(IntPred::Eq, number_format, Reserved), b.u32c(Uint), number_format)),
-      formats_(formats) {}
+    : b_(b), formats_(formats) {
+  for (u32 n = 0; n < is_.size(); ++n) is_[n] = b.icmp(IntPred::Eq, number_format, n);
+  is_[Uint] = b.or_(is_[Uint], is_[Reserved]);
+  // One choice among the formats, of which columns are cut out, not one for each column.
+  ValueId layout = b.u64c(0);
+  for (u32 format = 1; format < (formats == Formats::Images ? kImageFormats : kBufferFormats); ++format)
+    layout = b.select(b.icmp(IntPred::Eq, data_format, format), b.u64c(kLayouts[format].packed()), layout);
+  for (u32 n = 0; n < columns_.size(); ++n) {
+    const ValueId low = b.lo(b.lshr(layout, Layout::kBits * n));
+    columns_[n] = b.and_(low, (u64{1} << Layout::kBits) - 1);
+  }
+}
 
 ValueId TypedElement::to_16_bits(ValueId value) {
   const ValueId half = b_.fop(Op::FpToFp, exact(FloatKind::F32), {value}, static_cast<u64>(FloatKind::F16));
@@ -58,14 +75,6 @@ ValueId TypedElement::from_16_bits(ValueId value) {
   const ValueId wide = b_.fop(Op::FpToFp, exact(FloatKind::F16), {value}, static_cast<u64>(FloatKind::F32));
   const ValueId sign = b_.select(is(Sint), b_.signed_field(value, 0, 16), b_.and_(value, 0xffff));
   return b_.select(is_integer(), sign, wide);
-}
-
-ValueId TypedElement::lookup(unsigned column) {
-  ValueId value = b_.u32c(0);
-  for (u32 format = 1; format < (formats_ == Formats::Images ? kImageFormats : kBufferFormats); ++format)
-    value = b_.select(b_.icmp(IntPred::Eq, data_format_, format), b_.u32c(kLayouts[format].columns[column]),
-                      value);
-  return value;
 }
 
 ValueId TypedElement::one() { return b_.select(is_integer(), b_.v32c(1), b_.v32c(0x3f80'0000)); }

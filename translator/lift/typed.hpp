@@ -16,7 +16,7 @@ public:
   enum class Formats : u8 { Buffers, Images };
   TypedElement(Emit& b, ValueId data_format, ValueId number_format, Formats formats = Formats::Buffers);
 
-  ValueId bytes() { return lookup(0); } ///< u32; 0 for formats that do not exist
+  ValueId bytes() { return columns_[0]; } ///< u32; 0 for formats that do not exist
   ValueId has(u32 component) { return b_.icmp(IntPred::Ne, width(component), 0); } ///< u1
   /// 1 as a component that is not in memory shows it: a float or an integer (v32).
   ValueId one();
@@ -34,15 +34,15 @@ public:
 
 private:
   enum Number : u32 { Unorm, Snorm, Uscaled, Sscaled, Uint, Sint, Reserved, Float };
-  ValueId is(Number n) { return b_.icmp(IntPred::Eq, number_format_, n); }
-  ValueId lookup(unsigned column);
-  ValueId width(u32 k) { return lookup(1 + 2 * k); }
-  ValueId offset(u32 k) { return lookup(2 + 2 * k); }
+  ValueId is(Number n) { return is_[n]; }
+  ValueId width(u32 k) { return columns_[1 + 2 * k]; }
+  ValueId offset(u32 k) { return columns_[2 + 2 * k]; }
   ValueId small_float(ValueId bits, ValueId width, bool to_float);
   ValueId to_bits(ValueId value, ValueId width);
 
   Emit& b_;
-  ValueId data_format_, number_format_;
+  std::array<ValueId, 8> is_;      ///< u1: by Number
+  std::array<ValueId, 9> columns_; ///< u32: of the element's layout
   Formats formats_;
 };
 

@@ -8,6 +8,25 @@ static int failed(const char* what) {
   return 1;
 }
 
+static int use_image(void) {
+  const lanewise_image_description description = {
+      .geometry = LANEWISE_2D, .width = 3, .height = 2, .order = LANEWISE_R, .type = LANEWISE_UNORM8};
+  const lanewise_sampler_description repeated = {.addressing = LANEWISE_ADDRESS_REPEAT};
+  unsigned char texels[6] = {1, 2, 3, 4, 5, 6}, read[6];
+  size_t pitch = 0;
+  lanewise_image* image = lanewise_image_create(&description);
+  if (!image) return failed("image");
+  if (lanewise_image_write(image, texels, sizeof texels) != LANEWISE_SUCCESS) return failed("write");
+  if (((unsigned char*)lanewise_image_texels(image, &pitch))[pitch] != 4) return failed("pitch");
+  if (lanewise_image_read(image, read, sizeof read) != LANEWISE_SUCCESS ||
+      memcmp(read, texels, sizeof read) != 0)
+    return failed("read");
+  if (lanewise_image_read(image, read, 5) != LANEWISE_USAGE) return failed("a wrong size must be an error");
+  if (lanewise_sampler_create(&repeated)) return failed("texels that are repeated must be an error");
+  lanewise_image_free(image);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const lanewise_device_options options = {.engine = LANEWISE_INTERP, .threads = 2};
   (void)argc;
@@ -42,6 +61,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 100; ++i)
     if (y[i] != 2 * (float)i + 1) return printf("y[%d] = %g\n", i, (double)y[i]), 1;
   lanewise_kernel_free(kernel);
+  if (use_image()) return 1;
   printf("saxpy from C: right, %.3f ms\n", times.wall_ms);
   return 0;
 }
