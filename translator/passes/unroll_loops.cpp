@@ -199,11 +199,9 @@ private:
     return is_truth(f_.type(f_.result(i))) ? x.truth.has_value() : x.limits.min == x.limits.max;
   }
 
-  /// A select that is known to take one of its operands.
+  /// A select that takes one of its operands once tables have been looked up.
   [[nodiscard]] bool is_chosen(InstId i) const {
-    if (f_[i].op != Op::Select) return false;
-    const ValueId condition = f_.operands(i)[0];
-    return looked_up_.contains(condition) || truth(condition);
+    return f_[i].op == Op::Select && looked_up_.contains(f_.operands(i)[0]);
   }
 
   void assume(ValueId v, const Known& x) {

@@ -212,11 +212,13 @@ private:
     for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
       const InstId i = f_[b].insts[n];
       if (f_[i].op != Op::ReadFirst || known(f_.operands(i)[1], b) != true) continue;
-      Seen seen;
       const ValueId v = f_.operands(i)[0], lanes = f_.operands(i)[1];
+      const std::vector<InstId> parts = with_the_same(b, v, lanes, f_.result(i));
+      Seen seen;
+      seen.looks_at_loads = !parts.empty();
       const ValueId first = same_in_all(v, lanes, b, seen);
       if (!first.valid()) continue;
-      note_equal(b, v, lanes, f_.result(i));
+      for (const InstId part : parts) leave_nobody_out(part, lanes);
       f_.operands(i)[0] = first;
       for (const InstId m : seen.made) f_[m].block = b;
       f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n), seen.made.begin(),
@@ -225,17 +227,23 @@ private:
     }
   }
 
-  /// All lanes of m have of `v` what the first one has: none of them is left out by a comparison.
-  void note_equal(BlockId b, ValueId v, ValueId m, ValueId first) {
-    const std::vector<InstId> insts = f_[b].insts;
-    for (const InstId i : insts) {
+  /// In `b`, who of m has of `v` what the first one has, and who has not.
+  [[nodiscard]] std::vector<InstId> with_the_same(BlockId b, ValueId v, ValueId m, ValueId first) const {
+    std::vector<InstId> found;
+    for (const InstId i : f_[b].insts) {
       if (f_[i].op != Op::And && f_[i].op != Op::AndNot) continue;
-      const unsigned other = f_[i].op == Op::And && f_.operands(i)[1] == m ? 0 : 1;
-      if (f_.operands(i)[1 - other] != m || !asks_whether_equal(f_.operands(i)[other], v, first)) continue;
-      const Type t = Type::Mask;
-      const InstId all = f_.insert_before(i, {.op = Op::Const, .imm = constant_bits(t)}, {}, {&t, 1});
-      f_.operands(i)[other] = f_.result(all);
+      const unsigned n = place_in(i, m);
+      if (f_.operands(i)[n] == m && asks_whether_equal(f_.operands(i)[1 - n], v, first)) found.push_back(i);
     }
+    return found;
+  }
+  [[nodiscard]] unsigned place_in(InstId i, ValueId m) const {
+    return f_[i].op == Op::And && f_.operands(i)[1] == m ? 1 : 0;
+  }
+  void leave_nobody_out(InstId part, ValueId m) {
+    const Type t = Type::Mask;
+    const InstId all = f_.insert_before(part, {.op = Op::Const, .imm = constant_bits(t)}, {}, {&t, 1});
+    f_.operands(part)[1 - place_in(part, m)] = f_.result(all);
   }
   [[nodiscard]] bool asks_whether_equal(ValueId condition, ValueId v, ValueId scalar) const {
     const InstId i = f_.def_id(condition);
@@ -249,6 +257,7 @@ private:
   struct Seen {
     std::unordered_map<u32, ValueId> values; ///< by what they are in the lanes of a mask; none: cannot be
     std::vector<InstId> made;                ///< in no block yet
+    bool looks_at_loads = false;             ///< from one place for all lanes
   };
 
   /// A value that is computed from scalars and in block `at` is what `v` is in the lanes of `mask`, or
@@ -279,7 +288,7 @@ private:
       seen.made.push_back(f_.make(proto, of, {&t, 1}));
       return f_.result(seen.made.back());
     };
-    if (loads_one_place(def) && is_part(mask, operands.back(), at))
+    if (seen.looks_at_loads && loads_one_place(def) && is_part(mask, operands.back(), at))
       return make({.op = Op::Splat, .pc = inst.pc},
                   {make({.op = Op::ReadFirst, .pc = inst.pc}, {v, operands.back()}, Type::U32)}, Type::V32);
     const OpInfo& op = info(inst.op);
