@@ -200,7 +200,8 @@ private:
   /// Coordinates behind what stands in front of them, to the last of v0..v15; at times what is there already.
   void address() {
     u32 front = min_address_dwords(row_.image) - 1;
-    if (has(kImgDeriv)) front += dimensions_of(image()) * (inst_.mods.a16 ? 1 : 2) - 1;
+    if (has(kImgDeriv))
+      front += 2 * (inst_.mods.a16 ? (dimensions_of(image()) + 1) / 2 : dimensions_of(image())) - 1;
     const std::vector<unsigned> from = coordinates();
     const u32 body = inst_.mods.a16 ? (static_cast<u32>(from.size()) + 1) / 2 : static_cast<u32>(from.size());
     address_ = r_.below(kValueVgprs - front - body + 1);

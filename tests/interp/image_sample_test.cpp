@@ -198,8 +198,8 @@ TEST(ImageSamples, OperandsInFrontOfCoordinates) {
         Case{Op::image_sample_d, kImage1D, 2, false}, Case{Op::image_sample_d, kImage2D, 4, false},
         Case{Op::image_sample_cd, kImage3D, 6, false}, Case{Op::image_sample_d_cl_o, kImage2D, 5, false},
         Case{Op::image_sample_b_o, kImage2D, 2, false}, Case{Op::image_sample, kImage2D, 0, true},
-        Case{Op::image_sample_b, kImage2D, 1, true}, Case{Op::image_sample_d, kImage1D, 1, true},
-        Case{Op::image_sample_d, kImage2D, 2, true}, Case{Op::image_sample_d, kImage3D, 3, true}}) {
+        Case{Op::image_sample_b, kImage2D, 1, true}, Case{Op::image_sample_d, kImage1D, 2, true},
+        Case{Op::image_sample_d, kImage2D, 2, true}, Case{Op::image_sample_d, kImage3D, 4, true}}) {
     SCOPED_TRACE(testing::Message() << isa::row_of(c.op).name << " type " << c.type << " a16 " << c.a16);
     const u32 dimensions = c.type - 7;
     ImageMachine m(Target::gfx900, floats(c.type, 4, dimensions > 1 ? 4 : 1, dimensions > 2 ? 2 : 1),
