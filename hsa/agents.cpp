@@ -77,7 +77,9 @@ hsa_status_t gpu_info(Runtime& r, u32 attribute, void* value) {
   case HSA_AMD_AGENT_INFO_CHIP_ID: put<u32>(value, chip_id(r.target)); break;
   // The threads that run workgroups are what a program should fill.
   case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
-  case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: put<u32>(value, r.device->dispatcher.threads()); break;
+  case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
+    put<u32>(value, r.device->dispatcher.threads());
+    break;
   case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY: put<u32>(value, 1000); break; // MHz
   case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID: put<u32>(value, 1); break;
   case HSA_AMD_AGENT_INFO_BDFID: put<u32>(value, 1 << 8); break;
@@ -182,7 +184,8 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, v
   return own == HSA_STATUS_SUCCESS ? own : common_info(number, value);
 }
 
-hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*), void* data) {
+hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*),
+                                    void* data) {
   HSA_RUNTIME(r);
   if (!is_gpu(agent)) return HSA_STATUS_SUCCESS;
   return callback(hsa_isa_t{static_cast<u64>(r->target) + 1}, data);
@@ -226,7 +229,7 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_me
     put<u32>(value, pool.handle == kFineGrained ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED
                     : pool.handle == kKernarg   ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
                                                     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT
-                                                : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+                                              : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
     break;
   case HSA_AMD_MEMORY_POOL_INFO_SIZE:
   case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:

@@ -1,5 +1,6 @@
-// Queues: a thread each, which takes packets in order (HSA Runtime Programmer's Reference Manual 1.2, 2.8; ROCm's barrier
-// value packets). A packet begins when the one before it has ended, so that barrier bits and fences hold by themselves.
+// Queues: a thread each, which takes packets in order (HSA Runtime Programmer's Reference Manual 1.2, 2.8;
+// ROCm's barrier value packets). A packet begins when the one before it has ended, so that barrier bits and
+// fences hold by themselves.
 #include "hsa/runtime.hpp"
 
 #include <algorithm>
@@ -71,7 +72,8 @@ private:
   void serve(const std::stop_token& stop) {
     while (true) {
       Packet& packet = ring_[read().load() & (amd_.hsa_queue.size - 1)];
-      runtime_.changes.wait([&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
+      runtime_.changes.wait(
+          [&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
       if (stop.stop_requested()) return;
       process(packet, stop);
       packet.header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
@@ -151,23 +153,34 @@ private:
   }
 };
 
-Queue& queue_of(const hsa_queue_t* handle) { return *reinterpret_cast<Queue*>(const_cast<hsa_queue_t*>(handle)); }
+/// Of a queue that exists.
+Queue& queue_of(const hsa_queue_t* handle) {
+  return *reinterpret_cast<Queue*>(const_cast<hsa_queue_t*>(handle));
+}
 
 } // namespace
 
 extern "C" {
 
-hsa_status_t hsa_queue_create(hsa_agent_t agent, u32 size, hsa_queue_type32_t, Callback callback, void* data, u32,
-                              u32, hsa_queue_t** queue) {
+hsa_status_t hsa_queue_create(hsa_agent_t agent, u32 size, hsa_queue_type32_t, Callback callback, void* data,
+                              u32, u32, hsa_queue_t** queue) {
   HSA_RUNTIME(r);
   if (agent.handle != kGpuAgent.handle) return HSA_STATUS_ERROR_INVALID_AGENT;
   if (queue == nullptr || size == 0 || !std::has_single_bit(size)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *queue = (new Queue(*r, size, callback, data))->handle();
+  auto made = std::make_shared<Queue>(*r, size, callback, data);
+  *queue = made->handle();
+  const std::lock_guard lock(r->queues_mutex);
+  r->queues[*queue] = std::move(made);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
-  if (queue == nullptr) return HSA_STATUS_ERROR_INVALID_QUEUE;
-  delete &queue_of(queue);
+  HSA_RUNTIME(r);
+  std::shared_ptr<void> destroyed; // without the lock: it waits for the packet that is being processed
+  const std::lock_guard lock(r->queues_mutex);
+  const auto found = r->queues.find(queue);
+  if (found == r->queues.end()) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  destroyed = std::move(found->second);
+  r->queues.erase(found);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t*, u32, const u32*) { return HSA_STATUS_SUCCESS; }
@@ -176,7 +189,9 @@ hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t*, hsa_amd_queue_priority_t) 
 u64 hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }
 u64 hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }
 u64 hsa_queue_load_write_index_relaxed(const hsa_queue_t* queue) { return queue_of(queue).written().load(); }
-u64 hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) { return queue_of(queue).written().load(); }
+u64 hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) {
+  return queue_of(queue).written().load();
+}
 u64 hsa_queue_add_write_index_screlease(const hsa_queue_t* queue, u64 value) {
   return queue_of(queue).written().fetch_add(value);
 }
@@ -193,7 +208,8 @@ hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t, hsa_signal_t signa
   *time = {s.shared.start_ts, s.shared.end_ts};
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time) {
+hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
+                                                   hsa_amd_profiling_async_copy_time_t* time) {
   const Signal& s = signal_of(signal);
   *time = {s.shared.start_ts, s.shared.end_ts};
   return HSA_STATUS_SUCCESS;

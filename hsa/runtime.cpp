@@ -12,7 +12,8 @@ namespace {
 
 std::mutex runtime_mutex;
 unsigned references = 0;
-std::unique_ptr<Runtime> the_runtime;
+/// Left alone at the end of a process that has not shut it down: its threads may still run then, as a GPU
+/// does.
 std::atomic<Runtime*> current = nullptr;
 
 /// LANEWISE_TARGET: the GPU that programs see, by the name that compilers have for it; gfx906 without it.
@@ -65,8 +66,12 @@ Runtime* current_runtime() { return current.load(std::memory_order_acquire); }
 Runtime::Runtime(std::shared_ptr<Device::State> on, isa::Target gfx) : device(std::move(on)), target(gfx) {}
 
 Runtime::~Runtime() {
+  ends = true;
   handlers_thread_.request_stop();
   changes.announce();
+  if (handlers_thread_.joinable()) handlers_thread_.join(); // handlers may use what follows
+  queues.clear();
+  changes.wait([this] { return threads_that_copy == 0; });
 }
 
 std::map<u64, Allocation>::iterator Runtime::find_allocation(const void* address) {
@@ -85,10 +90,18 @@ void Runtime::add_handler(const Handler& handler) {
   changes.announce();
 }
 
+void Runtime::drop_handlers(hsa_signal_t signal) {
+  const std::lock_guard lock(handlers_mutex_);
+  for (auto* const list : {&handlers_, &new_handlers_})
+    std::erase_if(*list, [signal](const Handler& h) { return h.signal.handle == signal.handle; });
+}
+
 /// One thread calls all handlers, as ROCm's runtime does.
 void Runtime::serve_handlers(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto is_due = [](const Handler& h) { return holds(h.condition, signal_of(h.signal).value(), h.value); };
+    const auto is_due = [](const Handler& h) {
+      return holds(h.condition, signal_of(h.signal).value(), h.value);
+    };
     changes.wait([&] {
       const std::lock_guard lock(handlers_mutex_);
       return stop.stop_requested() || !new_handlers_.empty() || std::ranges::any_of(handlers_, is_due);
@@ -118,13 +131,13 @@ hsa_status_t hsa_init() {
   const std::lock_guard lock(runtime_mutex);
   if (references++ != 0) return HSA_STATUS_SUCCESS;
   const auto target = wanted_target();
-  if (!target) die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
+  if (!target)
+    die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
   DeviceOptions options;
   options.disk_cache = std::getenv("LANEWISE_NO_CACHE") == nullptr;
   auto device = create_device(options);
   if (!device) die(device.error().message);
-  the_runtime = std::make_unique<Runtime>(std::move(*device), *target);
-  current = the_runtime.get();
+  current = new Runtime(std::move(*device), *target);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -132,8 +145,7 @@ hsa_status_t hsa_shut_down() {
   const std::lock_guard lock(runtime_mutex);
   if (references == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (--references != 0) return HSA_STATUS_SUCCESS;
-  current = nullptr;
-  the_runtime.reset();
+  delete current.exchange(nullptr);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -145,7 +157,9 @@ hsa_status_t hsa_status_string(hsa_status_t status, const char** text) {
   case HSA_STATUS_ERROR_INVALID_ARGUMENT: *text = "an argument is not valid"; break;
   case HSA_STATUS_ERROR_OUT_OF_RESOURCES: *text = "not enough memory or other resources"; break;
   case HSA_STATUS_ERROR_NOT_INITIALIZED: *text = "hsa_init has not been called"; break;
-  case HSA_STATUS_ERROR_INVALID_CODE_OBJECT: *text = "the code object is not valid, or not for this agent"; break;
+  case HSA_STATUS_ERROR_INVALID_CODE_OBJECT:
+    *text = "the code object is not valid, or not for this agent";
+    break;
   case HSA_STATUS_ERROR_INVALID_SYMBOL_NAME: *text = "there is no symbol of this name"; break;
   default: *text = "an error"; break;
   }

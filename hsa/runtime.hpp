@@ -1,8 +1,9 @@
 // What the functions of the HSA runtime share: internal to hsa/.
 //
-// libhsa-runtime64.so.1 in place of ROCm's, so that HIP programs run unmodified where there is no GPU. There is one CPU
-// agent and one GPU agent, whose memory is the host's: copies are memcpy, and queues are threads that give dispatch
-// packets to Lanewise. Interfaces and structures are those of ROCm's headers (hsa/hsa.h, hsa/hsa_ext_amd.h).
+// libhsa-runtime64.so.1 in place of ROCm's, so that HIP programs run unmodified where there is no GPU. There
+// is one CPU agent and one GPU agent, whose memory is the host's: copies are memcpy, and queues are threads
+// that give dispatch packets to Lanewise. Interfaces and structures are those of ROCm's headers (hsa/hsa.h,
+// hsa/hsa_ext_amd.h).
 #pragma once
 
 #include "isa/op.hpp"
@@ -31,12 +32,13 @@ enum Pool : u64 { kFineGrained = 1, kKernarg, kCoarseGrained, kDeviceLocal, kGro
 /// Nanoseconds of the clock in which all times are told.
 u64 now_ns();
 
-/// Lets threads wait for what others change in memory. Kernels change signals without telling, hence the time-out.
+/// Lets threads wait for what others change in memory. Kernels change signals without telling, hence the
+/// time-out.
 class Changes {
 public:
   void announce();
-  /// Returns when `condition` holds (true) or `deadline_ns` has passed. Looks again after each announcement, and
-  /// now and then without one.
+  /// Returns when `condition` holds (true) or `deadline_ns` has passed. Looks again after each announcement,
+  /// and now and then without one.
   bool wait(const std::function<bool()>& condition, u64 deadline_ns = ~u64{0});
 
 private:
@@ -97,8 +99,6 @@ struct Runtime {
   std::map<u64, KernelEntry> kernels;
   std::map<u64, std::unique_ptr<Executable>> executables; ///< by handle
 
-  std::atomic<bool> times_copies = false;
-
   struct Handler {
     hsa_signal_t signal;
     hsa_signal_condition_t condition;
@@ -107,6 +107,14 @@ struct Runtime {
     void* argument;
   };
   void add_handler(const Handler& handler);
+  /// A signal that is no more is asked for no longer.
+  void drop_handlers(hsa_signal_t signal);
+
+  std::mutex queues_mutex;
+  std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
+
+  std::atomic<u32> threads_that_copy = 0; ///< that wait for signals before they do
+  std::atomic<bool> ends = false;         ///< they wait no longer
 
 private:
   std::mutex handlers_mutex_;
@@ -121,10 +129,10 @@ Runtime* current_runtime();
 /// Ends a program as ROCm's runtime does when a kernel faults: it says why, and aborts.
 [[noreturn]] void die(const std::string& message);
 
-} // namespace hsa
+} // namespace gnu::visibility("hidden")]]hsa
 } // namespace lanewise
 
 /// `return` from an API function if the runtime is not initialised.
 #define HSA_RUNTIME(name)                                                                                    \
-  lanewise::hsa::Runtime* const name = lanewise::hsa::current_runtime();                                            \
+  lanewise::hsa::Runtime* const name = lanewise::hsa::current_runtime();                                     \
   if (name == nullptr) return HSA_STATUS_ERROR_NOT_INITIALIZED

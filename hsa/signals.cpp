@@ -44,6 +44,7 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, u32 consumers, co
 }
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   if (signal.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (Runtime* const r = current_runtime()) r->drop_handlers(signal);
   delete &signal_of(signal);
   return HSA_STATUS_SUCCESS;
 }
