@@ -80,7 +80,8 @@ void say(const std::string& text) {
 void measure_all(Results& results, const Options& options) {
   std::vector<kernels::CaseEntry> cases = kernels::all_cases();
   std::erase_if(cases, [&](const kernels::CaseEntry& entry) {
-    return !wanted(entry, options) || !entry.make(1).runs_on(options.target);
+    const kernels::KernelCase test = entry.make(1);
+    return !wanted(entry, options) || !test.runs_on(options.target) || test.results_only;
   });
   const bool terminal = isatty(STDERR_FILENO) != 0;
   for (unsigned pass = 1; pass <= options.passes; ++pass) {

@@ -24,19 +24,15 @@ void copy_after(Runtime& r, u32 count, const hsa_signal_t* signals, hsa_signal_t
     signal.value().fetch_sub(1);
     r.changes.announce();
   };
-  std::vector<hsa_signal_t> pending;
-  for (u32 n = 0; n < count; ++n)
-    if (signals[n].handle != 0 && signal_of(signals[n]).value().load() != 0) pending.push_back(signals[n]);
-  if (pending.empty()) return finish();
-  ++r.threads_that_copy;
-  std::thread([&r, pending, finish] {
-    r.changes.wait([&] {
-      return r.ends ||
-             std::ranges::all_of(pending, [](hsa_signal_t s) { return signal_of(s).value().load() == 0; });
-    });
-    if (!r.ends) finish();
-    --r.threads_that_copy;
-  }).detach();
+  const auto all_zero = [wanted = std::vector(signals, signals + count)] {
+    return std::ranges::all_of(
+        wanted, [](hsa_signal_t s) { return s.handle == 0 || signal_of(s).value().load() == 0; });
+  };
+  if (all_zero()) return finish();
+  r.copies.add({all_zero, [finish] {
+                  finish();
+                  return false;
+                }});
 }
 
 constexpr std::size_t kPage = 4096;

@@ -153,7 +153,6 @@ private:
   }
 };
 
-/// Of a queue that exists.
 Queue& queue_of(const hsa_queue_t* handle) {
   return *reinterpret_cast<Queue*>(const_cast<hsa_queue_t*>(handle));
 }
@@ -167,19 +166,19 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, u32 size, hsa_queue_type32_t, C
   HSA_RUNTIME(r);
   if (agent.handle != kGpuAgent.handle) return HSA_STATUS_ERROR_INVALID_AGENT;
   if (queue == nullptr || size == 0 || !std::has_single_bit(size)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  auto made = std::make_shared<Queue>(*r, size, callback, data);
+  const auto made = std::make_shared<Queue>(*r, size, callback, data);
   *queue = made->handle();
   const std::lock_guard lock(r->queues_mutex);
-  r->queues[*queue] = std::move(made);
+  r->queues[*queue] = made;
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
   HSA_RUNTIME(r);
-  std::shared_ptr<void> destroyed; // without the lock: it waits for the packet that is being processed
+  std::shared_ptr<void> ending; // outside of the lock: its thread ends first
   const std::lock_guard lock(r->queues_mutex);
   const auto found = r->queues.find(queue);
   if (found == r->queues.end()) return HSA_STATUS_ERROR_INVALID_QUEUE;
-  destroyed = std::move(found->second);
+  ending = std::move(found->second);
   r->queues.erase(found);
   return HSA_STATUS_SUCCESS;
 }

@@ -1,6 +1,7 @@
 #include "hsa/runtime.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,14 +13,44 @@ namespace {
 
 std::mutex runtime_mutex;
 unsigned references = 0;
-/// Left alone at the end of a process that has not shut it down: its threads may still run then, as a GPU
-/// does.
+/// Left alone by a process that ends without shutting it down: threads of the program may still wait, and
+/// kernels run.
 std::atomic<Runtime*> current = nullptr;
 
 /// LANEWISE_TARGET: the GPU that programs see, by the name that compilers have for it; gfx906 without it.
 std::optional<isa::Target> wanted_target() {
   const char* name = std::getenv("LANEWISE_TARGET");
   return name == nullptr || *name == 0 ? isa::Target::gfx906 : isa::target_named(name);
+}
+
+/// What people may ask of Lanewise by the environment of a program that knows nothing of it: LANEWISE_ENGINE,
+/// LANEWISE_SIMD, LANEWISE_THREADS, LANEWISE_NO_CACHE. Words that mean nothing end the program with a
+/// message.
+DeviceOptions options_from_environment() {
+  const auto word = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  DeviceOptions options;
+  options.disk_cache = word("LANEWISE_NO_CACHE").empty();
+  const std::string_view engine = word("LANEWISE_ENGINE"), simd = word("LANEWISE_SIMD"),
+                         threads = word("LANEWISE_THREADS");
+  if (engine == "jit")
+    options.engine = Engine::Jit;
+  else if (engine == "interp")
+    options.engine = Engine::Interp;
+  else if (!engine.empty() && engine != "auto")
+    die("LANEWISE_ENGINE is none of auto, jit and interp");
+  if (simd == "avx512")
+    options.simd = Simd::Avx512;
+  else if (simd == "avx2")
+    options.simd = Simd::Avx2;
+  else if (!simd.empty() && simd != "auto")
+    die("LANEWISE_SIMD is none of auto, avx512 and avx2");
+  if (!threads.empty() &&
+      std::from_chars(threads.data(), threads.data() + threads.size(), options.threads).ec != std::errc())
+    die("LANEWISE_THREADS is no number");
+  return options;
 }
 
 } // namespace
@@ -65,15 +96,6 @@ Runtime* current_runtime() { return current.load(std::memory_order_acquire); }
 
 Runtime::Runtime(std::shared_ptr<Device::State> on, isa::Target gfx) : device(std::move(on)), target(gfx) {}
 
-Runtime::~Runtime() {
-  ends = true;
-  handlers_thread_.request_stop();
-  changes.announce();
-  if (handlers_thread_.joinable()) handlers_thread_.join(); // handlers may use what follows
-  queues.clear();
-  changes.wait([this] { return threads_that_copy == 0; });
-}
-
 std::map<u64, Allocation>::iterator Runtime::find_allocation(const void* address) {
   const u64 at = reinterpret_cast<u64>(address);
   auto after = allocations.upper_bound(at);
@@ -82,41 +104,45 @@ std::map<u64, Allocation>::iterator Runtime::find_allocation(const void* address
   return at - after->first < std::max<u64>(after->second.bytes, 1) ? after : allocations.end();
 }
 
-void Runtime::add_handler(const Handler& handler) {
-  const std::lock_guard lock(handlers_mutex_);
-  new_handlers_.push_back(handler);
-  if (!handlers_thread_.joinable())
-    handlers_thread_ = std::jthread([this](const std::stop_token& stop) { serve_handlers(stop); });
-  changes.announce();
+Tasks::~Tasks() {
+  thread_.request_stop();
+  changes_.announce();
 }
 
-void Runtime::drop_handlers(hsa_signal_t signal) {
-  const std::lock_guard lock(handlers_mutex_);
-  for (auto* const list : {&handlers_, &new_handlers_})
-    std::erase_if(*list, [signal](const Handler& h) { return h.signal.handle == signal.handle; });
+void Tasks::add(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    added_.push_back(std::move(task));
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
+  changes_.announce();
 }
 
-/// One thread calls all handlers, as ROCm's runtime does.
-void Runtime::serve_handlers(const std::stop_token& stop) {
+void Tasks::drop(hsa_signal_t signal) {
+  const std::lock_guard lock(mutex_);
+  for (auto* const list : {&waiting_, &added_})
+    std::erase_if(*list, [signal](const Task& task) { return task.signal.handle == signal.handle; });
+}
+
+void Tasks::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto is_due = [](const Handler& h) {
-      return holds(h.condition, signal_of(h.signal).value(), h.value);
-    };
-    changes.wait([&] {
-      const std::lock_guard lock(handlers_mutex_);
-      return stop.stop_requested() || !new_handlers_.empty() || std::ranges::any_of(handlers_, is_due);
+    const auto is_due = [](const Task& task) { return task.is_due(); };
+    changes_.wait([&] {
+      const std::lock_guard lock(mutex_);
+      return stop.stop_requested() || !added_.empty() || std::ranges::any_of(waiting_, is_due);
     });
-    std::vector<Handler> due;
+    std::vector<Task> due;
     {
-      const std::lock_guard lock(handlers_mutex_);
-      handlers_.insert(handlers_.end(), new_handlers_.begin(), new_handlers_.end());
-      new_handlers_.clear();
-      const auto rest = std::ranges::partition(handlers_, [&](const Handler& h) { return !is_due(h); });
-      due.assign(rest.begin(), rest.end());
-      handlers_.erase(rest.begin(), handlers_.end());
+      const std::lock_guard lock(mutex_);
+      std::ranges::move(added_, std::back_inserter(waiting_));
+      added_.clear();
+      const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                              [&](const Task& task) { return !is_due(task); });
+      std::move(rest, waiting_.end(), std::back_inserter(due));
+      waiting_.erase(rest, waiting_.end());
     }
-    for (const Handler& h : due)
-      if (h.handler(signal_of(h.signal).value(), h.argument)) add_handler(h);
+    for (Task& task : due)
+      if (task.run()) add(std::move(task));
   }
 }
 
@@ -133,9 +159,7 @@ hsa_status_t hsa_init() {
   const auto target = wanted_target();
   if (!target)
     die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
-  DeviceOptions options;
-  options.disk_cache = std::getenv("LANEWISE_NO_CACHE") == nullptr;
-  auto device = create_device(options);
+  auto device = create_device(options_from_environment());
   if (!device) die(device.error().message);
   current = new Runtime(std::move(*device), *target);
   return HSA_STATUS_SUCCESS;

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lanewise {
@@ -76,10 +77,33 @@ struct Executable {
   std::vector<std::shared_ptr<Module::State>> modules;
 };
 
+/// A thread that does things once something holds.
+class Tasks {
+public:
+  explicit Tasks(Changes& changes) : changes_(changes) {}
+  ~Tasks();
+  Tasks(const Tasks&) = delete;
+  Tasks& operator=(const Tasks&) = delete;
+
+  struct Task {
+    std::function<bool()> is_due;
+    std::function<bool()> run; ///< true: it is to be done again
+    hsa_signal_t signal = {};  ///< it goes with this one
+  };
+  void add(Task task);
+  void drop(hsa_signal_t signal);
+
+private:
+  Changes& changes_;
+  std::mutex mutex_;
+  std::vector<Task> waiting_, added_;
+  std::jthread thread_; ///< from the first task on
+  void serve(const std::stop_token& stop);
+};
+
 /// All there is while the runtime is initialised.
 struct Runtime {
   Runtime(std::shared_ptr<Device::State> on, isa::Target gfx);
-  ~Runtime();
 
   std::shared_ptr<Device::State> device;
   isa::Target target;
@@ -87,40 +111,21 @@ struct Runtime {
 
   std::mutex memory_mutex;
   std::map<u64, Allocation> allocations; ///< by address
-  /// The allocation that contains the address, or null. With memory_mutex held.
+  /// The allocation that contains the address, or the end. With memory_mutex held.
   std::map<u64, Allocation>::iterator find_allocation(const void* address);
 
   std::mutex kernels_mutex;
-  /// By the address of the descriptor; the module's pointer keeps the kernel.
   struct KernelEntry {
-    std::shared_ptr<Module::State> module;
+    std::shared_ptr<Module::State> module; ///< keeps the kernel
     Kernel::State* kernel;
   };
-  std::map<u64, KernelEntry> kernels;
+  std::map<u64, KernelEntry> kernels;                     ///< by the address of the descriptor
   std::map<u64, std::unique_ptr<Executable>> executables; ///< by handle
 
-  struct Handler {
-    hsa_signal_t signal;
-    hsa_signal_condition_t condition;
-    i64 value;
-    hsa_amd_signal_handler handler;
-    void* argument;
-  };
-  void add_handler(const Handler& handler);
-  /// A signal that is no more is asked for no longer.
-  void drop_handlers(hsa_signal_t signal);
-
+  // Threads; they end before the rest goes.
+  Tasks handlers{changes}, copies{changes};
   std::mutex queues_mutex;
   std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
-
-  std::atomic<u32> threads_that_copy = 0; ///< that wait for signals before they do
-  std::atomic<bool> ends = false;         ///< they wait no longer
-
-private:
-  std::mutex handlers_mutex_;
-  std::vector<Handler> handlers_, new_handlers_;
-  std::jthread handlers_thread_; ///< from the first handler on
-  void serve_handlers(const std::stop_token& stop);
 };
 
 /// Null while the runtime is not initialised.

@@ -44,7 +44,7 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, u32 consumers, co
 }
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   if (signal.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL;
-  if (Runtime* const r = current_runtime()) r->drop_handlers(signal);
+  if (Runtime* const r = current_runtime()) r->handlers.drop(signal);
   delete &signal_of(signal);
   return HSA_STATUS_SUCCESS;
 }
@@ -88,7 +88,9 @@ hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condit
                                           hsa_signal_value_t value, hsa_amd_signal_handler handler,
                                           void* argument) {
   HSA_RUNTIME(r);
-  r->add_handler({signal, condition, value, handler, argument});
+  const auto seen = [signal] { return signal_of(signal).value().load(); };
+  r->handlers.add(
+      {[=] { return holds(condition, seen(), value); }, [=] { return handler(seen(), argument); }, signal});
   return HSA_STATUS_SUCCESS;
 }
 

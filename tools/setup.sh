@@ -1,8 +1,9 @@
 # Sourced by tools/test and tools/demo: what both need to do before they can start. Not a command of its own.
 
-# What building and testing takes, by its Debian 12 names. No GPU software among it.
+# What building and testing takes, by its Debian 12 names. Of GPU software only the headers that hsa/ implements.
 readonly packages=(g++ cmake ninja-build libasmjit-dev libxbyak-dev libtbb-dev libcli11-dev libfmt-dev
-                   nlohmann-json3-dev libzydis-dev libgtest-dev libbenchmark-dev libpng-dev zlib1g-dev)
+                   nlohmann-json3-dev libzydis-dev libgtest-dev libbenchmark-dev libpng-dev zlib1g-dev
+                   libhsa-runtime-dev)
 
 die() { echo "${0##*/}: $*" >&2; exit 2; }
 

@@ -288,6 +288,13 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
              if (passes::unmask_pointers(g)) tidy_up(g);
            })
       .run("join_loops", passes::join_loops)
+      .run("share_arm_loads",
+           [&](ir::Function& g) {
+             if (!passes::share_arm_loads(g, gang_lanes(options.simd))) return;
+             tidy_up(g);
+             passes::predicate(g); // what lanes of the other arm do not have, nobody looks at
+             passes::eliminate_dead_code(g);
+           })
       .run("merge_bytes",
            [&](ir::Function& g) {
              if (passes::merge_bytes(g, source.private_bytes_per_lane)) tidy_up(g);
@@ -295,8 +302,11 @@ Result<void> optimize(ir::Function& f, const Options& options, const KernelSourc
       .run("unroll_array_loops",
            [&](ir::Function& g) {
              if (passes::replace_narrow_divisions(g)) passes::eliminate_dead_code(g);
-             if (!passes::unroll_array_loops(g)) return;
-             load_constants(g); // at indices that were counters
+             if (!passes::unroll_array_loops(g, source)) return;
+             if (passes::load_constants(g, source)) { // at indices that were counters
+               passes::use_branches(g);               // the first lane has them, if there is any
+               passes::fold(g);
+             }
              passes::promote_private_memory(g, source.private_bytes_per_lane);
              remove_dead_stores(g);
              passes::merge_kept_values(g); // in registers that were part of an array

@@ -40,7 +40,7 @@ const Code* load(Wave& w, const Code& c) {
     if (c.inst->mods.lds) return put_in_lds(w, c, lane, elements[lane].dword[0]);
     put_element(w, c.dst, lane, elements[lane], shape);
   });
-  clear_texel_fail(w, c, shape.dwords());
+  clear_status(w, c, shape.dwords());
   return next(c);
 }
 

@@ -63,11 +63,6 @@ u32 component_to_store(const Wave& w, const Code& c, unsigned lane, unsigned i, 
 
 } // namespace
 
-void clear_texel_fail(Wave& w, const Code& c, unsigned data_dwords) {
-  if (!c.inst->mods.tfe) return;
-  for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[(c.dst + data_dwords) & 255][lane] = 0; });
-}
-
 const Code* load_format(Wave& w, const Code& c) {
   w.use_mxcsr(w.mxcsr_formats);
   const BufferAddressing a = addressing_of(w, c);
@@ -75,7 +70,7 @@ const Code* load_format(Wave& w, const Code& c) {
   Components loaded[kWaveSize];
   for_each_lane(w.exec(), [&](unsigned lane) { loaded[lane] = load_components(w, c, a, format, lane); });
   for_each_lane(w.exec(), [&](unsigned lane) { put_loaded(w, c, lane, loaded[lane], format.num); });
-  clear_texel_fail(w, c, data_of(c, c.dst).dwords(w));
+  clear_status(w, c, data_of(c, c.dst).dwords(w));
   return next(c);
 }
 

@@ -8,7 +8,4 @@ namespace lanewise::interp {
 const Code* load_format(Wave& w, const Code& c);
 const Code* store_format(Wave& w, const Code& c);
 
-/// With TFE the register after the data reports missing pages: none are ever missing.
-void clear_texel_fail(Wave& w, const Code& c, unsigned data_dwords);
-
 } // namespace lanewise::interp

@@ -90,7 +90,7 @@ void atomic(Wave& w, const Code& c, const Image& image) {
   });
   if (!c.inst->mods.glc) return;
   for_each_lane(w.exec(), [&](unsigned lane) { set_lane_value<T>(w, c.dst, lane, old[lane]); });
-  clear_status(w, c, sizeof(T) / 4);
+  if (c.inst->mods.tfe) clear_status(w, c, data_of(c, c.dst).count);
 }
 
 /// dmask counts the data's registers; without any bit it is one.

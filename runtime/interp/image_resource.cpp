@@ -110,9 +110,4 @@ DataRegisters data_of(const Code& c, unsigned first) {
   return {first, gathers ? 4 : asked, c.inst->mods.d16};
 }
 
-void clear_status(Wave& w, const Code& c, unsigned result_dwords) {
-  if (!c.inst->mods.tfe && !c.inst->mods.lwe) return;
-  for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[(c.dst + result_dwords) & 255][lane] = 0; });
-}
-
 } // namespace lanewise::interp

@@ -46,8 +46,6 @@ Components asked_for(const Code& c, const Components& in);
 
 /// Where an instruction's results go, or its data lie.
 DataRegisters data_of(const Code& c, unsigned first);
-/// The register after the results, with tfe or lwe.
-void clear_status(Wave& w, const Code& c, unsigned result_dwords);
 
 /// The instruction's address operands. Components of the body have 32 bits each or, with a16, 16.
 struct AddressRegisters {

@@ -62,7 +62,7 @@ Operands operands_of(const Code& c, const Image& image) {
   if (has(isa::kImgOffset)) at.offset = reg++;
   if (has(isa::kImgBias)) ++reg;
   if (has(isa::kImgCompare)) at.reference = reg++;
-  if (has(isa::kImgDeriv)) reg += image.dimensions * (at.body.halves ? 1 : 2);
+  if (has(isa::kImgDeriv)) reg += 2 * (at.body.halves ? (image.dimensions + 1) / 2 : image.dimensions);
   at.body.first = reg;
   return at;
 }

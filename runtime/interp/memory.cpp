@@ -11,6 +11,11 @@ namespace {
 
 } // namespace
 
+void clear_status(Wave& w, const Code& c, unsigned data_dwords) {
+  if (!c.inst->mods.tfe && !c.inst->mods.lwe) return;
+  for_each_lane(w.exec(), [&](unsigned lane) { w.vgpr[(c.dst + data_dwords) & 255][lane] = 0; });
+}
+
 u8* scratch_element(Wave& w, unsigned lane, u64 address, unsigned bytes, bool is_write) {
   w.accessing(static_cast<int>(lane), runtime::kPrivateAperture + address, is_write);
   if (address > w.scratch_lane_bytes || bytes > w.scratch_lane_bytes - address) fault_in_scratch(address);

@@ -104,6 +104,9 @@ void write_scratch(Wave& w, unsigned lane, u64 address, const void* from, unsign
 /// The host address of an element of private memory, or a fault.
 u8* scratch_element(Wave& w, unsigned lane, u64 address, unsigned bytes, bool is_write);
 
+/// With tfe or lwe the register after the data reports missing pages and levels: none are ever missing.
+void clear_status(Wave& w, const Code& c, unsigned data_dwords);
+
 /// An atomic on T with operands from VGPRs; the caller says where.
 template <class T>
 T lane_value(const Wave& w, unsigned first, unsigned lane) {

@@ -132,20 +132,24 @@ Result<std::vector<u32>> assemble(const Program& program) {
   return code;
 }
 
+std::string listing(const Images& images) {
+  std::string text;
+  for (const ImageFields& f : images.images)
+    text +=
+        fmt::format("  ; image: type {}, data format {}, number format {}, {} x {} x {}, pitch {}, layers {} "
+                    "to {}, dst_sel {}\n",
+                    f.type, f.data_format, f.number_format, f.width, f.height, f.depth, f.pitch,
+                    f.first_layer, f.last_layer, fmt::join(f.dst_sel, " "));
+  for (const SamplerFields& s : images.samplers)
+    text += fmt::format("  ; sampler: clamp {}, compare {}, filter {} (z {}), border {}{}{}\n",
+                        fmt::join(s.clamp, " "), s.compare, s.xy_filter, s.z_filter, s.border,
+                        s.unnormalised ? ", unnormalised" : "", s.truncates ? ", truncates" : "");
+  return text;
+}
+
 std::string listing(const Program& program) {
   std::string text;
-  if (program.images) {
-    for (const ImageFields& f : program.images->images)
-      text += fmt::format(
-          "  ; image: type {}, data format {}, number format {}, {} x {} x {}, pitch {}, layers {} "
-          "to {}, dst_sel {}\n",
-          f.type, f.data_format, f.number_format, f.width, f.height, f.depth, f.pitch, f.first_layer,
-          f.last_layer, fmt::join(f.dst_sel, " "));
-    for (const SamplerFields& s : program.images->samplers)
-      text += fmt::format("  ; sampler: clamp {}, compare {}, filter {} (z {}), border {}{}{}\n",
-                          fmt::join(s.clamp, " "), s.compare, s.xy_filter, s.z_filter, s.border,
-                          s.unnormalised ? ", unnormalised" : "", s.truncates ? ", truncates" : "");
-  }
+  if (program.images) text += listing(*program.images);
   for (const Line& l : program.lines) text += fmt::format("{}{}\n", is_label(l.text) ? "" : "  ", l.text);
   return text;
 }

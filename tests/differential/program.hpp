@@ -65,6 +65,7 @@ struct Program {
   u32 format = kPlainFormat; ///< last word of the buffer with a stride
   u64 seed = 0;
   std::optional<Images> images;
+  u32 other_images = 0; ///< runs that the translation is good for besides, on other images and states
   /// Private memory is also accessed at constant addresses: nobody can tell what is in it in the end.
   bool private_values = false;
   std::vector<Line> lines;
@@ -78,7 +79,8 @@ Line line(Target target, std::string text, u32 group = 0);
 /// The machine code: prologue, lines, epilogue, s_endpgm.
 Result<std::vector<u32>> assemble(const Program& program);
 
-/// The lines, for reports.
+/// The lines, for reports; and images.
+std::string listing(const Images& images);
 std::string listing(const Program& program);
 
 } // namespace lanewise::differential

@@ -33,21 +33,25 @@ u32 bytes_of(const ImageFields& f) {
   return slice * (is_array(f) ? f.last_layer + 1 : f.type == kImage3D ? f.depth : 1);
 }
 
-ImageFields random_image(Random& r, bool for_atomics) {
+/// Of any type and format, or of those of another image with the same size of elements.
+ImageFields random_image(Random& r, bool for_atomics, const ImageFields* like = nullptr) {
   for (;;) {
     ImageFields f;
     f.base = 256 * r.below(8);
-    f.type = r.of({kImage1D, kImage2D, kImage2D, kImage3D, kImage1DArray, kImage2DArray});
+    f.type =
+        like ? like->type
+             : r.of({kImage1D, kImage2D, kImage2D, kImage3D, kImage1DArray, kImage2DArray, kImage2DArray});
     f.data_format = for_atomics   ? r.of<u32>({4, 4, 5, 10, 11, 12})
                     : r.one_in(4) ? 16 + r.below(4)
                                   : 1 + r.below(14);
+    if (like && kElementBytes[f.data_format] != kElementBytes[like->data_format]) continue;
     f.number_format = r.of<u32>({0, 1, 2, 3, 4, 5, 7, 7});
     f.width = 1 + r.below(dimensions_of(f) == 1 ? 40 : 9);
     f.height = 1 + r.below(9);
     f.depth = 1 + r.below(5);
     f.pitch = f.width + (r.one_in(2) ? 0 : r.below(8));
-    f.first_layer = is_array(f) ? r.below(3) : 0;
-    f.last_layer = f.first_layer + (is_array(f) ? r.below(4) : 0);
+    f.first_layer = r.below(3); // without a meaning but for arrays
+    f.last_layer = f.first_layer + r.below(4);
     if (r.one_in(3))
       for (u32& select : f.dst_sel) select = r.one_in(4) ? r.below(8) : 4 + r.below(4);
     if (f.base + bytes_of(f) <= kDataBytes) return f;
@@ -196,7 +200,8 @@ private:
   /// Coordinates behind what stands in front of them, to the last of v0..v15; at times what is there already.
   void address() {
     u32 front = min_address_dwords(row_.image) - 1;
-    if (has(kImgDeriv)) front += dimensions_of(image()) * (inst_.mods.a16 ? 1 : 2) - 1;
+    if (has(kImgDeriv))
+      front += 2 * (inst_.mods.a16 ? (dimensions_of(image()) + 1) / 2 : dimensions_of(image())) - 1;
     const std::vector<unsigned> from = coordinates();
     const u32 body = inst_.mods.a16 ? (static_cast<u32>(from.size()) + 1) / 2 : static_cast<u32>(from.size());
     address_ = r_.below(kValueVgprs - front - body + 1);
@@ -263,11 +268,25 @@ void randomize_images(Program& program, Random& r) {
   for (WaveState& wave : program.waves) randomize_places(wave, *program.images, r);
 }
 
+Program with_other_images(const Program& program, Random& r) {
+  Program other = program;
+  auto& images = other.images->images;
+  for (unsigned n = 0; n < images.size(); ++n)
+    images[n] = random_image(r, n == 0, &program.images->images[n]);
+  for (SamplerFields& sampler : other.images->samplers) sampler = random_sampler(r);
+  for (WaveState& wave : other.waves) {
+    wave = random_wave(r);
+    randomize_places(wave, *other.images, r);
+  }
+  randomize_memory(other, r);
+  return other;
+}
+
 std::optional<Line> random_image_access(const Program& program, Op op, Random& random) {
   return Access(program, op, random).make();
 }
 
-std::optional<Op> random_image_op(Target target, Random& random) {
+const std::vector<Op>& image_ops(Target target) {
   static const auto all = [] {
     std::array<std::vector<Op>, kNumTargets> ops;
     for (unsigned t = 0; t < kNumTargets; ++t)
@@ -275,9 +294,7 @@ std::optional<Op> random_image_op(Target target, Random& random) {
         if (row.encoding == Encoding::Mimg && is_testable(row.op, Target(t))) ops[t].push_back(row.op);
     return ops;
   }();
-  const std::vector<Op>& ops = all[static_cast<unsigned>(target)];
-  if (ops.empty()) return std::nullopt;
-  return random.element(ops);
+  return all[static_cast<unsigned>(target)];
 }
 
 } // namespace lanewise::differential

@@ -10,11 +10,15 @@ namespace lanewise::differential {
 /// the program's waves.
 void randomize_images(Program& program, Random& random);
 
+/// The same program on other images of the same types and sizes of elements, by other samplers, and from
+/// other states.
+Program with_other_images(const Program& program, Random& random);
+
 /// An access by `op` to one of the program's images: loads of T# and S# to s16..s31, what the address is made
 /// of, and the instruction. nullopt where the instruction cannot access them.
 std::optional<Line> random_image_access(const Program& program, isa::Op op, Random& random);
 
-/// One of the program's image instructions, chosen at random among those that can be compared.
-std::optional<isa::Op> random_image_op(isa::Target target, Random& random);
+/// Image instructions that can be compared.
+const std::vector<isa::Op>& image_ops(isa::Target target);
 
 } // namespace lanewise::differential

@@ -4,6 +4,7 @@
 #include "runtime/deferred_adds.hpp"
 #include "runtime/interp/interp.hpp"
 #include "tests/differential/memory_map.hpp"
+#include "tests/differential/random_image.hpp"
 #include "translator/translator.hpp"
 
 #include <algorithm>
@@ -113,42 +114,70 @@ struct Free {
   void operator()(void* p) const { std::free(p); }
 };
 
-Outcome run(const Program& program, const WaveEngine& engine) {
-  prepare(program);
-  Surroundings& s = surroundings();
-  runtime::WorkgroupContext group;
-  group.lds = s.lds;
-  group.lds_bytes = kLdsBytes;
-  group.gds = s.gds;
-  group.gds_bytes = kGdsBytes;
-  group.scratch = s.scratch;
-  group.scratch_wave_bytes = kScratchBytesPerLane * kWaveSize;
-  runtime::DeferredAdds deferred;
-  deferred.clear();
-  group.deferred_adds = &deferred;
-  const auto waves = static_cast<u32>(program.waves.size());
-  std::vector<std::unique_ptr<void, Free>> frames;
-  for (u32 wave = 0; wave < waves; ++wave) {
-    frames.emplace_back(std::aligned_alloc(64, engine.frame_bytes()));
-    std::memset(frames.back().get(), 0xa5, engine.frame_bytes());
-    engine.start(frames.back().get(), initial(program, wave), group, wave);
+/// A program's waves at their start, and the memory that they work on.
+class Waves {
+public:
+  Waves(const Program& program, const WaveEngine& engine) : engine_(engine) {
+    prepare(program);
+    Surroundings& s = surroundings();
+    group_.lds = s.lds;
+    group_.lds_bytes = kLdsBytes;
+    group_.gds = s.gds;
+    group_.gds_bytes = kGdsBytes;
+    group_.scratch = s.scratch;
+    group_.scratch_wave_bytes = kScratchBytesPerLane * kWaveSize;
+    deferred_.clear();
+    group_.deferred_adds = &deferred_;
+    for (u32 wave = 0; wave < program.waves.size(); ++wave) {
+      frames_.emplace_back(std::aligned_alloc(64, engine.frame_bytes()));
+      std::memset(frames_.back().get(), 0xa5, engine.frame_bytes());
+      engine.start(frames_.back().get(), initial(program, wave), group_, wave);
+    }
   }
+  [[nodiscard]] void* frame(u32 wave) const { return frames_[wave].get(); }
+  void flush() { deferred_.flush(engine_.deferred_add_bytes()); }
+
+private:
+  const WaveEngine& engine_;
+  runtime::WorkgroupContext group_;
+  runtime::DeferredAdds deferred_;
+  std::vector<std::unique_ptr<void, Free>> frames_;
+};
+
+Outcome run(const Program& program, const WaveEngine& engine) {
+  Waves all(program, engine);
+  const auto waves = static_cast<u32>(program.waves.size());
   Outcome out;
   out.stops.assign(waves, StopReason::Barrier);
   for (bool alive = true; alive;) {
     alive = false;
     for (u32 wave = 0; wave < waves; ++wave) {
       if (out.stops[wave] != StopReason::Barrier) continue;
-      out.stops[wave] = run_wave(engine, frames[wave].get()).reason;
+      out.stops[wave] = run_wave(engine, all.frame(wave)).reason;
       alive = true;
     }
   }
-  deferred.flush(engine.deferred_add_bytes());
+  all.flush();
+  const Surroundings& s = surroundings();
   out.arena.assign(s.arena, s.arena + kArenaBytes);
   out.lds.assign(s.lds, s.lds + kLdsBytes);
   out.gds.assign(s.gds, s.gds + kGdsBytes);
   out.scratch.assign(std::begin(s.scratch), std::end(s.scratch));
   return out;
+}
+
+/// The fault that ends the first wave.
+runtime::HostFault fault_of(const Program& program, const WaveEngine& engine) {
+  const Waves waves(program, engine);
+  auto* const frame = static_cast<u8*>(waves.frame(0));
+  runtime::GuestPosition position{&engine, {frame, frame + engine.frame_bytes(), engine.frame_bytes()}};
+  return runtime::run_guarded(
+      position,
+      [](void* p) {
+        auto& at = *static_cast<runtime::GuestPosition*>(p);
+        at.engine->run(at.row);
+      },
+      &position);
 }
 
 /// The name of a dword of a wave's output.
@@ -249,11 +278,15 @@ std::string disagreement(const Program& program, bool* unsupported) {
   if (!code) return code.error().message + "\n";
   auto interpreter = interpreter_of(program, *code);
   if (!interpreter) return interpreter.error().message;
-  const Outcome expected = run(program, **interpreter);
+  std::vector<Program> variants = {program};
+  Random random(program.seed);
+  for (u32 n = 0; n < program.other_images; ++n) variants.push_back(with_other_images(program, random));
+  std::vector<Outcome> expected;
+  for (const Program& variant : variants) expected.push_back(run(variant, **interpreter));
   const bool verify = program.seed % 8 == 0;                      // the checks take as long as the rest
   const unsigned interleave = (1u << (program.seed / 2 % 4)) % 8; // 1, 2, 4, or as the translator likes
   std::string text;
-  for (const StopReason stop : expected.stops)
+  for (const StopReason stop : expected[0].stops)
     if (stop != StopReason::End)
       text += fmt::format("the interpreter stops for reason {}\n", static_cast<u32>(stop));
   for (const auto simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
@@ -267,10 +300,36 @@ std::string disagreement(const Program& program, bool* unsupported) {
       if (unsupported != nullptr) *unsupported = true;
       return {};
     }
-    text += engine ? compare(program, expected, run(program, **engine), name)
-                   : fmt::format("{}: {}\n", name, engine.error().message);
+    if (!engine) {
+      text += fmt::format("{}: {}\n", name, engine.error().message);
+      continue;
+    }
+    for (std::size_t n = 0; n < variants.size(); ++n) {
+      const std::string more = compare(variants[n], expected[n], run(variants[n], **engine), name);
+      text += more;
+      if (more.empty() || n == 0) continue;
+      text += fmt::format("on other images, exec {:#x}:\n{}", variants[n].waves[0].exec,
+                          listing(*variants[n].images));
+      break;
+    }
   }
   return text;
+}
+
+std::vector<std::pair<std::string, runtime::HostFault>> faults(const Program& program) {
+  const auto code = assemble(program);
+  std::vector<std::pair<std::string, runtime::HostFault>> all;
+  all.emplace_back("interpreter", fault_of(program, **interpreter_of(program, *code)));
+  for (const auto simd : {translator::Simd::Avx2, translator::Simd::Avx512}) {
+    if (!translator::host_supports(simd)) continue;
+    auto engine = translator::translate_and_load(source_of(program, *code),
+                                                 {.simd = simd, .launch = {}, .dump = {}}, nullptr);
+    if (engine)
+      all.emplace_back(simd == translator::Simd::Avx2 ? "AVX2" : "AVX-512", fault_of(program, **engine));
+    else
+      all.emplace_back(engine.error().message, runtime::HostFault{});
+  }
+  return all;
 }
 
 } // namespace lanewise::differential

@@ -69,9 +69,8 @@ void StraightCode::instruction(Op op) {
 
 /// The data once more, as images.
 void StraightCode::image() {
-  const auto op = random_image_op(t_, r_);
-  if (!op || !p_.images) return;
-  auto made = random_image_access(p_, *op, r_);
+  if (!p_.images) return;
+  auto made = random_image_access(p_, r_.element(image_ops(t_)), r_);
   if (!made) return;
   made->group = group_;
   p_.lines.push_back(std::move(*made));

@@ -97,6 +97,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"unmask_pointers", [](ir::Function& g) { passes::unmask_pointers(g); }},
       {"rotate_loops", [](ir::Function& g) { (void)passes::rotate_loops(g); }},
       {"join_bounds", [](ir::Function& g) { (void)passes::join_bounds(g); }},
+      {"share_arm_loads", [](ir::Function& g) { (void)passes::share_arm_loads(g, 16); }},
       {"spread_loads",
        [](ir::Function& g) {
          g.launch = launch_facts();
@@ -136,7 +137,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"unmask_accesses", passes::unmask_accesses},
       {"unroll_loops", passes::unroll_loops},
       {"join_loops", passes::join_loops},
-      {"unroll_array_loops", [](ir::Function& g) { (void)passes::unroll_array_loops(g); }},
+      {"unroll_array_loops", [](ir::Function& g) { (void)passes::unroll_array_loops(g, {}); }},
       {"hoist", passes::hoist},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
@@ -388,6 +389,52 @@ b0:
   EXPECT_EQ(text.find("global 1 sext"), std::string::npos) << text;
   EXPECT_EQ(text.find("global 8"), std::string::npos) << text;
   EXPECT_EQ(text.find("global 2"), std::string::npos) << text;
+}
+
+// Of registers that are indexed by what a table of constants has for a counter, it is known in each round
+// which they are; not of those indexed by what a variable has.
+TEST(UnrollArrayLoops, KnowsTables) {
+  const std::array<u8, 4> table = {2, 0, 3, 1};
+  for (const bool is_constant : {true, false}) {
+    auto f = ir::parse(fmt::format(R"(func "unroll_tables" gfx906 {{
+b0:
+  v0:v32 = init_vgpr
+  v2:mask = init_exec
+  v3:u32 = const #0x0
+  v4:u32 = const #0x1
+  v5:u32 = const #0x28
+  v15:u64 = const #{:#x}
+  v17:u32 = const #0x3
+  store v3, v0, v2 #0x10008 {{registers 4}}
+  jump -> b1(v3)
+b1(v6:u32):
+  v18:u32 = and v6, v17
+  v16:u64 = zext v18
+  v19:u64 = add v15, v16
+  v20:v64 = splat v19
+  v21:v32 = load v20, v2 {{global 1}}
+  v22:u32 = readfirst v21, v2
+  v7:v32 = load v22, v2 #0x40008 {{registers 4}}
+  v8:v32 = splat v6
+  v9:v32 = add v7, v8
+  store v22, v9, v2 #0x40008 {{registers 4}}
+  v10:u32 = add v6, v4
+  v11:u1 = icmp v10, v5 #0x2
+  branch v11 -> b1(v10), b2
+b2:
+  v12:v32 = load v3, v2 #0x10008 {{registers 4}}
+  store v0, v12, v2 {{lds 4}}
+  endpgm
+}}
+)",
+                                   reinterpret_cast<u64>(table.data())));
+    ASSERT_TRUE(f.ok()) << f.error().message;
+    translator::KernelSource source;
+    if (is_constant) source.constants = {{table.data(), table.size()}};
+    EXPECT_EQ(passes::unroll_array_loops(*f, source), is_constant);
+    const auto valid = ir::verify(*f);
+    ASSERT_TRUE(valid.ok()) << valid.error().message;
+  }
 }
 
 TEST(GoldenFolder, HasCases) { EXPECT_FALSE(all_cases().empty()) << cases_folder(); }

@@ -87,16 +87,16 @@ TEST(ImageSamples, LinearByClampMode) {
     float c, expected;
   };
   for (const Case& c : {
-           Case{0, 0, 0.25f, 24},       Case{0, 0, 0, 72},       Case{0, 0, 0.9375f, 100},
-           Case{0, 0, -0.0625f, 100},   Case{1, 0, 0, 16},       Case{1, 0, 1, 128},
-           Case{1, 0, 1.75f, 24},       Case{1, 0, -0.25f, 24},  Case{1, 0, 2.0625f, 16},
-           Case{1, 0, -1e-9f, 16},      Case{2, 0, 0, 16},       Case{2, 0, -5, 16},
-           Case{2, 0, 1e30f, 128},      Case{2, 0, 0.25f, 24},   Case{3, 0, -0.25f, 24},
-           Case{3, 0, -7, 128},         Case{4, 2, 0, 8.5f},     Case{4, 2, -3, 8.5f},
-           Case{4, 0, 1, 64},           Case{5, 2, -1, 64.5f},   Case{6, 0, 0, 8},
-           Case{6, 2, 0, 8.5f},         Case{6, 2, -0.125f, 1},  Case{6, 2, -0.1875f, 1},
-           Case{6, 2, -0.0625f, 4.75f}, Case{6, 0, 1.0625f, 32}, Case{7, 2, -0.25f, 24},
-           Case{7, 2, 1.25f, 1},
+           Case{0, 0, 0.25f, 24},     Case{0, 0, 0, 72},           Case{0, 0, 0.9375f, 100},
+           Case{0, 0, -0.0625f, 100}, Case{1, 0, 0, 16},           Case{1, 0, 1, 128},
+           Case{1, 0, 1.75f, 24},     Case{1, 0, -0.25f, 24},      Case{1, 0, 2.0625f, 16},
+           Case{1, 0, -1e-9f, 16},    Case{2, 0, 0, 16},           Case{2, 0, -5, 16},
+           Case{2, 0, 1e30f, 128},    Case{2, 0, 0.25f, 24},       Case{3, 0, -0.25f, 24},
+           Case{3, 0, -7, 128},       Case{4, 2, 0, 8.5f},         Case{4, 2, -3, 8.5f},
+           Case{4, 0, 1, 64},         Case{5, 2, -1, 64.5f},       Case{5, 2, -7, 64.5f},
+           Case{6, 0, 0, 8},          Case{6, 2, 0, 8.5f},         Case{6, 2, -0.125f, 1},
+           Case{6, 2, -0.1875f, 1},   Case{6, 2, -0.0625f, 4.75f}, Case{6, 0, 1.0625f, 32},
+           Case{7, 2, -0.25f, 24},    Case{7, 2, 1.25f, 1},
        }) {
     ImageMachine m(Target::gfx803, floats(kImage1D, 4),
                    {.clamp = {c.mode, 0, 0}, .xy_filter = 1, .border = c.border});
@@ -198,8 +198,8 @@ TEST(ImageSamples, OperandsInFrontOfCoordinates) {
         Case{Op::image_sample_d, kImage1D, 2, false}, Case{Op::image_sample_d, kImage2D, 4, false},
         Case{Op::image_sample_cd, kImage3D, 6, false}, Case{Op::image_sample_d_cl_o, kImage2D, 5, false},
         Case{Op::image_sample_b_o, kImage2D, 2, false}, Case{Op::image_sample, kImage2D, 0, true},
-        Case{Op::image_sample_b, kImage2D, 1, true}, Case{Op::image_sample_d, kImage1D, 1, true},
-        Case{Op::image_sample_d, kImage2D, 2, true}, Case{Op::image_sample_d, kImage3D, 3, true}}) {
+        Case{Op::image_sample_b, kImage2D, 1, true}, Case{Op::image_sample_d, kImage1D, 2, true},
+        Case{Op::image_sample_d, kImage2D, 2, true}, Case{Op::image_sample_d, kImage3D, 4, true}}) {
     SCOPED_TRACE(testing::Message() << isa::row_of(c.op).name << " type " << c.type << " a16 " << c.a16);
     const u32 dimensions = c.type - 7;
     ImageMachine m(Target::gfx900, floats(c.type, 4, dimensions > 1 ? 4 : 1, dimensions > 2 ? 2 : 1),

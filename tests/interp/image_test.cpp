@@ -92,6 +92,16 @@ TEST(Images, StoresRoundAndSaturate) {
   EXPECT_EQ(load_le<u32>(m.memory), 0x00ff'0080u); // 127.5 to even
 }
 
+TEST(Images, OneBitIsNoNormalisedNumberWithASign) {
+  ImageMachine m(Target::gfx900, {.type = kImage1D, .data_format = 17, .number_format = kSnorm});
+  store_le(m.memory, u16{0x8001});
+  m.exec = 1;
+  m.image(Op::image_load);
+  m.run();
+  EXPECT_EQ(m.data(0), f(1.0 / 15));
+  EXPECT_EQ(m.data(3), 0u);
+}
+
 // ---- selects and masks
 
 TEST(Images, SelectsAndMasks) {
@@ -181,6 +191,16 @@ TEST(Images, PlacesByType) {
       EXPECT_EQ(m.data(0), c.dword);
       EXPECT_EQ(m.as<u32>()[c.dword], 1'000'000u);
     }
+}
+
+TEST(Images, PitchesOf16BitsOnGfx9) {
+  ImageMachine m(Target::gfx906, {.data_format = 1, .height = 2, .pitch = 16640});
+  m.set_s(ImageMachine::kImage, static_cast<u32>((reinterpret_cast<u64>(m.memory) - 16640) >> 8));
+  m.memory[0] = 5;
+  m.at({0u, 1u});
+  m.image(Op::image_load);
+  m.run();
+  EXPECT_EQ(m.data(0), 5u);
 }
 
 TEST(Images, OnlyArraysHaveAFirstLayer) {
@@ -294,6 +314,19 @@ TEST(Images, StatusIsWrittenAfterTheResults) {
     EXPECT_EQ(m.data(2), 9u);
     EXPECT_EQ(m.v(30), 5u);
     EXPECT_EQ(m.v(31), 0u);
+  }
+}
+
+TEST(Images, StatusOfAtomicsIsWrittenAfterTheData) {
+  for (const bool lwe : {false, true}) {
+    ImageMachine m(Target::gfx900);
+    m.exec = 1;
+    for (u32 r = 0; r < 4; ++r) m.set_v(ImageMachine::kData + r, 9);
+    m.image(Op::image_atomic_cmpswap, {.dmask = 3, .glc = true, .tfe = !lwe, .lwe = lwe});
+    m.run();
+    EXPECT_EQ(m.data(0), 0u);
+    EXPECT_EQ(m.data(1), 9u);
+    EXPECT_EQ(m.data(2), lwe ? 9u : 0u);
   }
 }
 

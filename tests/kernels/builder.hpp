@@ -50,6 +50,10 @@ public:
     case_.gcn_only = true;
     return *this;
   }
+  Builder& results_only() {
+    case_.results_only = true;
+    return *this;
+  }
   template <class T>
   Builder& value(std::string name, const T& v) {
     Arg& arg = add(ArgKind::Value, std::move(name));

@@ -90,6 +90,7 @@ struct KernelCase {
   Dim3 offset{0, 0, 0}; ///< global work offset, which kernels see through hidden arguments
   std::vector<Arg> args;
   uint32_t min_target = 600; ///< least target: 600, 700, 803, 900 or 906
+  bool results_only = false; ///< one of many alike, for its results: no benchmark
   bool gcn_only = false; ///< asks for wavefronts of 64, GCN builtins or flushed subnormals: no other machine
 
   /// Workgroups per dimension, partial ones included.

@@ -3,6 +3,7 @@
 
 #include "abi/initial_state.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace lanewise {

@@ -44,9 +44,9 @@ public:
     const unsigned reg = next_ + (packed ? n / 2 : n);
     ValueId value = at(reg);
     if (skipped_.valid()) {
-      // Two derivatives for each dimension.
+      // In each of two directions one for each dimension; 16-bit ones begin in a register of their own.
       for (unsigned dimensions = 1; dimensions <= 3; ++dimensions) {
-        const ValueId moved = at(reg + (packed ? dimensions : 2 * dimensions));
+        const ValueId moved = at(reg + 2 * (packed ? (dimensions + 1) / 2 : dimensions));
         value =
             dimensions == 1 ? moved : l_.b.select(l_.b.icmp(IntPred::Eq, skipped_, dimensions), moved, value);
       }

@@ -29,7 +29,7 @@ std::optional<u64> constant_address(const Function& f, InstId i) {
 
 } // namespace
 
-void load_constants(Function& f, const translator::KernelSource& source) {
+bool load_constants(Function& f, const translator::KernelSource& source) {
   std::vector<ValueId> map(f.num_values());
   std::vector<InstId> insts; // of a block, with those that are added
   bool any = false;
@@ -73,9 +73,10 @@ void load_constants(Function& f, const translator::KernelSource& source) {
     f[b].insts.assign(insts.begin(), insts.end());
     any = true;
   }
-  if (!any) return;
+  if (!any) return false;
   map.resize(f.num_values());
   f.replace_values(map);
+  return true;
 }
 
 } // namespace lanewise::passes

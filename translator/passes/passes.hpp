@@ -25,8 +25,8 @@ void fold(ir::Function& f);
 /// and the dispatch packet, jumps for the barriers of one-wave workgroups.
 void use_launch_facts(ir::Function& f);
 
-/// Puts in what loads from constants of the loaded image have.
-void load_constants(ir::Function& f, const translator::KernelSource& source);
+/// Puts in what loads from constants of the loaded image have. Returns whether there were any.
+bool load_constants(ir::Function& f, const translator::KernelSource& source);
 
 /// Joins pairs of 32-bit values into 64-bit ones and scalar pairs used as lane masks into masks, through
 /// block parameters. Returns whether there were any; then the function is folded afterwards.
@@ -83,7 +83,7 @@ bool name_permutes(ir::Function& f, unsigned gang_lanes);
 void unroll_loops(ir::Function& f);
 /// Unrolls loops over arrays in private memory and in registers, inner ones first, so that their elements
 /// have constant addresses, and small loops of a known number of rounds. Returns whether there were any.
-bool unroll_array_loops(ir::Function& f);
+bool unroll_array_loops(ir::Function& f, const translator::KernelSource& source);
 
 /// Turns lanes of VGPRs that serve as spill slots of scalars (v_writelane, v_readlane) into scalars. Returns
 /// whether there were any.
@@ -188,6 +188,9 @@ bool rotate_loops(ir::Function& f);
 
 /// In loops, comparisons of a value with two bounds become one. Returns whether there were any.
 bool join_bounds(ir::Function& f);
+
+/// Loads what both arms of an `if` begin with before they part. Returns whether there was anything.
+bool share_arm_loads(ir::Function& f, unsigned gang_lanes);
 
 /// Loads from one place that tell where others go, by masks that nobody looks beyond, are for all lanes of a
 /// gang. Returns whether there were any.

@@ -9,7 +9,8 @@
 #include "translator/passes/merge_parameters.hpp"
 #include "translator/passes/passes.hpp"
 
-#include <set>
+#include <algorithm>
+#include <array>
 
 namespace lanewise::passes {
 
@@ -118,20 +119,22 @@ private:
   }
   /// What nobody needs any more needs no operands.
   void release_operands(std::vector<u32>& left, const std::vector<Bypass>& bypasses) const {
-    std::set<std::pair<InstId, unsigned>> released;
+    std::vector<u8> released(f_.num_insts(), 0); // a bit for each of the operands of a select, half, or pair
     std::vector<ValueId> unused;
     for (const Bypass& bypass : bypasses) {
       const Use& u = bypass.use;
-      if (u.inst.valid()) released.emplace(u.inst, u.n);
+      if (u.inst.valid() && u.n < kMaxOperands) released[u.inst.index] |= static_cast<u8>(1u << u.n);
       if (const ValueId v = value(u); left[v.index] == 0) unused.push_back(v);
     }
     for (; !unused.empty();) {
       const InstId i = f_.def_id(unused.back());
       unused.pop_back();
-      for (unsigned n = 0; n < f_[i].num_operands; ++n)
-        if (const ValueId x = f_.operands(i)[n];
-            released.emplace(i, n).second && --left[x.index] == 0 && is_made_of_selects(x, kMaxDepth))
+      for (unsigned n = 0; n < f_[i].num_operands; ++n) {
+        if ((released[i.index] >> n & 1) != 0) continue;
+        released[i.index] |= static_cast<u8>(1u << n);
+        if (const ValueId x = f_.operands(i)[n]; --left[x.index] == 0 && is_made_of_selects(x, kMaxDepth))
           unused.push_back(x);
+      }
     }
   }
 
@@ -145,7 +148,8 @@ private:
     }
   }
 
-  static constexpr unsigned kMaxDepth = 3; ///< of a select, half, and pair
+  static constexpr unsigned kMaxDepth = 3;    ///< of a select, half, and pair
+  static constexpr unsigned kMaxOperands = 3; ///< of these
   static bool moves_halves(Op op) { return op == Op::Lo || op == Op::Hi || op == Op::Join; }
   [[nodiscard]] bool is_made_of_selects(ValueId v, unsigned depth) const {
     const InstId i = f_.def_id(v); // Not of masks: rewrite() rests on what they are made of.
@@ -159,12 +163,14 @@ private:
   ValueId choice_of(ValueId v, Node looked_at, BlockId at, unsigned depth, std::vector<Made>& made) {
     const InstId i = f_.def_id(v);
     if (!is_made_of_selects(v, depth)) return {};
-    std::vector<ValueId> x(f_.operands(i).begin(), f_.operands(i).end());
+    std::array<ValueId, kMaxOperands> x;
+    std::ranges::copy(f_.operands(i), x.begin());
     if (f_[i].op == Op::Select) {
       if (demand_.is_inside(looked_at, x[0], at)) return x[1];
       return demand_.is_outside(looked_at, x[0], at) ? x[2] : ValueId{};
     }
-    for (ValueId& part : x) {
+    const std::span operands(x.data(), f_[i].num_operands);
+    for (ValueId& part : operands) {
       const ValueId chosen = choice_of(part, looked_at, at, depth - 1, made);
       if (chosen.valid())
         part = chosen;
@@ -172,7 +178,7 @@ private:
         return {};
     }
     const Inst proto = f_[i];
-    made.push_back({f_.make(proto, x, std::array{f_.type(v)}), i});
+    made.push_back({f_.make(proto, operands, std::array{f_.type(v)}), i});
     return f_.result(made.back().inst);
   }
 

@@ -19,10 +19,12 @@
 #include "translator/passes/rewriter.hpp"
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/copy_blocks.hpp"
+#include "translator/translator.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lanewise::passes {
 
@@ -35,7 +37,7 @@ struct Extent {
   std::size_t rounds, instructions; ///< of all rounds
   bool may_end_early = false;       ///< of the rounds it is only known how many there are at most
 };
-constexpr Extent kShared{16, 400}, kArrays{80, 5000, true}; ///< hash functions have up to 80
+constexpr Extent kShared{16, 400}, kArrays{80, 6500, true}; ///< hash functions have up to 80
 constexpr Extent kSmall{32, 200};                           ///< loops of any kind
 constexpr unsigned kMaxNesting = 6;                         ///< of loops over arrays
 constexpr std::size_t kMinRound = 4;                        ///< instructions
@@ -81,6 +83,42 @@ ValueId chosen_number(const Function& f, InstId i) {
   return x[f.is_const(x[0]) ? 1 : 0];
 }
 
+/// What tables of constants are looked up for at places that are known, and what is made of that: it is known
+/// once the loads are done here.
+class LookedUp {
+public:
+  LookedUp(const Function& f, const translator::KernelSource& source) : f_(f), source_(source) {}
+
+  /// Those before it have been added. `limits`: what else is known.
+  void add(InstId i, const ValueLimits& limits) {
+    const Inst& inst = f_[i];
+    if (inst.num_results != 1) return;
+    const auto x = f_.operands(i);
+    const auto is_known = [&](ValueId v) {
+      const Limits n = limits.of(v);
+      return contains(v) || n.min == n.max;
+    };
+    const bool has_table = inst.op == Op::Load && inst.mem.space == Space::Global;
+    if (has_table) {
+      const Limits place = limits.of(x[0]);
+      if (place.min == place.max && !source_.constant_bytes(place.min + inst.imm, inst.mem.bytes).empty())
+        found_.insert(f_.result(i).index);
+    } else if (inst.op == Op::ReadFirst
+                   ? contains(x[0])
+                   : info(inst.op).is(kPure) &&
+                         std::ranges::any_of(x, [&](ValueId v) { return contains(v); }) &&
+                         std::ranges::all_of(x, is_known)) {
+      found_.insert(f_.result(i).index);
+    }
+  }
+  [[nodiscard]] bool contains(ValueId v) const { return found_.contains(v.index); }
+
+private:
+  const Function& f_;
+  const translator::KernelSource& source_;
+  std::unordered_set<u32> found_;
+};
+
 /// A block whose branch always goes the same way, and the number of that way.
 struct Decision {
   BlockId block;
@@ -98,10 +136,10 @@ struct Start {
 /// known but what they begin with.
 class Round {
 public:
-  Round(const Function& f, const Loops& loops, u32 l, const std::vector<BlockId>& blocks,
-        const std::vector<Known>& params, const Start& start)
-      : f_(f), loops_(loops), loop_(static_cast<i32>(l)), blocks_(blocks), limits_(start.limits),
-        truths_(start.truths) {
+  Round(const Function& f, const translator::KernelSource& source, const Loops& loops, u32 l,
+        const std::vector<BlockId>& blocks, const std::vector<Known>& params, const Start& start)
+      : f_(f), loops_(loops), loop_(static_cast<i32>(l)), blocks_(blocks), looked_up_(f, source),
+        limits_(start.limits), truths_(start.truths) {
     params_[blocks.front().index] = params;
     for (const BlockId b : blocks) {
       const auto known = params_.find(b.index);
@@ -134,6 +172,7 @@ private:
   const Loops& loops_;
   const i32 loop_;
   const std::vector<BlockId>& blocks_;
+  LookedUp looked_up_;
   ValueLimits limits_;
   std::unordered_map<u32, std::optional<bool>> truths_;
   std::unordered_map<u32, std::vector<Known>> params_; ///< of the blocks that are reached
@@ -155,8 +194,14 @@ private:
   [[nodiscard]] bool is_known(InstId i) const {
     if (f_[i].op == Op::Const) return true;
     if (f_[i].num_results != 1) return false;
+    if (looked_up_.contains(f_.result(i))) return true;
     const Known x = known(f_.result(i));
     return is_truth(f_.type(f_.result(i))) ? x.truth.has_value() : x.limits.min == x.limits.max;
+  }
+
+  /// A select that takes one of its operands once tables have been looked up.
+  [[nodiscard]] bool is_chosen(InstId i) const {
+    return f_[i].op == Op::Select && looked_up_.contains(f_.operands(i)[0]);
   }
 
   void assume(ValueId v, const Known& x) {
@@ -173,7 +218,8 @@ private:
     std::size_t left = 0;
     for (const InstId i : f_[b].insts) {
       if (f_[i].num_results == 1) evaluate(i);
-      if (!accesses_own_array(f_[i]) && !is_known(i) && i != f_.terminator(b)) ++left;
+      looked_up_.add(i, limits_);
+      if (!accesses_own_array(f_[i]) && !is_known(i) && !is_chosen(i) && i != f_.terminator(b)) ++left;
     }
     if (loops_.innermost[b.index] == loop_) size_ += left;
     const InstId end = f_.terminator(b);
@@ -251,8 +297,8 @@ private:
 class LoopUnroller {
 public:
   /// `arrays`: loops over arrays in private memory; else those that share work out.
-  LoopUnroller(Function& f, bool arrays)
-      : f_(f), arrays_(arrays), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
+  LoopUnroller(Function& f, const translator::KernelSource& source, bool arrays)
+      : f_(f), source_(source), arrays_(arrays), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_) {}
 
   /// Whether there was any loop to unroll.
   bool run() {
@@ -276,6 +322,7 @@ public:
 
 private:
   Function& f_;
+  const translator::KernelSource& source_;
   const bool arrays_;
   const Cfg cfg_;
   const Dominators dom_;
@@ -412,13 +459,15 @@ private:
     for (i32 l = loops_.loops[loop].parent; l >= 0; l = loops_.loops[static_cast<u32>(l)].parent)
       for (const ValueId p : f_[loops_.loops[static_cast<u32>(l)].header].params)
         if (!is_truth(f_.type(p))) limits.assume(p, {0, 0, 0}); // as it may be in its first round
+    LookedUp looked_up(f_, source_);
     const auto is_known = [&](ValueId v) {
       const Limits n = limits.of(v);
-      return n.min == n.max;
+      return n.min == n.max || looked_up.contains(v);
     };
     unsigned choices = 0;
     for (const BlockId b : blocks)
       for (const InstId i : f_[b].insts) {
+        looked_up.add(i, limits);
         if (const ValueId place = indexed_place(f_, i); place.valid() && is_known(place)) return true;
         if (const ValueId n = chosen_number(f_, i); n.valid() && is_known(n) && ++choices == kMinChoices)
           return true;
@@ -452,7 +501,7 @@ private:
     std::vector<Known> params = start.params;
     const bool may_leave_early = most.may_end_early && ways_out(blocks).size() == 1;
     while (found.decisions.size() < most.rounds) {
-      Round round(f_, loops_, l, blocks, params, start);
+      Round round(f_, source_, loops_, l, blocks, params, start);
       found.size += std::max(round.size(), kMinRound);
       if (round.goes_on() == round.leaves() && !(round.leaves() && may_leave_early)) return {};
       for (u32 m = l + 1; m < loops_.loops.size() && found.size <= most.instructions; ++m)
@@ -581,12 +630,12 @@ void tidy_up(Function& f) {
 } // namespace
 
 void unroll_loops(Function& f) {
-  if (LoopUnroller(f, false).run()) tidy_up(f);
+  if (LoopUnroller(f, {}, false).run()) tidy_up(f);
 }
 
-bool unroll_array_loops(Function& f) {
+bool unroll_array_loops(Function& f, const translator::KernelSource& source) {
   bool any = false;
-  for (unsigned n = 0; n < kMaxNesting && LoopUnroller(f, true).run(); ++n) {
+  for (unsigned n = 0; n < kMaxNesting && LoopUnroller(f, source, true).run(); ++n) {
     any = true;
     tidy_up(f);
   }

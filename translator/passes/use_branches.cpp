@@ -1,6 +1,11 @@
 // What a branch says holds in all blocks behind the way taken: there, branches on the same condition, or on
 // whether the same mask has any lanes, are decided. Compilers ask after each if whether there is a lane left,
 // and write scalar conditions as masks.
+//
+// What the first lane of a mask sees is a scalar if all lanes of the mask see the same. GPU compilers index
+// registers in loops that do in each round what all lanes have that have the same as the first one left:
+// those are no loops then.
+#include "translator/passes/initial_address.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -207,9 +212,13 @@ private:
     for (std::size_t n = 0; n < f_[b].insts.size(); ++n) {
       const InstId i = f_[b].insts[n];
       if (f_[i].op != Op::ReadFirst || known(f_.operands(i)[1], b) != true) continue;
+      const ValueId v = f_.operands(i)[0], lanes = f_.operands(i)[1];
+      const std::vector<InstId> parts = with_the_same(b, v, lanes, f_.result(i));
       Seen seen;
-      const ValueId first = same_in_all(f_.operands(i)[0], f_.operands(i)[1], b, seen);
+      seen.looks_at_loads = !parts.empty();
+      const ValueId first = same_in_all(v, lanes, b, seen);
       if (!first.valid()) continue;
+      for (const InstId part : parts) leave_nobody_out(part, lanes);
       f_.operands(i)[0] = first;
       for (const InstId m : seen.made) f_[m].block = b;
       f_[b].insts.insert(f_[b].insts.begin() + static_cast<std::ptrdiff_t>(n), seen.made.begin(),
@@ -218,10 +227,37 @@ private:
     }
   }
 
+  /// In `b`, who of m has of `v` what the first one has, and who has not.
+  [[nodiscard]] std::vector<InstId> with_the_same(BlockId b, ValueId v, ValueId m, ValueId first) const {
+    std::vector<InstId> found;
+    for (const InstId i : f_[b].insts) {
+      if (f_[i].op != Op::And && f_[i].op != Op::AndNot) continue;
+      const unsigned n = place_in(i, m);
+      if (f_.operands(i)[n] == m && asks_whether_equal(f_.operands(i)[1 - n], v, first)) found.push_back(i);
+    }
+    return found;
+  }
+  [[nodiscard]] unsigned place_in(InstId i, ValueId m) const {
+    return f_[i].op == Op::And && f_.operands(i)[1] == m ? 1 : 0;
+  }
+  void leave_nobody_out(InstId part, ValueId m) {
+    const Type t = Type::Mask;
+    const InstId all = f_.insert_before(part, {.op = Op::Const, .imm = constant_bits(t)}, {}, {&t, 1});
+    f_.operands(part)[1 - place_in(part, m)] = f_.result(all);
+  }
+  [[nodiscard]] bool asks_whether_equal(ValueId condition, ValueId v, ValueId scalar) const {
+    const InstId i = f_.def_id(condition);
+    if (!i.valid() || f_[i].op != Op::ICmp || static_cast<IntPred>(f_[i].imm) != IntPred::Eq) return false;
+    const auto x = f_.operands(i);
+    return (x[0] == v && operand_of(x[1], Op::Splat, 0) == scalar) ||
+           (x[1] == v && operand_of(x[0], Op::Splat, 0) == scalar);
+  }
+
   /// What has been computed anew from scalars.
   struct Seen {
     std::unordered_map<u32, ValueId> values; ///< by what they are in the lanes of a mask; none: cannot be
     std::vector<InstId> made;                ///< in no block yet
+    bool looks_at_loads = false;             ///< from one place for all lanes
   };
 
   /// A value that is computed from scalars and in block `at` is what `v` is in the lanes of `mask`, or
@@ -248,6 +284,13 @@ private:
     if (inst.op == Op::And && f_.type(v) == Type::Mask)
       for (const unsigned n : {0, 1})
         if (operands[n] == mask) return same_in_all(operands[1 - n], mask, at, seen);
+    const auto make = [&](const Inst& proto, const std::vector<ValueId>& of, Type t) {
+      seen.made.push_back(f_.make(proto, of, {&t, 1}));
+      return f_.result(seen.made.back());
+    };
+    if (seen.looks_at_loads && loads_one_place(def) && is_part(mask, operands.back(), at))
+      return make({.op = Op::Splat, .pc = inst.pc},
+                  {make({.op = Op::ReadFirst, .pc = inst.pc}, {v, operands.back()}, Type::U32)}, Type::V32);
     const OpInfo& op = info(inst.op);
     if (!op.is(kPure) || inst.num_results != 1 || operands.empty()) return {};
     for (unsigned n = 0; n < operands.size(); ++n) {
@@ -255,9 +298,14 @@ private:
       operands[n] = same_in_all(operands[n], mask, at, seen);
       if (!operands[n].valid()) return {};
     }
-    const Type t = f_.type(v);
-    seen.made.push_back(f_.make(inst, operands, {&t, 1}));
-    return f_.result(seen.made.back());
+    return make(inst, operands, f_.type(v));
+  }
+
+  /// A load in which all lanes go to one place.
+  [[nodiscard]] bool loads_one_place(InstId i) const {
+    const MemAttr& mem = f_[i].mem;
+    return f_[i].op == Op::Load && mem.space == Space::Global && mem.form == AddressForm::Lanes &&
+           !mem.coherent && mem.bytes <= 4 && common_address(f_, f_.operands(i)[0], f_.operands(i).back());
   }
 
   bool is_part(ValueId mask, ValueId whole, BlockId at) {
