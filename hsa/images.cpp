@@ -18,6 +18,11 @@ struct alignas(64) ImageState {
   abi::ImageLayout layout;
   u8* texels = nullptr;
 };
+/// As HIP has it, from the image's and the sampler's handles.
+struct TextureObject {
+  abi::ImageObject image;
+  abi::SamplerObject sampler;
+};
 struct alignas(64) SamplerState {
   abi::SamplerObject object;
 };
@@ -67,6 +72,8 @@ hsa_status_t create(Runtime& r, const hsa_ext_image_descriptor_t& descriptor, co
   state->texels = static_cast<u8*>(const_cast<void*>(data));
   state->object = abi::image_object(*description, *layout, reinterpret_cast<u64>(data), r.target);
   image->handle = reinterpret_cast<u64>(&state->object);
+  const std::lock_guard lock(r.images_mutex);
+  r.images.insert(&state->object);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -94,6 +101,29 @@ void for_each_row(hsa_ext_image_t image, const void* memory, std::size_t row_pit
 }
 
 } // namespace
+
+namespace lanewise::hsa {
+
+std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kernarg) {
+  std::vector<PassedDescriptor> found;
+  const std::scoped_lock lock(r.images_mutex, r.memory_mutex);
+  if (r.images.empty()) return found;
+  for (std::size_t n = 0; n < kernarg.size(); ++n) {
+    const auto allocation = r.allocations.find(kernarg[n]);
+    if (allocation == r.allocations.end() || !allocation->second.ours) continue;
+    constexpr std::size_t kDescriptor = 8; // dwords
+    const bool is_texture = allocation->second.bytes >= sizeof(TextureObject);
+    const auto* const object = reinterpret_cast<const u32*>(kernarg[n]);
+    if (allocation->second.bytes < sizeof(abi::ImageObject)) continue;
+    if (std::ranges::any_of(r.images, [&](const abi::ImageObject* image) {
+          return std::equal(image->begin(), image->begin() + kDescriptor, object);
+        }))
+      found.push_back({static_cast<u32>(8 * n), is_texture ? Argument::Kind::Texture : Argument::Kind::Surface, object});
+  }
+  return found;
+}
+
+} // namespace lanewise::hsa
 
 extern "C" {
 
@@ -133,7 +163,11 @@ hsa_status_t hsa_ext_image_create_with_layout(hsa_agent_t, const hsa_ext_image_d
   return create(*r, *descriptor, data, row_pitch, slice_pitch, image);
 }
 hsa_status_t hsa_ext_image_destroy(hsa_agent_t, hsa_ext_image_t image) {
-  if (image.handle != 0) delete &state_of(image);
+  HSA_RUNTIME(r);
+  if (image.handle == 0) return HSA_STATUS_SUCCESS;
+  const std::lock_guard lock(r->images_mutex);
+  r->images.erase(&state_of(image).object);
+  delete &state_of(image);
   return HSA_STATUS_SUCCESS;
 }
 

@@ -6,7 +6,9 @@
 // hsa/hsa_ext_amd.h).
 #pragma once
 
+#include "abi/image.hpp"
 #include "isa/op.hpp"
+#include "lanewise/launch_facts.hpp"
 #include "lanewise/state.hpp"
 
 #include <atomic>
@@ -19,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -122,11 +125,18 @@ struct Runtime {
   std::map<u64, KernelEntry> kernels;                     ///< by the address of the descriptor
   std::map<u64, std::unique_ptr<Executable>> executables; ///< by handle
 
+  std::mutex images_mutex;
+  std::set<const abi::ImageObject*> images; ///< that there are
+
   // Threads; they end before the rest goes.
   Tasks handlers{changes}, copies{changes};
   std::mutex queues_mutex;
   std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
 };
+
+/// HIP's texture and surface objects behind pointers in a kernarg segment: allocations of HIP's own that begin with
+/// the descriptor of an image that there is.
+std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kernarg);
 
 /// Null while the runtime is not initialised.
 Runtime* current_runtime();

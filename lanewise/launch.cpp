@@ -153,7 +153,8 @@ translator::LaunchFacts facts_of(const Kernel::State& state, const LaunchConfig&
   translator::LaunchFacts facts =
       launch_facts(state.kernel, target, shape_of(config), hidden_values(state, config), kernarg.bytes,
                    kernarg.dynamic_lds_bytes);
-  facts.descriptors = descriptors_passed(state.kernel, target, arguments);
+  facts.descriptors =
+      descriptors_passed(state.kernel, target, descriptors_among(state.kernel, target, arguments));
   if (assumes_values())
     for (const auto& value : values_passed(state.kernel, target, kernarg.bytes))
       facts.dwords.push_back(value);
@@ -338,7 +339,8 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
   return times;
 }
 
-Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket& packet, Fault* fault) {
+Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket& packet,
+                           std::span<const PassedDescriptor> descriptors, Fault* fault) {
   const isa::Target target = state.module.object.target.isa;
   Checked checked;
   checked.shape.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
@@ -350,9 +352,9 @@ Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket
   const auto* const kernarg = reinterpret_cast<const std::byte*>(packet.kernarg_address);
   if (const std::size_t bytes = abi::kernarg_segment_size(state.kernel); bytes != 0)
     checked.kernarg.bytes.assign(kernarg, kernarg + bytes);
-  const translator::LaunchFacts facts =
-      launch_facts(state.kernel, target, checked.shape, steady_hidden_values(), checked.kernarg.bytes,
-                   checked.kernarg.dynamic_lds_bytes);
+  translator::LaunchFacts facts = launch_facts(state.kernel, target, checked.shape, steady_hidden_values(),
+                                               checked.kernarg.bytes, checked.kernarg.dynamic_lds_bytes);
+  facts.descriptors = descriptors_passed(state.kernel, target, descriptors);
   return dispatch(state, checked, make_packet(state, checked, kernarg), facts, fault);
 }
 

@@ -319,23 +319,30 @@ std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa
   return facts.dwords;
 }
 
-std::vector<translator::DescriptorDword> descriptors_passed(const abi::Kernel& kernel, isa::Target target,
-                                                            std::span<const Argument> arguments) {
-  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
-  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
-  std::vector<translator::DescriptorDword> known;
-  if (!pointer || !kernel.has_metadata) return known;
+std::vector<PassedDescriptor> descriptors_among(const abi::Kernel& kernel, isa::Target target,
+                                                std::span<const Argument> arguments) {
+  std::vector<PassedDescriptor> found;
   std::size_t next = 0;
   for (const abi::Argument& declared : kernel.arguments) {
     if (is_hidden(declared.kind)) continue;
     if (next == arguments.size()) break;
     const Argument& argument = arguments[next++];
-    for (const u32 dword : steady_dwords(argument.kind())) {
-      const auto* const object = reinterpret_cast<const u8*>(object_for(argument, target));
-      known.push_back(
-          {*pointer, static_cast<u32>(declared.offset), 4 * dword, load_le<u32>(object + 4 * dword)});
-    }
+    if (!steady_dwords(argument.kind()).empty())
+      found.push_back({static_cast<u32>(declared.offset), argument.kind(),
+                       reinterpret_cast<const u32*>(object_for(argument, target))});
   }
+  return found;
+}
+
+std::vector<translator::DescriptorDword> descriptors_passed(const abi::Kernel& kernel, isa::Target target,
+                                                            std::span<const PassedDescriptor> descriptors) {
+  const abi::SgprLayout layout = abi::sgpr_layout(kernel.descriptor, target);
+  const auto pointer = pointer_sgpr(layout, SgprRole::KernargPtrLo, SgprRole::KernargPtrHi);
+  std::vector<translator::DescriptorDword> known;
+  if (!pointer || !kernel.has_metadata) return known;
+  for (const PassedDescriptor& d : descriptors)
+    for (const u32 dword : steady_dwords(d.kind))
+      known.push_back({*pointer, d.offset, 4 * dword, d.object[dword]});
   return known;
 }
 

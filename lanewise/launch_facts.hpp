@@ -30,10 +30,18 @@ translator::LaunchFacts launch_facts(const abi::Kernel& kernel, isa::Target targ
 std::vector<translator::KnownDword> values_passed(const abi::Kernel& kernel, isa::Target target,
                                                   std::span<const std::byte> kernarg);
 
-/// What is steady in the descriptors of images, samplers and textures that a launch passes: the formats, and
-/// how coordinates are taken. `arguments` are those that the kernel declares.
+/// An image, a sampler or a texture behind a pointer in the kernarg segment.
+struct PassedDescriptor {
+  u32 offset = 0; ///< of the pointer in the segment
+  Argument::Kind kind = Argument::Kind::Image;
+  const u32* object = nullptr; ///< what it points to (abi/image.hpp)
+};
+/// Those among the arguments of a launch, which are the ones that the kernel declares.
+std::vector<PassedDescriptor> descriptors_among(const abi::Kernel& kernel, isa::Target target,
+                                                std::span<const Argument> arguments);
+/// What is steady in descriptors: the formats, and how coordinates are taken.
 std::vector<translator::DescriptorDword> descriptors_passed(const abi::Kernel& kernel, isa::Target target,
-                                                            std::span<const Argument> arguments);
+                                                            std::span<const PassedDescriptor> descriptors);
 
 /// Weaker than the facts of one launch: true also of launches with other sizes of local memory, and of images
 /// of other formats.

@@ -103,8 +103,11 @@ Result<std::shared_ptr<Module::State>> load_module(const std::shared_ptr<Device:
 /// A variable of the module by the symbol's name.
 Result<std::span<std::byte>> find_variable(const Module::State& module, std::string_view name);
 
+struct PassedDescriptor;
 /// Runs the kernel as a dispatch packet has it whose kernarg segment is complete, hidden arguments and all:
-/// what launches of the public interface make of their arguments. Errors: as theirs.
-Result<LaunchTimes> launch(Kernel::State& kernel, const abi::KernelDispatchPacket& packet, Fault* fault);
+/// what launches of the public interface make of their arguments. Nobody changes the descriptors meanwhile.
+/// Errors: as theirs.
+Result<LaunchTimes> launch(Kernel::State& kernel, const abi::KernelDispatchPacket& packet,
+                           std::span<const PassedDescriptor> descriptors, Fault* fault);
 
 } // namespace lanewise

@@ -173,9 +173,9 @@ TEST(LaunchFacts, SayWhatFormatImagesHave) {
     const auto image = Image::create(description);
     const auto sampler = Sampler::create({});
     EXPECT_TRUE(image.ok() && sampler.ok());
-    return descriptors_passed(
-        kernel, kTarget,
-        std::vector{Argument::image(*image), Argument::value(u64{1}), Argument::sampler(*sampler)});
+    const std::vector arguments = {Argument::image(*image), Argument::value(u64{1}),
+                                   Argument::sampler(*sampler)};
+    return descriptors_passed(kernel, kTarget, descriptors_among(kernel, kTarget, arguments));
   };
   const auto known = facts(16, ChannelType::Unorm8);
   const auto says = [&](u32 argument, u32 offset) {
