@@ -244,17 +244,26 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_me
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t, hsa_amd_memory_pool_t pool,
+hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
                                                 hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   HSA_RUNTIME(r);
   (void)r;
+  const bool own = is_gpu(agent) == (pool.handle == kDeviceLocal || pool.handle == kGroupMemory);
   switch (attribute) {
   case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
     put(value, pool.handle == kGroupMemory ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
                                            : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
     break;
-  case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: put<u32>(value, 0); break; // it is one memory
-  case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: break;                         // of no hop
+  case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: put<u32>(value, own ? 0 : 1); break;
+  case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
+    if (own) break; // there is none
+    // As by PCIe; HIP learns from it whether atomics of host and device know of each other, which they do.
+    hsa_amd_memory_pool_link_info_t link = {};
+    link.atomic_support_32bit = link.atomic_support_64bit = link.coherent_support = true;
+    link.link_type = HSA_AMD_LINK_INFO_TYPE_PCIE;
+    put(value, link);
+    break;
+  }
   default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   return HSA_STATUS_SUCCESS;
