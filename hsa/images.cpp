@@ -118,7 +118,8 @@ std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kerna
     if (std::ranges::any_of(r.images, [&](const abi::ImageObject* image) {
           return std::equal(image->begin(), image->begin() + kDescriptor, object);
         }))
-      found.push_back({static_cast<u32>(8 * n), is_texture ? Argument::Kind::Texture : Argument::Kind::Surface, object});
+      found.push_back(
+          {static_cast<u32>(8 * n), is_texture ? Argument::Kind::Texture : Argument::Kind::Surface, object});
   }
   return found;
 }

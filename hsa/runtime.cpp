@@ -80,12 +80,15 @@ bool Changes::wait(const std::function<bool()>& condition, u64 deadline_ns) {
     if (condition()) return true;
     _mm_pause();
   }
-  constexpr auto kLook = std::chrono::microseconds(200);
+  // Who has waited for long looks more rarely: idle queues would take a seventh of a core.
+  std::chrono::microseconds look(200);
+  constexpr std::chrono::microseconds kRarely(10'000);
   std::unique_lock lock(mutex_);
   ++waiting_;
   bool holds = condition();
   while (!holds && now_ns() < deadline_ns) {
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, look);
+    look = std::min(2 * look, kRarely);
     holds = condition();
   }
   --waiting_;

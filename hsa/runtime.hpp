@@ -134,8 +134,8 @@ struct Runtime {
   std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
 };
 
-/// HIP's texture and surface objects behind pointers in a kernarg segment: allocations of HIP's own that begin with
-/// the descriptor of an image that there is.
+/// HIP's texture and surface objects behind pointers in a kernarg segment: allocations of HIP's own that
+/// begin with the descriptor of an image that there is.
 std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kernarg);
 
 /// Null while the runtime is not initialised.
