@@ -32,6 +32,7 @@ public:
     std::memset(static_cast<void*>(ring_), 0, u64{size} * sizeof(Packet));
     for (u32 n = 0; n < size; ++n) ring_[n].header = HSA_PACKET_TYPE_INVALID;
     hsa_signal_create(-1, 0, nullptr, &doorbell_);
+    signal_of(doorbell_).told = &packets_;
     amd_.hsa_queue.type = HSA_QUEUE_TYPE_MULTI;
     amd_.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
     amd_.hsa_queue.base_address = ring_;
@@ -45,6 +46,7 @@ public:
   }
   ~Queue() {
     thread_.request_stop();
+    packets_.announce();
     runtime_.changes.announce();
     thread_.join();
     hsa_signal_destroy(doorbell_);
@@ -64,6 +66,7 @@ private:
   void* data_;
   Packet* ring_ = nullptr;
   hsa_signal_t doorbell_ = {};
+  Changes packets_;
   std::jthread thread_;
 
   static std::atomic_ref<u64> id(volatile u64& x) { return std::atomic_ref<u64>(const_cast<u64&>(x)); }
@@ -72,8 +75,7 @@ private:
   void serve(const std::stop_token& stop) {
     while (true) {
       Packet& packet = ring_[read().load() & (amd_.hsa_queue.size - 1)];
-      runtime_.changes.wait(
-          [&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
+      packets_.wait([&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
       if (stop.stop_requested()) return;
       process(packet, stop);
       packet.header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);

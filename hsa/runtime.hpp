@@ -54,6 +54,7 @@ private:
 /// A signal: an amd_signal_t, which kernels know, at its start.
 struct alignas(64) Signal {
   amd_signal_t shared = {};
+  Changes* told = nullptr; ///< of a doorbell: its queue alone, so that not all wake up; else all who wait
   [[nodiscard]] std::atomic_ref<i64> value() {
     return std::atomic_ref<i64>(*const_cast<i64*>(reinterpret_cast<volatile i64*>(&shared.value)));
   }

@@ -2,14 +2,25 @@
 
 namespace lanewise::hsa {
 
+namespace {
+
+void announce(hsa_signal_t signal) {
+  if (Changes* const told = signal_of(signal).told)
+    told->announce();
+  else if (Runtime* const r = current_runtime())
+    r->changes.announce();
+}
+
+} // namespace
+
 void set_signal(hsa_signal_t signal, i64 value) {
   signal_of(signal).value().store(value);
-  if (Runtime* const r = current_runtime()) r->changes.announce();
+  announce(signal);
 }
 
 void add_to_signal(hsa_signal_t signal, i64 value) {
   signal_of(signal).value().fetch_add(value);
-  if (Runtime* const r = current_runtime()) r->changes.announce();
+  announce(signal);
 }
 
 bool holds(hsa_signal_condition_t condition, i64 value, i64 compare) {
