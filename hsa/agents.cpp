@@ -77,7 +77,9 @@ hsa_status_t gpu_info(Runtime& r, u32 attribute, void* value) {
   case HSA_AMD_AGENT_INFO_CHIP_ID: put<u32>(value, chip_id(r.target)); break;
   // The threads that run workgroups are what a program should fill.
   case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
-  case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: put<u32>(value, r.device->dispatcher.threads()); break;
+  case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
+    put<u32>(value, r.device->dispatcher.threads());
+    break;
   case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY: put<u32>(value, 1000); break; // MHz
   case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID: put<u32>(value, 1); break;
   case HSA_AMD_AGENT_INFO_BDFID: put<u32>(value, 1 << 8); break;
@@ -182,7 +184,8 @@ hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, v
   return own == HSA_STATUS_SUCCESS ? own : common_info(number, value);
 }
 
-hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*), void* data) {
+hsa_status_t hsa_agent_iterate_isas(hsa_agent_t agent, hsa_status_t (*callback)(hsa_isa_t, void*),
+                                    void* data) {
   HSA_RUNTIME(r);
   if (!is_gpu(agent)) return HSA_STATUS_SUCCESS;
   return callback(hsa_isa_t{static_cast<u64>(r->target) + 1}, data);
@@ -226,7 +229,7 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_me
     put<u32>(value, pool.handle == kFineGrained ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED
                     : pool.handle == kKernarg   ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
                                                     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT
-                                                : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+                                              : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
     break;
   case HSA_AMD_MEMORY_POOL_INFO_SIZE:
   case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
@@ -241,17 +244,26 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_me
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t, hsa_amd_memory_pool_t pool,
+hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t pool,
                                                 hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   HSA_RUNTIME(r);
   (void)r;
+  const bool own = is_gpu(agent) == (pool.handle == kDeviceLocal || pool.handle == kGroupMemory);
   switch (attribute) {
   case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
     put(value, pool.handle == kGroupMemory ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
                                            : HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
     break;
-  case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: put<u32>(value, 0); break; // it is one memory
-  case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: break;                         // of no hop
+  case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS: put<u32>(value, own ? 0 : 1); break;
+  case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
+    if (own) break; // there is none
+    // As by PCIe; HIP learns from it whether atomics of host and device know of each other, which they do.
+    hsa_amd_memory_pool_link_info_t link = {};
+    link.atomic_support_32bit = link.atomic_support_64bit = link.coherent_support = true;
+    link.link_type = HSA_AMD_LINK_INFO_TYPE_PCIE;
+    put(value, link);
+    break;
+  }
   default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   return HSA_STATUS_SUCCESS;

@@ -1,8 +1,8 @@
 // Code objects, and the kernels and variables in them.
 #include "hsa/runtime.hpp"
 
-#include "abi/kernarg.hpp"
 #include "abi/initial_state.hpp"
+#include "abi/kernarg.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -18,7 +18,7 @@ struct Reader {
 
 struct SymbolObject {
   std::string name;
-  Kernel::State* kernel = nullptr;  ///< or a variable
+  Kernel::State* kernel = nullptr; ///< or a variable
   std::span<std::byte> variable;
   u64 object = 0; ///< a kernel's descriptor
 };
@@ -68,8 +68,7 @@ hsa_status_t hsa_code_object_reader_create_from_memory(const void* code_object, 
   HSA_RUNTIME(r);
   (void)r;
   if (code_object == nullptr || size == 0 || reader == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  reader->handle =
-      reinterpret_cast<u64>(new Reader{{static_cast<const std::byte*>(code_object), size}});
+  reader->handle = reinterpret_cast<u64>(new Reader{{static_cast<const std::byte*>(code_object), size}});
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
@@ -103,7 +102,8 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
                                                    hsa_loaded_code_object_t* loaded) {
   HSA_RUNTIME(r);
   if (agent.handle != kGpuAgent.handle) return HSA_STATUS_ERROR_INVALID_AGENT;
-  auto module = load_module(r->device, reinterpret_cast<Reader*>(reader.handle)->bytes, "code object", {}, {});
+  auto module = load_module(r->device, reinterpret_cast<Reader*>(reader.handle)->bytes, "code object",
+                            isa::target_name(r->target), {});
   if (!module) {
     std::fprintf(stderr, "lanewise: %s\n", module.error().message.c_str());
     return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
@@ -120,14 +120,16 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
 
 hsa_status_t hsa_executable_freeze(hsa_executable_t, const char*) { return HSA_STATUS_SUCCESS; }
 
-hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t, hsa_agent_t, const char* name, void*) {
-  std::fprintf(stderr, "lanewise: the variable %s is defined outside of its code object, which is not supported\n",
+hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t, hsa_agent_t, const char* name,
+                                                         void*) {
+  std::fprintf(stderr,
+               "lanewise: the variable %s is defined outside of its code object, which is not supported\n",
                name);
   return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
 }
 
-hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name, const hsa_agent_t*,
-                                               hsa_executable_symbol_t* symbol) {
+hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char* name,
+                                               const hsa_agent_t*, hsa_executable_symbol_t* symbol) {
   HSA_RUNTIME(r);
   const std::lock_guard lock(r->kernels_mutex);
   LoadedExecutable* const e = executable_of(*r, executable);
@@ -139,8 +141,8 @@ hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, cons
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute,
-                                            void* value) {
+hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol,
+                                            hsa_executable_symbol_info_t attribute, void* value) {
   const SymbolObject& s = *reinterpret_cast<const SymbolObject*>(symbol.handle);
   switch (attribute) {
   case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
@@ -167,7 +169,8 @@ hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_
   case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE: return put(value, u32{s.kernel->info.lds_bytes});
   case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
     return put(value, u32{abi::scratch_lane_bytes(kernel.descriptor, 0)});
-  case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK: return put(value, kernel.resources.uses_dynamic_stack);
+  case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+    return put(value, kernel.resources.uses_dynamic_stack);
   default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }

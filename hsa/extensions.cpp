@@ -22,7 +22,8 @@ hsa_status_t query_segment_descriptors(hsa_ven_amd_loader_segment_descriptor_t*,
 }
 hsa_status_t query_executable(const void*, hsa_executable_t*) { return HSA_STATUS_ERROR_INVALID_ARGUMENT; }
 hsa_status_t iterate_code_objects(hsa_executable_t,
-                                  hsa_status_t (*)(hsa_executable_t, hsa_loaded_code_object_t, void*), void*) {
+                                  hsa_status_t (*)(hsa_executable_t, hsa_loaded_code_object_t, void*),
+                                  void*) {
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t code_object_info(hsa_loaded_code_object_t, hsa_ven_amd_loader_loaded_code_object_info_t, void*) {
@@ -30,7 +31,8 @@ hsa_status_t code_object_info(hsa_loaded_code_object_t, hsa_ven_amd_loader_loade
 }
 
 hsa_ven_amd_loader_1_01_pfn_t loader_table() {
-  return {query_host_address, query_segment_descriptors, query_executable, iterate_code_objects, code_object_info};
+  return {query_host_address, query_segment_descriptors, query_executable, iterate_code_objects,
+          code_object_info};
 }
 
 hsa_ext_images_1_pfn_t images_table() {
@@ -74,7 +76,8 @@ hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback
 
 // Memory of other processes, and of graphics.
 hsa_status_t hsa_amd_ipc_memory_create(void*, std::size_t, hsa_amd_ipc_memory_t*) { return HSA_STATUS_ERROR; }
-hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t*, std::size_t, u32, const hsa_agent_t*, void**) {
+hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t*, std::size_t, u32, const hsa_agent_t*,
+                                       void**) {
   return HSA_STATUS_ERROR;
 }
 hsa_status_t hsa_amd_ipc_memory_detach(void*) { return HSA_STATUS_ERROR; }

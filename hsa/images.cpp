@@ -60,7 +60,9 @@ hsa_status_t create(Runtime& r, const hsa_ext_image_descriptor_t& descriptor, co
   // Rows may be farther apart than they have to, but not in a way that no descriptor can say.
   if (row_pitch != 0) layout->row_pitch = row_pitch;
   layout->slice_pitch = slice_pitch != 0 ? slice_pitch : layout->row_pitch * layout->rows;
+  constexpr u64 kMaxPitch = 1 << 14; // in texels: a field of 14 bits
   if (layout->row_pitch % layout->element_bytes != 0 ||
+      (row_pitch != 0 && row_pitch / layout->element_bytes > kMaxPitch) ||
       layout->slice_pitch != align_up(layout->row_pitch * layout->rows, abi::kImageAlignment) ||
       reinterpret_cast<u64>(data) % abi::kImageAlignment != 0)
     return static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED);
@@ -90,9 +92,10 @@ void for_each_row(hsa_ext_image_t image, const void* memory, std::size_t row_pit
   for (u64 z = 0; z < slices; ++z)
     for (u64 y = 0; y < rows; ++y) {
       const u64 row = region.offset.y + y, slice = region.offset.z + z;
-      u8* const texel = s.texels + (lines ? row * s.layout.slice_pitch
-                                          : slice * s.layout.slice_pitch + row * s.layout.row_pitch) +
-                        u64{region.offset.x} * s.layout.element_bytes;
+      u8* const texel =
+          s.texels +
+          (lines ? row * s.layout.slice_pitch : slice * s.layout.slice_pitch + row * s.layout.row_pitch) +
+          u64{region.offset.x} * s.layout.element_bytes;
       body(texel, static_cast<u8*>(const_cast<void*>(memory)) + z * slice_pitch + y * row_pitch, bytes);
     }
 }
@@ -115,7 +118,8 @@ std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kerna
     if (std::ranges::any_of(r.images, [&](const abi::ImageObject* image) {
           return std::equal(image->begin(), image->begin() + kDescriptor, object);
         }))
-      found.push_back({static_cast<u32>(8 * n), is_texture ? Argument::Kind::Texture : Argument::Kind::Surface, object});
+      found.push_back(
+          {static_cast<u32>(8 * n), is_texture ? Argument::Kind::Texture : Argument::Kind::Surface, object});
   }
   return found;
 }
@@ -168,8 +172,9 @@ hsa_status_t hsa_ext_image_destroy(hsa_agent_t, hsa_ext_image_t image) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_ext_image_import(hsa_agent_t, const void* memory, std::size_t row_pitch, std::size_t slice_pitch,
-                                  hsa_ext_image_t image, const hsa_ext_image_region_t* region) {
+hsa_status_t hsa_ext_image_import(hsa_agent_t, const void* memory, std::size_t row_pitch,
+                                  std::size_t slice_pitch, hsa_ext_image_t image,
+                                  const hsa_ext_image_region_t* region) {
   for_each_row(image, memory, row_pitch, slice_pitch, *region,
                [](u8* texel, const u8* from, u64 bytes) { std::memcpy(texel, from, bytes); });
   return HSA_STATUS_SUCCESS;
@@ -194,7 +199,8 @@ hsa_status_t hsa_ext_sampler_create(hsa_agent_t, const hsa_ext_sampler_descripto
   case HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT: d.addressing = Addressing::Mirror; break;
   default: d.addressing = Addressing::None; break;
   }
-  if (!abi::check_sampler(d)) return static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED);
+  if (!abi::check_sampler(d))
+    return static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED);
   sampler->handle = reinterpret_cast<u64>(new SamplerState{abi::sampler_object(d, r->target)});
   return HSA_STATUS_SUCCESS;
 }
@@ -204,8 +210,9 @@ hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t, hsa_ext_sampler_t sampler) {
 }
 
 // Images shared with graphics.
-hsa_status_t hsa_amd_image_create(hsa_agent_t, const hsa_ext_image_descriptor_t*, const hsa_amd_image_descriptor_t*,
-                                  const void*, hsa_access_permission_t, hsa_ext_image_t*) {
+hsa_status_t hsa_amd_image_create(hsa_agent_t, const hsa_ext_image_descriptor_t*,
+                                  const hsa_amd_image_descriptor_t*, const void*, hsa_access_permission_t,
+                                  hsa_ext_image_t*) {
   return static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
 }
 

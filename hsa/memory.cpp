@@ -10,7 +10,8 @@ using namespace lanewise::hsa;
 
 namespace {
 
-/// Does `copy` when the signals are 0, here or, if it would have to wait, in a thread; then tells the other signal.
+/// Does `copy` when the signals are 0, here or, if it would have to wait, in a thread; then tells the other
+/// signal.
 template <class Copy>
 void copy_after(Runtime& r, u32 count, const hsa_signal_t* signals, hsa_signal_t done, Copy copy) {
   const auto finish = [&r, done, copy] {
@@ -36,8 +37,9 @@ void copy_after(Runtime& r, u32 count, const hsa_signal_t* signals, hsa_signal_t
 
 constexpr std::size_t kPage = 4096;
 
-/// Zeroed pages, with an inaccessible one behind them: who runs off the end faults instead of reading others' memory.
-/// Large ones are aligned as ROCm's are, which the device library's heap counts on. Null if there is no memory.
+/// Zeroed pages, with an inaccessible one behind them: who runs off the end faults instead of reading others'
+/// memory. Large ones are aligned as ROCm's are, which the device library's heap counts on. Null if there is
+/// no memory.
 void* map_pages(std::size_t bytes) {
   constexpr std::size_t kLarge = 2 << 20;
   const std::size_t alignment = bytes >= kLarge ? kLarge : kPage, wanted = bytes + kPage;
@@ -62,6 +64,9 @@ hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, std::size_
   HSA_RUNTIME(r);
   if (pointer == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (pool.handle == kGroupMemory) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  std::size_t most = 0;
+  hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE, &most);
+  if (size > most) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   void* const memory = map_pages(align_up(size, kPage));
   if (memory == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   Allocation a;
@@ -108,12 +113,14 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, 
 hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset,
                                             const hsa_pitched_ptr_t* from, const hsa_dim3_t* from_offset,
                                             const hsa_dim3_t* range, hsa_agent_t, hsa_amd_copy_direction_t,
-                                            u32 dependencies, const hsa_signal_t* signals, hsa_signal_t done) {
+                                            u32 dependencies, const hsa_signal_t* signals,
+                                            hsa_signal_t done) {
   HSA_RUNTIME(r);
   copy_after(*r, dependencies, signals, done,
              [to = *to, to_at = *to_offset, from = *from, from_at = *from_offset, range = *range] {
                const auto row = [](const hsa_pitched_ptr_t& p, const hsa_dim3_t& at, u32 y, u32 z) {
-                 return static_cast<u8*>(p.base) + (at.z + u64{z}) * p.slice + (at.y + u64{y}) * p.pitch + at.x;
+                 return static_cast<u8*>(p.base) + (at.z + u64{z}) * p.slice + (at.y + u64{y}) * p.pitch +
+                        at.x;
                };
                for (u32 z = 0; z < range.z; ++z)
                  for (u32 y = 0; y < range.y; ++y)
@@ -153,8 +160,9 @@ hsa_status_t hsa_amd_memory_unlock(void* host) {
   return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* info, void* (*alloc)(std::size_t),
-                                  u32* accessible_count, hsa_agent_t** accessible) {
+hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* info,
+                                  void* (*alloc)(std::size_t), u32* accessible_count,
+                                  hsa_agent_t** accessible) {
   HSA_RUNTIME(r);
   if (info == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const std::lock_guard lock(r->memory_mutex);

@@ -1,5 +1,6 @@
-// Queues: a thread each, which takes packets in order (HSA Runtime Programmer's Reference Manual 1.2, 2.8; ROCm's barrier
-// value packets). A packet begins when the one before it has ended, so that barrier bits and fences hold by themselves.
+// Queues: a thread each, which takes packets in order (HSA Runtime Programmer's Reference Manual 1.2, 2.8;
+// ROCm's barrier value packets). A packet begins when the one before it has ended, so that barrier bits and
+// fences hold by themselves.
 #include "hsa/runtime.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ public:
     std::memset(static_cast<void*>(ring_), 0, u64{size} * sizeof(Packet));
     for (u32 n = 0; n < size; ++n) ring_[n].header = HSA_PACKET_TYPE_INVALID;
     hsa_signal_create(-1, 0, nullptr, &doorbell_);
+    signal_of(doorbell_).told = &packets_;
     amd_.hsa_queue.type = HSA_QUEUE_TYPE_MULTI;
     amd_.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
     amd_.hsa_queue.base_address = ring_;
@@ -44,6 +46,7 @@ public:
   }
   ~Queue() {
     thread_.request_stop();
+    packets_.announce();
     runtime_.changes.announce();
     thread_.join();
     hsa_signal_destroy(doorbell_);
@@ -63,6 +66,7 @@ private:
   void* data_;
   Packet* ring_ = nullptr;
   hsa_signal_t doorbell_ = {};
+  Changes packets_;
   std::jthread thread_;
 
   static std::atomic_ref<u64> id(volatile u64& x) { return std::atomic_ref<u64>(const_cast<u64&>(x)); }
@@ -71,7 +75,7 @@ private:
   void serve(const std::stop_token& stop) {
     while (true) {
       Packet& packet = ring_[read().load() & (amd_.hsa_queue.size - 1)];
-      runtime_.changes.wait([&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
+      packets_.wait([&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
       if (stop.stop_requested()) return;
       process(packet, stop);
       packet.header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
@@ -154,14 +158,16 @@ private:
   }
 };
 
-Queue& queue_of(const hsa_queue_t* handle) { return *reinterpret_cast<Queue*>(const_cast<hsa_queue_t*>(handle)); }
+Queue& queue_of(const hsa_queue_t* handle) {
+  return *reinterpret_cast<Queue*>(const_cast<hsa_queue_t*>(handle));
+}
 
 } // namespace
 
 extern "C" {
 
-hsa_status_t hsa_queue_create(hsa_agent_t agent, u32 size, hsa_queue_type32_t, Callback callback, void* data, u32,
-                              u32, hsa_queue_t** queue) {
+hsa_status_t hsa_queue_create(hsa_agent_t agent, u32 size, hsa_queue_type32_t, Callback callback, void* data,
+                              u32, u32, hsa_queue_t** queue) {
   HSA_RUNTIME(r);
   if (agent.handle != kGpuAgent.handle) return HSA_STATUS_ERROR_INVALID_AGENT;
   if (queue == nullptr || size == 0 || !std::has_single_bit(size)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -187,7 +193,9 @@ hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t*, hsa_amd_queue_priority_t) 
 u64 hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }
 u64 hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }
 u64 hsa_queue_load_write_index_relaxed(const hsa_queue_t* queue) { return queue_of(queue).written().load(); }
-u64 hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) { return queue_of(queue).written().load(); }
+u64 hsa_queue_load_write_index_scacquire(const hsa_queue_t* queue) {
+  return queue_of(queue).written().load();
+}
 u64 hsa_queue_add_write_index_screlease(const hsa_queue_t* queue, u64 value) {
   return queue_of(queue).written().fetch_add(value);
 }
@@ -204,7 +212,8 @@ hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t, hsa_signal_t signa
   *time = {s.shared.start_ts, s.shared.end_ts};
   return HSA_STATUS_SUCCESS;
 }
-hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time) {
+hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
+                                                   hsa_amd_profiling_async_copy_time_t* time) {
   const Signal& s = signal_of(signal);
   *time = {s.shared.start_ts, s.shared.end_ts};
   return HSA_STATUS_SUCCESS;

@@ -13,7 +13,8 @@ namespace {
 
 std::mutex runtime_mutex;
 unsigned references = 0;
-std::unique_ptr<Runtime> the_runtime;
+/// Left alone by a process that ends without shutting it down: threads of the program may still wait, and
+/// kernels run.
 std::atomic<Runtime*> current = nullptr;
 
 /// LANEWISE_TARGET: the GPU that programs see, by the name that compilers have for it; gfx906 without it.
@@ -23,7 +24,8 @@ std::optional<isa::Target> wanted_target() {
 }
 
 /// What people may ask of Lanewise by the environment of a program that knows nothing of it: LANEWISE_ENGINE,
-/// LANEWISE_SIMD, LANEWISE_THREADS, LANEWISE_NO_CACHE. Words that mean nothing end the program with a message.
+/// LANEWISE_SIMD, LANEWISE_THREADS, LANEWISE_NO_CACHE. Words that mean nothing end the program with a
+/// message.
 DeviceOptions options_from_environment() {
   const auto word = [](const char* name) {
     const char* text = std::getenv(name);
@@ -78,12 +80,15 @@ bool Changes::wait(const std::function<bool()>& condition, u64 deadline_ns) {
     if (condition()) return true;
     _mm_pause();
   }
-  constexpr auto kLook = std::chrono::microseconds(200);
+  // Who has waited for long looks more rarely: idle queues would take a seventh of a core.
+  std::chrono::microseconds look(200);
+  constexpr std::chrono::microseconds kRarely(10'000);
   std::unique_lock lock(mutex_);
   ++waiting_;
   bool holds = condition();
   while (!holds && now_ns() < deadline_ns) {
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, look);
+    look = std::min(2 * look, kRarely);
     holds = condition();
   }
   --waiting_;
@@ -116,6 +121,12 @@ void Tasks::add(Task task) {
   changes_.announce();
 }
 
+void Tasks::drop(hsa_signal_t signal) {
+  const std::lock_guard lock(mutex_);
+  for (auto* const list : {&waiting_, &added_})
+    std::erase_if(*list, [signal](const Task& task) { return task.signal.handle == signal.handle; });
+}
+
 void Tasks::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto is_due = [](const Task& task) { return task.is_due(); };
@@ -123,16 +134,16 @@ void Tasks::serve(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       return stop.stop_requested() || !added_.empty() || std::ranges::any_of(waiting_, is_due);
     });
+    std::vector<Task> due;
     {
       const std::lock_guard lock(mutex_);
       std::ranges::move(added_, std::back_inserter(waiting_));
       added_.clear();
+      const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                              [&](const Task& task) { return !is_due(task); });
+      std::move(rest, waiting_.end(), std::back_inserter(due));
+      waiting_.erase(rest, waiting_.end());
     }
-    std::vector<Task> due;
-    const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                            [&](const Task& task) { return !is_due(task); });
-    std::move(rest, waiting_.end(), std::back_inserter(due));
-    waiting_.erase(rest, waiting_.end());
     for (Task& task : due)
       if (task.run()) add(std::move(task));
   }
@@ -149,11 +160,11 @@ hsa_status_t hsa_init() {
   const std::lock_guard lock(runtime_mutex);
   if (references++ != 0) return HSA_STATUS_SUCCESS;
   const auto target = wanted_target();
-  if (!target) die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
+  if (!target)
+    die("LANEWISE_TARGET names no GPU that there is; use gfx600, gfx700, gfx803, gfx900 or gfx906");
   auto device = create_device(options_from_environment());
   if (!device) die(device.error().message);
-  the_runtime = std::make_unique<Runtime>(std::move(*device), *target);
-  current = the_runtime.get();
+  current = new Runtime(std::move(*device), *target);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -161,8 +172,7 @@ hsa_status_t hsa_shut_down() {
   const std::lock_guard lock(runtime_mutex);
   if (references == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   if (--references != 0) return HSA_STATUS_SUCCESS;
-  current = nullptr;
-  the_runtime.reset();
+  delete current.exchange(nullptr);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -174,7 +184,9 @@ hsa_status_t hsa_status_string(hsa_status_t status, const char** text) {
   case HSA_STATUS_ERROR_INVALID_ARGUMENT: *text = "an argument is not valid"; break;
   case HSA_STATUS_ERROR_OUT_OF_RESOURCES: *text = "not enough memory or other resources"; break;
   case HSA_STATUS_ERROR_NOT_INITIALIZED: *text = "hsa_init has not been called"; break;
-  case HSA_STATUS_ERROR_INVALID_CODE_OBJECT: *text = "the code object is not valid, or not for this agent"; break;
+  case HSA_STATUS_ERROR_INVALID_CODE_OBJECT:
+    *text = "the code object is not valid, or not for this agent";
+    break;
   case HSA_STATUS_ERROR_INVALID_SYMBOL_NAME: *text = "there is no symbol of this name"; break;
   default: *text = "an error"; break;
   }

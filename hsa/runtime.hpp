@@ -1,8 +1,9 @@
 // What the functions of the HSA runtime share: internal to hsa/.
 //
-// libhsa-runtime64.so.1 in place of ROCm's, so that HIP programs run unmodified where there is no GPU. There is one CPU
-// agent and one GPU agent, whose memory is the host's: copies are memcpy, and queues are threads that give dispatch
-// packets to Lanewise. Interfaces and structures are those of ROCm's headers (hsa/hsa.h, hsa/hsa_ext_amd.h).
+// libhsa-runtime64.so.1 in place of ROCm's, so that HIP programs run unmodified where there is no GPU. There
+// is one CPU agent and one GPU agent, whose memory is the host's: copies are memcpy, and queues are threads
+// that give dispatch packets to Lanewise. Interfaces and structures are those of ROCm's headers (hsa/hsa.h,
+// hsa/hsa_ext_amd.h).
 #pragma once
 
 #include "abi/image.hpp"
@@ -35,12 +36,13 @@ enum Pool : u64 { kFineGrained = 1, kKernarg, kCoarseGrained, kDeviceLocal, kGro
 /// Nanoseconds of the clock in which all times are told.
 u64 now_ns();
 
-/// Lets threads wait for what others change in memory. Kernels change signals without telling, hence the time-out.
+/// Lets threads wait for what others change in memory. Kernels change signals without telling, hence the
+/// time-out.
 class Changes {
 public:
   void announce();
-  /// Returns when `condition` holds (true) or `deadline_ns` has passed. Looks again after each announcement, and
-  /// now and then without one.
+  /// Returns when `condition` holds (true) or `deadline_ns` has passed. Looks again after each announcement,
+  /// and now and then without one.
   bool wait(const std::function<bool()>& condition, u64 deadline_ns = ~u64{0});
 
 private:
@@ -52,6 +54,7 @@ private:
 /// A signal: an amd_signal_t, which kernels know, at its start.
 struct alignas(64) Signal {
   amd_signal_t shared = {};
+  Changes* told = nullptr; ///< of a doorbell: its queue alone, so that not all wake up; else all who wait
   [[nodiscard]] std::atomic_ref<i64> value() {
     return std::atomic_ref<i64>(*const_cast<i64*>(reinterpret_cast<volatile i64*>(&shared.value)));
   }
@@ -89,8 +92,10 @@ public:
   struct Task {
     std::function<bool()> is_due;
     std::function<bool()> run; ///< true: it is to be done again
+    hsa_signal_t signal = {};  ///< it goes with this one
   };
   void add(Task task);
+  void drop(hsa_signal_t signal);
 
 private:
   Changes& changes_;
@@ -130,8 +135,8 @@ struct Runtime {
   std::map<const hsa_queue_t*, std::shared_ptr<void>> queues;
 };
 
-/// HIP's texture and surface objects behind pointers in a kernarg segment: allocations of HIP's own that begin with
-/// the descriptor of an image that there is.
+/// HIP's texture and surface objects behind pointers in a kernarg segment: allocations of HIP's own that
+/// begin with the descriptor of an image that there is.
 std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kernarg);
 
 /// Null while the runtime is not initialised.
@@ -140,10 +145,10 @@ Runtime* current_runtime();
 /// Ends a program as ROCm's runtime does when a kernel faults: it says why, and aborts.
 [[noreturn]] void die(const std::string& message);
 
-} // namespace hsa
+} // namespace gnu::visibility("hidden")]]hsa
 } // namespace lanewise
 
 /// `return` from an API function if the runtime is not initialised.
 #define HSA_RUNTIME(name)                                                                                    \
-  lanewise::hsa::Runtime* const name = lanewise::hsa::current_runtime();                                            \
+  lanewise::hsa::Runtime* const name = lanewise::hsa::current_runtime();                                     \
   if (name == nullptr) return HSA_STATUS_ERROR_NOT_INITIALIZED

@@ -2,14 +2,25 @@
 
 namespace lanewise::hsa {
 
+namespace {
+
+void announce(hsa_signal_t signal) {
+  if (Changes* const told = signal_of(signal).told)
+    told->announce();
+  else if (Runtime* const r = current_runtime())
+    r->changes.announce();
+}
+
+} // namespace
+
 void set_signal(hsa_signal_t signal, i64 value) {
   signal_of(signal).value().store(value);
-  if (Runtime* const r = current_runtime()) r->changes.announce();
+  announce(signal);
 }
 
 void add_to_signal(hsa_signal_t signal, i64 value) {
   signal_of(signal).value().fetch_add(value);
-  if (Runtime* const r = current_runtime()) r->changes.announce();
+  announce(signal);
 }
 
 bool holds(hsa_signal_condition_t condition, i64 value, i64 compare) {
@@ -44,6 +55,7 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, u32 consumers, co
 }
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   if (signal.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (Runtime* const r = current_runtime()) r->handlers.drop(signal);
   delete &signal_of(signal);
   return HSA_STATUS_SUCCESS;
 }
@@ -88,7 +100,8 @@ hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condit
                                           void* argument) {
   HSA_RUNTIME(r);
   const auto seen = [signal] { return signal_of(signal).value().load(); };
-  r->handlers.add({[=] { return holds(condition, seen(), value); }, [=] { return handler(seen(), argument); }});
+  r->handlers.add(
+      {[=] { return holds(condition, seen(), value); }, [=] { return handler(seen(), argument); }, signal});
   return HSA_STATUS_SUCCESS;
 }
 

@@ -251,10 +251,10 @@ CodeMemory make_stub(bool avx512) {
 
 const void* slow_access_stub(bool avx512) {
   if (avx512) {
-    static const CodeMemory stub = make_stub(true);
+    static const CodeMemory& stub = *new CodeMemory(make_stub(true));
     return stub.data();
   }
-  static const CodeMemory stub = make_stub(false);
+  static const CodeMemory& stub = *new CodeMemory(make_stub(false));
   return stub.data();
 }
 
