@@ -26,8 +26,9 @@
 #include <utility>
 #include <vector>
 
-namespace lanewise {
-namespace [[gnu::visibility("hidden")]] hsa {
+// What it is made of is hidden, too.
+#pragma GCC visibility push(hidden)
+namespace lanewise::hsa {
 
 inline constexpr hsa_agent_t kCpuAgent = {1}, kGpuAgent = {2};
 /// The CPU agent's pools, then the GPU agent's; their handles.
@@ -145,8 +146,8 @@ Runtime* current_runtime();
 /// Ends a program as ROCm's runtime does when a kernel faults: it says why, and aborts.
 [[noreturn]] void die(const std::string& message);
 
-} // namespace gnu::visibility("hidden")]]hsa
-} // namespace lanewise
+} // namespace lanewise::hsa
+#pragma GCC visibility pop
 
 /// `return` from an API function if the runtime is not initialised.
 #define HSA_RUNTIME(name)                                                                                    \
