@@ -27,6 +27,9 @@ struct DeferredAdds;
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
 
+/// What s_getreg_b32 finds in SH_MEM_BASES from gfx900 on: bits 63:48 of both.
+inline constexpr u32 kMemBases = u32{kPrivateAperture >> 48} | u32{kSharedAperture >> 48} << 16;
+
 /// Where accesses go to images that cannot be accessed (docs/SEMANTICS.md, "Images"): 16 bytes for each
 /// ImageProblem of the last page below the end of user space, which nobody can map.
 inline constexpr u64 kImageProblems = 0x7fff'ffff'f000;
@@ -158,7 +161,7 @@ struct alignas(64) WaveFrame {
   const void* slow_access = nullptr; ///< a stub for accesses left to C++, translator/x86/slow_access.hpp
   const u64* two_over_pi = nullptr;  ///< bits of 2/pi, translator/two_over_pi.hpp
   DeferredAdds* deferred_adds = nullptr;
-  u64 reserved = 0;
+  u64 mem_bases = kMemBases;
   // Read by translated code, and never written by it.
   u32 sgpr[32] = {};                       ///< initial SGPRs
   alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids

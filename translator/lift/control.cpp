@@ -34,15 +34,18 @@ ValueId status(Lifter& l) {
   return b.or_(b.zext(l.scc()), b.or_(b.shl(execz, 9), b.shl(vccz, 10)));
 }
 
-/// High halves of the apertures: private, then shared.
-constexpr u32 kMemBases =
-    static_cast<u32>(runtime::kPrivateAperture >> 48 | runtime::kSharedAperture >> 48 << 16);
+/// No constant: its halves are small numbers, and those of other origin lead to no aperture. Where the upper
+/// part of an address is made of one, it becomes one (passes::fold).
+ValueId mem_bases(Lifter& l) {
+  if (!l.gfx9()) return l.b.u32c(0);
+  return l.b.lo(l.b.op(ir::Op::FrameField, Type::U64, {}, offsetof(runtime::WaveFrame, mem_bases)));
+}
 
 ValueId hardware_register(Lifter& l, unsigned id) {
   switch (id) {
   case kMode: return l.b.u32c(l.known.mode);
   case kStatus: return status(l);
-  case kShMemBases: return l.b.u32c(l.gfx9() ? kMemBases : 0);
+  case kShMemBases: return mem_bases(l);
   default: return l.b.u32c(0);
   }
 }

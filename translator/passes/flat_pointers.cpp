@@ -19,9 +19,6 @@ namespace {
 
 constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
 constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
-/// s_getreg of SH_MEM_BASES.
-constexpr u32 kBothBases = kPrivateHigh >> 16 | kSharedHigh;
-
 /// What a value may have in it, as bits: an aperture, or a pointer to memory where there is one.
 enum : u8 { kPrivate = 1, kShared = 2, kLeadsThere = 4 };
 
@@ -249,8 +246,9 @@ private:
     const auto x = f_.operands(i);
     switch (inst.op) {
     case Op::Const:
-      return of_bits(inst.imm & 0xffff'ffffu) | of_bits(inst.imm >> 32) |
+      return of_high(inst.imm & 0xffff'ffffu) | of_high(inst.imm >> 32) |
              (is_wide(f_.type(f_.result(i))) ? of_high_below(inst.imm >> 32) : 0);
+    case Op::FrameField: return inst.imm == offsetof(runtime::WaveFrame, mem_bases) ? kPrivate | kShared : 0;
     case Op::InitSgpr: return of_pointer(static_cast<u32>(inst.imm));
     case Op::ScalarLoad:
       if (const auto at = initial_address(f_, x[0]); at && f_.is_const(x[1]))
@@ -294,10 +292,6 @@ private:
     return true;
   }
 
-  static u8 of_bits(u64 bits) {
-    if (bits == kBothBases) return kPrivate | kShared;
-    return of_high(bits);
-  }
   static u8 of_high(u64 bits) { return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0; }
   /// Of the high half of a constant that is an aperture and a negative offset: a carry is still to come.
   static u8 of_high_below(u64 bits) { return of_high(bits + 1); }
@@ -317,8 +311,7 @@ private:
     u8 all = 0;
     for (const auto& known : f_.launch.dwords)
       if (known.pointer_sgpr == sgpr && known.offset + 4 > first && known.offset < first + 4 * count)
-        all |=
-            of_high(known.value); // kBothBases are in no memory, but a packet's first dword may look like it
+        all |= of_high(known.value);
     return all;
   }
 };

@@ -4,6 +4,7 @@
 //
 // The rules are grouped; each states its pattern. They must hold for every lane, active or not, and for every
 // bit of NaNs.
+#include "runtime/wave.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/ir/evaluate.hpp"
 #include "translator/ir/wide_access.hpp"
@@ -199,11 +200,15 @@ private:
     case Op::FMul: return fold_fmul(inst.fp, t, x[0], x[1]);
     case Op::FLdexp: return fold_ldexp(inst.fp, t, x[0], x[1]);
     case Op::And:
+      if (const ValueId v = fold_aperture(inst.op, t, x[0], x[1]); v.valid()) return v;
+      [[fallthrough]];
     case Op::Or:
     case Op::Xor:
     case Op::AndNot: return fold_logic(inst.op, t, x[0], x[1]);
     case Op::Not: return fold_not(t, x[0]);
     case Op::Shl:
+      if (const ValueId v = fold_aperture(inst.op, t, x[0], x[1]); v.valid()) return v;
+      [[fallthrough]];
     case Op::LShr:
     case Op::AShr: return fold_shift(inst.op, t, x[0], x[1]);
     case Op::ICmp: return fold_icmp(static_cast<IntPred>(inst.imm), t, x[0], x[1]);
@@ -220,6 +225,37 @@ private:
     case Op::BPermute: return fold_bpermute(x[0], x[1], x[2]);
     default: return {};
     }
+  }
+
+  // --- apertures
+
+  /// What is made of the bases of the apertures by shifts and masks.
+  [[nodiscard]] std::optional<u64> of_mem_bases(ValueId v,
+                                                unsigned depth = 4) const { // NOLINT(misc-no-recursion)
+    const Inst* inst = f_.def(v);
+    if (inst == nullptr || depth == 0) return std::nullopt;
+    const auto x = f_.operands(f_.def_id(v));
+    if (inst->op == Op::FrameField)
+      return inst->imm == offsetof(runtime::WaveFrame, mem_bases) ? std::optional<u64>(runtime::kMemBases)
+                                                                  : std::nullopt;
+    const bool shifts = inst->op == Op::Shl || inst->op == Op::LShr || inst->op == Op::And;
+    if (!shifts && inst->op != Op::Lo && inst->op != Op::Splat) return std::nullopt;
+    const auto bits = of_mem_bases(resolve(x[0]), depth - 1);
+    u64 by = 0;
+    if (!bits || !shifts) return bits;
+    if (!is_const(x[1], &by)) return std::nullopt;
+    return evaluate(inst->op, f_.type(v), f_.type(v), 0, std::array{*bits, by});
+  }
+
+  /// The upper part of an aperture's address is a constant, though what it is made of is none.
+  ValueId fold_aperture(Op op, Type t, ValueId x, ValueId y) {
+    if (t != Type::U32 && t != Type::V32) return {};
+    const auto bits = of_mem_bases(x);
+    u64 by = 0;
+    if (!bits || !is_const(y, &by)) return {};
+    const auto made = evaluate(op, t, t, 0, std::array{*bits, by});
+    const bool is_upper = made == runtime::kPrivateAperture >> 32 || made == runtime::kSharedAperture >> 32;
+    return is_upper ? constant(t, *made) : ValueId{};
   }
 
   // --- constants, and work that is the same in every lane: of ops whose first operand may be such
