@@ -33,6 +33,10 @@ Result<ImageLayout> lay_out(const ImageDescription& image);
 
 using ImageObject = std::array<u32, 12>;
 using SamplerObject = std::array<u32, 8>;
+struct TextureObject {
+  ImageObject image;
+  SamplerObject sampler;
+};
 
 /// The objects of an image that lay_out() has laid out, and of a sampler.
 ImageObject image_object(const ImageDescription& image, const ImageLayout& layout, u64 base,

@@ -18,10 +18,6 @@ void put_text(void* value, std::string_view text, std::size_t size) {
   std::fill_n(to, size, '\0');
   std::copy_n(text.begin(), std::min(text.size(), size - 1), to);
 }
-template <class T>
-void put(void* value, T x) {
-  std::memcpy(value, &x, sizeof x);
-}
 
 u64 host_memory() {
   return static_cast<u64>(sysconf(_SC_PHYS_PAGES)) * static_cast<u64>(sysconf(_SC_PAGESIZE));

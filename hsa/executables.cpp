@@ -16,25 +16,14 @@ struct Reader {
   std::span<const std::byte> bytes;
 };
 
-struct SymbolObject {
-  std::string name;
-  Kernel::State* kernel = nullptr; ///< or a variable
-  std::span<std::byte> variable;
-  u64 object = 0; ///< a kernel's descriptor
-};
-
-struct LoadedExecutable : Executable {
-  std::map<std::string, std::unique_ptr<SymbolObject>> symbols; ///< that were asked for
-};
-
-LoadedExecutable* executable_of(Runtime& r, hsa_executable_t executable) {
+Executable* executable_of(Runtime& r, hsa_executable_t executable) {
   const auto found = r.executables.find(executable.handle);
-  return found == r.executables.end() ? nullptr : static_cast<LoadedExecutable*>(found->second.get());
+  return found == r.executables.end() ? nullptr : found->second.get();
 }
 
-std::unique_ptr<SymbolObject> find_symbol(const Executable& executable, std::string name) {
+std::unique_ptr<Symbol> find_symbol(const Executable& executable, std::string name) {
   const std::string_view kDescriptor = ".kd";
-  auto symbol = std::make_unique<SymbolObject>();
+  auto symbol = std::make_unique<Symbol>();
   symbol->name = name;
   for (const auto& module : executable.modules) {
     if (name.ends_with(kDescriptor)) {
@@ -51,12 +40,6 @@ std::unique_ptr<SymbolObject> find_symbol(const Executable& executable, std::str
     }
   }
   return nullptr;
-}
-
-template <class T>
-hsa_status_t put(void* value, T x) {
-  std::memcpy(value, &x, sizeof x);
-  return HSA_STATUS_SUCCESS;
 }
 
 } // namespace
@@ -79,7 +62,7 @@ hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
 hsa_status_t hsa_executable_create_alt(hsa_profile_t, hsa_default_float_rounding_mode_t, const char*,
                                        hsa_executable_t* executable) {
   HSA_RUNTIME(r);
-  auto made = std::make_unique<LoadedExecutable>();
+  auto made = std::make_unique<Executable>();
   executable->handle = reinterpret_cast<u64>(made.get());
   const std::lock_guard lock(r->kernels_mutex);
   r->executables[executable->handle] = std::move(made);
@@ -89,7 +72,7 @@ hsa_status_t hsa_executable_create_alt(hsa_profile_t, hsa_default_float_rounding
 hsa_status_t hsa_executable_destroy(hsa_executable_t executable) {
   HSA_RUNTIME(r);
   const std::lock_guard lock(r->kernels_mutex);
-  LoadedExecutable* const e = executable_of(*r, executable);
+  Executable* const e = executable_of(*r, executable);
   if (e == nullptr) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   for (const auto& module : e->modules)
     for (Kernel::State& kernel : module->kernels) r->kernels.erase(module->image.descriptor(kernel.kernel));
@@ -109,7 +92,7 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
     return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
   }
   const std::lock_guard lock(r->kernels_mutex);
-  LoadedExecutable* const e = executable_of(*r, executable);
+  Executable* const e = executable_of(*r, executable);
   if (e == nullptr) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   for (Kernel::State& kernel : (*module)->kernels)
     r->kernels[(*module)->image.descriptor(kernel.kernel)] = {*module, &kernel};
@@ -132,7 +115,7 @@ hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, cons
                                                const hsa_agent_t*, hsa_executable_symbol_t* symbol) {
   HSA_RUNTIME(r);
   const std::lock_guard lock(r->kernels_mutex);
-  LoadedExecutable* const e = executable_of(*r, executable);
+  Executable* const e = executable_of(*r, executable);
   if (e == nullptr) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   auto& known = e->symbols[name];
   if (!known) known = find_symbol(*e, name);
@@ -143,7 +126,7 @@ hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, cons
 
 hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol,
                                             hsa_executable_symbol_info_t attribute, void* value) {
-  const SymbolObject& s = *reinterpret_cast<const SymbolObject*>(symbol.handle);
+  const Symbol& s = *reinterpret_cast<const Symbol*>(symbol.handle);
   switch (attribute) {
   case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
     return put(value, s.kernel != nullptr ? HSA_SYMBOL_KIND_KERNEL : HSA_SYMBOL_KIND_VARIABLE);

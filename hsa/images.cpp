@@ -18,11 +18,6 @@ struct alignas(64) ImageState {
   abi::ImageLayout layout;
   u8* texels = nullptr;
 };
-/// As HIP has it, from the image's and the sampler's handles.
-struct TextureObject {
-  abi::ImageObject image;
-  abi::SamplerObject sampler;
-};
 struct alignas(64) SamplerState {
   abi::SamplerObject object;
 };
@@ -112,7 +107,7 @@ std::vector<PassedDescriptor> textures_in(Runtime& r, std::span<const u64> kerna
     const auto allocation = r.allocations.find(kernarg[n]);
     if (allocation == r.allocations.end() || !allocation->second.ours) continue;
     constexpr std::size_t kDescriptor = 8; // dwords
-    const bool is_texture = allocation->second.bytes >= sizeof(TextureObject);
+    const bool is_texture = allocation->second.bytes >= sizeof(abi::TextureObject);
     const auto* const object = reinterpret_cast<const u32*>(kernarg[n]);
     if (allocation->second.bytes < sizeof(abi::ImageObject)) continue;
     if (std::ranges::any_of(r.images, [&](const abi::ImageObject* image) {

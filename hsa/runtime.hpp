@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
@@ -77,10 +78,26 @@ struct Allocation {
   bool ours = false; ///< to be freed
 };
 
+/// What a program has asked for by name: a kernel, or a variable.
+struct Symbol {
+  std::string name;
+  Kernel::State* kernel = nullptr;
+  std::span<std::byte> variable;
+  u64 object = 0; ///< a kernel's descriptor
+};
+
 /// Code objects that a program has loaded together.
 struct Executable {
   std::vector<std::shared_ptr<Module::State>> modules;
+  std::map<std::string, std::unique_ptr<Symbol>> symbols; ///< that were asked for
 };
+
+/// Answers a question about an attribute.
+template <class T>
+hsa_status_t put(void* value, T x) {
+  std::memcpy(value, &x, sizeof x);
+  return HSA_STATUS_SUCCESS;
+}
 
 /// A thread that does things once something holds.
 class Tasks {

@@ -9,11 +9,6 @@
 namespace lanewise {
 namespace {
 
-struct TextureObject {
-  abi::ImageObject image;
-  abi::SamplerObject sampler;
-};
-
 /// Descriptors differ from target to target: an object for each, so that nobody has to say where it is used.
 /// Scalar loads of eight dwords want no more than dwords aligned; so as not to lie across cache lines they
 /// are aligned.
@@ -35,7 +30,7 @@ struct alignas(64) Objects {
 u64 stride_of(Argument::Kind kind) {
   switch (kind) {
   case Argument::Kind::Sampler: return Objects<abi::SamplerObject>::kStride;
-  case Argument::Kind::Texture: return Objects<TextureObject>::kStride;
+  case Argument::Kind::Texture: return Objects<abi::TextureObject>::kStride;
   default: return Objects<abi::ImageObject>::kStride;
   }
 }
@@ -57,7 +52,7 @@ struct Sampler::State {
 
 struct Texture::State {
   Image image; ///< keeps the texels
-  Objects<TextureObject> objects;
+  Objects<abi::TextureObject> objects;
 };
 
 u64 object_for(const Argument& argument, isa::Target target) {
@@ -127,9 +122,9 @@ Result<Sampler> Sampler::create(const SamplerDescription& description) {
 Result<Texture> Texture::create(const Image& image, const SamplerDescription& sampler) {
   if (auto fits = abi::check_sampler(sampler); !fits) return std::move(fits).error();
   const Image::State& from = *image.state_;
-  const Objects<TextureObject> objects([&](isa::Target target) {
-    return TextureObject{abi::image_object(from.description, from.layout, from.base(), target),
-                         abi::sampler_object(sampler, target)};
+  const Objects<abi::TextureObject> objects([&](isa::Target target) {
+    return abi::TextureObject{abi::image_object(from.description, from.layout, from.base(), target),
+                              abi::sampler_object(sampler, target)};
   });
   Texture texture;
   texture.state_ = std::make_shared<State>(State{image, objects});

@@ -1,7 +1,5 @@
 #include "translator/lift/image.hpp"
 
-#include "runtime/wave.hpp"
-
 namespace lanewise::lift {
 
 using ir::Op;
@@ -38,9 +36,9 @@ Image::Image(Emit& b, isa::Target target, std::span<const ValueId> words)
   problem_ = b.u32c(0);
 }
 
-void Image::refuse_if(ValueId condition, u32 problem) {
+void Image::refuse_if(ValueId condition, ImageProblem problem) {
   const ValueId first = b_.and_(condition, b_.icmp(IntPred::Eq, problem_, 0));
-  problem_ = b_.select(first, b_.u32c(problem), problem_);
+  problem_ = b_.select(first, b_.u32c(static_cast<u32>(problem)), problem_);
 }
 
 ValueId Image::is_known() { return b_.or_(b_.icmp(IntPred::Eq, type_, k1d), b_.or_(has_y, has_layers)); }
@@ -48,15 +46,14 @@ ValueId Image::is_known() { return b_.or_(b_.icmp(IntPred::Eq, type_, k1d), b_.o
 void Image::check(TypedElement& element, bool flat) {
   Emit& b = b_;
   const auto& w = words_;
-  const auto refuse = [&](ValueId condition, ImageProblem p) { refuse_if(condition, static_cast<u32>(p)); };
   const auto is = [&](ValueId v, u32 n) { return b.icmp(IntPred::Eq, v, n); };
-  refuse(b.not_(flat ? b.or_(is(type_, k2d), is(type_, k2dArray)) : is_known()), ImageProblem::Type);
+  refuse_if(b.not_(flat ? b.or_(is(type_, k2d), is(type_, k2dArray)) : is_known()), ImageProblem::Type);
   constexpr u32 kLinearAligned = 8;
-  refuse(b.icmp(IntPred::Ne, b.field(w[3], 20, 5), gfx9_ ? 0 : kLinearAligned), ImageProblem::Layout);
-  refuse(b.icmp(IntPred::Ne, b.field(w[3], 12, 8), 0), ImageProblem::Levels);
-  refuse(is(element.bytes(), 0), ImageProblem::DataFormat);
-  refuse(b.or_(b.icmp(IntPred::UGt, number_format, 7), is(number_format, 6)), ImageProblem::NumberFormat);
-  if (gfx8_) refuse(is(b.field(w[6], 21, 1), 1), ImageProblem::Compression);
+  refuse_if(b.icmp(IntPred::Ne, b.field(w[3], 20, 5), gfx9_ ? 0 : kLinearAligned), ImageProblem::Layout);
+  refuse_if(b.icmp(IntPred::Ne, b.field(w[3], 12, 8), 0), ImageProblem::Levels);
+  refuse_if(is(element.bytes(), 0), ImageProblem::DataFormat);
+  refuse_if(b.or_(b.icmp(IntPred::UGt, number_format, 7), is(number_format, 6)), ImageProblem::NumberFormat);
+  if (gfx8_) refuse_if(is(b.field(w[6], 21, 1), 1), ImageProblem::Compression);
 }
 
 ValueId Image::contains(const Place& p) {

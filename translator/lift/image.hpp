@@ -1,6 +1,7 @@
 // Images as descriptors say what they are (7nm guide 8.4; docs/SEMANTICS.md, "Images").
 #pragma once
 
+#include "runtime/wave.hpp"
 #include "translator/lift/typed.hpp"
 
 #include <span>
@@ -20,7 +21,7 @@ public:
 
   /// Makes all accesses go to the place for images that cannot be accessed if `condition`, and nothing that
   /// was asked before, holds. In the order of ImageProblem.
-  void refuse_if(ValueId condition, u32 problem);
+  void refuse_if(ValueId condition, runtime::ImageProblem problem);
   /// The problems of T#s themselves. `flat`: only 2D images and arrays of them will do.
   void check(TypedElement& element, bool flat);
   ValueId is_known(); ///< u1: the type is one that can be accessed

@@ -1,6 +1,5 @@
 // MIMG (7nm guide 8.2 to 8.4; docs/SEMANTICS.md, "Images"). Instructions are taken apart into accesses of
 // texels, for any descriptor: what is known of one folds away, here or once a launch is known.
-#include "runtime/wave.hpp"
 #include "translator/lift/elements.hpp"
 #include "translator/lift/image.hpp"
 #include "translator/lift/sampler.hpp"
@@ -174,8 +173,7 @@ void image_atomic(Lifter& l, Words words) {
   Image image = image_of(l, words);
   TypedElement element = element_of(l, image);
   image.check(element, false);
-  image.refuse_if(l.b.icmp(IntPred::Ne, element.bytes(), a.attr.bytes),
-                  static_cast<u32>(ImageProblem::AtomicSize));
+  image.refuse_if(l.b.icmp(IntPred::Ne, element.bytes(), a.attr.bytes), ImageProblem::AtomicSize);
   const Texel texel = texel_of(l, image);
   const Move m = move_of(l, image, texel.place, texel.inside, element.bytes());
   a.address = {m.address(0)};
@@ -211,7 +209,7 @@ public:
         b_.or_(sampler_.has_border(0), b_.or_(b_.and_(image_.has_y, sampler_.has_border(1)),
                                               b_.and_(image_.has_z, sampler_.has_border(2))));
     image_.refuse_if(b_.or_(sampler_.takes_extremes(), b_.and_(border, sampler_.border_is_in_memory())),
-                     static_cast<u32>(ImageProblem::Sampler));
+                     ImageProblem::Sampler);
     find_axes();
   }
 

@@ -249,10 +249,10 @@ private:
 
   /// The upper part of an aperture's address is a constant, though what it is made of is none.
   ValueId fold_aperture(Op op, Type t, ValueId x, ValueId y) {
-    if (t != Type::U32 && t != Type::V32) return {};
-    const auto bits = of_mem_bases(x);
     u64 by = 0;
-    if (!bits || !is_const(y, &by)) return {};
+    if ((t != Type::U32 && t != Type::V32) || !is_const(y, &by)) return {};
+    const auto bits = of_mem_bases(x);
+    if (!bits) return {};
     const auto made = evaluate(op, t, t, 0, std::array{*bits, by});
     const bool is_upper = made == runtime::kPrivateAperture >> 32 || made == runtime::kSharedAperture >> 32;
     return is_upper ? constant(t, *made) : ValueId{};
