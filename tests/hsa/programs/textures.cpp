@@ -109,8 +109,8 @@ static void pitched_memory() {
 }
 
 // As programs from before texture objects have them.
-static texture<float, hipTextureType1D, hipReadModeElementType> reference1;
-static texture<float, hipTextureType2D, hipReadModeElementType> reference2;
+texture<float, hipTextureType1D, hipReadModeElementType> reference1;
+texture<float, hipTextureType2D, hipReadModeElementType> reference2;
 __global__ void fetch_by_reference(float* out) { out[threadIdx.x] = tex1Dfetch(reference1, threadIdx.x); }
 __global__ void sample_by_reference(float* out) {
   out[blockIdx.x * 64 + threadIdx.x] = tex2D(reference2, threadIdx.x + 0.5f, blockIdx.x + 0.5f);
@@ -124,10 +124,11 @@ static void texture_references() {
   OK(hipMalloc(&in, kCount * sizeof(float)));
   OK(hipMalloc(&out, kCount * sizeof(float)));
   OK(hipMemcpy(in, texels.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
-  OK(hipBindTexture(nullptr, reference1, in, kCount * sizeof(float)));
+  std::size_t offset = 1;
+  OK(hipBindTexture(&offset, reference1, in, kCount * sizeof(float)));
   fetch_by_reference<<<1, 256>>>(out);
   OK(hipMemcpy(got.data(), out, 256 * sizeof(float), hipMemcpyDeviceToHost));
-  EXPECT(got[0] == 0 && got[255] == 255);
+  EXPECT(offset == 0 && got[0] == 0 && got[255] == 255);
   OK(hipUnbindTexture(reference1));
   const hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindFloat);
   hipArray* array;
