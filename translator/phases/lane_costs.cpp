@@ -56,6 +56,8 @@ public:
     return std::min((gathered + alone) / alone, most);
   }
 
+  [[nodiscard]] bool lanes_leave_by_loads() const { return ends_by_loads() && !is_led_by_loads(false); }
+
 private:
   const Function& f_;
   const Cfg& cfg_;
@@ -238,6 +240,11 @@ unsigned lanes_done_sooner_alone(const Function& f, const Cfg& cfg, const passes
                                  const LoadLoop& loop, const Successor& back_edge, u32 mask,
                                  unsigned gang_lanes) {
   return LaneCosts(f, cfg, shapes, loop, back_edge, mask).lanes_done_sooner_alone(gang_lanes);
+}
+
+bool lanes_leave_by_loads(const Function& f, const Cfg& cfg, const passes::LaneShapes& shapes,
+                          const LoadLoop& loop, const Successor& back_edge, u32 mask) {
+  return LaneCosts(f, cfg, shapes, loop, back_edge, mask).lanes_leave_by_loads();
 }
 
 } // namespace lanewise::phases

@@ -30,4 +30,9 @@ unsigned lanes_done_sooner_alone(const ir::Function& f, const ir::Cfg& cfg, cons
                                  const LoadLoop& loop, const ir::Successor& back_edge, u32 mask,
                                  unsigned gang_lanes);
 
+/// What is loaded in a round says who goes on, but not where the next round loads: how long lanes stay is not
+/// known before, and each may go along by itself. The arguments are as above.
+bool lanes_leave_by_loads(const ir::Function& f, const ir::Cfg& cfg, const passes::LaneShapes& shapes,
+                          const LoadLoop& loop, const ir::Successor& back_edge, u32 mask);
+
 } // namespace lanewise::phases

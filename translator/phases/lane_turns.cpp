@@ -43,7 +43,8 @@ constexpr u32 kFlagCost = 2;    ///< in scalars, to have what a comparison finds
 constexpr u32 kMemory = 256;  ///< times that lanes take turns before it is seen again whether that is better
 constexpr u32 kAlikeLog2 = 2; ///< of how many lanes, what has been seen holds for the next ones
 constexpr u32 kShare = 7,
-              kShareOf = 10; ///< of what a gang's lanes take alone at least, all ways have to take
+              kShareOf = 10;  ///< of what a gang's lanes take alone at least, all ways have to take
+constexpr u32 kMinUneven = 2; ///< loops of a stretch
 constexpr u32 kMinArms = 2, kMinVectors = 60, kMinGathers = 3; ///< of a loop
 constexpr u32 kMinElements = 8;                                ///< of an array that is worth turns alone
 constexpr u64 kMaxNumber = 32;                                 ///< of an element
@@ -59,7 +60,7 @@ public:
       for (const Loops::Loop& loop : loops_.loops)
         if (find_loop(loop, kMaxInstructions, counted) && change())
           return true; // One will do: what is known of the function is of how it was before.
-    return false;
+    return find_stretch(kMaxInstructions) && change();
   }
 
 private:
@@ -77,15 +78,21 @@ private:
   std::optional<passes::LaneShapes> shapes_; ///< made when there is such a loop
   std::vector<u8> element_questions_;        ///< per value
   bool has_array_ = false;                   ///< in registers
+  bool is_uneven_ = false; ///< There are turns only because some lanes may stay much longer than others.
 
   bool change() {
     if (is_counted_) add_mask();
     if (!shapes_) shapes_.emplace(f_, cfg_, gang_lanes_);
     find_arms();
     find_element_questions();
+    is_uneven_ = false;
+    is_uneven_ = !is_counted_ && !(is_worthwhile() && may_be_sooner()) &&
+                 lanes_leave_by_loads(f_, cfg_, *shapes_, *loop_, again(), mask_) &&
+                 std::ranges::none_of(arms_, [](const auto& arm) { return arm.second.is_loop; });
     ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
     if (is_worthwhile() && (is_counted_ ? find_made() : find_left_behind(true)) && may_be_sooner() &&
-        copy.plan()) {
+        copy.plan(element_questions_)) {
+      if (latch_.valid()) latch_ = copy.last_piece(latch_);
       add_turns(copy);
       return true;
     }
@@ -98,12 +105,13 @@ private:
     mask_ = static_cast<u32>(params().size());
     const ValueId left = f_.add_param(header(), Type::Mask);
     edge(entry_, header()).args.push_back(f_.entry_constant(Type::Mask, ~u64{0}));
-    edge(latch_, header()).args.push_back(left);
+    if (latch_.valid()) edge(latch_, header()).args.push_back(left);
   }
   void drop_mask() {
     std::vector<u8> stays(f_.num_values(), 1);
     stays[params()[mask_].index] = 0;
-    for (const BlockId from : {entry_, latch_}) edge(from, header()).args.pop_back();
+    for (const BlockId from : {entry_, latch_})
+      if (from.valid()) edge(from, header()).args.pop_back();
     f_.keep_params(header(), stays);
   }
 
@@ -217,6 +225,8 @@ private:
 
   /// There is much that is done for some of the lanes, in several places or by gathers.
   [[nodiscard]] bool is_worthwhile() const {
+    if (!latch_.valid()) return num_uneven_loops() >= kMinUneven;
+    if (is_uneven_) return true;
     std::map<u32, u32> behind_branches; // or all the time, inner loops included
     for (BlockId b : blocks_) {
       const u32 n = vectors(b);
@@ -231,6 +241,29 @@ private:
     }
     const bool goes_different_ways = large >= kMinArms || (large != 0 && num_gathers() >= kMinGathers);
     return all >= kMinVectors && (goes_different_ways || has_array_);
+  }
+  /// Of those inside, where what is loaded tells who goes on.
+  [[nodiscard]] u32 num_uneven_loops() const {
+    return static_cast<u32>(std::ranges::count_if(loops_.loops, [&](const Loops::Loop& l) {
+      std::vector<u8> seen(f_.num_values(), 0);
+      std::vector<ValueId> work;
+      const auto look_at = [&](ValueId v) {
+        const bool is_inside = std::ranges::find(l.blocks, f_.def_block(v)) != l.blocks.end();
+        if (is_inside && seen[v.index] == 0) work.push_back(v);
+        seen[v.index] = 1;
+      };
+      if (!loop_->contains(l.header)) return false;
+      for (const BlockId b : cfg_.preds[l.header.index])
+        if (dom_.dominates(l.header, b) && is_gang_decided(f_, b)) look_at(f_.tested_mask(b));
+      while (!work.empty()) {
+        const InstId i = f_.def_id(work.back());
+        work.pop_back();
+        if (!i.valid()) continue;
+        if (f_[i].op == Op::Load) return true;
+        std::ranges::for_each(f_.operands(i), look_at);
+      }
+      return false;
+    }));
   }
   /// Gangs whose lanes may take turns do not go side by side, as others do while they wait for what they load
   /// and compute. Where a lane takes longer for the shortest way than all ways together take for its share of
@@ -252,7 +285,16 @@ private:
         if (!is_new) known->second = std::min(known->second, there);
       }
     }
-    return together * kShareOf >= gang_lanes_ * shortest.at(latch_.index) * kShare;
+    const u32 alone = gang_lanes_ * shortest.at(latch_.index);
+    if (is_uneven_) return together * rounds_of_longest() >= 100 * alone;
+    return together * kShareOf >= alone * kShare;
+  }
+  /// Of a gang's lanes that stay as long as it happens, by so many rounds in the mean: how many that one has
+  /// which stays longest, in percent of the mean.
+  [[nodiscard]] u32 rounds_of_longest() const {
+    u32 sum = 0;
+    for (u32 n = 1; n <= gang_lanes_; ++n) sum += 100 / n;
+    return sum;
   }
   /// What a lane alone would do in a block, about.
   [[nodiscard]] u32 scalars(BlockId b) const {
@@ -280,7 +322,7 @@ private:
     const u32 pc = f_[header()].pc;
     OneLane one(f_);
     TimedWays ways(f_, row_range(one.take_rows(1), 1), pc,
-                   is_counted_ ? TimedWays::Usual::First : TimedWays::Usual::Second);
+                   is_counted_ || is_uneven_ ? TimedWays::Usual::First : TimedWays::Usual::Second);
     add_meeting(ways);
     const BlockId together = is_counted_ ? header() : copy_blocks(f_, blocks_).of(header());
     Builder choice = add_block(pc), next = add_block(pc);
@@ -293,7 +335,7 @@ private:
     std::vector<u32> wanted;
     for (u32 n = 0; n < behind_.size(); ++n) {
       out.push_back(behind_[n]);
-      if (!is_inside(behind_[n])) continue;
+      if (!is_made_[n]) continue;
       wanted.push_back(n);
       begin.push_back(is_counted_ ? f_.entry_constant(f_.type(behind_[n]), 0)
                                   : kept_at(one.rows, behind_[n], all));
@@ -329,7 +371,7 @@ private:
       const u32 enough = gang_lanes_ * static_cast<u32>(params().size()); // to make up for the change
       const ValueId number = decide(choice, one.rows, all, row, enough);
       count_scalars(copy);
-      count_divisions();
+      count_divisions(copy);
       weigh(row, number, enough);
       take_parameters_of(choice.block(), header());
     }
@@ -432,13 +474,13 @@ private:
 
   /// Which take many vectors each, fewer by what all lanes have (x86/select_divide.cpp). That decides where
   /// lanes go, not whether there are turns: loops of divisions alone do without.
-  void count_divisions() {
+  void count_divisions(const ScalarCopy& copy) {
     for (const BlockId b : blocks_)
       for (const InstId i : f_[b].insts) {
         if (f_[i].op != Op::UDiv || !is_vector(f_.type(f_.result(i)))) continue;
         const ValueId d = f_.operands(i)[1];
         const bool is_shared = is_same_in_all_lanes(d);
-        arm_of(b).vectors += is_wide(f_.type(d)) ? (is_shared ? 25 : 60) : (is_shared ? 10 : 20);
+        arm_of(copy.whole(b)).vectors += is_wide(f_.type(d)) ? (is_shared ? 25 : 60) : (is_shared ? 10 : 20);
       }
   }
 

@@ -105,7 +105,7 @@ bool find_escaping_values(const Function& f, const Cfg& cfg, const Dominators& d
           std::ranges::all_of(cfg.preds[loop.exit.index], [&](BlockId b) { return loop.contains(b); }));
 }
 
-void pass_escaping_values(Function& f, const Cfg& cfg, const LoadLoop& loop) {
+void pass_escaping_values(Function& f, const LoadLoop& loop) {
   if (loop.escaping.empty() && loop.constants.empty()) return;
   std::unordered_map<u32, ValueId> instead;
   for (const ValueId v : loop.escaping) instead[v.index] = f.add_param(loop.exit, f.type(v));
@@ -117,10 +117,9 @@ void pass_escaping_values(Function& f, const Cfg& cfg, const LoadLoop& loop) {
   const auto replace = [&](ValueId& v) {
     if (const auto it = instead.find(v.index); it != instead.end()) v = it->second;
   };
-  for (const BlockId b : cfg.rpo)
-    if (loop.contains(b))
-      for (Successor& s : f[b].successors)
-        if (s.block == loop.exit) s.args.insert(s.args.end(), loop.escaping.begin(), loop.escaping.end());
+  for (const BlockId b : *loop.blocks)
+    for (Successor& s : f[b].successors)
+      if (s.block == loop.exit) s.args.insert(s.args.end(), loop.escaping.begin(), loop.escaping.end());
   for (BlockId b{0}; b.index < f.num_blocks(); ++b.index) {
     if (loop.contains(b)) continue;
     for (Successor& s : f[b].successors) std::ranges::for_each(s.args, replace);

@@ -52,7 +52,7 @@ bool is_computed(const ir::Function& f, const ir::Cfg& cfg, ir::ValueId address)
 /// copied.
 bool find_escaping_values(const ir::Function& f, const ir::Cfg& cfg, const ir::Dominators& dom,
                           LoadLoop& loop);
-void pass_escaping_values(ir::Function& f, const ir::Cfg& cfg, const LoadLoop& loop);
+void pass_escaping_values(ir::Function& f, const LoadLoop& loop);
 
 /// What passes that give such loops other versions have in common.
 class LoadLoopPass {
@@ -80,7 +80,7 @@ protected:
     return changed != 0;
   }
   [[nodiscard]] bool find_escaping() { return find_escaping_values(f_, cfg_, dom_, *loop_); }
-  void pass_escaping() { pass_escaping_values(f_, cfg_, *loop_); }
+  void pass_escaping() { pass_escaping_values(f_, *loop_); }
 
   [[nodiscard]] ir::BlockId header() const { return loop_->header(); }
   [[nodiscard]] const std::vector<ir::ValueId>& params() const { return f_[header()].params; }

@@ -37,17 +37,72 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
   }
   if (exits.size() != 1) return false;
   loop_->exit = exits[0];
-  std::size_t instructions = 0;
-  for (const BlockId b : blocks_) {
-    instructions += f_[b].insts.size();
-    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(i); })) return false;
-  }
-  return instructions <= most_instructions && only_loads(f_, blocks_, true) &&
-         !uses_gang_scalars(f_, blocks_) &&
+  return is_unseen(blocks_, most_instructions) &&
          std::ranges::none_of(loops_.loops,
                               [&](const Loops::Loop& other) { return other.header == loop_->exit; }) &&
          find_entry_and_latch() && (find_mask() ? !counted : counted && is_left_by_scalars());
 }
+/// From a block on that one way leads to, up to a block that all ways lead to then, with the most loops
+/// between.
+bool OuterLoopPass::find_stretch(std::size_t most_instructions) {
+  std::size_t most_loops = 1;
+  std::optional<LoadLoop> found;
+  std::vector<BlockId> found_blocks;
+  for (const BlockId first : cfg_.rpo) {
+    if (cfg_.preds[first.index].size() != 1 || loops_.innermost[first.index] >= 0) continue;
+    for (std::size_t n = cfg_.rpo_index[first.index] + 1; n < cfg_.rpo.size(); ++n) {
+      const BlockId last = cfg_.rpo[n];
+      if (!dom_.dominates(first, last) || loops_.innermost[last.index] >= 0) continue;
+      if (!take_stretch(first, last)) continue;
+      if (!is_unseen(blocks_, most_instructions)) break;
+      const auto loops = static_cast<std::size_t>(std::ranges::count_if(
+          loops_.loops, [&](const Loops::Loop& l) { return l.parent < 0 && loop_->contains(l.header); }));
+      if (loops <= most_loops) continue;
+      most_loops = loops;
+      found = loop_;
+      found_blocks = blocks_;
+    }
+  }
+  if (!found) return false;
+  loop_ = found;
+  blocks_ = found_blocks;
+  loop_->blocks = &blocks_;
+  entry_ = cfg_.preds[header().index][0];
+  latch_ = {};
+  is_counted_ = true;
+  return true;
+}
+/// If all ways from `first` on come to `last`, and nobody else comes between.
+bool OuterLoopPass::take_stretch(BlockId first, BlockId last) {
+  loop_.emplace();
+  blocks_ = {first};
+  loop_->blocks = &blocks_;
+  loop_->inside.assign(f_.num_blocks(), false);
+  loop_->inside[first.index] = true;
+  loop_->exit = last;
+  for (std::size_t n = 0; n < blocks_.size(); ++n) {
+    if (f_[blocks_[n]].successors.empty()) return false;
+    for (const Successor& s : f_[blocks_[n]].successors) {
+      if (s.block == last || loop_->contains(s.block)) continue;
+      loop_->inside[s.block.index] = true;
+      blocks_.push_back(s.block);
+    }
+  }
+  return std::ranges::all_of(blocks_, [&](BlockId b) {
+    return b == first ||
+           std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) { return loop_->contains(p); });
+  });
+}
+
+bool OuterLoopPass::is_unseen(const std::vector<BlockId>& blocks, std::size_t most_instructions) const {
+  std::size_t instructions = 0;
+  for (const BlockId b : blocks) {
+    instructions += f_[b].insts.size();
+    if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_unseen(i); })) return false;
+  }
+  return instructions <= most_instructions && only_loads(f_, blocks, true) && !uses_gang_scalars(f_, blocks);
+}
+
 /// Done for each lane, and nobody else sees it.
 bool OuterLoopPass::is_unseen(InstId i) const {
   const Inst& inst = f_[i];
@@ -87,10 +142,13 @@ bool OuterLoopPass::find_made() {
       if (s.block != loop_->exit) continue;
       std::vector<ValueId> values = s.args;
       values.insert(values.end(), loop_->escaping.begin(), loop_->escaping.end());
-      if (behind_.empty()) behind_ = values;
+      if (behind_.empty()) {
+        behind_ = values;
+        is_made_.assign(values.size(), false);
+      }
       for (std::size_t n = 0; n < values.size(); ++n) {
-        if (is_inside(values[n]) && !is_per_lane(f_.type(values[n]))) return false;
-        if (values[n] != behind_[n] && (!is_inside(values[n]) || !is_inside(behind_[n]))) return false;
+        if (is_inside(values[n]) || values[n] != behind_[n]) is_made_[n] = true;
+        if (is_made_[n] && !is_per_lane(f_.type(values[n]))) return false;
       }
     }
   return true;
@@ -100,6 +158,7 @@ bool OuterLoopPass::find_made() {
 /// round. A parameter of the header keeps it for each of them, or it is from outside and the same for all.
 bool OuterLoopPass::find_left_behind(bool each_for_itself) {
   if (!find_escaping()) return false;
+  is_made_.clear();
   const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
   const auto is_kept = [&](ValueId p) {
     return f_.def_block(p) == header() && !f_.def_id(p).valid() && p != params()[mask_] &&
@@ -127,6 +186,7 @@ bool OuterLoopPass::find_left_behind(bool each_for_itself) {
       if (!first.empty() && first != behind_) return false;
       first = behind_;
     }
+  for (const ValueId v : behind_) is_made_.push_back(is_inside(v));
   return true;
 }
 

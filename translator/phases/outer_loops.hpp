@@ -16,6 +16,7 @@ protected:
   std::vector<ir::BlockId> blocks_; ///< of the loop, and what is done on the way out
   u32 mask_ = 0;                    ///< which of the header's parameters has the lanes that are left
   std::vector<ir::ValueId> behind_; ///< per argument of the exit: what lanes have that are not left
+  std::vector<bool> is_made_;       ///< likewise: it is made inside, or differs from way to way
 
   explicit OuterLoopPass(ir::Function& f, bool with_private = false)
       : LoadLoopPass(f), with_private_(with_private) {}
@@ -25,6 +26,9 @@ protected:
   /// Finds all of the above for loop `l`, but `behind_`. False if it is none of these, or has more
   /// instructions. `counted`: it is to be one that scalars count; that has no parameter with lanes.
   bool find_loop(const ir::Loops::Loop& l, std::size_t most_instructions, bool counted = false);
+  /// Finds a stretch of code with several such loops instead, as if it was one round of one that scalars
+  /// count; it has no latch.
+  bool find_stretch(std::size_t most_instructions);
   /// Likewise for what is behind the loop. With `each_for_itself`, several arguments may keep what one
   /// parameter has, and one may keep a half of it.
   bool find_left_behind(bool each_for_itself);
@@ -41,7 +45,9 @@ protected:
 private:
   const bool with_private_;
 
+  bool take_stretch(ir::BlockId first, ir::BlockId last);
   [[nodiscard]] bool is_unseen(ir::InstId i) const;
+  [[nodiscard]] bool is_unseen(const std::vector<ir::BlockId>& blocks, std::size_t most_instructions) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
   bool find_mask();
   [[nodiscard]] bool is_left_by_scalars() const;

@@ -3,6 +3,7 @@
 #include "translator/phases/decide.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace lanewise::phases {
 
@@ -13,6 +14,9 @@ namespace {
 constexpr std::size_t kMaxStates = 4; ///< for a block, on average
 constexpr unsigned kMaxDepth = 8;     ///< of what is looked through
 constexpr unsigned kMaxTests = 3;     ///< of what a condition is made of
+constexpr u32 kTestCost = 9;          ///< now and then it is foreseen wrongly,
+constexpr u32 kAskedAnyway = 2;       ///< which it would be at the end, too
+constexpr u32 kSelectCost = 2, kFlagCost = 3;
 
 bool is_condition(Type t) { return bit_width(t) == 1; }
 
@@ -25,7 +29,7 @@ bool has_scalar_form(Op op) {
 
 } // namespace
 
-ScalarCopy::ScalarCopy(Function& f, const LoadLoop& loop, const std::vector<BlockId>& blocks, ValueId mask)
+ScalarCopy::ScalarCopy(Function& f, LoadLoop& loop, std::vector<BlockId>& blocks, ValueId mask)
     : f_(f), loop_(loop), blocks_(blocks), mask_(mask) {}
 
 bool ScalarCopy::is_allowed(InstId i) const {
@@ -55,6 +59,7 @@ void ScalarCopy::find_live() {
           live.push_back(v);
       };
       for (const InstId i : f_[*b].insts) std::ranges::for_each(f_.operands(i), use);
+      if (const auto test = tests_.find(b->index); test != tests_.end()) use(test->second);
       for (const Successor& s : f_[*b].successors) {
         std::ranges::for_each(s.args, use);
         if (!loop_.contains(s.block)) std::ranges::for_each(loop_.escaping, use);
@@ -66,7 +71,8 @@ void ScalarCopy::find_live() {
   }
 }
 
-bool ScalarCopy::plan() {
+bool ScalarCopy::plan(const std::vector<u8>& element_questions) {
+  element_questions_ = &element_questions;
   for (const BlockId b : blocks_) {
     if (!std::ranges::all_of(f_[b].insts, [&](InstId i) { return is_allowed(i); })) return false;
     for (const Successor& s : f_[b].successors)
@@ -74,7 +80,160 @@ bool ScalarCopy::plan() {
   }
   find_live();
   find_comparisons();
-  return find_states(kMaxTests) || find_states(1);
+  if (!find_states()) return false;
+  if (split()) find_live();
+  guard_ = most_used_guard();
+  if (find_states()) return true;
+  leaves_out_tests_ = true;
+  if (find_states()) return true;
+  guard_ = {};
+  return find_states();
+}
+
+/// What is the same in all rounds, and asked in several places, is best known before the first.
+ValueId ScalarCopy::most_used_guard() const {
+  std::map<u32, u32> uses;
+  for (const BlockId b : blocks_)
+    for (const InstId i : f_[b].insts)
+      for (const ValueId v : f_.operands(i))
+        if (is_condition(f_.type(v)) && !is_inside(v) && !f_.is_const(v)) ++uses[v.index];
+  const auto most = std::ranges::max_element(uses, {}, [](const auto& use) { return use.second; });
+  return most == uses.end() || most->second < 2 ? ValueId{} : ValueId{most->first};
+}
+
+bool ScalarCopy::find_states() { return find_states(kMaxTests) || find_states(1); }
+
+/// What vectors choose without a branch, since all lanes come there, a lane alone may be better off to branch
+/// on: it then goes one way, and does not wait for what chooses. Blocks are in pieces where that may be so.
+bool ScalarCopy::split() {
+  bool any = false;
+  const std::vector<BlockId> whole = blocks_;
+  for (const BlockId b : whole) any |= split(b);
+  return any;
+}
+
+bool ScalarCopy::split(BlockId b) {
+  const std::vector<InstId> insts = f_[b].insts;
+  struct Test {
+    ValueId condition;
+    std::size_t behind = 0; ///< so many instructions
+    i32 saved = 0;
+  };
+  std::vector<Test> tests;
+  const auto look_at = [&](ValueId v, std::size_t n) {
+    const i32 saved = saved_by_test(v, std::span(insts).subspan(n), {{mask_.index, true}});
+    if (saved > 0) tests.push_back({v, n, saved});
+  };
+  for (const ValueId v : live_[b.index])
+    if (is_condition(f_.type(v)) && v != mask_) look_at(v, 0);
+  for (const ValueId v : f_[b].params)
+    if (is_condition(f_.type(v)) && v != mask_) look_at(v, 0);
+  for (std::size_t n = 0; n < insts.size(); ++n)
+    if (f_[insts[n]].op == Op::ICmp || f_[insts[n]].op == Op::FCmp)
+      if (const ValueId v = f_.result(insts[n]); !is_for_element(v)) look_at(v, n + 1);
+  if (tests.empty()) return false;
+  std::ranges::stable_sort(tests, [](const Test& x, const Test& y) {
+    return x.behind != y.behind ? x.behind < y.behind : x.saved > y.saved;
+  });
+  const Block all = f_[b];
+  BlockId piece = b;
+  std::size_t from = 0;
+  for (std::size_t t = 0; t <= tests.size(); ++t) {
+    const std::size_t to = t < tests.size() ? tests[t].behind : insts.size();
+    f_[piece].insts.assign(insts.begin() + static_cast<std::ptrdiff_t>(from),
+                           insts.begin() + static_cast<std::ptrdiff_t>(to));
+    for (const InstId i : f_[piece].insts) f_[i].block = piece;
+    from = to;
+    if (t == tests.size()) {
+      f_[piece].successors = all.successors;
+      break;
+    }
+    const BlockId next = f_.add_block(all.pc);
+    f_[next].take_lanes_of(all);
+    f_[piece].successors.clear();
+    Builder(f_, piece).jump(next);
+    tests_[piece.index] = tests[t].condition;
+    whole_[next.index] = b;
+    blocks_.push_back(next);
+    loop_.inside.resize(f_.num_blocks(), false);
+    loop_.inside[next.index] = true;
+    piece = next;
+  }
+  return true;
+}
+
+/// Of its block.
+std::vector<InstId> ScalarCopy::behind(BlockId piece) const {
+  std::vector<InstId> rest;
+  while (tests_.contains(piece.index)) {
+    piece = f_[piece].successors[0].block;
+    rest.insert(rest.end(), f_[piece].insts.begin(), f_[piece].insts.end());
+  }
+  return rest;
+}
+
+/// How much less what is left of a block takes where a condition is known, than what it takes to ask that.
+/// What its end asks costs nothing more.
+i32 ScalarCopy::saved_by_test(ValueId v, std::span<const InstId> rest, const Facts& facts) const {
+  if (evaluate(v, facts)) return 0;
+  u32 known = 0;
+  for (const bool value : {true, false}) {
+    Facts then = facts;
+    assume(v, value, then);
+    then[v.index] = value;
+    known += cost(rest, then);
+  }
+  const bool is_asked = f_[rest.back()].op == Op::Branch && hangs_on(f_.operands(rest.back())[0], v);
+  return static_cast<i32>(2 * cost(rest, facts)) - static_cast<i32>(known) -
+         static_cast<i32>(2 * (is_asked ? kAskedAnyway : kTestCost));
+}
+
+bool ScalarCopy::hangs_on(ValueId condition, ValueId v, unsigned depth) const {
+  if (condition == v) return true;
+  const InstId i = f_.def_id(condition);
+  if (!i.valid() || !is_inside(condition) || depth > kMaxDepth) return false;
+  const Op op = f_[i].op;
+  const bool is_logic = op == Op::Splat || op == Op::AnyLane || op == Op::Not || op == Op::And ||
+                        op == Op::AndNot || op == Op::Or;
+  return is_logic &&
+         std::ranges::any_of(f_.operands(i), [&](ValueId x) { return hangs_on(x, v, depth + 1); });
+}
+
+/// Of these, up to a block's end, as far as it is wanted.
+u32 ScalarCopy::cost(std::span<const InstId> rest, const Facts& facts) const {
+  std::vector<u8> wanted(f_.num_values(), 0);
+  const auto want = [&](ValueId v) {
+    if (!is_condition(f_.type(v)) || !evaluate(v, facts)) wanted[v.index] = 1;
+  };
+  const BlockId last = f_[rest.back()].block;
+  for (const Successor& s : f_[last].successors) {
+    std::ranges::for_each(s.args, want);
+    if (loop_.contains(s.block))
+      std::ranges::for_each(live_[s.block.index], want);
+    else
+      std::ranges::for_each(loop_.escaping, want);
+  }
+  u32 sum = 0;
+  for (const InstId i : rest | std::views::reverse) {
+    const Inst& inst = f_[i];
+    const auto x = f_.operands(i);
+    bool is_wanted = inst.num_results == 0;
+    for (unsigned r = 0; r < inst.num_results; ++r) is_wanted |= wanted[f_.result(i, r).index] != 0;
+    if (!is_wanted) continue;
+    if (inst.op == Op::Select)
+      if (const auto known = evaluate(x[0], facts)) {
+        want(x[*known ? 1 : 2]);
+        continue;
+      }
+    std::ranges::for_each(x, want);
+    const bool is_free = inst.num_results == 0 || inst.op == Op::Const || inst.op == Op::Splat ||
+                         inst.op == Op::AnyLane || inst.op == Op::Lo || inst.op == Op::Hi ||
+                         inst.op == Op::Join;
+    if (is_free) continue;
+    const bool is_flag = is_condition(f_.type(f_.result(i))) && inst.op != Op::ICmp && inst.op != Op::FCmp;
+    sum += inst.op == Op::Select ? kSelectCost : is_flag ? kFlagCost : 1;
+  }
+  return sum;
 }
 
 /// If they are not too many.
@@ -82,7 +241,12 @@ bool ScalarCopy::find_states(unsigned max_tests) {
   max_tests_ = max_tests;
   states_.clear();
   known_.clear();
-  state(loop_.header(), {{mask_.index, true}});
+  if (guard_.valid()) {
+    for (const bool passes : {true, false})
+      state(loop_.header(), {{mask_.index, true}, {guard_.index, passes}});
+  } else {
+    state(loop_.header(), {{mask_.index, true}});
+  }
   for (u32 n = 0; n < states_.size(); ++n) {
     if (states_.size() > kMaxStates * blocks_.size()) return false;
     follow(n);
@@ -114,18 +278,20 @@ void ScalarCopy::find_ends(BlockId b, const Facts& facts, unsigned tests, std::v
   End end{.facts = facts, .condition = {}};
   if (f_[b].successors.size() == 2) {
     const ValueId condition = f_.operands(f_.terminator(b))[0];
-    if (const auto known = evaluate(condition, facts)) {
+    if (const auto known = evaluate(condition, facts))
       end.way = *known ? 0 : 1;
-    } else {
+    else
       end.condition = tests > 1 ? undecided(condition, b, facts) : condition;
-      for (const bool value : {true, false}) {
-        Facts then = facts;
-        assume(end.condition, value, then);
-        then[end.condition.index] = value; // from outside of the loop, too
-        find_ends(b, then, tests - 1, ends);
-        (value ? end.then : end.otherwise) = static_cast<u32>(ends.size() - 1);
-      }
-    }
+  } else if (const auto test = tests_.find(b.index); test != tests_.end() && !leaves_out_tests_) {
+    if (saved_by_test(test->second, behind(b), facts) > 0) end.condition = test->second;
+  }
+  for (const bool value : {true, false}) {
+    if (!end.condition.valid()) break;
+    Facts then = facts;
+    assume(end.condition, value, then);
+    then[end.condition.index] = value; // from outside of the loop, too
+    find_ends(b, then, tests - 1, ends);
+    (value ? end.then : end.otherwise) = static_cast<u32>(ends.size() - 1);
   }
   if (!end.condition.valid()) find_state_behind(b, end);
   ends.push_back(std::move(end));
@@ -159,6 +325,7 @@ void ScalarCopy::find_state_behind(BlockId from, End& end) {
   const Successor& s = f_[from].successors[end.way];
   if (!loop_.contains(s.block)) return;
   Facts there;
+  if (guard_.valid()) there[guard_.index] = end.facts.at(guard_.index);
   const auto note = [&](ValueId now, ValueId then) {
     if (!is_condition(f_.type(then))) return;
     if (const auto known = evaluate(now, end.facts)) there[then.index] = *known;
@@ -312,9 +479,19 @@ void ScalarCopy::make(OneLane& one, ValueId lane, const std::vector<ValueId>& st
   lane_ = lane;
   for (State& s : states_) add_params(s);
   for (u32 n = 0; n < states_.size(); ++n) copy_block(n, exit, wanted);
-  std::vector<ValueId> args;
-  for (const ValueId p : states_[0].params) args.push_back(one.scalar(start[f_[p].index]));
-  one.turn.jump(states_[0].copy, args);
+  const auto args = [&](const State& s) {
+    std::vector<ValueId> values;
+    for (const ValueId p : s.params) values.push_back(one.scalar(start[f_[p].index]));
+    return values;
+  };
+  if (guard_.valid()) {
+    const std::vector<ValueId> inside = args(states_[0]), outside = args(states_[1]);
+    const ValueId passes = one.turn.op(Op::Splat, Type::Mask, {one.scalar(guard_)});
+    one.turn.branch(one.turn.any(passes), states_[0].copy, states_[1].copy, inside, outside);
+    f_[f_.terminator(one.turn.block())].imm = gang_decided(exit);
+  } else {
+    one.turn.jump(states_[0].copy, args(states_[0]));
+  }
   drop_params();
 }
 
@@ -341,6 +518,7 @@ ValueId ScalarCopy::scalar(ValueId v) {
   u64 bits = 0;
   const Type t = scalar_of(f_.type(v));
   if (f_.is_const(v, &bits)) return f_.entry_constant(t, bits & constant_bits(t));
+  if (v == guard_ && passes_guard_) return f_.entry_constant(t, *passes_guard_ ? 1 : 0);
   if (!is_inside(v)) {
     ValueId& known = outside_[v.index].scalar;
     if (!known.valid()) known = one_->scalar(v);
@@ -363,6 +541,7 @@ ValueId ScalarCopy::vector(ValueId v) {
   const Type t = vector_type(f_.type(v));
   if (f_.is_const(v, &bits))
     return f_.entry_constant(t, t == Type::Mask ? 0 - (bits & 1) : bits & constant_bits(t));
+  if (v == guard_ && passes_guard_) return f_.entry_constant(t, *passes_guard_ ? ~u64{0} : 0);
   if (!is_inside(v)) {
     const ValueId from = scalar(v);
     ValueId& known = outside_[v.index].vector;
@@ -377,6 +556,7 @@ ValueId ScalarCopy::vector(ValueId v) {
 void ScalarCopy::copy_block(u32 n, BlockId exit, const std::vector<u32>& wanted) {
   const State& s = states_[n];
   inside_.clear();
+  if (guard_.valid()) passes_guard_ = s.facts.at(guard_.index);
   at_.emplace(f_, s.copy);
   for (const auto& [v, known] : s.facts) inside_[v].scalar = f_.entry_constant(Type::G1, known ? 1 : 0);
   for (std::size_t p = 0; p < s.params.size(); ++p) inside_[s.params[p].index].scalar = f_[s.copy].params[p];
@@ -472,7 +652,7 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     return;
   }
   std::vector<ValueId> operands;
-  if (has_scalar_form(inst.op)) {
+  if (has_scalar_form(inst.op) && !changes_sign(i)) {
     for (const ValueId v : x) operands.push_back(scalar(v));
     if (t == Type::G1 && x.size() == 2 && inst.op != Op::ICmp)
       for (const unsigned n : {0u, 1u}) { // of conditions that are known
@@ -501,6 +681,23 @@ void ScalarCopy::copy(InstId i, const Facts& facts) {
     return;
   }
   for (unsigned r = 0; r < inst.num_results; ++r) inside_[f_.result(i, r).index] = {{}, f_.result(copied, r)};
+}
+
+/// Of a float that has just been computed, which is a vector.
+bool ScalarCopy::changes_sign(InstId i) const {
+  const Op op = f_[i].op;
+  if (op != Op::And && op != Op::Or && op != Op::Xor) return false;
+  const auto is_float = [&](ValueId v) {
+    const auto form = inside_.find(v.index);
+    return form != inside_.end() && !form->second.scalar.valid() && info(f_[f_.def_id(v)].op).is(kFloat);
+  };
+  const auto is_sign = [&](ValueId v) {
+    constexpr u64 kSign = 0x8000'0000;
+    u64 bits = 0;
+    return f_.type(v) == Type::V32 && f_.is_const(v, &bits) && (bits == kSign || bits == kSign - 1);
+  };
+  const auto x = f_.operands(i);
+  return (is_float(x[0]) && is_sign(x[1])) || (is_float(x[1]) && is_sign(x[0]));
 }
 
 /// Of that lane, dword by dword; it does without if its mask is known to be empty.
@@ -546,7 +743,7 @@ void ScalarCopy::drop_params() {
     std::unordered_map<u32, std::vector<const std::vector<ValueId>*>> in;
     for (const BlockId b : copies())
       for (const Successor& way : f_[b].successors) in[way.block.index].push_back(&way.args);
-    in[states_[0].copy.index].push_back(&f_[one_->turn.block()].successors[0].args);
+    for (const Successor& way : f_[one_->turn.block()].successors) in[way.block.index].push_back(&way.args);
     std::vector<ValueId> map(f_.num_values());
     std::vector<u8> stays(f_.num_values(), 1);
     for (const State& s : states_) {
@@ -575,7 +772,7 @@ void ScalarCopy::drop_params() {
       way.args = args;
     };
     for (const BlockId b : copies()) std::ranges::for_each(f_[b].successors, drop);
-    drop(f_[one_->turn.block()].successors[0]);
+    std::ranges::for_each(f_[one_->turn.block()].successors, drop);
     for (const State& s : states_) f_.keep_params(s.copy, stays);
     f_.replace_values(map);
   }
