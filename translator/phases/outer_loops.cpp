@@ -46,52 +46,42 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
 /// between.
 bool OuterLoopPass::find_stretch(std::size_t most_instructions) {
   std::size_t most_loops = 1;
-  std::optional<LoadLoop> found;
-  std::vector<BlockId> found_blocks;
+  BlockId exit;
   for (const BlockId first : cfg_.rpo) {
     if (cfg_.preds[first.index].size() != 1 || loops_.innermost[first.index] >= 0) continue;
-    for (std::size_t n = cfg_.rpo_index[first.index] + 1; n < cfg_.rpo.size(); ++n) {
-      const BlockId last = cfg_.rpo[n];
-      if (!dom_.dominates(first, last) || loops_.innermost[last.index] >= 0) continue;
-      if (!take_stretch(first, last)) continue;
-      if (!is_unseen(blocks_, most_instructions)) break;
-      const auto loops = static_cast<std::size_t>(std::ranges::count_if(
-          loops_.loops, [&](const Loops::Loop& l) { return l.parent < 0 && loop_->contains(l.header); }));
-      if (loops <= most_loops) continue;
-      most_loops = loops;
-      found = loop_;
-      found_blocks = blocks_;
+    std::vector<BlockId> between; // in which all that `first` dominates comes before what all ways lead to
+    std::size_t instructions = 0, loops = 0;
+    u32 furthest = cfg_.rpo_index[first.index]; // that they lead to
+    for (u32 n = furthest; n < cfg_.rpo.size() && n <= furthest; ++n) {
+      const BlockId b = cfg_.rpo[n];
+      if (!dom_.dominates(first, b)) continue;
+      if (n == furthest && loops > most_loops && loops_.innermost[b.index] < 0) {
+        if (!is_unseen(between, most_instructions)) break;
+        most_loops = loops;
+        exit = b;
+        blocks_ = between;
+      }
+      between.push_back(b);
+      instructions += f_[b].insts.size();
+      if (const i32 l = loops_.innermost[b.index]; l >= 0 && loops_.loops[static_cast<u32>(l)].header == b)
+        loops += loops_.loops[static_cast<u32>(l)].parent < 0 ? 1 : 0;
+      const auto& ways = f_[b].successors;
+      if (instructions > most_instructions || ways.empty() ||
+          !std::ranges::all_of(ways, [&](const Successor& s) { return dom_.dominates(first, s.block); }))
+        break;
+      for (const Successor& s : ways) furthest = std::max(furthest, cfg_.rpo_index[s.block.index]);
     }
   }
-  if (!found) return false;
-  loop_ = found;
-  blocks_ = found_blocks;
+  if (!exit.valid()) return false;
+  loop_.emplace();
   loop_->blocks = &blocks_;
+  loop_->inside.assign(f_.num_blocks(), false);
+  for (const BlockId b : blocks_) loop_->inside[b.index] = true;
+  loop_->exit = exit;
   entry_ = cfg_.preds[header().index][0];
   latch_ = {};
   is_counted_ = true;
   return true;
-}
-/// If all ways from `first` on come to `last`, and nobody else comes between.
-bool OuterLoopPass::take_stretch(BlockId first, BlockId last) {
-  loop_.emplace();
-  blocks_ = {first};
-  loop_->blocks = &blocks_;
-  loop_->inside.assign(f_.num_blocks(), false);
-  loop_->inside[first.index] = true;
-  loop_->exit = last;
-  for (std::size_t n = 0; n < blocks_.size(); ++n) {
-    if (f_[blocks_[n]].successors.empty()) return false;
-    for (const Successor& s : f_[blocks_[n]].successors) {
-      if (s.block == last || loop_->contains(s.block)) continue;
-      loop_->inside[s.block.index] = true;
-      blocks_.push_back(s.block);
-    }
-  }
-  return std::ranges::all_of(blocks_, [&](BlockId b) {
-    return b == first ||
-           std::ranges::all_of(cfg_.preds[b.index], [&](BlockId p) { return loop_->contains(p); });
-  });
 }
 
 bool OuterLoopPass::is_unseen(const std::vector<BlockId>& blocks, std::size_t most_instructions) const {

@@ -45,7 +45,6 @@ protected:
 private:
   const bool with_private_;
 
-  bool take_stretch(ir::BlockId first, ir::BlockId last);
   [[nodiscard]] bool is_unseen(ir::InstId i) const;
   [[nodiscard]] bool is_unseen(const std::vector<ir::BlockId>& blocks, std::size_t most_instructions) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;
