@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 #include <utility>
 
 namespace lanewise::passes {
@@ -174,22 +173,23 @@ private:
         if (const InstId def = definition(v); def.valid()) ++users_[def.index];
     struct Ready {
       InstId inst;
-      Alive more; ///< change() by it
+      u64 key; ///< the least comes next: by how many more vectors are alive above it, then masks, then place
+    };
+    const auto key = [&](InstId i) {
+      constexpr int kBias = 1 << 15; // of what may be negative
+      const Alive more = change(i);
+      return static_cast<u64>(more.vectors + kBias) << 40 | static_cast<u64>(more.masks + kBias) << 20 |
+             (stretch.size() - place_[i.index]);
     };
     std::vector<Ready> ready;
     std::vector<InstId> order;
     ready.reserve(stretch.size());
     order.reserve(stretch.size());
     for (const InstId i : stretch)
-      if (users_[i.index] == 0) ready.push_back({i, change(i)});
-    const auto key = [&](const Ready& r) {
-      return std::tuple(r.more.vectors, r.more.masks, stretch.size() - place_[r.inst.index]);
-    };
+      if (users_[i.index] == 0) ready.push_back({i, key(i)});
     std::vector<ValueId> opened; // what lives above the last, and did not below
     while (!ready.empty()) {
-      auto best = ready.begin();
-      for (auto r = best + 1; r != ready.end(); ++r)
-        if (key(*r) < key(*best)) best = r;
+      const auto best = std::ranges::min_element(ready, {}, &Ready::key);
       const InstId i = std::exchange(*best, ready.back()).inst;
       ready.pop_back();
       order.push_back(i);
@@ -197,12 +197,13 @@ private:
       for (const ValueId v : f_.operands(i))
         if (!live_[v.index]) opened.push_back(v);
       pass(i, peak);
-      for (Ready& r : ready)
-        if (std::ranges::any_of(f_.operands(r.inst), [&](ValueId v) { return contains(opened, v); }))
-          r.more = change(r.inst);
+      if (!opened.empty())
+        for (Ready& r : ready)
+          if (std::ranges::any_of(f_.operands(r.inst), [&](ValueId v) { return contains(opened, v); }))
+            r.key = key(r.inst);
       for (const ValueId v : f_.operands(i))
         if (const InstId def = definition(v); def.valid() && --users_[def.index] == 0)
-          ready.push_back({def, change(def)});
+          ready.push_back({def, key(def)});
     }
     for (const InstId i : stretch) place_[i.index] = kElsewhere;
     return order;

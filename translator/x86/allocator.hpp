@@ -63,7 +63,7 @@ private:
 
   // Inside a block.
   void process(const LInst& inst, u32 index);
-  u32 collect_uses(const LInst& inst);
+  void collect_operands(const LInst& inst);
   void bring_in_uses(const LInst& inst);
   bool fold(const LInst& inst, const Use& use);
   [[nodiscard]] bool can_read_definition(const LInst& inst, const Use& use) const;
@@ -71,7 +71,7 @@ private:
   void assign_tied(u32 operand);
   void assign_def(u32 operand);
   void release_dead_uses();
-  void finish_defs(const LInst& inst);
+  void finish_defs();
 
   // Registers.
   u8 take_reg(unsigned c, VReg v) {
@@ -166,6 +166,7 @@ private:
 
   u32 block_ = 0, position_ = 0;
   std::vector<Use> uses_;
+  std::vector<u32> defs_; ///< operands of the instruction at hand, tied ones included
   /// The values in registers where a block starts, by number, then its parameters; and where it ends.
   std::vector<ValueAt> entries_, exits_;
   std::vector<StepRange> entry_, exit_; ///< per block; no entry where it goes on with what another ends with

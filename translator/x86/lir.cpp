@@ -123,36 +123,37 @@ bool sources_commute(u32 id) {
 
 LInst& Builder::append(u32 id, const Operand* dest, std::initializer_list<Operand> ops) {
   assert(!terminated() || next_.remat);
-  LInst inst = next_;
+  auto& insts = part_.blocks[block_.index].insts;
+  if (insts.empty()) insts.reserve(kUsualInsts);
+  LInst& inst = insts.emplace_back(next_);
+  next_ = LInst{};
+  next_.origin = inst.origin;
   inst.id = static_cast<u16>(id);
-  inst.first_operand = static_cast<u32>(part_.operands.size());
-  const auto add = [&](const Operand& given) {
-    Operand& o = part_.operands.emplace_back(given);
-    if (o.kind != OperandKind::Reg || o.view != View::Auto) return;
+  std::vector<Operand>& operands = part_.operands;
+  const std::size_t first = operands.size();
+  inst.first_operand = static_cast<u32>(first);
+  if (dest) operands.push_back(*dest);
+  operands.insert(operands.end(), ops);
+  for (std::size_t i = first; i < operands.size(); ++i) {
+    Operand& o = operands[i];
+    if (o.kind != OperandKind::Reg || o.view != View::Auto) continue;
     RegClass cls = part_.class_of(o.reg);
     assert(cls != RegClass::Gpr && "a Gpr operand needs a view");
     o.view = cls == RegClass::Mask ? View::K : View::Full;
-  };
-  if (dest) add(*dest);
-  for (const Operand& o : ops) add(o);
+  }
   if (dest && !dest->is_tied() && ops.size() == 2 && !next_mask_.valid() && sources_commute(id)) {
-    const Operand& last = part_.operands.back();
-    part_.operands[part_.operands.size() - 2].may_be_memory =
-        last.kind == OperandKind::Reg && last.may_be_memory;
+    const Operand& last = operands.back();
+    operands[first + 1].may_be_memory = last.kind == OperandKind::Reg && last.may_be_memory;
   }
   if (next_mask_.valid()) {
     Operand mask = k(next_mask_);
     mask.kind = OperandKind::WriteMask;
-    part_.operands.push_back(mask);
+    operands.push_back(mask);
   }
-  inst.num_operands = static_cast<u8>(part_.operands.size() - inst.first_operand);
-  next_ = LInst{};
-  next_.origin = inst.origin;
+  inst.num_operands = static_cast<u8>(operands.size() - first);
   next_mask_ = next_old_ = VReg{};
   next_early_ = false;
-  auto& insts = part_.blocks[block_.index].insts;
-  if (insts.empty()) insts.reserve(kUsualInsts);
-  return insts.emplace_back(inst);
+  return inst;
 }
 
 VReg Builder::def(u32 id, View view, std::initializer_list<Operand> ops) {

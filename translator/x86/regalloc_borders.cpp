@@ -379,8 +379,8 @@ void Allocator::resolve_edge(u32 from, u32 n) {
       send(through[0].value, kNone, through[0]);
     const bool goes = !through.empty() && through[0].value == at.value;
     const bool wanted = !goes || through[0].stored; // in its slot
-    if (!stays_in_loop && wanted && !remat_[at.value.index] && live_.is_live_in(at.value, to) &&
-        !is_in_its_slot(at))
+    if (!stays_in_loop && wanted && has_slot_[at.value.index] != 0 && !remat_[at.value.index] &&
+        live_.is_live_in(at.value, to) && !is_in_its_slot(at))
       step(Step::Kind::Store, at.cls, 0, at.reg, at.value.index, 1);
     if (!goes) continue;
     if (at.reg == through[0].reg)

@@ -7,16 +7,9 @@ namespace lanewise::x86 {
 
 // --------------------------------------------------------------------------------------------------------
 
-namespace {
-
-constexpr u32 kTied = 1u << static_cast<u32>(Role::Tied) | 1u << static_cast<u32>(Role::EarlyTied);
-constexpr u32 kEarlyDef = 1u << static_cast<u32>(Role::EarlyDef), kDef = 1u << static_cast<u32>(Role::Def);
-
-} // namespace
-
 void Allocator::process(const LInst& inst, u32 index) {
   position_ = index;
-  const u32 roles = collect_uses(inst);
+  collect_operands(inst);
   if (inst.remat) {
     // Made where it is first wanted, not here. Only fixed registers can be its sources.
     const u32 value = part_.operands[inst.first_operand].reg.index;
@@ -27,53 +20,54 @@ void Allocator::process(const LInst& inst, u32 index) {
     return;
   }
   bring_in_uses(inst);
-  const u32 first = inst.first_operand, last = first + inst.num_operands;
-  for (u32 i = first; (roles & kTied) != 0 && i < last; ++i)
+  for (const u32 i : defs_)
     if (part_.operands[i].is_tied()) assign_tied(i);
-  for (u32 i = first; (roles & kEarlyDef) != 0 && i < last; ++i)
+  for (const u32 i : defs_)
     if (part_.operands[i].role == Role::EarlyDef) assign_def(i);
   release_dead_uses();
-  for (u32 i = first; (roles & kDef) != 0 && i < last; ++i)
+  for (const u32 i : defs_)
     if (part_.operands[i].role == Role::Def) assign_def(i);
   step(Step::Kind::Inst, 0, 0, 0, index);
-  if ((roles & (kTied | kEarlyDef | kDef)) != 0) finish_defs(inst);
+  if (!defs_.empty()) finish_defs();
 }
 
-/// Returns the roles that there are, a bit each.
-u32 Allocator::collect_uses(const LInst& inst) {
+/// What the instruction uses, whose registers are locked, and what it defines.
+void Allocator::collect_operands(const LInst& inst) {
   uses_.clear();
-  u32 roles = 0;
+  defs_.clear();
+  const auto use = [&](const Use& u) {
+    uses_.push_back(u);
+    if (const u8 r = reg_[u.value.index]; r != kNone) locked_[cls(u.value)] |= 1u << r;
+  };
   const Operand* o = part_.operands.data() + inst.first_operand;
   for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i, ++o) {
-    roles |= 1u << static_cast<u32>(o->role);
+    if (o->is_def()) defs_.push_back(i);
     if (o->reg.is_virtual()) {
-      if (!o->is_def()) uses_.push_back({i, false, o->reg, live_.next_use[i]});
+      if (!o->is_def()) use({i, false, o->reg, live_.next_use[i]});
     } else if (o->reg.is_fixed()) {
       out_.operands[i].reg = static_cast<u8>(o->reg.index);
     }
     if (o->tied.is_virtual())
-      uses_.push_back({i, true, o->tied, live_.next_use2[i]});
+      use({i, true, o->tied, live_.next_use2[i]});
     else if (o->tied.is_fixed())
       out_.operands[i].reg2 = static_cast<u8>(o->tied.index);
   }
-  return roles;
 }
 
 void Allocator::bring_in_uses(const LInst& inst) {
-  for (const Use& u : uses_)
-    if (u8 r = reg_[u.value.index]; r != kNone) locked_[cls(u.value)] |= 1u << r;
   for (const Use& u : uses_) {
-    if (reg_[u.value.index] == kNone) {
+    u8 r = reg_[u.value.index];
+    if (r == kNone) {
       if (fold(inst, u) || made_in_place(u)) continue;
       const unsigned c = cls(u.value);
-      u8 r = take_reg(c, u.value);
+      r = take_reg(c, u.value);
       if (r == kNone) return;
       bring(c, r, u.value);
       bind(c, r, u.value);
       locked_[c] |= 1u << r;
     }
     Assigned& a = out_.operands[u.operand];
-    (u.second ? a.reg2 : a.reg) = reg_[u.value.index];
+    (u.second ? a.reg2 : a.reg) = r;
   }
   for (const Use& u : uses_) next_[u.value.index] = u.next;
 }
@@ -194,16 +188,17 @@ void Allocator::release_dead_uses() {
   }
 }
 
-void Allocator::finish_defs(const LInst& inst) {
-  for (u32 i = inst.first_operand; i < inst.first_operand + inst.num_operands; ++i) {
-    const Operand& o = part_.operands[i];
-    if (!o.is_def() || !o.reg.is_virtual()) continue;
-    const unsigned c = cls(o.reg);
+void Allocator::finish_defs() {
+  for (const u32 i : defs_) {
+    const VReg v = part_.operands[i].reg;
+    if (!v.is_virtual()) continue;
+    const unsigned c = cls(v);
     const u8 r = out_.operands[i].reg;
-    next_[o.reg.index] = live_.next_use[i];
-    stored_[o.reg.index] = 0;
+    const u32 next = live_.next_use[i];
+    next_[v.index] = next;
+    stored_[v.index] = 0;
     occupied_[c] &= ~(1u << r);
-    if (next_[o.reg.index] != kNever) bind(c, r, o.reg);
+    if (next != kNever) bind(c, r, v);
   }
   for (unsigned c = 0; c < kNumClasses; ++c) locked_[c] = 0;
 }
