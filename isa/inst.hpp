@@ -141,6 +141,7 @@ struct Modifiers {
   // Image
   bool unorm = false, lwe = false, da = false, r128 = false, a16 = false, d16 = false;
   u8 dmask = 0;
+  [[nodiscard]] unsigned resource_dwords() const { return r128 ? 4 : 8; } ///< of the T#
   // DPP
   u16 dpp_ctrl = 0;
   u8 row_mask = 0xf, bank_mask = 0xf;

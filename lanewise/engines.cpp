@@ -4,30 +4,20 @@
 #include "isa/disasm.hpp"
 #include "lanewise/recompile.hpp"
 #include "runtime/interp/interp.hpp"
+#include "support/stop_clock.hpp"
 
-#include <chrono>
 #include <fmt/format.h>
 
 namespace lanewise {
 namespace {
 
-class Timer {
-public:
-  [[nodiscard]] double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-Prepared prepared_for(const translator::LaunchFacts& facts, Recompiled&& recompiled, const Timer& timer) {
+Prepared prepared_for(const translator::LaunchFacts& facts, Recompiled&& recompiled, const StopClock& clock) {
   Prepared prepared;
   prepared.facts = facts;
   prepared.how.simd = recompiled.simd;
   prepared.how.origin = recompiled.origin;
   prepared.how.note = std::move(recompiled.note);
-  prepared.how.translate_ms = timer.ms();
+  prepared.how.translate_ms = clock.ms();
   prepared.engine = std::move(*recompiled.engine);
   return prepared;
 }
@@ -50,18 +40,18 @@ Result<Prepared> interpret(const Module::State& module, const abi::Kernel& kerne
 
 std::optional<Prepared> find_engine(const Module::State& module, const abi::Kernel& kernel,
                                     const translator::LaunchFacts& facts) {
-  const Timer timer;
+  const StopClock clock;
   auto stored = find_translation(module, kernel, facts);
   if (!stored) return std::nullopt;
-  return prepared_for(facts, std::move(*stored), timer);
+  return prepared_for(facts, std::move(*stored), clock);
 }
 
 Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& kernel,
                              const DeviceOptions& options, const translator::LaunchFacts& facts) {
-  const Timer timer;
+  const StopClock clock;
   if (options.engine == Engine::Interp) return interpret(module, kernel);
   Recompiled recompiled = recompile(module, kernel, facts);
-  if (recompiled.engine) return prepared_for(facts, std::move(recompiled), timer);
+  if (recompiled.engine) return prepared_for(facts, std::move(recompiled), clock);
   // Only a missing lifting rule sends a kernel to the interpreter: any other failure is an error of its own.
   if (!recompiled.fallback_instructions) return std::move(recompiled.engine).error();
   if (options.no_fallback)
@@ -71,7 +61,7 @@ Result<Prepared> make_engine(const Module::State& module, const abi::Kernel& ker
                              recompiled.fallback_instructions, recompiled.first_fallback)};
   auto prepared = interpret(module, kernel);
   if (!prepared) return prepared;
-  prepared->how.translate_ms = timer.ms();
+  prepared->how.translate_ms = clock.ms();
   prepared->how.fallback_instructions = recompiled.fallback_instructions;
   prepared->how.first_fallback = recompiled.first_fallback;
   return prepared;

@@ -26,6 +26,9 @@ struct DeferredAdds;
 /// non-canonical on x86, so no host pointer lies in them.
 inline constexpr u64 kSharedAperture = 0x0001'0000'0000'0000;
 inline constexpr u64 kPrivateAperture = 0x0002'0000'0000'0000;
+/// Bits 63:32 of all addresses in them.
+inline constexpr u32 kSharedApertureHigh = kSharedAperture >> 32;
+inline constexpr u32 kPrivateApertureHigh = kPrivateAperture >> 32;
 
 /// What s_getreg_b32 finds in SH_MEM_BASES from gfx900 on: bits 63:48 of both.
 inline constexpr u32 kMemBases = u32{kPrivateAperture >> 48} | u32{kSharedAperture >> 48} << 16;

@@ -73,7 +73,7 @@ bool all_host(const Addresses& a, u64 exec) {
   u64 others = 0;
   for (unsigned l = 0; l < kWaveSize; ++l) {
     const u64 high = a.at[l] >> 32;
-    const bool host = high != runtime::kSharedAperture >> 32 && high != runtime::kPrivateAperture >> 32;
+    const bool host = high != runtime::kSharedApertureHigh && high != runtime::kPrivateApertureHigh;
     others |= u64{host ? 0u : 1u} << l;
   }
   return (others & exec) == 0;

@@ -39,7 +39,7 @@ ImageProblem problem_of(const Wave& w, const Code& c, const Image& image, const 
 
 Image image_of(const Wave& w, const Code& c) {
   u32 word[8] = {};
-  std::copy_n(w.sgpr + c.src[1].index, c.inst->mods.r128 ? 4 : 8, word);
+  std::copy_n(w.sgpr + c.src[1].index, c.inst->mods.resource_dwords(), word);
   const bool gfx9 = w.target >= Target::gfx900, whole = !c.inst->mods.r128;
   const ImageType type = type_of(field(word[3], 28, 4));
   Image image;

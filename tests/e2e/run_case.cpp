@@ -1,6 +1,5 @@
 #include "tests/e2e/run_case.hpp"
 
-#include "tests/e2e/gaps.hpp"
 #include "tests/kernels/launch.hpp"
 
 #include <fmt/format.h>
@@ -55,24 +54,13 @@ Result<std::vector<Arg>> launch(const kernels::KernelCase& test, const std::stri
   return memory->read();
 }
 
-/// Whether the engine said that it lacks an instruction of the gap, rather than that something went wrong.
-bool refuses(const Error& error, const Gap& gap) {
-  const bool illegal =
-      error.code == ErrorCode::Fault &&
-      error.message.starts_with("instruction that cannot be executed"); // the interpreter's way
-  return (illegal || error.code == ErrorCode::Unsupported) &&
-         error.message.find(fmt::format(" {}", gap.instruction)) != std::string::npos;
-}
-
 /// Runs the case and sets the verdict: the expected result, with the same bits as the first engine's.
 void judge(const kernels::KernelCase& test, const std::string& path, Runner runner, bool specialize,
            const CacheUse& cache, std::vector<Arg>& bits, Outcome& outcome) {
-  const Gap* gap = find_gap(test.name, runner);
   auto after = launch(test, path, runner, specialize, cache, outcome);
   if (!after) {
-    const bool known = gap && refuses(after.error(), *gap);
-    outcome.verdict = known ? Verdict::Unsupported : Verdict::Error;
-    outcome.message = known ? std::string(gap->reason) : after.error().message;
+    outcome.verdict = Verdict::Error;
+    outcome.message = after.error().message;
     return;
   }
   if (auto wrong = test.check(*after)) {
@@ -105,7 +93,6 @@ Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runne
     outcome.message = fmt::format("this CPU cannot run {}", name_of(runner));
     return outcome;
   }
-  const Gap* gap = find_gap(test.name, runner);
   judge(test, path, runner, true, cache, bits, outcome);
   // The version that serves all launches must do the same.
   if (runner != Runner::Interp && outcome.verdict == Verdict::Pass) {
@@ -113,10 +100,6 @@ Outcome run_case(const kernels::KernelCase& test, const std::string& path, Runne
     judge(test, path, runner, false, cache, bits, general);
     outcome.verdict = general.verdict;
     if (!general.message.empty()) outcome.message = "not specialized: " + general.message;
-  }
-  if (gap && outcome.verdict == Verdict::Pass) {
-    outcome.verdict = Verdict::Error;
-    outcome.message = "passes: take it out of tests/e2e/gaps.hpp";
   }
   return outcome;
 }

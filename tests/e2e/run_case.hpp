@@ -17,11 +17,10 @@ enum class Verdict : std::uint8_t {
   NotRun,
   Pass,
   Fail,  ///< wrong result, or different bits than the first engine that ran
-  Error, ///< refused, faulted, or passed although gaps.hpp says that it would be refused
+  Error, ///< refused or faulted
   Crash, ///< took the process down
   Timeout,
-  Skipped,     ///< cannot run here; the message says why
-  Unsupported, ///< refused, as gaps.hpp says; the message is the reason given there
+  Skipped, ///< cannot run here; the message says why
 };
 
 struct Outcome {

@@ -15,8 +15,7 @@ bool failed(const Outcome& outcome) {
   case Verdict::Timeout: return true;
   case Verdict::NotRun:
   case Verdict::Pass:
-  case Verdict::Skipped:
-  case Verdict::Unsupported: return false;
+  case Verdict::Skipped: return false;
   }
   return true;
 }
@@ -105,32 +104,19 @@ std::string skips(const std::vector<Cell>& cells) {
   return text.empty() ? text : "\nSkipped\n" + text;
 }
 
-/// What gaps.hpp accounts for.
-std::string gaps(const std::vector<Cell>& cells) {
-  std::map<std::string, int> reasons;
-  for (const Cell& cell : cells)
-    for (const Outcome& outcome : cell.outcomes)
-      if (outcome.verdict == Verdict::Unsupported)
-        ++reasons[fmt::format("{} {}: {}", cell.kernel, name_of(outcome.runner), outcome.message)];
-  std::string text;
-  for (const auto& [reason, count] : reasons) text += fmt::format("{:6} runs: {}\n", count, reason);
-  return text.empty() ? text : "\nUnsupported\n" + text;
-}
-
 std::string totals(const std::vector<Cell>& cells) {
   std::string text = "\n";
   for (std::size_t i = 0; i < kRunners.size(); ++i) {
-    int passed = 0, wrong = 0, unsupported = 0;
+    int passed = 0, wrong = 0;
     double translate_ms = 0;
     for (const Cell& cell : cells) {
       passed += cell.outcomes[i].verdict == Verdict::Pass;
       wrong += failed(cell.outcomes[i]);
-      unsupported += cell.outcomes[i].verdict == Verdict::Unsupported;
       translate_ms += cell.outcomes[i].translate_ms;
     }
-    if (const int ran = passed + wrong + unsupported)
-      text += fmt::format("{:<11} {} passed, {} failed, {} unsupported, preparation {:.2f} ms on average\n",
-                          name_of(kRunners[i]), passed, wrong, unsupported, translate_ms / ran);
+    if (const int ran = passed + wrong)
+      text += fmt::format("{:<11} {} passed, {} failed, preparation {:.2f} ms on average\n",
+                          name_of(kRunners[i]), passed, wrong, translate_ms / ran);
   }
   return text;
 }
@@ -146,7 +132,6 @@ char letter(const Outcome& outcome) {
   case Verdict::Crash: return 'C';
   case Verdict::Timeout: return 'T';
   case Verdict::Skipped: return '-';
-  case Verdict::Unsupported: return 'U';
   }
   return '?';
 }
@@ -157,9 +142,9 @@ std::string render(const std::vector<Cell>& cells) {
   std::string text = header(targets, levels);
   for (const std::string& kernel : distinct(cells, &Cell::kernel))
     text += row(kernel, cells, targets, levels);
-  text += "\ni 2 5 passed on interp, AVX2, AVX-512;  F wrong result  E error  C crash  T time-out  U "
-          "unsupported  - skipped\n";
-  return text + failures(cells) + gaps(cells) + skips(cells) + totals(cells);
+  text += "\ni 2 5 passed on interp, AVX2, AVX-512;  F wrong result  E error  C crash  T time-out  - "
+          "skipped\n";
+  return text + failures(cells) + skips(cells) + totals(cells);
 }
 
 bool all_passed(const std::vector<Cell>& cells) {

@@ -372,8 +372,8 @@ void check_flat(std::span<const u64> kinds) {
         r,
         [&](u32 l, u64 at) -> u8* {
           const u64 low = at & 0xffffffff;
-          if (at >> 32 == runtime::kSharedAperture >> 32) return &lds[low];
-          if (at >> 32 == runtime::kPrivateAperture >> 32) return &scratch[low / 4 * 256 + l * 4 + low % 4];
+          if (at >> 32 == runtime::kSharedApertureHigh) return &lds[low];
+          if (at >> 32 == runtime::kPrivateApertureHigh) return &scratch[low / 4 * 256 + l * 4 + low % 4];
           return &expected[at - base];
         },
         out);

@@ -69,7 +69,7 @@ bool Lifter::learn(Findings& findings) const {
 
 std::optional<std::vector<ValueId>> Lifter::descriptors() {
   std::vector<ValueId> words;
-  for (unsigned n = 0; n < (in->mods.r128 ? 4u : 8u); ++n) words.push_back(sgpr(in->src[1].index + n));
+  for (unsigned n = 0; n < in->mods.resource_dwords(); ++n) words.push_back(sgpr(in->src[1].index + n));
   if (row->src[2].present())
     for (unsigned n = 0; n < 4; ++n) words.push_back(sgpr(in->src[2].index + n));
   const auto found = descriptors_.find(pc);

@@ -20,8 +20,9 @@ constexpr unsigned kComponents = 4;
 /// Words of descriptors, as Lifter::descriptors() has them.
 using Words = std::span<const ValueId>;
 
-unsigned resource_words(const Lifter& l) { return l.in->mods.r128 ? 4 : 8; }
-Image image_of(Lifter& l, Words words) { return Image(l.b, l.target, words.first(resource_words(l))); }
+Image image_of(Lifter& l, Words words) {
+  return Image(l.b, l.target, words.first(l.in->mods.resource_dwords()));
+}
 
 TypedElement element_of(Lifter& l, const Image& image) {
   return TypedElement(l.b, image.data_format, image.number_format, TypedElement::Formats::Images);
@@ -222,7 +223,7 @@ private:
   using Components = std::array<ValueId, 4>;
 
   static Sampler sampler_of(Lifter& l, Words words) {
-    const Words w = words.subspan(resource_words(l), 4);
+    const Words w = words.subspan(l.in->mods.resource_dwords(), 4);
     return Sampler(l.b, {w[0], w[1], w[2], w[3]}, l.in->mods.unorm);
   }
   [[nodiscard]] bool gathers() const { return (flags_ & isa::kImgGather4) != 0; }

@@ -17,8 +17,6 @@ using namespace ir;
 
 namespace {
 
-constexpr u32 kPrivateHigh = static_cast<u32>(runtime::kPrivateAperture >> 32);
-constexpr u32 kSharedHigh = static_cast<u32>(runtime::kSharedAperture >> 32);
 /// What a value may have in it, as bits: an aperture, or a pointer to memory where there is one.
 enum : u8 { kPrivate = 1, kShared = 2, kLeadsThere = 4 };
 
@@ -92,11 +90,12 @@ private:
   bool make_private(InstId i) {
     const ValueId address = f_.operands(i)[0], lanes = f_.operands(i).back();
     ValueId low;
-    if (const auto bits = constant_in(f_, address, lanes); bits && *bits >> 32 == kPrivateHigh) {
+    if (const auto bits = constant_in(f_, address, lanes);
+        bits && *bits >> 32 == runtime::kPrivateApertureHigh) {
       low = f_.entry_constant(Type::V32, *bits & 0xffff'ffffu);
     } else if (const Inst* def = f_.def(address); def != nullptr && def->op == Op::Join) {
       const auto half = f_.operands(f_.def_id(address));
-      if (constant_in(f_, half[1], lanes) == kPrivateHigh) low = half[0];
+      if (constant_in(f_, half[1], lanes) == runtime::kPrivateApertureHigh) low = half[0];
     }
     if (!low.valid()) return false;
     f_.operands(i)[0] = low;
@@ -292,7 +291,11 @@ private:
     return true;
   }
 
-  static u8 of_high(u64 bits) { return bits == kPrivateHigh ? kPrivate : bits == kSharedHigh ? kShared : 0; }
+  static u8 of_high(u64 bits) {
+    return bits == runtime::kPrivateApertureHigh  ? kPrivate
+           : bits == runtime::kSharedApertureHigh ? kShared
+                                                  : 0;
+  }
   /// Of the high half of a constant that is an aperture and a negative offset: a carry is still to come.
   static u8 of_high_below(u64 bits) { return of_high(bits + 1); }
   /// What an addition makes of high halves, one of them such a constant; nothing for other operations.

@@ -254,7 +254,7 @@ private:
     const auto bits = of_mem_bases(x);
     if (!bits) return {};
     const auto made = evaluate(op, t, t, 0, std::array{*bits, by});
-    const bool is_upper = made == runtime::kPrivateAperture >> 32 || made == runtime::kSharedAperture >> 32;
+    const bool is_upper = made == runtime::kPrivateApertureHigh || made == runtime::kSharedApertureHigh;
     return is_upper ? constant(t, *made) : ValueId{};
   }
 

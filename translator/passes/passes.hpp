@@ -1,4 +1,4 @@
-// Every pass on one screen. Each takes a valid function and leaves a valid one; translate.cpp names their
+// Every pass on one screen. Each takes a valid function and leaves a valid one; optimize.cpp names their
 // order.
 #pragma once
 

@@ -46,7 +46,6 @@ VReg Selector::first_too_high(std::size_t size_field, unsigned shift, u32 bytes)
 /// A flat access all lanes of which go to their private memory, as most do that go to an aperture at all. To
 /// `elsewhere` if not all do, or anybody to what is outside or not aligned.
 Selector::Access Selector::own_access(InstId i, BlockId elsewhere) {
-  constexpr u32 kHigh = runtime::kPrivateAperture >> 32;
   const ir::Inst& inst = f_[i];
   const Access flat = global_access(i);
   const auto offset = static_cast<u32>(inst.imm);
@@ -55,7 +54,7 @@ Selector::Access Selector::own_access(InstId i, BlockId elsewhere) {
   a.dword_stride = 4 * kWaveSize;
   if (flat.uniform()) {
     const VReg high = b_->op_r64_tied(Inst::kIdShr, flat.base, imm(32));
-    b_->emit(Inst::kIdCmp, {r32(high), imm(kHigh)});
+    b_->emit(Inst::kIdCmp, {r32(high), imm(runtime::kPrivateApertureHigh)});
     branch_away(CondCode::kNotEqual, elsewhere);
     if (offset != 0) { // Or the sum might be in the next aperture.
       b_->emit(Inst::kIdTest, {r32(flat.base), r32(flat.base)});
@@ -66,7 +65,7 @@ Selector::Access Selector::own_access(InstId i, BlockId elsewhere) {
     return a;
   }
   const VReg low = narrow(flat.index, false), high = narrow(flat.index, true);
-  VReg other = compare(ir::IntPred::Ne, high, b_->splat32(kHigh), false);
+  VReg other = compare(ir::IntPred::Ne, high, b_->splat32(runtime::kPrivateApertureHigh), false);
   if (offset != 0) other = mask_or(other, compare(ir::IntPred::SLt, low, b_->splat32(0), false));
   find_scratch_lanes(a, low, offset, inst.mem.bytes, other, elsewhere);
   return a;
@@ -85,8 +84,7 @@ Selector::Access Selector::shared_access(InstId i, BlockId elsewhere) {
     limit = hoisted([&] {
       return splat(Type::V32, first_too_high(offsetof(WaveFrame, lds_bytes), 0, f_[i].mem.bytes)).r[0];
     });
-  const u32 aperture = runtime::kSharedAperture >> 32;
-  VReg other = mask_or(compare(ir::IntPred::Ne, high, b_->splat32(aperture), false),
+  VReg other = mask_or(compare(ir::IntPred::Ne, high, b_->splat32(runtime::kSharedApertureHigh), false),
                        compare(ir::IntPred::UGe, at, limit, false));
   if (flat.disp != 0) // Or the sum might be in the next aperture.
     other = mask_or(other, compare(ir::IntPred::SLt, low, b_->splat32(0), false));
@@ -114,18 +112,18 @@ Selector::Access Selector::resolved_access(InstId i, BlockId slow) {
   const u32 bytes = f_[i].mem.bytes;
   const VReg low = narrow(a.index, false), high = narrow(a.index, true);
   const VReg at = a.disp == 0 ? low : b_->op(Inst::kIdVpaddd, low, b_->splat32(static_cast<u32>(a.disp)));
-  const auto is_in = [&](u64 aperture, VReg end) {
+  const auto is_in = [&](u32 aperture, VReg end) {
     const VReg limit = splat(Type::V32, end).r[0];
-    const VReg there = compare(ir::IntPred::Eq, high, b_->splat32(static_cast<u32>(aperture >> 32)), false);
+    const VReg there = compare(ir::IntPred::Eq, high, b_->splat32(aperture), false);
     const VReg fits = mask_and(there, compare(ir::IntPred::ULt, at, limit, false));
     return a.disp == 0 ? fits : mask_and(fits, compare(ir::IntPred::ULt, low, limit, false));
   };
   const VReg shared =
-      is_in(runtime::kSharedAperture, first_too_high(offsetof(WaveFrame, lds_bytes), 0, bytes));
+      is_in(runtime::kSharedApertureHigh, first_too_high(offsetof(WaveFrame, lds_bytes), 0, bytes));
   VReg known = mask_or(shared, compare(ir::IntPred::ULe, high, b_->splat32(0xffff), false));
   VReg own;
   if (bytes <= 4) {
-    own = is_in(runtime::kPrivateAperture, first_too_high(offsetof(WaveFrame, scratch_bytes), 6, bytes));
+    own = is_in(runtime::kPrivateApertureHigh, first_too_high(offsetof(WaveFrame, scratch_bytes), 6, bytes));
     if (bytes > 1)
       own = mask_and(own, compare(ir::IntPred::Eq, vand(at, b_->splat32(bytes - 1)), b_->splat32(0), false));
     known = mask_or(known, own);

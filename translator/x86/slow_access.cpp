@@ -120,7 +120,7 @@ private:
 
   /// Moves `size` bytes between `data` and guest memory; out of range in LDS, nothing.
   void access(u64 address, void* data, u32 size, bool store, u32 whole) {
-    if (address >> 32 == runtime::kPrivateAperture >> 32) {
+    if (address >> 32 == runtime::kPrivateApertureHigh) {
       for (u32 n = 0; n < size; ++n)
         move(scratch_byte(address + n), static_cast<u8*>(data) + n, 1, store, address + n);
     } else if (u8* host = host_address(address, size, whole)) {
@@ -130,7 +130,7 @@ private:
 
   u8* host_address(u64 address, u32 size, u32 whole) const {
     (void)whole;
-    if (address >> 32 != runtime::kSharedAperture >> 32) return reinterpret_cast<u8*>(address);
+    if (address >> 32 != runtime::kSharedApertureHigh) return reinterpret_cast<u8*>(address);
     const u64 offset = address & 0xffffffff;
     return offset + size <= header_.lds_bytes ? header_.lds + offset : nullptr;
   }
@@ -161,7 +161,7 @@ private:
     for (u32 n = 0; n < 2; ++n)
       for (u32 d = 0; d < dwords; ++d) operand[n] |= u64{row(kTempData, n * dwords + d)[lane]} << (32 * d);
     const auto op = static_cast<AtomicOp>(request_.atomic);
-    if (address >> 32 == runtime::kPrivateAperture >> 32) { // Nobody else's, and not in one piece.
+    if (address >> 32 == runtime::kPrivateApertureHigh) { // Nobody else's, and not in one piece.
       u64 old = 0;
       access(address, &old, request_.bytes, false, request_.bytes);
       u64 next = dwords == 1 ? new_value<u32>(op, static_cast<u32>(old), static_cast<u32>(operand[0]),
