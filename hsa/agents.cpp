@@ -205,7 +205,7 @@ hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
   HSA_RUNTIME(r);
   (void)r;
   const std::initializer_list<Pool> cpu = {kFineGrained, kKernarg, kCoarseGrained},
-                                    gpu = {kDeviceLocal, kGroupMemory};
+                                    gpu = {kDeviceLocal, kDeviceFineGrained, kGroupMemory};
   for (const Pool pool : is_gpu(agent) ? gpu : cpu)
     if (const hsa_status_t status = callback(hsa_amd_memory_pool_t{pool}, data); status != HSA_STATUS_SUCCESS)
       return status;
@@ -222,8 +222,9 @@ hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_me
     put(value, group ? HSA_AMD_SEGMENT_GROUP : HSA_AMD_SEGMENT_GLOBAL);
     break;
   case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
-    put<u32>(value, pool.handle == kFineGrained ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED
-                    : pool.handle == kKernarg   ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
+    put<u32>(value, pool.handle == kFineGrained || pool.handle == kDeviceFineGrained
+                        ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED
+                    : pool.handle == kKernarg ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
                                                     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT
                                               : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
     break;
@@ -244,7 +245,7 @@ hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memor
                                                 hsa_amd_agent_memory_pool_info_t attribute, void* value) {
   HSA_RUNTIME(r);
   (void)r;
-  const bool own = is_gpu(agent) == (pool.handle == kDeviceLocal || pool.handle == kGroupMemory);
+  const bool own = is_gpu(agent) == (pool.handle >= kDeviceLocal);
   switch (attribute) {
   case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
     put(value, pool.handle == kGroupMemory ? HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED

@@ -32,7 +32,7 @@ public:
     std::memset(static_cast<void*>(ring_), 0, u64{size} * sizeof(Packet));
     for (u32 n = 0; n < size; ++n) ring_[n].header = HSA_PACKET_TYPE_INVALID;
     hsa_signal_create(-1, 0, nullptr, &doorbell_);
-    signal_of(doorbell_).told = &packets_;
+    signal_of(doorbell_).told = [this] { rung(); };
     amd_.hsa_queue.type = HSA_QUEUE_TYPE_MULTI;
     amd_.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
     amd_.hsa_queue.base_address = ring_;
@@ -67,21 +67,37 @@ private:
   Packet* ring_ = nullptr;
   hsa_signal_t doorbell_ = {};
   Changes packets_;
+  std::mutex serving_; ///< held by who takes a packet
   std::jthread thread_;
 
   static std::atomic_ref<u64> id(volatile u64& x) { return std::atomic_ref<u64>(const_cast<u64&>(x)); }
   static u32 type_of(const Packet& p) { return p.header.load(std::memory_order_acquire) & 0xff; }
 
+  Packet& next() { return ring_[read().load() & (amd_.hsa_queue.size - 1)]; }
+
   void serve(const std::stop_token& stop) {
     while (true) {
-      Packet& packet = ring_[read().load() & (amd_.hsa_queue.size - 1)];
-      packets_.wait([&] { return stop.stop_requested() || type_of(packet) != HSA_PACKET_TYPE_INVALID; });
+      packets_.wait([&] { return stop.stop_requested() || type_of(next()) != HSA_PACKET_TYPE_INVALID; });
       if (stop.stop_requested()) return;
-      process(packet, stop);
-      packet.header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
-      read().fetch_add(1);
-      runtime_.changes.announce();
+      const std::lock_guard lock(serving_);
+      if (type_of(next()) != HSA_PACKET_TYPE_INVALID) take(next(), stop);
     }
+  }
+
+  /// Who rings the doorbell takes barriers that wait for nothing at once, instead of waking the thread up:
+  /// most programs wait for these next (copies of a few bytes 10 times faster).
+  void rung() {
+    if (const std::unique_lock lock(serving_, std::try_to_lock); lock.owns_lock())
+      while (type_of(next()) == HSA_PACKET_TYPE_BARRIER_AND && is_over(next().barrier, true))
+        take(next(), {});
+    if (type_of(next()) != HSA_PACKET_TYPE_INVALID) packets_.announce();
+  }
+
+  void take(Packet& packet, const std::stop_token& stop) {
+    process(packet, stop);
+    packet.header.store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
+    read().fetch_add(1);
+    runtime_.changes.announce();
   }
 
   void process(Packet& packet, const std::stop_token& stop) {
@@ -109,6 +125,7 @@ private:
     signal.shared.start_ts = start;
     signal.shared.end_ts = now_ns();
     signal.value().fetch_sub(1);
+    runtime_.copies.run_due(); // sooner than its thread wakes up
   }
 
   void fail(const Packet& packet) {
@@ -117,16 +134,19 @@ private:
     die(fmt::format("a packet of type {} in a queue, which is none that Lanewise knows", type_of(packet)));
   }
 
+  /// Whether what the barrier waits for has come.
+  static bool is_over(const hsa_barrier_and_packet_t& packet, bool all) {
+    u32 named = 0, zero = 0;
+    for (const hsa_signal_t s : packet.dep_signal) {
+      if (s.handle == 0) continue;
+      ++named;
+      if (signal_of(s).value().load() == 0) ++zero;
+    }
+    return named == 0 || (all ? zero == named : zero != 0);
+  }
+
   void wait_for_signals(const hsa_barrier_and_packet_t& packet, bool all, const std::stop_token& stop) {
-    runtime_.changes.wait([&] {
-      u32 named = 0, zero = 0;
-      for (const hsa_signal_t s : packet.dep_signal) {
-        if (s.handle == 0) continue;
-        ++named;
-        if (signal_of(s).value().load() == 0) ++zero;
-      }
-      return stop.stop_requested() || named == 0 || (all ? zero == named : zero != 0);
-    });
+    runtime_.changes.wait([&] { return stop.stop_requested() || is_over(packet, all); });
   }
 
   void wait_for_value(const hsa_amd_barrier_value_packet_t& packet, const std::stop_token& stop) {

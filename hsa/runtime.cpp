@@ -116,6 +116,7 @@ void Tasks::add(Task task) {
   {
     const std::lock_guard lock(mutex_);
     added_.push_back(std::move(task));
+    some_.notify_one();
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
   }
   changes_.announce();
@@ -129,24 +130,32 @@ void Tasks::drop(hsa_signal_t signal) {
 
 void Tasks::serve(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    { // without tasks no change matters
+      std::unique_lock lock(mutex_);
+      some_.wait(lock, stop, [&] { return !waiting_.empty() || !added_.empty(); });
+    }
     const auto is_due = [](const Task& task) { return task.is_due(); };
     changes_.wait([&] {
       const std::lock_guard lock(mutex_);
       return stop.stop_requested() || !added_.empty() || std::ranges::any_of(waiting_, is_due);
     });
-    std::vector<Task> due;
-    {
-      const std::lock_guard lock(mutex_);
-      std::ranges::move(added_, std::back_inserter(waiting_));
-      added_.clear();
-      const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                              [&](const Task& task) { return !is_due(task); });
-      std::move(rest, waiting_.end(), std::back_inserter(due));
-      waiting_.erase(rest, waiting_.end());
-    }
-    for (Task& task : due)
-      if (task.run()) add(std::move(task));
+    run_due();
   }
+}
+
+void Tasks::run_due() {
+  std::vector<Task> due;
+  {
+    const std::lock_guard lock(mutex_);
+    std::ranges::move(added_, std::back_inserter(waiting_));
+    added_.clear();
+    const auto rest = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                            [](const Task& task) { return !task.is_due(); });
+    std::move(rest, waiting_.end(), std::back_inserter(due));
+    waiting_.erase(rest, waiting_.end());
+  }
+  for (Task& task : due)
+    if (task.run()) add(std::move(task));
 }
 
 } // namespace lanewise::hsa
@@ -214,7 +223,9 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
   }
   case HSA_AMD_SYSTEM_INFO_BUILD_VERSION: *static_cast<const char**>(value) = "Lanewise"; break;
   case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: *static_cast<bool*>(value) = true; break;
-  case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: *static_cast<bool*>(value) = true; break;
+  // It is, but HIP would then copy from and to memory of the host's allocators when it gets to it, and
+  // programs count on it being read before the call returns, as on the cards these GPUs are.
+  case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT: *static_cast<bool*>(value) = false; break;
   default: return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   return HSA_STATUS_SUCCESS;

@@ -33,7 +33,14 @@ namespace lanewise::hsa {
 
 inline constexpr hsa_agent_t kCpuAgent = {1}, kGpuAgent = {2};
 /// The CPU agent's pools, then the GPU agent's; their handles.
-enum Pool : u64 { kFineGrained = 1, kKernarg, kCoarseGrained, kDeviceLocal, kGroupMemory };
+enum Pool : u64 {
+  kFineGrained = 1,
+  kKernarg,
+  kCoarseGrained,
+  kDeviceLocal,
+  kDeviceFineGrained,
+  kGroupMemory
+};
 
 /// Nanoseconds of the clock in which all times are told.
 u64 now_ns();
@@ -56,7 +63,8 @@ private:
 /// A signal: an amd_signal_t, which kernels know, at its start.
 struct alignas(64) Signal {
   amd_signal_t shared = {};
-  Changes* told = nullptr; ///< of a doorbell: its queue alone, so that not all wake up; else all who wait
+  /// Of a doorbell: its queue alone is told, so that not all wake up; without this, all who wait.
+  std::function<void()> told;
   [[nodiscard]] std::atomic_ref<i64> value() {
     return std::atomic_ref<i64>(*const_cast<i64*>(reinterpret_cast<volatile i64*>(&shared.value)));
   }
@@ -99,7 +107,7 @@ hsa_status_t put(void* value, T x) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// A thread that does things once something holds.
+/// Things that are done once something holds, by a thread or by who has just made it hold.
 class Tasks {
 public:
   explicit Tasks(Changes& changes) : changes_(changes) {}
@@ -114,10 +122,13 @@ public:
   };
   void add(Task task);
   void drop(hsa_signal_t signal);
+  /// Does here what is due.
+  void run_due();
 
 private:
   Changes& changes_;
   std::mutex mutex_;
+  std::condition_variable_any some_; ///< there are tasks
   std::vector<Task> waiting_, added_;
   std::jthread thread_; ///< from the first task on
   void serve(const std::stop_token& stop);

@@ -5,8 +5,8 @@ namespace lanewise::hsa {
 namespace {
 
 void announce(hsa_signal_t signal) {
-  if (Changes* const told = signal_of(signal).told)
-    told->announce();
+  if (const auto& told = signal_of(signal).told)
+    told();
   else if (Runtime* const r = current_runtime())
     r->changes.announce();
 }

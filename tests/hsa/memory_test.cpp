@@ -126,6 +126,56 @@ TEST_F(HsaMemory, CopiesAtOnceWithoutDependencies) {
   EXPECT_EQ(*to, 7);
 }
 
+TEST_F(HsaMemory, CopiesMuch) {
+  // Neither the beginnings nor the end are at a multiple of anything.
+  constexpr std::size_t kBytes = (17 << 20) + 5;
+  std::vector<unsigned char> from(kBytes + 3);
+  for (std::size_t n = 0; n < from.size(); ++n) from[n] = static_cast<unsigned char>(n * 167 >> 8 ^ n);
+  auto* const to = allocate<unsigned char>(kBytes + 100);
+  const hsa_signal_t done = signal(3);
+  const auto copy = [&](void* a, const void* b) {
+    EXPECT_EQ(hsa_amd_memory_async_copy(a, gpu, b, gpu, kBytes, 0, nullptr, done), HSA_STATUS_SUCCESS);
+  };
+  copy(to + 1, &from[3]);
+  EXPECT_TRUE(std::equal(&from[3], &from[3] + kBytes, to + 1));
+  EXPECT_EQ(to[0], 0);
+  EXPECT_EQ(to[1 + kBytes], 0);
+  // What overlaps.
+  copy(to + 90, to + 1);
+  EXPECT_TRUE(std::equal(&from[3], &from[3] + kBytes, to + 90));
+  copy(to, to + 90);
+  EXPECT_TRUE(std::equal(&from[3], &from[3] + kBytes, to));
+  wait_for_zero(done);
+}
+
+TEST_F(HsaMemory, CopiesNothingFromNowhere) {
+  int x = 0;
+  EXPECT_EQ(hsa_amd_memory_async_copy(&x, gpu, nullptr, cpu, 4, 0, nullptr, {}),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_memory_async_copy(nullptr, gpu, &x, cpu, 4, 0, nullptr, {}),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const hsa_pitched_ptr_t nowhere = {nullptr, 4, 4}, here = {&x, 4, 4};
+  const hsa_dim3_t at = {0, 0, 0}, range = {4, 1, 1};
+  for (const auto& [to, from] : {std::pair{nowhere, here}, std::pair{here, nowhere}})
+    EXPECT_EQ(
+        hsa_amd_memory_async_copy_rect(&to, &at, &from, &at, &range, gpu, hsaHostToDevice, 0, nullptr, {}),
+        HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(HsaMemory, OfTheGpuIsCoarseOrFineGrained) {
+  const auto flags = [](hsa_amd_memory_pool_t pool) {
+    std::uint32_t seen = 0;
+    hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &seen);
+    return seen;
+  };
+  const auto pools = pools_of(gpu);
+  EXPECT_EQ(flags(pools[0]), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+  EXPECT_EQ(flags(pools[1]), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
+  void* memory = nullptr;
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(pools[1], 64, 0, &memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(about(memory).agentOwner.handle, gpu.handle);
+}
+
 TEST_F(HsaMemory, EndsWhileACopyWaits) {
   const int from = 42;
   int* const to = allocate<int>(1);

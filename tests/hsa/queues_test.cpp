@@ -101,6 +101,19 @@ TEST_F(HsaQueue, BarriersWaitForOneOfSeveral) {
   wait_for_zero(at_once);
 }
 
+TEST_F(HsaQueue, BarriersThatWaitForNothingAreOverAtOnce) {
+  // Unless the queue's own thread, which looks now and then, has just seen it.
+  bool at_once = false;
+  for (int n = 0; n < 50 && !at_once; ++n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const hsa_signal_t done = signal(1);
+    barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, {}, done);
+    at_once = hsa_signal_load_scacquire(done) == 0;
+    wait_for_zero(done);
+  }
+  EXPECT_TRUE(at_once);
+}
+
 TEST_F(HsaQueue, BarriersWaitForValues) {
   struct Case {
     hsa_signal_condition_t condition;

@@ -130,8 +130,60 @@ static void what_is_known() {
   EXPECT(properties.sharedMemPerBlock == 65536);
 }
 
+__global__ void late(int* a, int n, int rounds) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned x = i;
+  for (int k = 0; k < rounds; ++k) x = x * 1664525 + 1013904223;
+  if (i < n) a[i] = x | 1;
+}
+
+__global__ void add_one(int* a, const int* b, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] = b[i] + 1;
+}
+
+// Of memory that HIP does not know, asynchronous copies have read or written all when they return.
+static void copies_of_pageable_memory() {
+  for (const int n : {64, 1 << 20}) {
+    std::vector<int> in(n, 5), out(n, 0);
+    int *a, *b;
+    OK(hipMalloc(&a, n * sizeof(int)));
+    OK(hipMalloc(&b, n * sizeof(int)));
+    OK(hipMemset(a, 0, n * sizeof(int)));
+    hipStream_t stream;
+    OK(hipStreamCreate(&stream));
+    const int blocks = (n + 255) / 256, rounds = (1 << 24) / n + 100;
+    late<<<blocks, 256, 0, stream>>>(a, n, rounds);
+    OK(hipMemcpyAsync(out.data(), a, n * sizeof(int), hipMemcpyDeviceToHost, stream));
+    EXPECT(out[0] != 0 && out[n - 1] != 0);
+    late<<<blocks, 256, 0, stream>>>(a, n, rounds);
+    OK(hipMemcpyAsync(a, in.data(), n * sizeof(int), hipMemcpyHostToDevice, stream));
+    for (int& x : in) x = 7;
+    add_one<<<blocks, 256, 0, stream>>>(b, a, n);
+    OK(hipMemcpyAsync(out.data(), b, n * sizeof(int), hipMemcpyDeviceToHost, stream));
+    OK(hipStreamSynchronize(stream));
+    EXPECT(out[0] == 6 && out[n - 1] == 6);
+    OK(hipStreamDestroy(stream));
+    OK(hipFree(a));
+    OK(hipFree(b));
+  }
+}
+
+static void fine_grained_memory() {
+  int* a;
+  OK(hipExtMallocWithFlags(reinterpret_cast<void**>(&a), 64 * sizeof(int), hipDeviceMallocFinegrained));
+  OK(hipMemset(a, 0, 64 * sizeof(int)));
+  add_one<<<1, 64>>>(a, a, 64);
+  int seen = 0;
+  OK(hipMemcpy(&seen, a + 63, sizeof(int), hipMemcpyDeviceToHost));
+  EXPECT(seen == 1);
+  OK(hipFree(a));
+}
+
 int main() {
   variables();
+  copies_of_pageable_memory();
+  fine_grained_memory();
   pitched();
   boxes();
   memory_that_both_have();

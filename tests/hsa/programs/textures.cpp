@@ -108,8 +108,46 @@ static void pitched_memory() {
   OK(hipFree(out));
 }
 
+// As programs from before texture objects have them.
+texture<float, hipTextureType1D, hipReadModeElementType> reference1;
+texture<float, hipTextureType2D, hipReadModeElementType> reference2;
+__global__ void fetch_by_reference(float* out) { out[threadIdx.x] = tex1Dfetch(reference1, threadIdx.x); }
+__global__ void sample_by_reference(float* out) {
+  out[blockIdx.x * 64 + threadIdx.x] = tex2D(reference2, threadIdx.x + 0.5f, blockIdx.x + 0.5f);
+}
+
+static void texture_references() {
+  constexpr int kSide = 64, kCount = kSide * kSide;
+  std::vector<float> texels(kCount), got(kCount);
+  for (int i = 0; i < kCount; ++i) texels[i] = static_cast<float>(i);
+  float *in, *out;
+  OK(hipMalloc(&in, kCount * sizeof(float)));
+  OK(hipMalloc(&out, kCount * sizeof(float)));
+  OK(hipMemcpy(in, texels.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
+  std::size_t offset = 1;
+  OK(hipBindTexture(&offset, reference1, in, kCount * sizeof(float)));
+  fetch_by_reference<<<1, 256>>>(out);
+  OK(hipMemcpy(got.data(), out, 256 * sizeof(float), hipMemcpyDeviceToHost));
+  EXPECT(offset == 0 && got[0] == 0 && got[255] == 255);
+  OK(hipUnbindTexture(reference1));
+  const hipChannelFormatDesc format = hipCreateChannelDesc(32, 0, 0, 0, hipChannelFormatKindFloat);
+  hipArray* array;
+  OK(hipMallocArray(&array, &format, kSide, kSide));
+  OK(hipMemcpy2DToArray(array, 0, 0, texels.data(), kSide * sizeof(float), kSide * sizeof(float), kSide,
+                        hipMemcpyHostToDevice));
+  OK(hipBindTextureToArray(reference2, array, format));
+  sample_by_reference<<<kSide, kSide>>>(out);
+  OK(hipMemcpy(got.data(), out, kCount * sizeof(float), hipMemcpyDeviceToHost));
+  EXPECT(got == texels);
+  OK(hipUnbindTexture(reference2));
+  OK(hipFreeArray(array));
+  OK(hipFree(in));
+  OK(hipFree(out));
+}
+
 int main() {
   arrays();
+  texture_references();
   linear_memory();
   pitched_memory();
   return result();
