@@ -1,4 +1,4 @@
-// The Mandelbrot set (exact) and the ray tracer.
+// The Mandelbrot set (exact), the ray tracer, pictures.
 #include "tests/kernels/builder.hpp"
 
 #include <algorithm>
@@ -200,10 +200,43 @@ KernelCase hough_votes(uint32_t scale) {
       });
 }
 
+KernelCase yuv420(uint32_t scale) {
+  Random random(70);
+  const int width = static_cast<int>(70 * scale), height = static_cast<int>(45 * scale);
+  const size_t pixels = size_t{70} * 45 * scale * scale;
+  const int pitch = width / 2 + 1;
+  const size_t colours = static_cast<size_t>(pitch) * static_cast<size_t>(height / 2 + 1);
+  return Builder("yuv420")
+      .grid({round_up(70 * scale, 32), round_up(45 * scale, 8), 1}, {32, 8, 1})
+      .value("width", width)
+      .value("height", height)
+      .buffer("luma", random.bytes(pixels))
+      .buffer("u", random.bytes(colours))
+      .buffer("v", random.bytes(colours))
+      .output<uint8_t>("out", 4 * pixels)
+      .reference([=](std::span<Arg> args) {
+        auto luma = args[2].as<uint8_t>(), u = args[3].as<uint8_t>(), v = args[4].as<uint8_t>();
+        uint8_t* out = args[5].as<uint8_t>().data();
+        const auto byte = [](int x) { return static_cast<uint8_t>(std::clamp(x >> 8, 0, 255)); };
+        for (int y = 0; y < height; ++y)
+          for (int x = 0; x < width; ++x) {
+            const auto mixed = [&](std::span<uint8_t> plane) {
+              return (3 * plane[y / 2 * pitch + x / 2] + plane[(y + 1) / 2 * pitch + (x + 1) / 2]) / 4 - 128;
+            };
+            const int bright = (luma[y * width + x] - 16) * 298 + 128, blue = mixed(u), red = mixed(v);
+            *out++ = byte(bright + 409 * red);
+            *out++ = byte(bright - 100 * blue - 208 * red);
+            *out++ = byte(bright + 516 * blue);
+            *out++ = 255;
+          }
+      });
+}
+
 constexpr CaseEntry kCases[] = {{"mandelbrot", mandelbrot},
                                 {"ray_tracer", ray_tracer},
                                 {"interleaved", interleaved},
-                                {"hough_votes", hough_votes}};
+                                {"hough_votes", hough_votes},
+                                {"yuv420", yuv420}};
 
 } // namespace
 

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <bit>
+#include <cstring>
+
 namespace lanewise::x86::test {
 namespace {
 
@@ -1583,6 +1586,55 @@ TEST(AddressForms, ShortRowsWhoseIndexWraps) {
           for (u32 l = 0; l < 64; ++l)
             EXPECT_EQ(row[1][l], place(l) + 128) << "lane " << l << " of " << lanes << ", " << step;
         }
+}
+
+/// Elements near lane 0's, at places that are known: x / 2, (x + 1) / 2, x ^ 1, x / 4 for all lanes of a gang
+/// or each 8 of them, of which some take part, and which go on from the largest index to the smallest; or
+/// which end with a page behind which there is nothing.
+TEST(AddressForms, KnownPlaces) {
+  Dwords memory;
+  if (!memory.ok()) GTEST_SKIP() << "no 16 GiB of address space";
+  constexpr u32 kHalf = 1u << 31;
+  using Place = u32 (*)(u32);
+  constexpr Place kPlaces[] = {[](u32 l) { return l / 2; }, [](u32 l) { return (l + 1) / 2; },
+                               [](u32 l) { return l ^ 1; }, [](u32 l) { return l / 4; }};
+  auto* const bytes = reinterpret_cast<u8*>(&memory[0]);
+  for (const u64 size : {1, 2, 4}) { // Where the largest indices of such elements are.
+    mprotect(bytes + (size << 32) - kPage, kPage, PROT_READ | PROT_WRITE);
+    for (u32 n = 0; n < kPage; ++n)
+      bytes[(size << 32) - kPage + n] = static_cast<u8>(n * 37 + n / 256 + size);
+  }
+  for (u32 n = 0; n < kPage; ++n) bytes[n] = static_cast<u8>(n * 53 + n / 256);
+  for (const translator::Simd simd : widths())
+    for (const u32 lanes : {16u, 8u})
+      for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{1}, u64{0}})
+        for (const Place place : kPlaces)
+          for (const u32 size : {4u, 2u, 1u})
+            for (const i32 first : {-5, -1, -64, -8, 5, 1020, 1024 - 64 + 1}) {
+              if (lanes == 16 && simd == translator::Simd::Avx2) continue;
+              u64 digits = 0;
+              for (u32 l = 0; l < lanes; ++l) digits |= u64{place(l)} << (4 * l);
+              alignas(64) u32 row[2][64] = {};
+              const u32 scale = static_cast<u32>(std::countr_zero(size));
+              const u32 end = kPage / size;
+              const u32 from = static_cast<u32>(first) + (first > 100 ? end - 1024 : 0);
+              const auto at = [&](u32 l) { return from + l / lanes * 3 + place(l % lanes); };
+              for (u32 l = 0; l < 64; ++l) row[0][l] = kHalf + at(l);
+              u64 inside = exec;
+              for (u32 l = 0; l < 64; ++l)
+                if (at(l) >= end && at(l) < kHalf) inside &= ~(u64{1} << l);
+              run_program(
+                  fmt::format("  v11:v32 = load v18, v7 {{global 4 row 4}}\n"
+                              "  v20:v32 = load v2, v11, v7 {{global {} indexed {} sindex places {} {:#x}}}\n"
+                              "  store v18, v20, v7 #0x100 {{global 4 row 4}}\n",
+                              size, scale, lanes, digits),
+                  simd, inside, memory.base() + u64{kHalf} * size, 0, row[0]);
+              for (u32 l = 0; l < 64; ++l) {
+                u32 expected = 0;
+                if ((inside >> l & 1) != 0) std::memcpy(&expected, bytes + u64{at(l)} * size, size);
+                EXPECT_EQ(row[1][l], expected) << "lane " << l << " of " << lanes << ", " << size << " bytes";
+              }
+            }
 }
 
 /// Accesses by one index of units of different sizes, from one base, go to different places.

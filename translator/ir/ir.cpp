@@ -218,6 +218,15 @@ std::vector<InstId> Function::compact() {
   return new_inst;
 }
 
+u8 Function::number_of(const LanePlaces& x) {
+  auto found = std::ranges::find(places, x);
+  if (found == places.end()) {
+    if (places.size() == 255) return 0;
+    found = places.insert(found, x);
+  }
+  return static_cast<u8>(found - places.begin() + 1);
+}
+
 std::vector<u32> Function::use_counts() const {
   std::vector<u32> counts(num_values(), 0);
   for (const Block& block : blocks) {

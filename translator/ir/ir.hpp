@@ -122,7 +122,11 @@ public:
   std::string name;
   isa::Target target{};
   translator::LaunchFacts launch; ///< what passes may assume of the initial values
+  std::vector<LanePlaces> places; ///< MemAttr::places counts them from 1
   std::vector<Block> blocks;      ///< blocks[0] is the entry: it has no parameters and no predecessors
+
+  /// For MemAttr::places; 0 if there are too many.
+  u8 number_of(const LanePlaces& x);
 
   [[nodiscard]] Block& operator[](BlockId b) { return blocks[b.index]; }
   [[nodiscard]] const Block& operator[](BlockId b) const { return blocks[b.index]; }

@@ -263,6 +263,13 @@ private:
         if (!number(proto.mem.short_row) || !stride(proto.mem.short_stride)) return false;
         continue;
       }
+      if (memory && w == "places") {
+        LanePlaces places;
+        if (!number(places.row) || !number(places.digits)) return false;
+        if (places.row != 8 && places.row != 16) return expected("8 or 16 lanes");
+        proto.mem.places = f_.number_of(places);
+        continue;
+      }
       if (u8* const numbered = memory ? memory_number(proto.mem, w) : nullptr) {
         if (!number(*numbered)) return false;
         continue;

@@ -25,7 +25,7 @@ void print_fp(Out out, const FpAttr& fp) {
   fmt::format_to(out, "}}");
 }
 
-void print_mem(Out out, Op op, const MemAttr& mem) {
+void print_mem(Out out, const Function& f, Op op, const MemAttr& mem) {
   fmt::format_to(out, " {{{} {}", kSpaceNames[static_cast<unsigned>(mem.space)], mem.bytes);
   if (mem.sign_extend) fmt::format_to(out, " sext");
   if (op == Op::Atomic) {
@@ -44,6 +44,8 @@ void print_mem(Out out, Op op, const MemAttr& mem) {
   }
   if (mem.index_sign) fmt::format_to(out, " sindex");
   if (mem.short_row != 0) fmt::format_to(out, " short {} {}", mem.short_row, mem.short_stride);
+  if (mem.places != 0)
+    fmt::format_to(out, " places {} {:#x}", f.places[mem.places - 1u].row, f.places[mem.places - 1u].digits);
   if (mem.exact) fmt::format_to(out, " exact");
   if (mem.table != 0) fmt::format_to(out, " table {}", mem.table);
   if (mem.wave_row) fmt::format_to(out, " wave");
@@ -90,7 +92,7 @@ void print_inst(Out out, const Function& f, InstId id) {
   }
   if (inst.imm != 0 || inst.op == Op::Const) fmt::format_to(out, " #{:#x}", inst.imm);
   if (info(inst.op).is(kFloat)) print_fp(out, inst.fp);
-  if (info(inst.op).is(kMemory)) print_mem(out, inst.op, inst.mem);
+  if (info(inst.op).is(kMemory)) print_mem(out, f, inst.op, inst.mem);
   if (info(inst.op).is(kEndsBlock) && inst.block.valid()) {
     separator = " -> ";
     for (const Successor& s : f[inst.block].successors) {

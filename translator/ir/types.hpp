@@ -113,6 +113,14 @@ enum class AddressForm : u8 {
   Indexed, ///< scalar base and v32 index: lane l goes to base + (ext(index) << scale)
 };
 
+/// In every so many lanes, 16 or 8, how many elements behind the lowest of them each one loads.
+struct LanePlaces {
+  u8 row = 0;
+  u64 digits = 0; ///< four bits for each lane
+  [[nodiscard]] constexpr u32 of(u32 lane) const { return digits >> (4 * (lane % row)) & 15; }
+  friend bool operator==(const LanePlaces&, const LanePlaces&) = default;
+};
+
 /// A vector memory access. `bytes` is per lane and per element: 1, 2, 4, 8, 12 or 16.
 struct MemAttr {
   Space space = Space::Global;
@@ -139,14 +147,15 @@ struct MemAttr {
   u8 scale = 0;   ///< Wrapped, Indexed
   u8 table = 0;   ///< Indexed loads: no lane goes beyond so many dwords from the base; 0 if that is unknown
   i16 stride = 0; ///< Row: bytes from lane to lane; Wrapped: step, in units of the index
-  u8 short_row = 0;      ///< Lanes, Indexed: in every so many lanes, 8 or 4, addresses (indices) change by
-                         ///< short_stride per lane; 0 if that is not known
-  i16 short_stride = 0;  ///< bytes, or units of the index
-  bool coherent = false; ///< a load that wants to see what other workgroups have stored (glc)
+  u8 short_row = 0;     ///< Lanes, Indexed: in every so many lanes, 8 or 4, addresses (indices) change by
+                        ///< short_stride per lane; 0 if that is not known
+  i16 short_stride = 0; ///< bytes, or units of the index
+  u8 places = 0; ///< Lanes, Indexed loads: number of the function's LanePlaces; 0 if they are not known
+  bool coherent = false;            ///< a load that wants to see what other workgroups have stored (glc)
   bool public_only : 1 = false;     ///< Flat: does not go to private memory (passes/stack_pointers.hpp)
   bool streams : 1 = false;         ///< a store past the caches (passes/stream_stores.cpp)
   bool masked_in_range : 1 = false; ///< a Row in the LDS without gaps: lanes that take part are inside
-  bool exact : 1 = false;           ///< and no index of a short row wraps
+  bool exact : 1 = false;           ///< and no index of a short row, or of places, wraps
   bool listed : 1 = false;          ///< lanes stand for others (Op::StandFor); so they do in all of its block
   u8 element : 5 = 0; ///< bytes of what each lane accesses at once, if less than all: else what several
                       ///< rounds do (phases/walks.hpp) would fault as a whole

@@ -203,6 +203,7 @@ private:
     std::size_t position = dwords[start].position;
     Inst proto = f_[f_.def_id(dwords[start].value)];
     proto.mem.bytes = bytes;
+    proto.mem.places = 0;
     if (proto.mem.space == Space::Global) proto.mem.element = 4;
     proto.imm = start;
     const std::vector<Type> types(bytes / 4, Type::V32);

@@ -5,6 +5,7 @@
 #include "translator/ir/rows.hpp"
 #include "translator/passes/gang_scalars.hpp"
 #include "translator/passes/id_values.hpp"
+#include "translator/passes/lane_steps.hpp"
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -12,6 +13,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
 
 namespace lanewise::passes {
 
@@ -60,6 +62,7 @@ private:
   u32 lds_bytes_, private_bytes_;
   const LaneShapes shapes_, wave_shapes_;                 ///< with respect to the gang, and to the wave
   std::array<std::optional<LaneShapes>, 2> short_shapes_; ///< to 8 and 4 lanes of a gang; made when wanted
+  std::array<std::optional<LaneStepFinder>, 2> step_finders_; ///< in a gang, and in 8 lanes of it
   GangScalars scalars_;
   const Dominators dom_;
   const IdValues ids_;
@@ -104,8 +107,12 @@ private:
   /// What is no row in a gang may be one in each 8 or 4 lanes: where rows of work-items, or of tiles, are so
   /// long.
   void note_short_rows(InstId i, ValueId address) {
+    if (note_places(i, address, shapes_)) return;
     const auto* shapes = short_shapes(i, address);
-    if (shapes == nullptr) return;
+    if (shapes == nullptr) {
+      if (short_shapes_[0]) note_places(i, address, *short_shapes_[0]);
+      return;
+    }
     f_[i].mem.short_row = static_cast<u8>(shapes->gang_lanes());
     f_[i].mem.short_stride = static_cast<i16>((*shapes)[address].stride);
     const bool indexed = f_[i].mem.form == AddressForm::Indexed;
@@ -123,6 +130,33 @@ private:
       if (s.strided() && fits_stride(s.stride)) return &*short_shapes_[n];
     }
     return nullptr;
+  }
+
+  /// What is no row because its lanes are shifted, or changed in bits that are known, lies near lane 0 at
+  /// places that are known: elements that two lanes have in common, neighbours that change places.
+  bool note_places(InstId i, ValueId address, const LaneShapes& shapes) {
+    MemAttr& mem = f_[i].mem;
+    const u32 lanes = shapes.gang_lanes();
+    const unsigned scale = mem.form == AddressForm::Indexed ? mem.scale : 0;
+    if (f_[i].op != Op::Load || mem.space != Space::Global || mem.bytes > 4 || scale > kMaxGatherScale ||
+        mem.retry != 0 || mem.coherent)
+      return false;
+    auto& finder = step_finders_[lanes == gang_lanes_ ? 0 : 1];
+    if (!finder) finder.emplace(f_, shapes);
+    const LaneSteps* found = finder->of(address);
+    if (found == nullptr) return false;
+    const auto lane = std::span(found->of_lane).first(lanes);
+    const i32 low = std::ranges::min(lane);
+    LanePlaces places{.row = static_cast<u8>(lanes)};
+    for (u32 l = 0; l < lanes; ++l) {
+      const u32 bytes = static_cast<u32>(lane[l] - low) << scale;
+      if (bytes % mem.bytes != 0 || bytes / mem.bytes >= lanes) return false;
+      places.digits |= u64{bytes / mem.bytes} << (4 * l);
+    }
+    mem.places = f_.number_of(places);
+    if (mem.places == 0) return false;
+    mem.exact = mem.form == AddressForm::Indexed && finder->is_exact(*found, 32, mem.index_sign);
+    return true;
   }
 
   static bool fits_stride(i64 stride) {

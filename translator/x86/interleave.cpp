@@ -72,6 +72,7 @@ struct Cost {
 
 unsigned access_cost(const ir::MemAttr& mem) {
   const unsigned dwords = (mem.bytes + 3u) / 4;
+  if (mem.places != 0) return 8;
   if (mem.short_row != 0) return 8 + 3 * dwords;
   if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
   if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;

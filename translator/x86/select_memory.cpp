@@ -262,6 +262,7 @@ void Selector::load(InstId i, const Access& given, std::span<VReg> out) {
   const bool rows = a.dword_stride != 4; // Scratch: each dword has a row of its own.
   if (rows && bytes < 4) return load_scattered(i, a, out);
   const bool few = may_be_few(f_.operands(i).back());
+  if (f_[i].mem.places != 0 && !few && !in_ranks()) return load_places(i, a, out);
   if (!rows && bytes <= 4 && !in_ranks() && !few && look_ups_.contains(i)) return load_scattered(i, a, out);
   const BlockId scattered = b_->add_block(true), join = b_->add_block();
   std::array<VReg, 4> params{};

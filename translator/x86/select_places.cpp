@@ -1,8 +1,10 @@
-// Dwords in the LDS that lie, for every gang alike, at distances that work-item ids tell: butterflies of
-// sorting networks and Fourier transforms, lanes that exchange. A row or two have them all, in another order.
+// Elements that lie, for every gang alike, at known distances from each other, as in butterflies of sorting
+// networks and Fourier transforms, where lanes exchange, and where lanes side by side share one. A row or two
+// have them all, in another order.
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace lanewise::x86 {
 
@@ -79,6 +81,68 @@ void Selector::access_places(InstId i, const Places& places, std::span<VReg> out
   }
   if (blends)
     for (u32 r = 0; r < places.count; ++r) b_->store_vec(row(r), rows[r]);
+}
+
+/// Elements of up to 4 bytes that are known to lie near lane 0's, in one row or, of 8 lanes each, in two.
+/// They are loaded whole and permuted, which takes a third of a gather, or of finding out at run time.
+///
+/// Nobody may access a page that no lane goes to: each row has to lie in one page, to which a lane goes.
+void Selector::load_places(InstId i, const Access& a, std::span<VReg> out) {
+  const ir::MemAttr& attr = f_[i].mem;
+  const ir::LanePlaces& known = f_.places[attr.places - 1u];
+  const u32 row = known.row, rows = lanes() / row;
+  std::array<u32, 16> from{};
+  for (u32 l = 0; l < lanes(); ++l) from[l] = known.of(l) + l / row * lanes();
+  const u32 last = *std::max_element(from.begin(), from.begin() + row);
+  const u32 loaded = std::max(4u, std::bit_ceil(last + 1)), bytes = loaded * attr.bytes;
+  const BlockId slow = b_->add_block(true), join = b_->add_block();
+  out[0] = b_->add_param(join, RegClass::Vec);
+  const VReg result = out[0];
+  if (may_be_none(i, a)) take_none(a, join, out);
+  Access by = a;
+  if (!a.full && rows == 1) {
+    b_->emit(Inst::kIdTest, {r32(mask_to_bits(a.mask)), imm(1)});
+    branch_away(CondCode::kZero, slow);
+  } else if (!a.full) {
+    CondCode partial{};
+    test_all(a.mask, partial);
+    branch_away(partial, slow);
+    by.full = true;
+  }
+  if (a.may_wrap && !attr.exact) {
+    const i64 reach = i64{lanes()} * attr.bytes >> a.scale_log2;
+    leave_if_wrapped(a, row, reach, slow);
+    if (known.of(0) != 0) leave_if_wrapped(a, row, -reach, slow);
+  }
+  const ShortRows start = short_row_starts(a, row);
+  const VReg places = table(from.data());
+  const View view = view_of(4 * loaded);
+  constexpr View kNarrow[] = {View::R32, View::R64, View::Xmm};
+  const auto narrow_view = [&] { return bytes == 32 ? View::Half : kNarrow[bytes / 8]; };
+  std::array<VReg, 2> elements{};
+  for (u32 n = 0; n < rows; ++n) {
+    const i64 disp = a.disp - i64{known.of(0)} * attr.bytes;
+    const VReg first = b_->op_r32(Inst::kIdLea, mem(start.first[n], disp, View::R32));
+    b_->emit(Inst::kIdCmp, {r32(b_->op_r32_tied(Inst::kIdAnd, first, imm(kPage - 1))), imm(kPage - bytes)});
+    branch_away(CondCode::kUnsignedGT, slow);
+    const auto distance = static_cast<u8>(std::countr_zero(attr.bytes));
+    b_->faults({.kind = FaultSite::Kind::Table,
+                .bytes = attr.bytes,
+                .lane_offset = static_cast<u8>(row * n),
+                .distance = distance});
+    const Operand at = mem(start.first[n], disp, attr.bytes == 4 ? view : narrow_view());
+    const u32 id = attr.bytes == 4 ? Inst::kIdVmovups : extending_move(attr);
+    elements[n] = b_->def(id, view, {at, hidden(places, View::Full)});
+  }
+  out[0] =
+      rows == 1 ? b_->op(Inst::kIdVpermd, places, elements[0]) : pick_dwords(elements[0], elements[1], from);
+  if (!by.full) out[0] = zero_outside(a.mask, out[0]);
+  b_->jump(join, out);
+  b_->at(slow);
+  load_scattered(i, a, out);
+  b_->jump(join, out);
+  b_->at(join);
+  out[0] = result;
 }
 
 VReg Selector::permuted_mask(VReg mask, VReg order) {

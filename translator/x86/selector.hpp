@@ -686,6 +686,7 @@ private:
   };
   std::optional<Places> lds_places(InstId i);
   void access_places(InstId i, const Places& places, std::span<VReg> out);
+  void load_places(InstId i, const Access& a, std::span<VReg> out);
   VReg permuted_mask(VReg mask, VReg order);
   // select_reversed.cpp
   [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
