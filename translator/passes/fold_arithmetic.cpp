@@ -253,16 +253,20 @@ ValueId Folder::fold_ldexp(const FpAttr& fp, Type t, ValueId x, ValueId amount) 
   return emit(product, t, {x, constant(t, static_cast<u64>(n + largest) << (wide ? 52 : 23))});
 }
 
-ValueId Folder::fold_fmul(const FpAttr& fp, Type t, ValueId x, ValueId y) {
-  for (int n = 0; n < 2; ++n, std::swap(x, y)) {
-    const Match s = match(y, Op::Select);
+ValueId Folder::fold_fmul(const FpAttr& fp, Type t, ValueId first, ValueId second) {
+  for (const bool selected_first : {false, true}) {
+    const ValueId x = selected_first ? second : first;
+    const Match s = match(selected_first ? first : second, Op::Select);
     if (s == nullptr || type(operand(s, 0)) != Type::Mask || !is_result_of(fp, x)) continue;
     const ValueId c = operand(s, 0), a = operand(s, 1), b = operand(s, 2);
-    Inst product;
-    product.op = Op::FMul;
-    product.fp = fp;
-    if (is_one(fp, b)) return emit(Op::Select, t, {c, emit(product, t, {x, a}), x});
-    if (is_one(fp, a)) return emit(Op::Select, t, {c, x, emit(product, t, {x, b})});
+    const auto by = [&](ValueId factor) { // Of two NaNs, the first one's payload is what comes out.
+      Inst product;
+      product.op = Op::FMul;
+      product.fp = fp;
+      return selected_first ? emit(product, t, {factor, x}) : emit(product, t, {x, factor});
+    };
+    if (is_one(fp, b)) return emit(Op::Select, t, {c, by(a), x});
+    if (is_one(fp, a)) return emit(Op::Select, t, {c, x, by(b)});
   }
   return {};
 }

@@ -364,7 +364,7 @@ private:
   ir::ValueId fold_ldexp(const ir::FpAttr& fp, ir::Type t, ir::ValueId x, ir::ValueId amount);
   /// x * select(c, a, 1) -> select(c, x * a, x), where that leaves x as it is: a multiplication by some
   /// lanes.
-  ir::ValueId fold_fmul(const ir::FpAttr& fp, ir::Type t, ir::ValueId x, ir::ValueId y);
+  ir::ValueId fold_fmul(const ir::FpAttr& fp, ir::Type t, ir::ValueId first, ir::ValueId second);
   bool is_one(const ir::FpAttr& fp, ir::ValueId v) const;
   /// Whether `v` comes from arithmetic with these attributes: then it is quiet, and flushed if they flush.
   bool is_result_of(const ir::FpAttr& fp, ir::ValueId v) const;
