@@ -24,7 +24,10 @@ struct Program {
   abi::CodeObject object;
   std::unique_ptr<abi::LoadedImage> image;
   std::vector<translator::KernelSource> kernels;
-  std::vector<translator::LaunchFacts> launches; ///< per kernel: of a usual launch
+  struct Facts {
+    translator::LaunchFacts any, usual; ///< launch
+  };
+  std::vector<Facts> facts; ///< per kernel
 };
 
 using Programs = std::vector<std::shared_ptr<Program>>;
@@ -53,7 +56,8 @@ std::shared_ptr<Program> open(const std::filesystem::path& path, const std::stri
   program->image = std::make_unique<abi::LoadedImage>(std::move(*image));
   for (const abi::Kernel& kernel : program->object.kernels) {
     program->kernels.push_back(kernel_source(program->object, *program->image, kernel));
-    program->launches.push_back(usual_launch(kernel, program->object.target.isa));
+    const isa::Target isa = program->object.target.isa;
+    program->facts.push_back({general_facts(kernel, isa), usual_launch(kernel, isa)});
   }
   return program;
 }
@@ -80,7 +84,7 @@ void translate_all(benchmark::State& state, const Programs& programs, translator
   for (auto _ : state)
     for (const auto& program : programs)
       for (std::size_t n = 0; n < program->kernels.size(); ++n) {
-        if (launches == Launches::Usual) options.launch = program->launches[n];
+        options.launch = launches == Launches::Usual ? program->facts[n].usual : program->facts[n].any;
         translator::Stats stats;
         benchmark::DoNotOptimize(translator::translate(program->kernels[n], options, &stats));
         instructions += stats.guest_instructions;
