@@ -42,6 +42,8 @@ public:
   [[nodiscard]] bool is_exact(ir::ValueId v, bool is_signed) const;
   [[nodiscard]] const ValueLimits& limits() const { return *limits_; }
   [[nodiscard]] unsigned gang_lanes() const { return gang_lanes_; }
+  /// `v`, or what a splat has in all lanes, is a constant.
+  [[nodiscard]] bool constant(ir::ValueId v, u64& bits) const;
   /// Of a wave: not `gang_by_gang`, other things may hold.
   [[nodiscard]] bool tells_gangs_apart() const { return !ways_apart_.empty(); }
 
@@ -68,7 +70,6 @@ private:
   [[nodiscard]] LaneShape multiply(ir::InstId i) const;
   [[nodiscard]] LaneShape join(ir::InstId i) const;
   [[nodiscard]] LaneShape made(ir::ValueId v, i64 stride, unsigned zero_bits) const;
-  [[nodiscard]] bool constant(ir::ValueId v, u64& bits) const;
   /// The bits of the value that differ from lane to lane: as a mask of the form 2^m - 1, or all if lane 0's
   /// value is not known to have room for them.
   [[nodiscard]] u64 changing_bits(const LaneShape& s) const;

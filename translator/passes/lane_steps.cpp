@@ -34,12 +34,6 @@ bool fits(const LaneSteps& x, unsigned bits, bool is_signed, i64 low, i64 high) 
 
 } // namespace
 
-bool LaneStepFinder::constant(ValueId v, u64& bits) const {
-  const Inst* inst = f_.def(v);
-  if (inst != nullptr && inst->op == Op::Splat) v = f_.operands(f_.def_id(v))[0];
-  return f_.is_const(v, &bits);
-}
-
 /// Nothing is carried into the base.
 bool LaneStepFinder::changes_below_base(const LaneSteps& x) const {
   return std::all_of(x.of_lane.begin(), x.of_lane.begin() + lanes(),
@@ -124,7 +118,7 @@ LaneStepFinder::Found LaneStepFinder::sum(InstId i, unsigned depth) {
   const bool adds = f_[i].op != Op::Sub;
   u64 number = 0;
   for (unsigned n = adds ? 0 : 1; n < 2; ++n) {
-    if (!constant(x[n], number)) continue;
+    if (!shapes_.constant(x[n], number)) continue;
     i64 more = bits == 32 ? i64{static_cast<i32>(number)} : static_cast<i64>(number);
     if (std::abs(more) > kMostBetweenLanes / 4) continue;
     if (!adds) more = -more;
@@ -159,7 +153,7 @@ LaneStepFinder::Found LaneStepFinder::logic(InstId i, unsigned depth) {
   const unsigned bits = bit_width(f_.type(f_.result(i)));
   u64 number = 0;
   for (unsigned n = 0; n < 2; ++n) {
-    if (!constant(x[n], number)) continue;
+    if (!shapes_.constant(x[n], number)) continue;
     const LaneSteps* to = of(x[1 - n], depth + 1);
     if (to == nullptr || to->zero_bits >= bits || !changes_below_base(*to)) return std::nullopt;
     LaneSteps all = *to;
@@ -186,7 +180,7 @@ LaneStepFinder::Found LaneStepFinder::shift(InstId i, unsigned depth) {
   const Op op = f_[i].op;
   const unsigned bits = bit_width(f_.type(f_.result(i)));
   u64 number = 0;
-  if (!constant(x[1], number)) return std::nullopt;
+  if (!shapes_.constant(x[1], number)) return std::nullopt;
   const auto n = static_cast<unsigned>(number & (bits - 1));
   const LaneSteps* from = of(x[0], depth + 1);
   if (from == nullptr) return std::nullopt;

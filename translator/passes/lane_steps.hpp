@@ -40,7 +40,6 @@ private:
   [[nodiscard]] Found logic(ir::InstId i, unsigned depth);
   [[nodiscard]] Found shift(ir::InstId i, unsigned depth);
   void bound_base(LaneSteps& x, unsigned bits, bool is_signed) const;
-  [[nodiscard]] bool constant(ir::ValueId v, u64& bits) const;
   [[nodiscard]] bool changes_below_base(const LaneSteps& x) const;
   [[nodiscard]] unsigned lanes() const { return shapes_.gang_lanes(); }
 };

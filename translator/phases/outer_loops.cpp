@@ -2,20 +2,26 @@
 #include "translator/phases/ranks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanewise::phases {
 
 using namespace ir;
 
-/// One that only loads, and none around it, which would wait for the wave in each round.
-bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions, bool counted) {
-  if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
-  loop_.emplace();
+/// `blocks`, the header first, are what is looked at from now on.
+void OuterLoopPass::take(std::vector<BlockId> blocks, bool counted) {
   is_counted_ = counted;
-  blocks_ = l.blocks;
+  blocks_ = std::move(blocks);
+  loop_.emplace();
   loop_->blocks = &blocks_;
   loop_->inside.assign(f_.num_blocks(), false);
   for (const BlockId b : blocks_) loop_->inside[b.index] = true;
+}
+
+/// One that only loads, and none around it, which would wait for the wave in each round.
+bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instructions, bool counted) {
+  if (l.parent >= 0 || f_[l.header].first_gangs != 0) return false;
+  take(l.blocks, counted);
   // Up to where all ways out meet, nothing is done but to choose what is left behind.
   std::vector<BlockId> exits;
   for (std::size_t n = 0; n < blocks_.size(); ++n)
@@ -47,6 +53,7 @@ bool OuterLoopPass::find_loop(const Loops::Loop& l, std::size_t most_instruction
 bool OuterLoopPass::find_stretch(std::size_t most_instructions) {
   std::size_t most_loops = 1;
   BlockId exit;
+  std::vector<BlockId> stretch;
   for (const BlockId first : cfg_.rpo) {
     if (cfg_.preds[first.index].size() != 1 || loops_.innermost[first.index] >= 0) continue;
     std::vector<BlockId> between; // in which all that `first` dominates comes before what all ways lead to
@@ -59,7 +66,7 @@ bool OuterLoopPass::find_stretch(std::size_t most_instructions) {
         if (!is_unseen(between, most_instructions)) break;
         most_loops = loops;
         exit = b;
-        blocks_ = between;
+        stretch = between;
       }
       between.push_back(b);
       instructions += f_[b].insts.size();
@@ -73,14 +80,10 @@ bool OuterLoopPass::find_stretch(std::size_t most_instructions) {
     }
   }
   if (!exit.valid()) return false;
-  loop_.emplace();
-  loop_->blocks = &blocks_;
-  loop_->inside.assign(f_.num_blocks(), false);
-  for (const BlockId b : blocks_) loop_->inside[b.index] = true;
+  take(std::move(stretch), true);
   loop_->exit = exit;
   entry_ = cfg_.preds[header().index][0];
   latch_ = {};
-  is_counted_ = true;
   return true;
 }
 

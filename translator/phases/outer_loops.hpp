@@ -45,6 +45,8 @@ protected:
 private:
   const bool with_private_;
 
+  void take(std::vector<ir::BlockId> blocks, bool counted);
+
   [[nodiscard]] bool is_unseen(ir::InstId i) const;
   [[nodiscard]] bool is_unseen(const std::vector<ir::BlockId>& blocks, std::size_t most_instructions) const;
   [[nodiscard]] bool is_on_the_way_out(ir::BlockId b) const;

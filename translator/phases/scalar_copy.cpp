@@ -518,8 +518,7 @@ ValueId ScalarCopy::scalar(ValueId v) {
   u64 bits = 0;
   const Type t = scalar_of(f_.type(v));
   if (f_.is_const(v, &bits)) return f_.entry_constant(t, bits & constant_bits(t));
-  if (v == guard_ && passes_guard_) return f_.entry_constant(t, *passes_guard_ ? 1 : 0);
-  if (!is_inside(v)) {
+  if (!is_inside(v) && v != guard_) { // which is known in each state, as what is inside is
     ValueId& known = outside_[v.index].scalar;
     if (!known.valid()) known = one_->scalar(v);
     return known;
@@ -541,8 +540,7 @@ ValueId ScalarCopy::vector(ValueId v) {
   const Type t = vector_type(f_.type(v));
   if (f_.is_const(v, &bits))
     return f_.entry_constant(t, t == Type::Mask ? 0 - (bits & 1) : bits & constant_bits(t));
-  if (v == guard_ && passes_guard_) return f_.entry_constant(t, *passes_guard_ ? ~u64{0} : 0);
-  if (!is_inside(v)) {
+  if (!is_inside(v) && v != guard_) {
     const ValueId from = scalar(v);
     ValueId& known = outside_[v.index].vector;
     if (!known.valid()) known = one_->turn.op(Op::Splat, t, {from});
@@ -556,7 +554,6 @@ ValueId ScalarCopy::vector(ValueId v) {
 void ScalarCopy::copy_block(u32 n, BlockId exit, const std::vector<u32>& wanted) {
   const State& s = states_[n];
   inside_.clear();
-  if (guard_.valid()) passes_guard_ = s.facts.at(guard_.index);
   at_.emplace(f_, s.copy);
   for (const auto& [v, known] : s.facts) inside_[v].scalar = f_.entry_constant(Type::G1, known ? 1 : 0);
   for (std::size_t p = 0; p < s.params.size(); ++p) inside_[s.params[p].index].scalar = f_[s.copy].params[p];

@@ -45,7 +45,6 @@ public:
   /// And the block that the n-th of them is a copy of, in whole or of a piece, or a further test at the end
   /// of such a copy.
   [[nodiscard]] ir::BlockId original(std::size_t n) const { return whole(states_[state_of(n)].block); }
-  [[nodiscard]] ir::BlockId piece(std::size_t n) const { return states_[state_of(n)].block; }
   [[nodiscard]] bool is_further_test(std::size_t n) const { return n >= states_.size(); }
 
 private:
@@ -92,7 +91,6 @@ private:
   OneLane* one_ = nullptr;
   ir::ValueId lane_;
   std::optional<ir::Builder> at_;
-  std::optional<bool> passes_guard_; ///< there
   std::unordered_map<u32, Form> outside_, inside_;
 
   [[nodiscard]] u32 state_of(std::size_t n) const {

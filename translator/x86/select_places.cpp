@@ -122,9 +122,7 @@ void Selector::load_places(InstId i, const Access& a, std::span<VReg> out) {
   std::array<VReg, 2> elements{};
   for (u32 n = 0; n < rows; ++n) {
     const i64 disp = a.disp - i64{known.of(0)} * attr.bytes;
-    const VReg first = b_->op_r32(Inst::kIdLea, mem(start.first[n], disp, View::R32));
-    b_->emit(Inst::kIdCmp, {r32(b_->op_r32_tied(Inst::kIdAnd, first, imm(kPage - 1))), imm(kPage - bytes)});
-    branch_away(CondCode::kUnsignedGT, slow);
+    branch_away(test_page(start.first[n], disp, bytes), slow);
     const auto distance = static_cast<u8>(std::countr_zero(attr.bytes));
     b_->faults({.kind = FaultSite::Kind::Table,
                 .bytes = attr.bytes,

@@ -333,7 +333,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (!may_be_beyond_caches(f_[i].mem)) return load_span(a, false);
     const auto load = [&](const Access& x) { // What is behind the elements in their page can be loaded, too.
       if (!x.full) return load_span(x, false);
-      const CondCode leaves_page = test_page(x, module_.vec_bytes());
+      const CondCode leaves_page = test_page(x.base, x.disp, module_.vec_bytes());
       hot_or_cold(
           leaves_page, out, [&] { load_span(x, true); }, [&] { load_span(x, false); });
     };
@@ -358,7 +358,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     if (f_[i].op == Op::Store) return whole_gang([&] { store_spaced(i, a, {stride, true}); });
     const auto load_all = [&] { whole_gang([&] { load_spaced(i, a, {.stride = stride}, out); }); };
     if (a.full || !is_within_page(i, stride)) return load_all();
-    const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + bytes);
+    const CondCode leaves_page = test_page(a.base, a.disp, stride * (lanes() - 1) + bytes);
     return hot_or_cold(
         leaves_page, out, [&] { load_within_page(i, a, stride, out); }, load_all);
   }
@@ -371,7 +371,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   hot_or_cold(
       partial, out, [&] { perform(i, a, out); },
       [&] {
-        const CondCode leaves_page = test_page(a, stride * (lanes() - 1) + 16);
+        const CondCode leaves_page = test_page(a.base, a.disp, stride * (lanes() - 1) + 16);
         hot_or_cold(
             leaves_page, out, [&] { load_narrow_within_page(i, a, out); },
             [&] {

@@ -181,8 +181,8 @@ bool Selector::is_within_page(InstId i, i64 stride) const {
 
 /// What of the gang's elements one lane may load all may, if the elements lie in one page: then only the
 /// result needs the mask. Returns what tells that so many bytes do not.
-CondCode Selector::test_page(const Access& a, i64 bytes) {
-  const VReg start = b_->op_r32(Inst::kIdLea, mem(a.base, a.disp, View::R32));
+CondCode Selector::test_page(VReg base, i64 disp, i64 bytes) {
+  const VReg start = b_->op_r32(Inst::kIdLea, mem(base, disp, View::R32));
   b_->emit(Inst::kIdCmp, {r32(b_->op_r32_tied(Inst::kIdAnd, start, imm(kPage - 1))), imm(kPage - bytes)});
   return CondCode::kA;
 }

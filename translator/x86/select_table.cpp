@@ -48,9 +48,7 @@ void Selector::load_from_table(InstId i, std::span<VReg> out) {
   const u32 rows = std::bit_ceil((4u * attr.table + row_bytes - 1) / row_bytes);
   const Access a = masked_access(i);
   const VReg base = reg1(f_.operands(i)[0]), index = reg1(f_.operands(i)[1]);
-  const VReg start = b_->op_r32(Inst::kIdLea, mem(base, a.disp, View::R32));
-  b_->emit(Inst::kIdCmp,
-           {r32(b_->op_r32_tied(Inst::kIdAnd, start, imm(kPage - 1))), imm(kPage - rows * row_bytes)});
+  const CondCode leaves_page = test_page(base, a.disp, rows * row_bytes);
   const auto read = [&] {
     std::array<VReg, 4> row{};
     for (u32 r = 0; r < rows; ++r) {
@@ -69,7 +67,7 @@ void Selector::load_from_table(InstId i, std::span<VReg> out) {
     pick_elements(i, a, {row.data(), rows}, attr.scale == 2 ? index : shr_imm(offset, 2), offset, out);
   };
   hot_or_cold(
-      CondCode::kA, out, [&] { a.full ? read() : read_if_any(a, out, read); },
+      leaves_page, out, [&] { a.full ? read() : read_if_any(a, out, read); },
       [&] { perform(i, indexed_access(i), out); });
 }
 

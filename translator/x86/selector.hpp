@@ -714,7 +714,7 @@ private:
   void load_spaced(InstId i, const Access& a, const Spacing& s, std::span<VReg> out);
   VReg load_each_spaced(InstId i, const Access& a, const Spacing& s);
   [[nodiscard]] bool is_within_page(InstId i, i64 stride) const;
-  CondCode test_page(const Access& a, i64 bytes);
+  CondCode test_page(VReg base, i64 disp, i64 bytes);
   void load_within_page(InstId i, const Access& a, i64 stride, std::span<VReg> out);
   void load_elements(InstId i, const Access& a, std::span<VReg> out);
   // select_each.cpp
