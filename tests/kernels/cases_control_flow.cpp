@@ -336,6 +336,38 @@ KernelCase utf16_units(uint32_t scale) {
       });
 }
 
+KernelCase run_lengths(uint32_t scale) {
+  Random random(182);
+  const uint32_t n = 150 * scale, bytes = 300;
+  std::vector<uint8_t> in;
+  while (in.size() < size_t{n} * bytes) { // Most runs are short.
+    const uint32_t most = random.below(4) != 0 ? 3 : random.below(8) != 0 ? 30 : 500;
+    in.insert(in.end(), 1 + random.below(most), static_cast<uint8_t>(random.below(3) * 100));
+  }
+  in.resize(size_t{n} * bytes);
+  return Builder("run_lengths")
+      .results_only()
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("rows", n)
+      .value("bytes", bytes)
+      .buffer("in", in)
+      .output<uint8_t>("out", 2 * in.size())
+      .output<uint32_t>("runs", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t row = 0; row < n; ++row) {
+          const auto* text = in.data() + size_t{row} * bytes;
+          uint8_t* to = args[3].as<uint8_t>().data() + size_t{row} * bytes * 2;
+          uint32_t& runs = args[4].as<uint32_t>()[row] = 0;
+          for (uint32_t at = 0; at < bytes; at += to[-2], ++runs) {
+            uint32_t length = 1;
+            while (at + length < bytes && length < 255 && text[at + length] == text[at]) ++length;
+            *to++ = static_cast<uint8_t>(length);
+            *to++ = text[at];
+          }
+        }
+      });
+}
+
 /// Ways to place queens in the rows from `row` on; `forbidden` closes columns of the last row.
 uint32_t place_queens(int row, uint32_t columns, uint32_t left, uint32_t right, uint32_t forbidden) {
   constexpr int kSize = 8;
@@ -372,15 +404,11 @@ KernelCase nqueens(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort},
-                                {"calls", calls},
-                                {"switch_ops", switch_ops},
-                                {"early_exit", early_exit},
-                                {"bytecode_vm", bytecode_vm},
-                                {"stack_machine", stack_machine},
-                                {"utf8_lengths", utf8_lengths},
-                                {"utf16_units", utf16_units},
-                                {"nqueens", nqueens}};
+constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort}, {"calls", calls},
+                                {"switch_ops", switch_ops},         {"early_exit", early_exit},
+                                {"bytecode_vm", bytecode_vm},       {"stack_machine", stack_machine},
+                                {"utf8_lengths", utf8_lengths},     {"utf16_units", utf16_units},
+                                {"run_lengths", run_lengths},       {"nqueens", nqueens}};
 
 } // namespace
 
