@@ -49,7 +49,9 @@ public:
       const unsigned few = std::min(
           lanes_done_sooner_alone(f_, cfg_, *shapes_, *loop_, back_edge(), mask_, gang_lanes_), gang_lanes_);
       if (few < 2 || !find_escaping() || !find_left_behind()) return false;
-      if (!add_scalar_turns(few)) add_turns(few);
+      if (add_scalar_turns(few)) return true;
+      if (std::ranges::any_of(left_behind_, [&](ValueId v) { return is_half(v); })) return false;
+      add_turns(few);
       return true;
     });
   }
@@ -60,8 +62,9 @@ private:
   // Of the current loop.
   u32 mask_ = 0; ///< which of the header's parameters has the lanes that are left
   OneLane one_{f_};
-  std::vector<BlockId> blocks_;      ///< if it is in pieces
-  std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
+  std::vector<BlockId> blocks_; ///< if it is in pieces
+  /// Per argument of the exit: a parameter, or half of one, or a value from outside.
+  std::vector<ValueId> left_behind_;
 
   [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
   [[nodiscard]] bool is_param(ValueId v) const {
@@ -117,12 +120,21 @@ private:
   bool find_left_behind() {
     left_behind_.clear();
     const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
+    const auto is_kept = [&](ValueId p) {
+      return is_param(p) && round.as_before(back_edge().args[f_[p].index]) == p;
+    };
     for (const auto* values : {&f_[latch_].successors[1].args, &loop_->escaping})
       for (const ValueId v : *values) {
-        left_behind_.push_back(round.as_before(v));
+        const bool half = is_half(v) && is_kept(f_.operands(f_.def_id(v))[0]);
+        left_behind_.push_back(half ? v : round.as_before(v));
         if (!left_behind_.back().valid()) return false;
       }
     return true;
+  }
+  /// Of 64 bits of the loop's, as of a pointer, of which only a part is wanted behind it.
+  [[nodiscard]] bool is_half(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && is_inside(v) && (def->op == Op::Lo || def->op == Op::Hi);
   }
 
   [[nodiscard]] bool differs(ValueId v) const {
@@ -211,8 +223,12 @@ private:
     std::vector<ValueId> before, begin, now, out = left_behind_, kept = left_behind_;
     std::vector<u32> wanted;
     for (u32 n = 0; n < out.size(); ++n) {
-      if (!is_param(out[n])) continue;
-      kept[n] = all[f_[out[n]].index];
+      if (!is_inside(out[n])) continue;
+      Builder& at = together ? one_.rows : choice;
+      const auto start = [&](ValueId param) { return all[f_[param].index]; };
+      kept[n] = is_half(out[n])
+                    ? at.op(f_.def(out[n])->op, Type::V32, {start(f_.operands(f_.def_id(out[n]))[0])})
+                    : start(out[n]);
       wanted.push_back(n);
       begin.push_back(kept[n]);
       before.push_back(f_.add_param(one_.turn.block(), f_.type(out[n])));
