@@ -1,9 +1,11 @@
 // Atomics: lane after lane, or if all lanes go to one address, all at once, those of several gangs included.
 // Global memory and GDS take lock prefixes; LDS does not, because a workgroup runs on one thread.
 #include "runtime/deferred_adds.hpp"
+#include "translator/ir/access.hpp"
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/select_float.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace lanewise::x86 {
@@ -147,22 +149,32 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   found[0] = bits;
   const BlockId loop = b_->add_block(), done = b_->add_block();
   // The first, who is often alone, from registers: other accesses would wait for the locked one before.
-  if (inst.mem.space != ir::Space::Lds) {
+  const bool global = inst.mem.space != ir::Space::Lds, fetches = global && !is_loaded(i);
+  if (global) {
     const BlockId only = b_->add_block(), more = b_->add_block();
     const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits));
-    take_turn(
-        bits, first, address_of_first(a, first),
-        [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, first); },
-        std::span(found).subspan(1));
-    found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF when that was the last.
+    const auto take_first_turn = [&] {
+      take_turn(
+          bits, first, address_of_first(a, first),
+          [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, first); },
+          std::span(found).subspan(1));
+    };
+    if (!fetches) take_first_turn();
+    found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF if there are no more.
     b_->branch(CondCode::kNotZero, more, only);
     b_->at(only);
+    if (fetches) take_first_turn();
     b_->jump(join, results_now(found));
     b_->at(more);
   }
   spill_addresses(a);
   for (unsigned d = 0; d < data_rows; ++d)
     if (!scalars[d].valid()) b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  if (fetches) {
+    fetch_lines(a, bits);
+    found.fill(zero);
+    found[0] = bits;
+  }
   const std::array<VReg, 5> start = found;
   found[0] = b_->add_param(loop, RegClass::Gpr);
   for (unsigned d = 0; d < collected; ++d) found[1 + d] = b_->add_param(loop, RegClass::Vec);
@@ -179,6 +191,29 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   b_->jump(join, results_now(found));
   b_->at(join);
   std::copy_n(results.begin(), out.size(), out.begin());
+}
+
+/// Something is loaded from the addresses of an atomic, too: their lines are there.
+bool Selector::is_loaded(InstId atomic) const {
+  const auto loads_there = [&](InstId i) {
+    return f_[i].op == Op::Load && std::ranges::equal(ir::address_of(f_, i), ir::address_of(f_, atomic));
+  };
+  return std::ranges::any_of(f_.blocks,
+                             [&](const ir::Block& b) { return std::ranges::any_of(b.insts, loads_there); });
+}
+
+/// Of the lanes of `bits`, whose addresses have been spilled. Locked accesses wait for each other: what they
+/// wait for from memory, they had better wait for together.
+void Selector::fetch_lines(const Access& a, VReg bits) {
+  const BlockId loop = b_->add_block(), done = b_->add_block();
+  const VReg rest = b_->add_param(loop, RegClass::Gpr);
+  b_->jump(loop, {&bits, 1});
+  b_->at(loop);
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest));
+  b_->emit(Inst::kIdPrefetchw, {mem(lane_address(a, lane), a.disp, View::R64)});
+  const VReg left = b_->op_r32(Inst::kIdBlsr, r32(rest));
+  b_->branch(CondCode::kNotZero, loop, {&left, 1}, done, {});
+  b_->at(done);
 }
 
 /// Does a lock take longer than to see which lanes go to the same address?
