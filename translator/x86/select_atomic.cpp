@@ -225,8 +225,32 @@ bool Selector::combines_by_address(InstId i) {
          (scalar_of(f_.operands(i)[1]).valid() && scalar_of(f_.operands(i)[2]).valid());
 }
 
+/// Whether a good part of the lanes in a vector's `mask`, of which `all` has the bits, have what others have;
+/// sets the flags for the returned condition.
+CondCode Selector::compare_repeated(VReg v, VReg mask, VReg all) {
+  if (avx512()) { // One in four is the same as one below.
+    const VReg below = b_->op(Inst::kIdVpandd, b_->op(Inst::kIdVpconflictd, v), splat(Type::V32, all).r[0]);
+    const VReg repeated =
+        mask_to_bits(mask_and(mask, compare(ir::IntPred::Ne, below, b_->splat32(0), false)));
+    const VReg four = b_->op_r32_tied(Inst::kIdShl, b_->op_r32(Inst::kIdPopcnt, r32(repeated)), imm(2));
+    b_->emit(Inst::kIdCmp, {r32(four), r32(b_->op_r32(Inst::kIdPopcnt, r32(all)))});
+    return CondCode::kUnsignedGE;
+  }
+  VReg repeated; // Some are, as far as half of the pairs tell.
+  for (const u32 distance : {1u, 2u}) {
+    std::array<u32, 8> sources{};
+    for (u32 l = 0; l < 8; ++l) sources[l] = (l + distance) % 8;
+    const VReg same = compare(ir::IntPred::Eq, b_->op(Inst::kIdVpermd, table(sources.data()), v), v, false);
+    repeated = repeated.valid() ? b_->op(Inst::kIdVpor, repeated, same) : same;
+  }
+  const VReg bits = mask_to_bits(mask_and(mask, repeated));
+  b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
+  return CondCode::kNotZero;
+}
+
 /// One access for all lanes that go to the same address, in turns, by registers alone: a load would wait for
-/// the locked access before. In which order lanes come makes no difference to what is in memory.
+/// the locked access before. In which order lanes come makes no difference to what is in memory. Who goes
+/// where another one does takes longer to find out than an access, so that where few do, each has its own.
 void Selector::combined_by_address(InstId i, const Access& a) {
   const ir::Inst& inst = f_[i];
   const auto operands = f_.operands(i);
@@ -241,26 +265,45 @@ void Selector::combined_by_address(InstId i, const Access& a) {
   const VReg all = mask_to_bits(a.mask);
   const VReg low = a.wide ? narrow(a.index, false) : a.index.r[0],
              high = a.wide ? narrow(a.index, true) : VReg{};
-  const BlockId loop = b_->add_block(), done = b_->add_block();
-  const VReg rest = b_->add_param(loop, RegClass::Gpr);
+  const BlockId any = b_->add_block(), each = b_->add_block(), loop = b_->add_block(), done = b_->add_block();
   b_->emit(Inst::kIdTest, {r32(all), r32(all)});
-  b_->branch(CondCode::kNotZero, loop, {&all, 1}, done, {});
-  b_->at(loop);
-  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest)), which = splat(Type::V32, lane).r[0];
-  VReg equal = a.mask;
+  b_->branch(CondCode::kNotZero, any, done);
+  VReg which, equal; // lane, in all lanes; and who goes where it does, if that is asked
   const auto element = [&](VReg v) { return b_->op(Inst::kIdVpermd, which, v); };
-  const auto compared = [&](VReg v) {
-    const VReg first = element(v);
-    equal = mask_and(equal, compare(ir::IntPred::Eq, first, v, false));
-    return b_->op_r32(Inst::kIdVmovd, xmm(first));
+  const auto place_of = [&](VReg lane) {
+    which = splat(Type::V32, lane).r[0];
+    const auto dword = [&](VReg v) {
+      const VReg first = element(v);
+      if (equal.valid()) equal = mask_and(equal, compare(ir::IntPred::Eq, first, v, false));
+      return b_->op_r32(Inst::kIdVmovd, xmm(first));
+    };
+    VReg address = dword(low);
+    if (a.wide)
+      address = join_gprs(address, dword(high));
+    else
+      address = b_->op_r64(Inst::kIdLea, mem_index(a.base, b_->op_r64(Inst::kIdMovsxd, r32(address)),
+                                                   a.scale_log2, 0, View::R64));
+    return mem(aligned_address(inst, address, a.disp), 0, wide ? View::R64 : View::R32);
   };
-  VReg address = compared(low);
-  if (a.wide)
-    address = join_gprs(address, compared(high));
-  else
-    address = b_->op_r64(Inst::kIdLea, mem_index(a.base, b_->op_r64(Inst::kIdMovsxd, r32(address)),
-                                                 a.scale_log2, 0, View::R64));
-  const Operand at = mem(aligned_address(inst, address, a.disp), 0, wide ? View::R64 : View::R32);
+  b_->at(any);
+  const CondCode repeated = compare_repeated(low, a.mask, all);
+  const VReg rest = b_->add_param(loop, RegClass::Gpr), others = b_->add_param(each, RegClass::Gpr);
+  b_->branch(repeated, loop, {&all, 1}, each, {&all, 1});
+
+  b_->at(each);
+  {
+    const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(others));
+    const Operand at = place_of(lane);
+    (void)atomic_lane(inst, at, lane, same_data ? data : b_->op_r32(Inst::kIdVmovd, xmm(element(data))), {},
+                      false);
+    const VReg left = b_->op_r32(Inst::kIdBlsr, r32(others));
+    b_->branch(CondCode::kNotZero, each, {&left, 1}, done, {});
+  }
+
+  b_->at(loop);
+  equal = a.mask;
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest));
+  const Operand at = place_of(lane);
   const VReg bits = mask_to_bits(equal);
   VReg sum = data;
   if (!same_data) {

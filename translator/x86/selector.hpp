@@ -543,6 +543,7 @@ private:
   [[nodiscard]] bool is_loaded(InstId atomic) const;
   void fetch_lines(const Access& a, VReg bits);
   bool combines_by_address(InstId i);
+  CondCode compare_repeated(VReg v, VReg mask, VReg all);
   void combined_by_address(InstId i, const Access& a);
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
