@@ -134,7 +134,8 @@ private:
   /// Of 64 bits of the loop's, as of a pointer, of which only a part is wanted behind it.
   [[nodiscard]] bool is_half(ValueId v) const {
     const Inst* def = f_.def(v);
-    return def != nullptr && is_inside(v) && (def->op == Op::Lo || def->op == Op::Hi);
+    return def != nullptr && is_inside(v) && f_.type(v) == Type::V32 &&
+           (def->op == Op::Lo || def->op == Op::Hi);
   }
 
   [[nodiscard]] bool differs(ValueId v) const {
@@ -202,7 +203,8 @@ private:
     blocks_ = *loop_->blocks; // which may get more pieces
     loop_->blocks = &blocks_;
     ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
-    const bool planned = copy.plan(std::vector<u8>());
+    const std::vector<u8> no_elements;
+    const bool planned = copy.plan(no_elements);
     latch_ = copy.last_piece(latch_);
     if (!planned) return false;
     pass_escaping();
