@@ -292,6 +292,82 @@ KernelCase utf8_lengths(uint32_t scale) {
       });
 }
 
+/// One character, in bytes behind `text`, and in units at `unit`, which goes on.
+void add_character(std::vector<uint8_t>& text, std::vector<uint16_t>& units, size_t& unit, uint32_t code) {
+  const auto add = [&](uint32_t bits) { text.push_back(static_cast<uint8_t>(bits)); };
+  if (code < 0x80) {
+    add(code);
+  } else {
+    const uint32_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    add((0xf00 >> more & 0x1e0) >> 1 | code >> (6 * more));
+    for (uint32_t k = more; k-- != 0;) add(0x80 | (code >> (6 * k) & 63));
+  }
+  if (code >= 0x10000) units[unit++] = static_cast<uint16_t>(0xd800 | (code - 0x10000) >> 10);
+  units[unit++] = static_cast<uint16_t>(code >= 0x10000 ? 0xdc00 | (code & 1023) : code);
+}
+
+KernelCase utf16_units(uint32_t scale) {
+  Random random(181);
+  const uint32_t n = 250 * scale;
+  std::vector<uint8_t> bytes;
+  std::vector<uint16_t> units(size_t{n} * 200, uint16_t{0x101} * static_cast<uint16_t>(kOutputPattern));
+  std::vector<uint32_t> starts{0}, counts;
+  for (uint32_t i = 0; i < n; ++i) {
+    size_t unit = bytes.size();
+    for (uint32_t k = random.below(50); k != 0; --k) {
+      const uint32_t bits = 6 + random.below(15), code = random.u32() >> (32 - bits);
+      add_character(bytes, units, unit, code >= 0xd800 && code < 0xe000 ? 0xffff : code);
+    }
+    counts.push_back(static_cast<uint32_t>(unit - starts.back()));
+    starts.push_back(static_cast<uint32_t>(bytes.size()));
+  }
+  units.resize(bytes.size());
+  return Builder("utf16_units")
+      .results_only()
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("texts", n)
+      .buffer("starts", starts)
+      .buffer("bytes", bytes)
+      .output<uint16_t>("units", units.size())
+      .output<uint32_t>("counts", n)
+      .reference([=](std::span<Arg> args) {
+        std::ranges::copy(units, args[3].as<uint16_t>().begin());
+        std::ranges::copy(counts, args[4].as<uint32_t>().begin());
+      });
+}
+
+KernelCase run_lengths(uint32_t scale) {
+  Random random(182);
+  const uint32_t n = 150 * scale, bytes = 300;
+  std::vector<uint8_t> in;
+  while (in.size() < size_t{n} * bytes) { // Most runs are short.
+    const uint32_t most = random.below(4) != 0 ? 3 : random.below(8) != 0 ? 30 : 500;
+    in.insert(in.end(), 1 + random.below(most), static_cast<uint8_t>(random.below(3) * 100));
+  }
+  in.resize(size_t{n} * bytes);
+  return Builder("run_lengths")
+      .results_only()
+      .grid({n, 1, 1}, {64, 1, 1})
+      .value("rows", n)
+      .value("bytes", bytes)
+      .buffer("in", in)
+      .output<uint8_t>("out", 2 * in.size())
+      .output<uint32_t>("runs", n)
+      .reference([=](std::span<Arg> args) {
+        for (uint32_t row = 0; row < n; ++row) {
+          const auto* text = in.data() + size_t{row} * bytes;
+          uint8_t* to = args[3].as<uint8_t>().data() + size_t{row} * bytes * 2;
+          uint32_t& runs = args[4].as<uint32_t>()[row] = 0;
+          for (uint32_t at = 0; at < bytes; at += to[-2], ++runs) {
+            uint32_t length = 1;
+            while (at + length < bytes && length < 255 && text[at + length] == text[at]) ++length;
+            *to++ = static_cast<uint8_t>(length);
+            *to++ = text[at];
+          }
+        }
+      });
+}
+
 /// Ways to place queens in the rows from `row` on; `forbidden` closes columns of the last row.
 uint32_t place_queens(int row, uint32_t columns, uint32_t left, uint32_t right, uint32_t forbidden) {
   constexpr int kSize = 8;
@@ -331,7 +407,8 @@ KernelCase nqueens(uint32_t scale) {
 constexpr CaseEntry kCases[] = {{"insertion_sort", insertion_sort}, {"calls", calls},
                                 {"switch_ops", switch_ops},         {"early_exit", early_exit},
                                 {"bytecode_vm", bytecode_vm},       {"stack_machine", stack_machine},
-                                {"utf8_lengths", utf8_lengths},     {"nqueens", nqueens}};
+                                {"utf8_lengths", utf8_lengths},     {"utf16_units", utf16_units},
+                                {"run_lengths", run_lengths},       {"nqueens", nqueens}};
 
 } // namespace
 

@@ -28,7 +28,7 @@ using namespace ir;
 namespace {
 
 constexpr unsigned kMaxBytes = 16;
-constexpr std::size_t kMinBytes = 4;  ///< loads of bytes and halves that are worth asking for,
+constexpr std::size_t kMinBytes = 2;  ///< loads of bytes and halves that are worth asking for,
 constexpr std::size_t kMinDwords = 3; ///< and of dwords
 constexpr std::size_t kMaxOpen = 8;
 constexpr u64 kPage = 4096;

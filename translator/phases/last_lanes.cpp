@@ -9,17 +9,22 @@
 //   alone:   the loop, as long as that lane goes on
 //   next:    what it leaves behind goes into its lane; the next lane, or what is behind the loop
 //
+// Where all is done in integers, and what a lane loads says whether it goes on, as where runs of bytes are
+// counted, its turn is in scalars: on a mask the next round waits several times as long.
+//
 // Who has left a loop early sees no difference to staying until the last has: that is what the proof says by
 // which gangs decide alone (decide_branches), and it speaks of single lanes as well as of gangs. So what the
 // loop leaves behind in a lane is what a round leaves as it is where no lane goes on.
 #include "translator/phases/last_lanes.hpp"
 #include "translator/passes/lane_shape.hpp"
+#include "translator/passes/passes.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
 #include "translator/phases/lane_costs.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/one_lane.hpp"
+#include "translator/phases/scalar_copy.hpp"
 
 #include <algorithm>
 #include <map>
@@ -44,6 +49,8 @@ public:
       const unsigned few = std::min(
           lanes_done_sooner_alone(f_, cfg_, *shapes_, *loop_, back_edge(), mask_, gang_lanes_), gang_lanes_);
       if (few < 2 || !find_escaping() || !find_left_behind()) return false;
+      if (add_scalar_turns(few)) return true;
+      if (std::ranges::any_of(left_behind_, [&](ValueId v) { return is_half(v); })) return false;
       add_turns(few);
       return true;
     });
@@ -55,7 +62,9 @@ private:
   // Of the current loop.
   u32 mask_ = 0; ///< which of the header's parameters has the lanes that are left
   OneLane one_{f_};
-  std::vector<ValueId> left_behind_; ///< per argument of the exit: a parameter, or a value from outside
+  std::vector<BlockId> blocks_; ///< if it is in pieces
+  /// Per argument of the exit: a parameter, or half of one, or a value from outside.
+  std::vector<ValueId> left_behind_;
 
   [[nodiscard]] const Successor& back_edge() const { return f_[latch_].successors[0]; }
   [[nodiscard]] bool is_param(ValueId v) const {
@@ -111,12 +120,22 @@ private:
   bool find_left_behind() {
     left_behind_.clear();
     const EmptyRound round(f_, cfg_, *loop_, params()[mask_]);
+    const auto is_kept = [&](ValueId p) {
+      return is_param(p) && round.as_before(back_edge().args[f_[p].index]) == p;
+    };
     for (const auto* values : {&f_[latch_].successors[1].args, &loop_->escaping})
       for (const ValueId v : *values) {
-        left_behind_.push_back(round.as_before(v));
+        const bool half = is_half(v) && is_kept(f_.operands(f_.def_id(v))[0]);
+        left_behind_.push_back(half ? v : round.as_before(v));
         if (!left_behind_.back().valid()) return false;
       }
     return true;
+  }
+  /// Of 64 bits of the loop's, as of a pointer, of which only a part is wanted behind it.
+  [[nodiscard]] bool is_half(ValueId v) const {
+    const Inst* def = f_.def(v);
+    return def != nullptr && is_inside(v) && f_.type(v) == Type::V32 &&
+           (def->op == Op::Lo || def->op == Op::Hi);
   }
 
   [[nodiscard]] bool differs(ValueId v) const {
@@ -161,6 +180,93 @@ private:
         for (Successor& s : f_[to].successors) std::ranges::replace(s.args, mask, answer);
       }
     }
+  }
+
+  /// What a lane does is all in integers, and what it loads says whether it goes on: in scalars, with
+  /// branches in place of masks, that is known much sooner than in vectors, also where it was foreseen
+  /// wrongly.
+  [[nodiscard]] bool had_better_be_scalar() const {
+    if (f_[header()].first_gangs != 0 || uses_gang_scalars(f_, *loop_->blocks) ||
+        !lanes_leave_by_loads(f_, cfg_, *shapes_, *loop_, back_edge(), mask_))
+      return false;
+    const auto is_lanes = [&](ValueId v) { return is_per_lane(f_.type(v)); };
+    for (const ValueId v : left_behind_)
+      if (is_param(v) && !is_lanes(v)) return false;
+    return std::ranges::none_of(*loop_->blocks, [&](BlockId b) {
+      return std::ranges::any_of(f_[b].insts, [&](InstId i) { return info(f_[i].op).is(kFloat); });
+    });
+  }
+
+  /// The same as add_turns(), the lane's turn in scalars (scalar_copy.hpp). False if there is no such copy.
+  bool add_scalar_turns(unsigned few) {
+    if (!had_better_be_scalar()) return false;
+    blocks_ = *loop_->blocks; // which may get more pieces
+    loop_->blocks = &blocks_;
+    ScalarCopy copy(f_, *loop_, blocks_, params()[mask_]);
+    const std::vector<u8> no_elements;
+    const bool planned = copy.plan(no_elements);
+    latch_ = copy.last_piece(latch_);
+    if (!planned) return false;
+    pass_escaping();
+    const u32 pc = f_[header()].pc;
+    const auto add_block = [&] {
+      Builder at(f_, f_.add_block(pc));
+      at.pc = pc;
+      return at;
+    };
+    Builder choice = add_block(), next = add_block();
+    one_.rows = add_block();
+    one_.turn = add_block();
+    const bool together = few < gang_lanes_; // Else nobody goes round as it was.
+    const std::vector<ValueId> all =
+        together ? take_params(choice.block()) : std::exchange(entry_edge().args, {});
+
+    // What a lane leaves behind goes to its place in vectors, from turn to turn.
+    std::vector<ValueId> before, begin, now, out = left_behind_, kept = left_behind_;
+    std::vector<u32> wanted;
+    for (u32 n = 0; n < out.size(); ++n) {
+      if (!is_inside(out[n])) continue;
+      Builder& at = together ? one_.rows : choice;
+      const auto start = [&](ValueId param) { return all[f_[param].index]; };
+      kept[n] = is_half(out[n])
+                    ? at.op(f_.def(out[n])->op, Type::V32, {start(f_.operands(f_.def_id(out[n]))[0])})
+                    : start(out[n]);
+      wanted.push_back(n);
+      begin.push_back(kept[n]);
+      before.push_back(f_.add_param(one_.turn.block(), f_.type(out[n])));
+    }
+    const ValueId left = f_.add_param(one_.turn.block(), Type::G32);
+    const ValueId lanes =
+        together ? one_.bits_of(all[mask_]) : choice.op(Op::GangBits, Type::G32, {all[mask_]});
+    begin.push_back(lanes);
+    ValueId others;
+    const ValueId lane = one_.start(left, all[mask_], others), zero = f_.entry_constant(Type::G32, 0);
+    for (u32 n = 0; n < wanted.size(); ++n) {
+      const Type t = f_.type(before[n]);
+      const ValueId one_has = f_.add_param(next.block(), scalar_of(t));
+      now.push_back(next.select(lane, next.op(Op::Splat, t, {one_has}), before[n]));
+      out[wanted[n]] = now.back();
+    }
+    copy.make(one_, lane, all, next.block(), wanted);
+    passes::drop_unseen_bits_in(f_, copy.copies());
+    entry_edge().block = choice.block();
+    f_[latch_].successors[0].block = choice.block();
+    const ValueId more = next.any(next.icmp(IntPred::Ne, others, zero));
+    now.push_back(others);
+    next.branch(more, one_.turn.block(), loop_->exit, now, out);
+    f_[f_.terminator(next.block())].imm = gang_decided(loop_->exit);
+
+    if (together) {
+      const ValueId many = choice.op(Op::NotFew, Type::Mask, {all[mask_]}, few);
+      choice.branch(choice.any(many), header(), one_.rows.block(), all);
+    } else { // If nobody is left, all stays as it is. Of the wave it may be known that somebody is.
+      const ValueId some = choice.icmp(IntPred::Ne, lanes, zero);
+      choice.branch(choice.any(some), one_.rows.block(), loop_->exit, {}, kept);
+    }
+    f_[f_.terminator(choice.block())].imm = gang_decided(loop_->exit);
+    one_.rows.jump(one_.turn.block(), begin);
+    if (together) take_parameters_of(choice.block(), header());
+    return true;
   }
 
   void add_turns(unsigned few) {

@@ -1,10 +1,12 @@
 // Atomics: lane after lane, or if all lanes go to one address, all at once, those of several gangs included.
 // Global memory and GDS take lock prefixes; LDS does not, because a workgroup runs on one thread.
+#include "translator/x86/select_atomic.hpp"
 #include "runtime/deferred_adds.hpp"
+#include "translator/ir/access.hpp"
 #include "translator/x86/lane_loop.hpp"
 #include "translator/x86/select_float.hpp"
 
-#include <optional>
+#include <algorithm>
 
 namespace lanewise::x86 {
 
@@ -12,50 +14,14 @@ using ir::AtomicOp;
 
 namespace {
 
-Operand sized(VReg r, bool wide) { return wide ? r64(r) : r32(r); }
-
 bool is_float(AtomicOp op) {
   return op == AtomicOp::FAdd || op == AtomicOp::FMin || op == AtomicOp::FMax || op == AtomicOp::FCmpswap;
-}
-
-/// The instruction that does `op` to memory and returns nothing.
-u32 in_memory(AtomicOp op) {
-  switch (op) {
-  case AtomicOp::Add: return Inst::kIdAdd;
-  case AtomicOp::Sub: return Inst::kIdSub;
-  case AtomicOp::And: return Inst::kIdAnd;
-  case AtomicOp::Or: return Inst::kIdOr;
-  case AtomicOp::Xor: return Inst::kIdXor;
-  default: return 0;
-  }
 }
 
 /// A minimum or maximum that is there already need not be written.
 bool often_changes_nothing(AtomicOp op) {
   return op == AtomicOp::SMin || op == AtomicOp::UMin || op == AtomicOp::SMax || op == AtomicOp::UMax ||
          op == AtomicOp::FMin || op == AtomicOp::FMax;
-}
-
-/// How lanes that go to one address combine: what is added up, and what changes nothing.
-struct Combination {
-  Op op;
-  u32 neutral; ///< the top bits of it, which go on below alike
-  u32 below;
-};
-
-std::optional<Combination> combination(AtomicOp op) {
-  switch (op) {
-  case AtomicOp::Add:
-  case AtomicOp::Sub: return Combination{Op::Add, 0, 0};
-  case AtomicOp::Or: return Combination{Op::Or, 0, 0};
-  case AtomicOp::Xor: return Combination{Op::Xor, 0, 0};
-  case AtomicOp::And: return Combination{Op::And, ~0u, ~0u};
-  case AtomicOp::UMax: return Combination{Op::UMax, 0, 0};
-  case AtomicOp::UMin: return Combination{Op::UMin, ~0u, ~0u};
-  case AtomicOp::SMax: return Combination{Op::SMax, 0x8000'0000, 0};
-  case AtomicOp::SMin: return Combination{Op::SMin, 0x7fff'ffff, ~0u};
-  default: return std::nullopt;
-  }
 }
 
 } // namespace
@@ -66,20 +32,6 @@ void Selector::set_mxcsr_for_atomic(const ir::Inst& inst) {
   ir::FpAttr keep;
   keep.round = inst.fp.round;
   set_mxcsr(keep, kMxcsrRounding | kMxcsrDaz | kMxcsrFtz);
-}
-
-/// What all lanes' elements make, in a general-purpose register.
-template <class F>
-VReg Selector::combine_lanes(VReg x, bool wide, F combine) {
-  if (avx512()) {
-    x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0x4e)));
-    x = combine(x, b_->op(Inst::kIdVshufi32x4, x, x, imm(0xb1)));
-  } else {
-    x = combine(x, b_->op(Inst::kIdVperm2i128, x, x, imm(1)));
-  }
-  x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0x4e)));
-  if (!wide) x = combine(x, b_->op(Inst::kIdVpshufd, x, imm(0xb1)));
-  return to_gpr(x, wide);
 }
 
 void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
@@ -147,22 +99,32 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   found[0] = bits;
   const BlockId loop = b_->add_block(), done = b_->add_block();
   // The first, who is often alone, from registers: other accesses would wait for the locked one before.
-  if (inst.mem.space != ir::Space::Lds) {
+  const bool global = inst.mem.space != ir::Space::Lds, fetches = global && !is_loaded(i);
+  if (global) {
     const BlockId only = b_->add_block(), more = b_->add_block();
     const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits));
-    take_turn(
-        bits, first, address_of_first(a, first),
-        [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, first); },
-        std::span(found).subspan(1));
-    found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF when that was the last.
+    const auto take_first_turn = [&] {
+      take_turn(
+          bits, first, address_of_first(a, first),
+          [&](unsigned d) { return element_of_first(reg1(operands[1 + d]), a.mask, first); },
+          std::span(found).subspan(1));
+    };
+    if (!fetches) take_first_turn();
+    found[0] = b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF if there are no more.
     b_->branch(CondCode::kNotZero, more, only);
     b_->at(only);
+    if (fetches) take_first_turn();
     b_->jump(join, results_now(found));
     b_->at(more);
   }
   spill_addresses(a);
   for (unsigned d = 0; d < data_rows; ++d)
     if (!scalars[d].valid()) b_->store_vec(temp(kTempData + 64 * d, View::Full), reg1(operands[1 + d]));
+  if (fetches) {
+    fetch_lines(a, bits);
+    found.fill(zero);
+    found[0] = bits;
+  }
   const std::array<VReg, 5> start = found;
   found[0] = b_->add_param(loop, RegClass::Gpr);
   for (unsigned d = 0; d < collected; ++d) found[1 + d] = b_->add_param(loop, RegClass::Vec);
@@ -181,83 +143,25 @@ void Selector::atomic(InstId i, const Access& a, std::span<VReg> out) {
   std::copy_n(results.begin(), out.size(), out.begin());
 }
 
-/// Does a lock take longer than to see which lanes go to the same address?
-bool Selector::combines_by_address(InstId i) {
-  const ir::Inst& inst = f_[i];
-  if (inst.num_results != 0 || inst.mem.space == ir::Space::Lds || in_memory(inst.mem.atomic) == 0)
-    return false;
-  return inst.mem.bytes == 4 ||
-         (scalar_of(f_.operands(i)[1]).valid() && scalar_of(f_.operands(i)[2]).valid());
+/// Something is loaded from the addresses of an atomic, too: their lines are there.
+bool Selector::is_loaded(InstId atomic) const {
+  const auto loads_there = [&](InstId i) {
+    return f_[i].op == Op::Load && std::ranges::equal(ir::address_of(f_, i), ir::address_of(f_, atomic));
+  };
+  return std::ranges::any_of(f_.blocks,
+                             [&](const ir::Block& b) { return std::ranges::any_of(b.insts, loads_there); });
 }
 
-/// One access for all lanes that go to the same address, in turns, by registers alone: a load would wait for
-/// the locked access before. In which order lanes come makes no difference to what is in memory.
-void Selector::combined_by_address(InstId i, const Access& a) {
-  const ir::Inst& inst = f_[i];
-  const auto operands = f_.operands(i);
-  const Combination how = *combination(inst.mem.atomic);
-  const bool wide = inst.mem.bytes == 8;
-  VReg data = scalar_of(operands[1]);
-  const bool same_data = data.valid();
-  if (!same_data)
-    data = reg1(operands[1]);
-  else if (wide)
-    data = join_gprs(data, scalar_of(operands[2]));
-  const VReg all = mask_to_bits(a.mask);
-  const VReg low = a.wide ? narrow(a.index, false) : a.index.r[0],
-             high = a.wide ? narrow(a.index, true) : VReg{};
+/// Of the lanes of `bits`, whose addresses have been spilled. Locked accesses wait for each other: what they
+/// wait for from memory, they had better wait for together.
+void Selector::fetch_lines(const Access& a, VReg bits) {
   const BlockId loop = b_->add_block(), done = b_->add_block();
   const VReg rest = b_->add_param(loop, RegClass::Gpr);
-  b_->emit(Inst::kIdTest, {r32(all), r32(all)});
-  b_->branch(CondCode::kNotZero, loop, {&all, 1}, done, {});
+  b_->jump(loop, {&bits, 1});
   b_->at(loop);
-  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest)), which = splat(Type::V32, lane).r[0];
-  VReg equal = a.mask;
-  const auto element = [&](VReg v) { return b_->op(Inst::kIdVpermd, which, v); };
-  const auto compared = [&](VReg v) {
-    const VReg first = element(v);
-    equal = mask_and(equal, compare(ir::IntPred::Eq, first, v, false));
-    return b_->op_r32(Inst::kIdVmovd, xmm(first));
-  };
-  VReg address = compared(low);
-  if (a.wide)
-    address = join_gprs(address, compared(high));
-  else
-    address = b_->op_r64(Inst::kIdLea, mem_index(a.base, b_->op_r64(Inst::kIdMovsxd, r32(address)),
-                                                 a.scale_log2, 0, View::R64));
-  const Operand at = mem(aligned_address(inst, address, a.disp), 0, wide ? View::R64 : View::R32);
-  const VReg bits = mask_to_bits(equal);
-  VReg sum = data;
-  if (!same_data) {
-    const auto combine = [&](VReg x, VReg y) {
-      return b_->op(integer_instruction(how.op, false, avx512()), x, y);
-    };
-    const auto together = [&] {
-      return combine_lanes(blend(equal, data, b_->splat32(how.neutral)), false, combine);
-    };
-    if (avx512()) { // A lane is mostly alone. With AVX2 the lock hides what it takes to add up.
-      const BlockId several = b_->add_block(true), join = b_->add_block();
-      sum = b_->add_param(join, RegClass::Gpr);
-      const VReg own = b_->op_r32(Inst::kIdVmovd, xmm(element(data)));
-      (void)b_->op_r32(Inst::kIdBlsr, r32(bits)); // Sets ZF if it is.
-      b_->branch(CondCode::kZero, join, {&own, 1}, several, {});
-      b_->at(several);
-      b_->jump(join, {together()});
-      b_->at(join);
-    } else {
-      sum = together();
-    }
-  } else if (how.op == Op::Add || how.op == Op::Xor) {
-    VReg count = b_->op_r32(Inst::kIdPopcnt, r32(bits));
-    if (how.op == Op::Xor) count = b_->op_r32_tied(Inst::kIdAnd, count, imm(1));
-    u64 constant = 0;
-    const bool is_one = !wide && f_.is_const(operands[1], &constant) && constant == 1;
-    sum = is_one ? count
-          : wide ? b_->op_r64_tied(Inst::kIdImul, count, r64(data))
-                 : b_->op_r32_tied(Inst::kIdImul, count, r32(data));
-  }
-  (void)atomic_lane(inst, at, lane, sum, {}, false);
-  const VReg left = b_->op_r32(Inst::kIdAndn, r32(bits), r32(rest)); // Sets ZF when these were the last.
+  const VReg lane = b_->op_r32(Inst::kIdTzcnt, r32(rest));
+  b_->emit(Inst::kIdPrefetchw, {mem(lane_address(a, lane), a.disp, View::R64)});
+  const VReg left = b_->op_r32(Inst::kIdBlsr, r32(rest));
   b_->branch(CondCode::kNotZero, loop, {&left, 1}, done, {});
   b_->at(done);
 }

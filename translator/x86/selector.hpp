@@ -540,7 +540,10 @@ private:
   void combined_atomic(InstId i, const Access& a, std::span<VReg> out);
   template <class F>
   VReg combine_lanes(VReg x, bool wide, F combine);
+  [[nodiscard]] bool is_loaded(InstId atomic) const;
+  void fetch_lines(const Access& a, VReg bits);
   bool combines_by_address(InstId i);
+  CondCode compare_repeated(VReg v, VReg mask, VReg all);
   void combined_by_address(InstId i, const Access& a);
   void deferred_adds(InstId i, const Access& a);
   VReg deferred_table();
