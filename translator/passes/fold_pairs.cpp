@@ -12,10 +12,14 @@ ValueId Folder::fold_join(Type t, ValueId lo, ValueId hi) {
   if (const auto known = joined_.find(pair_key(lo, hi)); known != joined_.end()) return known->second;
   if (const ValueId whole = whole_of(f_, lo, hi); whole.valid()) return whole;
   if (is_zero(hi)) return emit(Op::ZExt, t, {lo});
-  // join(a, ashr(a, 31)) is the sign extension
-  if (const Match s = match(hi, Op::AShr); s != nullptr && operand(s, 0) == lo) {
+  // join(a, ashr(a, 31)) is the sign extension; of a | bits the shift has been left a alone, if that has the
+  // sign
+  if (const Match s = match(hi, Op::AShr)) {
+    constexpr u64 kSign = 1u << 31;
     u64 amount = 0;
-    if (is_const(operand(s, 1), &amount) && (amount & 31) == 31) return emit(Op::SExt, t, {lo});
+    if (is_const(operand(s, 1), &amount) && (amount & 31) == 31 &&
+        part_with(operand(s, 0), kSign) == part_with(lo, kSign))
+      return emit(Op::SExt, t, {lo});
   }
   if (const ValueId v = join_product(t, lo, hi); v.valid()) return v;
   if (const ValueId v = join_add(t, lo, hi); v.valid()) return v;
