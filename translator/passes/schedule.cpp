@@ -187,7 +187,7 @@ private:
     order.reserve(stretch.size());
     for (const InstId i : stretch)
       if (users_[i.index] == 0) ready.push_back({i, key(i)});
-    std::vector<ValueId> opened; // what lives above the last, and did not below
+    std::vector<ValueId> opened; // what lives above the last, did not below, and has other users
     while (!ready.empty()) {
       const auto best = std::ranges::min_element(ready, {}, &Ready::key);
       const InstId i = std::exchange(*best, ready.back()).inst;
@@ -195,7 +195,7 @@ private:
       order.push_back(i);
       opened.clear();
       for (const ValueId v : f_.operands(i))
-        if (!live_[v.index]) opened.push_back(v);
+        if (!live_[v.index] && total_uses_[v.index] > 1) opened.push_back(v);
       pass(i, peak);
       if (!opened.empty())
         for (Ready& r : ready)
