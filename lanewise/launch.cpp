@@ -5,10 +5,10 @@
 #include "lanewise/printf_buffer.hpp"
 
 #include "runtime/kernel_waves.hpp"
+#include "support/stop_clock.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <thread>
@@ -243,8 +243,8 @@ public:
 
   const runtime::DispatchRequest* find() override {
     if (const auto* const found = found_.load(std::memory_order_acquire)) return found;
-    const i64 now = elapsed_ns();
-    i64 next = next_look_ns_.load(std::memory_order_relaxed);
+    const u64 now = clock_.ns();
+    u64 next = next_look_ns_.load(std::memory_order_relaxed);
     if (now < next || !next_look_ns_.compare_exchange_strong(next, now + kLookNs)) return nullptr;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || rest_) return nullptr;
@@ -260,22 +260,17 @@ public:
   [[nodiscard]] const Prepared* version() const { return rest_ ? &rest_->version : nullptr; }
 
 private:
-  static constexpr i64 kLookNs = 2'000'000; ///< from look to look
+  static constexpr u64 kLookNs = 2'000'000; ///< from look to look
   Kernel::State& state_;
   const Prepared* usual_;
   const SteadyArguments::Values& values_;
   const Checked& checked_;
   const abi::KernelDispatchPacket& packet_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::atomic<i64> next_look_ns_ = kLookNs;
+  const StopClock clock_;
+  std::atomic<u64> next_look_ns_ = kLookNs;
   std::mutex mutex_;
   std::optional<Dispatchable> rest_;
   std::atomic<const runtime::DispatchRequest*> found_ = nullptr;
-
-  [[nodiscard]] i64 elapsed_ns() const {
-    const auto elapsed = std::chrono::steady_clock::now() - start_;
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
-  }
 };
 
 /// Runs a launch that has been checked, and which `packet` describes.

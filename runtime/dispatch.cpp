@@ -2,9 +2,9 @@
 
 #include "runtime/wave_sync.hpp"
 #include "support/cpu_clock.hpp"
+#include "support/stop_clock.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
@@ -157,17 +157,6 @@ private:
   u64 group_ = 0;
 };
 
-class Clock {
-public:
-  [[nodiscard]] u64 ns() const {
-    const auto elapsed = std::chrono::steady_clock::now() - start_;
-    return static_cast<u64>(std::chrono::nanoseconds(elapsed).count());
-  }
-
-private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 constexpr u64 kSmallNs = 20'000; // sharing less than this among threads costs more than it saves
 constexpr u64 kTaskNs = 5'000;   // work that makes a task's overhead small
 
@@ -184,8 +173,8 @@ u64 grain(const DispatchRequest& request) {
 /// stopped. Without an expectation one of few workgroups is not tried, since each of them may be worth a
 /// thread.
 template <class RunHere>
-u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, u64 small_ns, const Clock& clock,
-              const RunHere& run_here) {
+u64 run_small(const DispatchRequest& request, u64 total, unsigned threads, u64 small_ns,
+              const StopClock& clock, const RunHere& run_here) {
   if (total == 0) return 0;
   if (total == 1 || threads == 1) return run_here(0, total), total;
   constexpr u64 kFewPerThread = 8;
@@ -247,7 +236,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   };
   const u64 total = u64{request.groups[0]} * request.groups[1] * request.groups[2];
   const double cpu_before = pool_->cpu_ms();
-  const Clock clock;
+  const StopClock clock;
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 small_ns = kSmallNs + pool_->alone_ns;
   DispatchHistory* const history = request.history;

@@ -5,11 +5,14 @@
 
 namespace lanewise {
 
-/// Milliseconds of wall time since it was made, or since the last lap.
+/// Wall time since it was made, or since the last lap.
 class StopClock {
 public:
   [[nodiscard]] double ms() const {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+  [[nodiscard]] u64 ns() const {
+    return static_cast<u64>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start_).count());
   }
   double lap() {
     const double elapsed = ms();

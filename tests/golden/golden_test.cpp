@@ -437,6 +437,30 @@ b2:
   }
 }
 
+TEST(Parser, RefusesPlacesBeyondTheRow) {
+  const auto message = [](std::string_view places) {
+    const auto f = ir::parse(fmt::format(R"(func "places" gfx906 {{
+b0:
+  v0:v32 = init_vgpr
+  v1:mask = init_exec
+  v2:u64 = const #0x1000
+  v3:v32 = load v2, v0, v1 {{global 4 indexed 2 places {}}} @0x10
+  endpgm
+}}
+)",
+                                         places));
+    return f.ok() ? std::string("none") : f.error().message;
+  };
+  const auto says = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_PRED2(says, message("12 0x0"), "8 or 16 lanes");
+  EXPECT_PRED2(says, message("8 0x8"), "a digit below that");
+  EXPECT_PRED2(says, message("8 0x700000000"), "a digit below that");
+  EXPECT_EQ(message("8 0x77777777"), "none");
+  EXPECT_EQ(message("16 0xf000000000000000"), "none");
+}
+
 TEST(GoldenFolder, HasCases) { EXPECT_FALSE(all_cases().empty()) << cases_folder(); }
 
 } // namespace

@@ -267,6 +267,7 @@ private:
         LanePlaces places;
         if (!number(places.row) || !number(places.digits)) return false;
         if (places.row != 8 && places.row != 16) return expected("8 or 16 lanes");
+        if (!places.are_in_row()) return expected("a digit below that for each lane");
         proto.mem.places = f_.number_of(places);
         continue;
       }

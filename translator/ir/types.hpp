@@ -118,6 +118,10 @@ struct LanePlaces {
   u8 row = 0;
   u64 digits = 0; ///< four bits for each lane
   [[nodiscard]] constexpr u32 of(u32 lane) const { return digits >> (4 * (lane % row)) & 15; }
+  /// Whether each lane of the row has one of its elements, and there are no other lanes.
+  [[nodiscard]] constexpr bool are_in_row() const {
+    return row == 16 || (row == 8 && (digits & ~u64{0x7777'7777}) == 0);
+  }
   friend bool operator==(const LanePlaces&, const LanePlaces&) = default;
 };
 

@@ -14,394 +14,19 @@
 #include "translator/ir/rows.hpp"
 #include "translator/passes/single_lanes.hpp"
 #include "translator/x86/frame.hpp"
+#include "translator/x86/gang_costs.hpp"
 #include "translator/x86/packed_values.hpp"
 #include "translator/x86/select.hpp"
-#include "translator/x86/value_steps.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <optional>
 
 namespace lanewise::x86 {
 
 namespace {
 
-using ir::Type;
 using ir::ValueId;
-
-/// An amount that each gang has, by which gangs have it in common: CommonValues.
-struct Amount {
-  unsigned own = 0, in_row = 0, in_column = 0, in_both = 0;
-
-  /// Of so many gangs, of which so many are in a row.
-  [[nodiscard]] unsigned of(unsigned gangs, unsigned row) const {
-    row = std::min(gangs, row);
-    return own * gangs + in_row * (gangs / row) + in_column * row + in_both;
-  }
-};
-
-constexpr unsigned kMaxGangs = 4;    ///< side by side, unless in lockstep
-constexpr unsigned kMaxTogether = 8; ///< in lockstep: all of a wave with AVX2
-
-/// What decides about a region of a phase.
-struct Demand {
-  std::array<unsigned, kMaxTogether + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2, 4 or 8
-  std::array<unsigned, kMaxTogether + 1> masks_of{};   ///< likewise
-  unsigned shared = 0;    ///< splats and constants, which all gangs use in common
-  unsigned issued = 0;    ///< x86 instructions per gang, roughly
-  Amount amount;          ///< which these are, of lanes
-  unsigned guarded = 0;   ///< those of them that gangs skip
-  unsigned row = 1;       ///< gangs in a row of work-items
-  unsigned once = 0;      ///< those that all gangs have in common
-  bool alone = false;     ///< it runs for one of the wave's gangs only
-  unsigned handed_on = 0; ///< registers of what a gang hands on from round to round, if it is a loop
-  double times = 1;       ///< how often it runs, relative to loops
-  unsigned path = 0,
-           carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
-
-  void add_vectors_per_gang(unsigned more) {
-    for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) vectors_of[gangs] += gangs * more;
-  }
-};
-
-struct Cost {
-  unsigned issued, latency;
-};
-
-unsigned access_cost(const ir::MemAttr& mem) {
-  const unsigned dwords = (mem.bytes + 3u) / 4;
-  if (mem.places != 0) return 8;
-  if (mem.short_row != 0) return 8 + 3 * dwords;
-  if (mem.form == ir::AddressForm::Indexed) return 12 * dwords;
-  if (mem.form == ir::AddressForm::Lanes) return 16 + 8 * dwords;
-  constexpr i64 kFarApart = 16; // From there on each lane has an access of its own.
-  const i64 stride = ir::row_stride(mem);
-  if (std::abs(stride) > std::max<i64>(mem.bytes, kFarApart)) return 8 + 4 * dwords;
-  const bool may_be_outside = mem.space == ir::Space::Lds && !mem.in_range && !mem.masked_in_range;
-  const unsigned test = mem.form == ir::AddressForm::Wrapped || may_be_outside ? 3 : 0;
-  return test + dwords * (mem.stride != 0 && dwords > 1 ? 3 : 2);
-}
-
-/// Of what is the same for all gangs.
-unsigned scalar_cost(const ir::Inst& inst) {
-  switch (inst.op) {
-  case ir::Op::InitSgpr:
-  case ir::Op::Lo:
-  case ir::Op::ZExt: return 0;
-  case ir::Op::ICmp:
-  case ir::Op::Join:
-  case ir::Op::Select: return 2;
-  case ir::Op::ScalarLoad: return 2 + inst.num_results;
-  default: return 1;
-  }
-}
-
-/// Roughly, for V32 on any of the last ten years' machines.
-Cost cost_of(const ir::Function& f, ir::InstId i) {
-  const ir::Inst& inst = f[i];
-  if (inst.op == ir::Op::Const) return {0, 0};
-  if (inst.num_results != 0 && ir::is_uniform(f.type(f.result(i)))) return {scalar_cost(inst), 0};
-  switch (inst.op) {
-  case ir::Op::Splat:
-  case ir::Op::LaneId:
-  case ir::Op::InitVgpr:
-  case ir::Op::InitExec: return {0, 0};
-  case ir::Op::FDiv: return {2, 16};
-  case ir::Op::FSqrt: return {2, 20};
-  case ir::Op::UDiv: return ir::is_wide(f.type(f.result(i))) ? Cost{40, 80} : Cost{20, 30};
-  case ir::Op::Mul:
-  case ir::Op::UMulHi:
-  case ir::Op::SMulHi:
-  case ir::Op::UMulWide:
-  case ir::Op::SMulWide: return {2, 8};
-  case ir::Op::Load: {
-    constexpr unsigned kLatency = 12, kGatherLatency = 26;
-    const bool gathers = inst.mem.form == ir::AddressForm::Indexed || inst.mem.form == ir::AddressForm::Lanes;
-    return {access_cost(inst.mem), gathers ? kGatherLatency : kLatency};
-  }
-  case ir::Op::Store: return {access_cost(inst.mem), 0};
-  case ir::Op::Atomic: return {60, 40};
-  case ir::Op::ICmp: return {1, 4};
-  default: break;
-  }
-  // What is 64 bits wide takes two registers, and an instruction for each.
-  const unsigned issued = inst.num_results != 0 && f.type(f.result(i)) == Type::V64 ? 2 : 1;
-  const ir::OpInfo& op = ir::info(inst.op);
-  if (op.is(ir::kFloat)) return {issued, 4};
-  return {issued, inst.op == ir::Op::Select ? 2u : 1u};
-}
-
-constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
-
-/// Tables as large as the function, which serve one region after the other.
-struct RegionTables {
-  std::vector<u32> place, index; ///< per block, per value: kOutside while there is no region
-  explicit RegionTables(const ir::Function& f)
-      : place(f.num_blocks(), kOutside), index(f.num_values(), kOutside) {}
-};
-
-const std::vector<bool> kNothing;
-
-/// Liveness and chains within a set of blocks in reverse postorder that are entered at the first one only.
-class Region {
-public:
-  /// `shares_scalars`: what is the same for all gangs counts. `guarded`, per block if not empty: some gangs
-  /// skip it. `common`, if not null: of as many gangs as there may be side by side.
-  Region(const ir::Function& f, RegionTables& tables, std::span<const ir::BlockId> blocks,
-         bool shares_scalars, const std::vector<bool>& guarded = kNothing, CommonValues* common = nullptr)
-      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded), common_(common),
-        place_(tables.place), index_(tables.index) {
-    if (common_ != nullptr) {
-      common_->find_loads(blocks);
-      demand_.row = common_->row().group();
-    }
-    for (u32 n = 0; n < blocks.size(); ++n) place_[blocks[n].index] = n;
-  }
-  Region(const Region&) = delete;
-  Region& operator=(const Region&) = delete;
-  ~Region() {
-    for (const ir::BlockId b : blocks_) place_[b.index] = kOutside;
-    for (const ValueId v : values_) index_[v.index] = kOutside;
-    for (const ValueId v : shared_) index_[v.index] = kOutside;
-  }
-
-  Demand measure() {
-    for (const ir::BlockId b : blocks_) number_block(b);
-    words_ = (values_.size() + 63) / 64;
-    live_in_.assign(blocks_.size() * words_, 0);
-    live_.resize(words_);
-    scanned_.assign(blocks_.size(), 0);
-    changed_.assign(blocks_.size(), 1);
-    u32 time = 1;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (u32 n = static_cast<u32>(blocks_.size()); n-- > 0;) {
-        if (!is_stale(n)) continue;
-        scanned_[n] = ++time;
-        if (!scan(n)) continue;
-        changed_[n] = ++time;
-        changed = true;
-      }
-    }
-    demand_.path = longest_path(ValueId{}, ValueId{}) / 2;
-    find_carried();
-    if (std::ranges::any_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); })) {
-      count_handed_on();
-      find_carried_in_memory();
-    }
-    return demand_;
-  }
-
-private:
-  static constexpr unsigned kMaxParams = 24;
-  const ir::Function& f_;
-  std::span<const ir::BlockId> blocks_;
-  bool shares_scalars_;
-  const std::vector<bool>& guarded_;
-  CommonValues* common_;
-  std::vector<u32>&place_, &index_;
-  std::vector<ValueId> values_, shared_;
-  std::size_t words_ = 0;              ///< of a set of values, a bit each
-  std::vector<u64> live_in_, live_;    ///< sets, one per block; the set while a block is scanned
-  std::vector<u32> scanned_, changed_; ///< per block, when it was scanned and when its live-in set grew
-  Demand demand_;
-
-  void number(ValueId v) {
-    if (!ir::is_per_lane(f_.type(v)) || index_[v.index] != kOutside) return;
-    const ir::InstId def = f_.def_id(v);
-    if (is_recomputed(f_, v) || (def.valid() && is_same_for_all(f_, def))) {
-      index_[v.index] = kShared;
-      shared_.push_back(v);
-      ++demand_.shared;
-      return;
-    }
-    index_[v.index] = static_cast<u32>(values_.size());
-    values_.push_back(v);
-  }
-  void number_block(ir::BlockId b) {
-    for (const ValueId v : f_[b].params) number(v);
-    for (const ir::InstId i : f_[b].insts) {
-      for (const ValueId v : f_.operands(i)) number(v);
-      for (unsigned r = 0; r < f_[i].num_results; ++r)
-        if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
-      const bool once = is_same_for_all(f_, i);
-      if (shares_scalars_ || !has_uniform_result(i))
-        (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
-      if (!once && is_guarded(b)) demand_.guarded += cost_of(f_, i).issued;
-      if (!once && f_[i].num_results != 0 && !has_uniform_result(i))
-        part_of(demand_.amount, f_.result(i)) += cost_of(f_, i).issued;
-    }
-    for (const ir::Successor& s : f_[b].successors)
-      for (const ValueId v : s.args) number(v);
-  }
-  /// The part of an amount that is for values like this one.
-  unsigned& part_of(Amount& amount, ValueId v) const {
-    const bool row = common_ != nullptr && common_->in_row(v);
-    const bool column = common_ != nullptr && common_->in_column(v);
-    return row ? (column ? amount.in_both : amount.in_row) : column ? amount.in_column : amount.own;
-  }
-  [[nodiscard]] bool has_uniform_result(ir::InstId i) const {
-    return f_[i].num_results != 0 && ir::is_uniform(f_.type(f_.result(i)));
-  }
-  [[nodiscard]] bool is_guarded(ir::BlockId b) const { return !guarded_.empty() && guarded_[b.index]; }
-  [[nodiscard]] bool is_tracked(ValueId v) const { return index_[v.index] < values_.size(); }
-
-  /// Whether scanning the block could show anything new.
-  [[nodiscard]] bool is_stale(u32 place) const {
-    if (scanned_[place] == 0) return true;
-    return std::ranges::any_of(f_[blocks_[place]].successors, [&](const ir::Successor& s) {
-      const u32 to = place_[s.block.index];
-      return to != kOutside && changed_[to] > scanned_[place];
-    });
-  }
-
-  bool scan(u32 place) {
-    const ir::BlockId b = blocks_[place];
-    std::ranges::fill(live_, 0);
-    Amount vectors, masks;
-    const auto change = [&](ValueId v, bool now) {
-      if (!is_tracked(v)) return;
-      u64& word = live_[index_[v.index] / 64];
-      const u64 bit = u64{1} << index_[v.index] % 64;
-      if (((word & bit) != 0) == now) return;
-      word ^= bit;
-      const Type t = f_.type(v);
-      unsigned& count = part_of(t == Type::Mask ? masks : vectors, v);
-      const unsigned size = t == Type::V64 ? 2 : 1;
-      count = now ? count + size : count - size;
-      if (!now) return;
-      for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) {
-        demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
-        demand_.masks_of[gangs] = std::max(demand_.masks_of[gangs], masks.of(gangs, demand_.row));
-      }
-    };
-    for (const ir::Successor& s : f_[b].successors) {
-      for (const ValueId v : s.args) change(v, true);
-      const u32 to = place_[s.block.index];
-      for (std::size_t w = 0; to != kOutside && w < words_; ++w)
-        for (u64 rest = live_in_[to * words_ + w]; rest; rest &= rest - 1)
-          change(values_[64 * w + static_cast<unsigned>(std::countr_zero(rest))], true);
-    }
-    for (auto i = f_[b].insts.rbegin(); i != f_[b].insts.rend(); ++i) {
-      for (unsigned r = 0; r < f_[*i].num_results; ++r) change(f_.result(*i, r), false);
-      for (const ValueId v : f_.operands(*i)) change(v, true);
-    }
-    for (const ValueId v : f_[b].params) change(v, false);
-    const auto known = std::span(live_in_).subspan(place * words_, words_);
-    if (std::ranges::equal(live_, known)) return false;
-    std::ranges::copy(live_, known.begin());
-    return true;
-  }
-
-  /// Half cycles from `from` (or, if that is invalid, from anything) to `to` (to anything) along forward
-  /// edges; 0 if there is no way.
-  unsigned longest_path(ValueId from, ValueId to) {
-    std::vector<u32> done(values_.size(), from.valid() ? kOutside : 0); // kOutside: not reached
-    if (from.valid()) done[index_[from.index]] = 0;
-    unsigned longest = 0;
-    const auto at = [&](ValueId v) {
-      return is_tracked(v) ? done[index_[v.index]] : from.valid() ? kOutside : 0;
-    };
-    const auto reach = [&](ValueId v, u32 when) {
-      if (!is_tracked(v) || when == kOutside) return;
-      u32& d = done[index_[v.index]];
-      d = d == kOutside ? when : std::max(d, when);
-      longest = std::max(longest, d);
-    };
-    for (u32 n = 0; n < blocks_.size(); ++n) {
-      for (const ir::InstId i : f_[blocks_[n]].insts) {
-        u32 start = from.valid() ? kOutside : 0;
-        for (const ValueId v : f_.operands(i))
-          if (const u32 d = at(v); d != kOutside) start = start == kOutside ? d : std::max(start, d);
-        if (start == kOutside) continue;
-        // Of what is guarded, a gang goes through half.
-        const unsigned latency = cost_of(f_, i).latency * (is_guarded(blocks_[n]) ? 1u : 2u);
-        for (unsigned r = 0; r < f_[i].num_results; ++r) reach(f_.result(i, r), start + latency);
-      }
-      for (const ir::Successor& s : f_[blocks_[n]].successors) {
-        const u32 target = place_[s.block.index];
-        for (u32 a = 0; target != kOutside && target > n && a < s.args.size(); ++a)
-          reach(f_[s.block].params[a], at(s.args[a]));
-      }
-    }
-    if (!to.valid()) return longest;
-    const u32 d = at(to);
-    return d == kOutside ? 0 : d;
-  }
-
-  void find_carried() {
-    const std::vector<ValueId>& params = f_[blocks_[0]].params;
-    if (params.size() > kMaxParams) return;
-    for (const ir::BlockId b : blocks_)
-      for (const ir::Successor& s : f_[b].successors)
-        for (u32 a = 0; s.block == blocks_[0] && a < s.args.size(); ++a)
-          if (is_tracked(params[a]))
-            demand_.carried = std::max(demand_.carried, longest_path(params[a], s.args[a]) / 2);
-  }
-
-  /// Of a loop.
-  void count_handed_on() {
-    for (const ValueId v : f_[blocks_[0]].params)
-      if (ir::is_vector(f_.type(v))) demand_.handed_on += f_.type(v) == Type::V64 ? 2 : 1;
-  }
-  /// Of a loop: what a round stores and the next one loads from there is handed on, too.
-  void find_carried_in_memory() {
-    std::vector<ir::InstId> loads;
-    for (const ir::BlockId b : blocks_)
-      for (const ir::InstId i : f_[b].insts)
-        if (f_[i].op == ir::Op::Load && loads.size() < kMaxParams && is_tracked(f_.result(i)) &&
-            place_[f_.def_block(f_.operands(i)[0]).index] == kOutside)
-          loads.push_back(i);
-    for (const ir::BlockId b : blocks_)
-      for (const ir::InstId i : f_[b].insts)
-        for (const ir::InstId load : loads)
-          if (f_[i].op == ir::Op::Store && f_[i].mem.space == f_[load].mem.space &&
-              f_[i].imm == f_[load].imm && f_.operands(i)[0] == f_.operands(load)[0] &&
-              is_tracked(ir::stored_by(f_, i)[0]))
-            demand_.carried =
-                std::max(demand_.carried, cost_of(f_, load).latency +
-                                              longest_path(f_.result(load), ir::stored_by(f_, i)[0]) / 2);
-  }
-  [[nodiscard]] bool goes_to(ir::BlockId b, ir::BlockId target) const {
-    return std::ranges::any_of(f_[b].successors, [&](const ir::Successor& s) { return s.block == target; });
-  }
-};
-
-/// Vector registers that are left for what each gang has of its own.
-unsigned registers_for_gangs(const Demand& d, bool avx512) {
-  return avx512 ? 32 - std::min(d.shared, 4u) : 16 - std::min(d.shared, 2u);
-}
-
-/// Instructions per gang that registers cost which there are not. An instruction looks for about every other
-/// value in memory if none stays in a register, however many there are; but a value that a loop hands on from
-/// round to round is loaded and stored in each. Masks of AVX-512 come back sooner than they are asked for.
-double instructions_for_spills(const Demand& d, double issued, unsigned gangs, bool avx512) {
-  constexpr double kPerInstruction = 0.5, kPerRound = 3;
-  const unsigned alive = d.vectors_of[gangs] + (avx512 ? 0 : d.masks_of[gangs]);
-  const unsigned registers = registers_for_gangs(d, avx512);
-  if (alive <= registers) return 0;
-  const unsigned spilled = alive - registers;
-  return std::max(kPerInstruction * issued * spilled / alive,
-                  kPerRound * std::min(spilled, gangs * d.handed_on) / gangs);
-}
-
-/// Estimated cycles per gang with `gangs` side by side.
-double cycles(const Demand& d, unsigned gangs, bool avx512) {
-  // Measured on some 200 kernels. A processor looks less far ahead than its window is wide, as branches are
-  // guessed wrong.
-  constexpr double kPerInstruction = 0.22, kWindow = 200, kGangLoop = 9;
-  constexpr double kSkips = 0.4; // what is guarded
-  if (d.alone) return std::max<double>(kPerInstruction * d.issued * gangs, d.carried);
-  // What is guarded is skipped where no gang needs it.
-  const double needed = d.issued - d.guarded * std::pow(kSkips, gangs);
-  const double in_common = gangs * d.amount.of(1, 1) - d.amount.of(gangs, d.row);
-  const double issued =
-      needed + instructions_for_spills(d, needed, gangs, avx512) + (kGangLoop + d.once - in_common) / gangs;
-  const double overlap = std::max<double>(gangs, kWindow / issued);
-  return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs});
-}
 
 constexpr unsigned kMaxIssued = 4000; ///< instructions of all gangs in a region, so that code stays small
 constexpr double kWorthwhile = 0.9;
@@ -471,7 +96,7 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        tables_(f), use_counts_(f.use_counts()), limits_(f), common_(f, gang_lanes(avx512), kMaxGangs) {}
+        costs_(f), use_counts_(f.use_counts()), limits_(f), common_(f, gang_lanes(avx512), kMaxGangs) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -482,7 +107,7 @@ public:
       if (!phase.per_lane) continue;
       if (demands_[p].empty() || is_mostly_outside_loops(p)) {
         const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
-        demands_[p].push_back(Region(f_, tables_, phase.blocks, false, kNothing, &common_).measure());
+        demands_[p].push_back(costs_.of(phase.blocks, &common_));
         demands_[p].back().times = times;
       }
       phase.interleave = best(demands_[p]);
@@ -500,7 +125,7 @@ private:
   ir::Dominators dom_;
   ir::Loops loops_;
   ir::PostDominators post_;
-  RegionTables tables_;
+  RegionCosts costs_;
   std::vector<u32> use_counts_;
   passes::ValueLimits limits_;
   std::optional<passes::SingleLanes> single_lanes_; ///< once they have been asked for: only loops are
@@ -554,8 +179,7 @@ private:
     std::sort(blocks.begin(), blocks.end(), [&](ir::BlockId a, ir::BlockId b) {
       return cfg_.rpo_index[a.index] < cfg_.rpo_index[b.index];
     });
-    demands_[phase].push_back(
-        Region(f_, tables_, blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_).measure());
+    demands_[phase].push_back(costs_.of_loop(blocks, !is_left_gang_by_gang(l, blocks), guarded, &common_));
     demands_[phase].back().alone = is_for_one_lane(blocks.front());
     demands_[phase].back().times = times_[static_cast<unsigned>(l)] = times_of(l);
   }
@@ -626,11 +250,11 @@ private:
 /// Whether the phases of a plan in lockstep make do with the registers, and with code of some size.
 bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
-  RegionTables tables(f);
+  RegionCosts costs(f);
   CommonValues common(f, gang_lanes(avx512), gangs);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane || phase.first_gangs != 0) continue;
-    const Demand d = Region(f, tables, phase.blocks, false, kNothing, &common).measure();
+    const Demand d = costs.of(phase.blocks, &common);
     const unsigned masks =
         avx512 ? 0 : d.masks_of[gangs]; // Spilling a k-register takes no more than a phase border.
     if (d.vectors_of[gangs] + masks > registers_for_gangs(d, avx512) || gangs * d.issued > kMaxIssued)
@@ -661,14 +285,14 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   const ir::Cfg cfg(f);
   const ir::Loops loops(f, cfg, ir::Dominators(f, cfg));
-  RegionTables tables(f);
+  RegionCosts costs(f);
   CommonValues common(f, gang_lanes(avx512), gangs);
   return std::ranges::all_of(loops.loops, [&](const ir::Loops::Loop& loop) {
     if (!plan.phases[plan.phase_of[loop.header.index].index].per_lane) return true;
     std::vector<ir::BlockId> blocks = loop.blocks;
     std::ranges::sort(blocks, {}, [&](ir::BlockId b) { return cfg.rpo_index[b.index]; });
     if (gangs * scalars_through(f, blocks) > kScalarRegisters) return false;
-    const Demand d = Region(f, tables, blocks, false, kNothing, &common).measure();
+    const Demand d = costs.of(blocks, &common);
     return cycles(d, gangs, avx512) <= kMostLonger * cycles(d, kMaxGangs, avx512);
   });
 }
@@ -703,12 +327,12 @@ double cycles(const ir::Function& f, const phases::Plan& plan, unsigned gangs, b
   constexpr double kBorder = 10; // what is live is stored, and loaded again; nothing overlaps across it
   constexpr double kDecoded = 1200, kPerDecoded = 0.2; // instructions that are not, and what others take more
   const unsigned together = plan.lockstep || gangs <= kMaxGangs ? gangs : kMaxGangs;
-  RegionTables tables(f);
+  RegionCosts costs(f);
   CommonValues common(f, gang_lanes(avx512), together);
   double sum = 0, issued = 0;
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane) continue;
-    Demand d = Region(f, tables, phase.blocks, false, kNothing, &common).measure();
+    Demand d = costs.of(phase.blocks, &common);
     if (std::ranges::any_of(phase.blocks, [&](ir::BlockId b) { return has_own_addresses(f, b); }))
       d.add_vectors_per_gang(kVectorsForTests);
     sum += gangs * cycles(d, together, avx512) + kBorder * gangs / together;
