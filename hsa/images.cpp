@@ -61,6 +61,7 @@ hsa_status_t create(Runtime& r, const hsa_ext_image_descriptor_t& descriptor, co
       layout->slice_pitch != align_up(layout->row_pitch * layout->rows, abi::kImageAlignment) ||
       reinterpret_cast<u64>(data) % abi::kImageAlignment != 0)
     return static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED);
+  data = r.host_address(data);
   auto* const state = new ImageState;
   state->description = *description;
   state->layout = *layout;
@@ -170,7 +171,8 @@ hsa_status_t hsa_ext_image_destroy(hsa_agent_t, hsa_ext_image_t image) {
 hsa_status_t hsa_ext_image_import(hsa_agent_t, const void* memory, std::size_t row_pitch,
                                   std::size_t slice_pitch, hsa_ext_image_t image,
                                   const hsa_ext_image_region_t* region) {
-  for_each_row(image, memory, row_pitch, slice_pitch, *region,
+  HSA_RUNTIME(r);
+  for_each_row(image, r->host_address(memory), row_pitch, slice_pitch, *region,
                [](u8* texel, const u8* from, u64 bytes) { std::memcpy(texel, from, bytes); });
   return HSA_STATUS_SUCCESS;
 }

@@ -86,6 +86,26 @@ void* map_pages(std::size_t bytes) {
 
 } // namespace
 
+namespace lanewise::hsa {
+
+u64 Runtime::host_address(u64 address) {
+  use_host_addresses({&address, 1});
+  return address;
+}
+
+void Runtime::use_host_addresses(std::span<u64> kernarg) {
+  if (!has_agent_views) return; // as in nearly all programs
+  const std::lock_guard lock(memory_mutex);
+  for (u64& address : kernarg) {
+    const auto after = agent_views.upper_bound(address);
+    if (after == agent_views.begin()) continue;
+    const auto& [begin, view] = *std::prev(after);
+    if (address - begin < view.bytes) address += view.to_host;
+  }
+}
+
+} // namespace lanewise::hsa
+
 extern "C" {
 
 hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t pool, std::size_t size, u32, void** pointer) {
@@ -125,7 +145,8 @@ hsa_status_t hsa_amd_agents_allow_access(u32, const hsa_agent_t*, const u32*, co
 }
 
 hsa_status_t hsa_memory_copy(void* to, const void* from, std::size_t size) {
-  std::memmove(to, from, size);
+  HSA_RUNTIME(r);
+  std::memmove(r->host_address(to), r->host_address(from), size);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_memory_register(void*, std::size_t) { return HSA_STATUS_SUCCESS; }
@@ -135,6 +156,8 @@ hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t, const void* from, 
                                        u32 dependencies, const hsa_signal_t* signals, hsa_signal_t done) {
   HSA_RUNTIME(r);
   if (to == nullptr || from == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  to = r->host_address(to);
+  from = r->host_address(from);
   copy_after(*r, dependencies, signals, done, [to, from, size, threads = r->device->dispatcher.threads()] {
     copy_bytes(to, from, size, threads);
   });
@@ -148,36 +171,57 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const h
                                             hsa_signal_t done) {
   HSA_RUNTIME(r);
   if (to->base == nullptr || from->base == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  copy_after(*r, dependencies, signals, done,
-             [to = *to, to_at = *to_offset, from = *from, from_at = *from_offset, range = *range] {
-               const auto row = [](const hsa_pitched_ptr_t& p, const hsa_dim3_t& at, u32 y, u32 z) {
-                 return static_cast<u8*>(p.base) + (at.z + u64{z}) * p.slice + (at.y + u64{y}) * p.pitch +
-                        at.x;
-               };
-               for (u32 z = 0; z < range.z; ++z)
-                 for (u32 y = 0; y < range.y; ++y)
-                   std::memmove(row(to, to_at, y, z), row(from, from_at, y, z), range.x);
-             });
+  const auto of_host = [r](hsa_pitched_ptr_t p) {
+    p.base = r->host_address(p.base);
+    return p;
+  };
+  copy_after(
+      *r, dependencies, signals, done,
+      [to = of_host(*to), to_at = *to_offset, from = of_host(*from), from_at = *from_offset, range = *range] {
+        const auto row = [](const hsa_pitched_ptr_t& p, const hsa_dim3_t& at, u32 y, u32 z) {
+          return static_cast<u8*>(p.base) + (at.z + u64{z}) * p.slice + (at.y + u64{y}) * p.pitch + at.x;
+        };
+        for (u32 z = 0; z < range.z; ++z)
+          for (u32 y = 0; y < range.y; ++y)
+            std::memmove(row(to, to_at, y, z), row(from, from_at, y, z), range.x);
+      });
   return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t hsa_amd_memory_fill(void* pointer, u32 value, std::size_t count) {
-  std::fill_n(static_cast<u32*>(pointer), count, value);
+  HSA_RUNTIME(r);
+  std::fill_n(static_cast<u32*>(r->host_address(pointer)), count, value);
   return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t hsa_amd_memory_lock_to_pool(void* host, std::size_t size, hsa_agent_t*, int,
                                          hsa_amd_memory_pool_t, u32, void** agent_pointer) {
   HSA_RUNTIME(r);
+  if (host == nullptr || size == 0 || agent_pointer == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const u64 address = reinterpret_cast<u64>(host);
   const std::lock_guard lock(r->memory_mutex);
-  if (r->find_allocation(host) == r->allocations.end()) {
-    Allocation& a = r->allocations[reinterpret_cast<u64>(host)];
-    a.bytes = size;
-    a.type = HSA_EXT_POINTER_TYPE_LOCKED;
-    a.owner = kCpuAgent;
-    a.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+  const auto known = r->find_allocation(host);
+  if (known != r->allocations.end()) {
+    Allocation& a = known->second;
+    const bool locked = a.locks != 0;
+    if (locked) ++a.locks;
+    *agent_pointer = reinterpret_cast<void*>(locked ? a.agent_base + (address - known->first) : address);
+    return HSA_STATUS_SUCCESS;
   }
-  *agent_pointer = host;
+  const u64 begin = address & ~(kPage - 1), bytes = align_up(address + size, kPage) - begin + 2 * kPage;
+  void* const view = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (view == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const u64 at = reinterpret_cast<u64>(view), to_host = begin - kPage - at;
+  r->agent_views[at] = {bytes, to_host};
+  r->has_agent_views = true;
+  Allocation& a = r->allocations[address];
+  a.bytes = size;
+  a.type = HSA_EXT_POINTER_TYPE_LOCKED;
+  a.owner = kCpuAgent;
+  a.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+  a.agent_base = address - to_host;
+  a.locks = 1;
+  *agent_pointer = reinterpret_cast<void*>(a.agent_base);
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_memory_lock(void* host, std::size_t size, hsa_agent_t* agents, int count,
@@ -187,8 +231,14 @@ hsa_status_t hsa_amd_memory_lock(void* host, std::size_t size, hsa_agent_t* agen
 hsa_status_t hsa_amd_memory_unlock(void* host) {
   HSA_RUNTIME(r);
   const std::lock_guard lock(r->memory_mutex);
-  const auto found = r->allocations.find(reinterpret_cast<u64>(host));
-  if (found != r->allocations.end() && !found->second.ours) r->allocations.erase(found);
+  const auto found = r->find_allocation(host);
+  if (found == r->allocations.end() || found->second.locks == 0 || --found->second.locks != 0)
+    return HSA_STATUS_SUCCESS;
+  const auto view = std::prev(r->agent_views.upper_bound(found->second.agent_base));
+  munmap(reinterpret_cast<void*>(view->first), view->second.bytes);
+  r->agent_views.erase(view);
+  r->has_agent_views = !r->agent_views.empty();
+  r->allocations.erase(found);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -197,14 +247,16 @@ hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* i
                                   hsa_agent_t** accessible) {
   HSA_RUNTIME(r);
   if (info == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const void* const at = r->host_address(pointer);
   const std::lock_guard lock(r->memory_mutex);
-  const auto found = r->find_allocation(pointer);
+  const auto found = r->find_allocation(at);
   hsa_amd_pointer_info_t out = {};
   out.size = std::min<u32>(info->size, sizeof out);
   if (found != r->allocations.end()) {
     const Allocation& a = found->second;
     out.type = a.type;
-    out.agentBaseAddress = out.hostBaseAddress = reinterpret_cast<void*>(found->first);
+    out.hostBaseAddress = reinterpret_cast<void*>(found->first);
+    out.agentBaseAddress = a.locks != 0 ? reinterpret_cast<void*>(a.agent_base) : out.hostBaseAddress;
     out.sizeInBytes = a.bytes;
     out.userData = a.user_data;
     out.agentOwner = a.owner;
@@ -222,8 +274,9 @@ hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* i
 
 hsa_status_t hsa_amd_pointer_info_set_userdata(const void* pointer, void* user_data) {
   HSA_RUNTIME(r);
+  const void* const at = r->host_address(pointer);
   const std::lock_guard lock(r->memory_mutex);
-  const auto found = r->find_allocation(pointer);
+  const auto found = r->find_allocation(at);
   if (found == r->allocations.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   found->second.user_data = user_data;
   return HSA_STATUS_SUCCESS;

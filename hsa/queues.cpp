@@ -169,8 +169,9 @@ private:
     static_assert(sizeof own == sizeof packet);
     std::memcpy(static_cast<void*>(&own), &packet, sizeof own);
     if (own.grid_size_x == 0 || own.grid_size_y == 0 || own.grid_size_z == 0) return;
-    const std::span kernarg(reinterpret_cast<const u64*>(own.kernarg_address),
+    const std::span kernarg(reinterpret_cast<u64*>(own.kernarg_address),
                             abi::kernarg_segment_size(entry.kernel->kernel) / 8);
+    runtime_.use_host_addresses(kernarg);
     const auto textures = textures_in(runtime_, kernarg);
     const std::lock_guard lock(kernels_run);
     const auto times = launch(*entry.kernel, own, textures, nullptr);

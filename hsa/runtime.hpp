@@ -83,7 +83,17 @@ struct Allocation {
   hsa_agent_t owner = {};
   u32 global_flags = 0;
   void* user_data = nullptr;
-  bool ours = false; ///< to be freed
+  bool ours = false;  ///< to be freed
+  u64 agent_base = 0; ///< of locked memory: its address for the agent, see AgentView
+  unsigned locks = 0; ///< of locked memory
+};
+
+/// Addresses at which an agent is told that it has memory of the host, once that is locked. There is nothing:
+/// HIP takes for granted that these are not the host's (hipHostUnregister forgets both, and aborts when they
+/// are one), so that they are put right wherever they come back.
+struct AgentView {
+  u64 bytes = 0;   ///< with inaccessible pages around, so that pointers to the end belong to it
+  u64 to_host = 0; ///< to be added, modulo 2^64
 };
 
 /// What a program has asked for by name: a kernel, or a variable.
@@ -146,6 +156,16 @@ struct Runtime {
   std::map<u64, Allocation> allocations; ///< by address
   /// The allocation that contains the address, or the end. With memory_mutex held.
   std::map<u64, Allocation>::iterator find_allocation(const void* address);
+  std::map<u64, AgentView> agent_views; ///< by address
+  std::atomic<bool> has_agent_views = false;
+  /// Where the host has what a program names by this address.
+  u64 host_address(u64 address);
+  template <class T>
+  T* host_address(T* pointer) {
+    return reinterpret_cast<T*>(host_address(reinterpret_cast<u64>(pointer)));
+  }
+  /// Makes addresses of the host of all in a kernarg segment that are an agent's.
+  void use_host_addresses(std::span<u64> kernarg);
 
   std::mutex kernels_mutex;
   struct KernelEntry {

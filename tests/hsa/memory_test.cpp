@@ -1,7 +1,9 @@
 // Allocations, what pointers lead to, and copies.
 #include "tests/hsa/hsa_fixture.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <string>
 
 namespace lanewise {
 namespace {
@@ -78,18 +80,53 @@ TEST_F(HsaMemory, FaultsBehindAnAllocation) {
 
 TEST_F(HsaMemory, LocksWhatTheHostHas) {
   std::vector<char> mine(1000);
-  void* seen = nullptr;
+  void *seen = nullptr, *again = nullptr;
   EXPECT_EQ(hsa_amd_memory_lock(mine.data(), mine.size(), &gpu, 1, &seen), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(seen, mine.data());
-  EXPECT_EQ(about(&mine[500]).type, HSA_EXT_POINTER_TYPE_LOCKED);
+  EXPECT_NE(seen, mine.data()); // HIP takes that for granted
+  char* const agent = static_cast<char*>(seen);
+  for (const void* at : {static_cast<const void*>(&mine[500]), static_cast<const void*>(agent + 500)}) {
+    EXPECT_EQ(about(at).type, HSA_EXT_POINTER_TYPE_LOCKED);
+    EXPECT_EQ(about(at).hostBaseAddress, mine.data());
+    EXPECT_EQ(about(at).agentBaseAddress, agent);
+  }
+  EXPECT_EQ(about(agent + 1000).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   EXPECT_EQ(hsa_amd_memory_pool_free(mine.data()), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_memory_lock(&mine[100], 10, &gpu, 1, &again), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(again, agent + 100);
+  EXPECT_EQ(hsa_amd_memory_unlock(&mine[100]), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(about(&mine[500]).type, HSA_EXT_POINTER_TYPE_LOCKED);
   EXPECT_EQ(hsa_amd_memory_unlock(mine.data()), HSA_STATUS_SUCCESS);
   EXPECT_EQ(about(&mine[500]).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  EXPECT_EQ(about(agent + 500).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   // What the runtime has given out stays what it is.
   char* const memory = allocate<char>(64);
   EXPECT_EQ(hsa_amd_memory_lock(memory, 64, &gpu, 1, &seen), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(seen, memory);
   EXPECT_EQ(hsa_amd_memory_unlock(memory), HSA_STATUS_SUCCESS);
   EXPECT_EQ(about(memory).type, HSA_EXT_POINTER_TYPE_HSA);
+}
+
+TEST_F(HsaMemory, CopiesWhatIsLocked) {
+  std::vector<char> mine(1000, 'a');
+  void* seen = nullptr;
+  EXPECT_EQ(hsa_amd_memory_lock(mine.data(), mine.size(), &gpu, 1, &seen), HSA_STATUS_SUCCESS);
+  char* const agent = static_cast<char*>(seen);
+  char* const memory = allocate<char>(1000);
+  const hsa_signal_t done = signal(1);
+  EXPECT_EQ(hsa_amd_memory_async_copy(memory, gpu, agent, cpu, 1000, 0, nullptr, done), HSA_STATUS_SUCCESS);
+  wait_for_zero(done);
+  EXPECT_EQ(std::count(memory, memory + 1000, 'a'), 1000);
+  EXPECT_EQ(hsa_amd_memory_fill(agent + 4, 0x62626262, 2), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(std::string(&mine[2], 12), "aabbbbbbbbaa");
+  EXPECT_EQ(hsa_memory_copy(agent + 996, agent + 4, 4), HSA_STATUS_SUCCESS);
+  const hsa_pitched_ptr_t from = {agent, 8, 8}, to = {agent + 100, 4, 4};
+  const hsa_dim3_t at = {2, 0, 0}, zero = {0, 0, 0}, range = {3, 2, 1};
+  EXPECT_EQ(
+      hsa_amd_memory_async_copy_rect(&to, &zero, &from, &at, &range, gpu, hsaDeviceToHost, 0, nullptr, {}),
+      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(std::string(&mine[100], 8), "aababbaa");
+  EXPECT_EQ(std::string(&mine[996], 4), "bbbb");
+  EXPECT_EQ(hsa_amd_memory_unlock(mine.data()), HSA_STATUS_SUCCESS);
 }
 
 TEST_F(HsaMemory, CopiesAfterItsDependencies) {

@@ -180,7 +180,41 @@ static void fine_grained_memory() {
   OK(hipFree(a));
 }
 
+__global__ void add_to(int* begin, const int* end) {
+  for (int* i = begin + threadIdx.x; i < end; i += blockDim.x) *i += 1;
+}
+
+// Memory of the host's own: by its address and by the one that HIP has for the device, again and again.
+static void registered_memory() {
+  std::vector<int> numbers(5000);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (int round = 1; round <= 3; ++round) {
+    int *device = nullptr, *inside = nullptr, *copied;
+    OK(hipHostRegister(numbers.data(), numbers.size() * sizeof(int), hipHostRegisterMapped));
+    OK(hipHostGetDevicePointer(reinterpret_cast<void**>(&device), numbers.data(), 0));
+    OK(hipHostGetDevicePointer(reinterpret_cast<void**>(&inside), &numbers[7], 0));
+    EXPECT(inside == device + 7);
+    add_to<<<1, 64>>>(device, device + 2500);
+    add_to<<<1, 64>>>(&numbers[2500], numbers.data() + 5000);
+    OK(hipDeviceSynchronize());
+    int wrong = 0;
+    for (int i = 0; i < 5000; ++i) wrong += numbers[i] != i + round;
+    EXPECT(wrong == 0);
+    OK(hipMalloc(&copied, 5000 * sizeof(int)));
+    OK(hipMemcpyAsync(copied, device, 5000 * sizeof(int), hipMemcpyDefault, nullptr));
+    OK(hipMemset(device, 0xff, 5000 * sizeof(int)));
+    OK(hipDeviceSynchronize());
+    EXPECT(numbers[0] == -1 && numbers[4999] == -1);
+    OK(hipMemcpy2D(numbers.data(), 4000, copied, 4000, 4000, 5, hipMemcpyDeviceToHost));
+    EXPECT(numbers[7] == 7 + round && numbers[4999] == 4999 + round);
+    OK(hipHostUnregister(numbers.data()));
+    EXPECT(hipHostGetDevicePointer(reinterpret_cast<void**>(&device), numbers.data(), 0) != hipSuccess);
+    OK(hipFree(copied));
+  }
+}
+
 int main() {
+  registered_memory();
   variables();
   copies_of_pageable_memory();
   fine_grained_memory();
