@@ -371,24 +371,8 @@ std::optional<bool> ScalarCopy::evaluate(ValueId v, const Facts& facts, unsigned
     const auto c = x(0);
     return c ? x(*c ? 1 : 2) : std::nullopt;
   }
-  case Op::ICmp: { // The opposite has been asked, or the same in another place.
-    const auto same = [&](const auto& fact) {
-      const InstId other = f_.def_id(ValueId{fact.first});
-      return other.valid() && f_[other].op == Op::ICmp &&
-             (f_[other].imm == f_[i].imm || is_opposite(other, i)) &&
-             std::ranges::equal(f_.operands(other), f_.operands(i));
-    };
-    const auto fact = std::ranges::find_if(facts, same);
-    if (fact == facts.end()) return std::nullopt;
-    return fact->second != is_opposite(f_.def_id(ValueId{fact->first}), i);
-  }
   default: return std::nullopt;
   }
-}
-
-/// Of two comparisons, that one is true where the other one is not, if their operands are the same.
-bool ScalarCopy::is_opposite(InstId a, InstId b) const {
-  return f_[a].imm == static_cast<u64>(inverse(static_cast<IntPred>(f_[b].imm)));
 }
 
 /// And what follows for what it is made of.

@@ -121,7 +121,6 @@ private:
                                       unsigned depth = 0) const;
   [[nodiscard]] ir::ValueId chosen(ir::ValueId v, ir::BlockId b, const Facts& facts) const;
   [[nodiscard]] std::optional<bool> evaluate(ir::ValueId v, const Facts& facts, unsigned depth = 0) const;
-  [[nodiscard]] bool is_opposite(ir::InstId a, ir::InstId b) const;
   void assume(ir::ValueId v, bool value, Facts& facts, unsigned depth = 0) const;
   void find_comparisons();
   [[nodiscard]] ir::ValueId compared_with_constant(ir::InstId i) const;
