@@ -227,6 +227,7 @@ private:
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
+      if (b == last) return false; // Round after round it may wait for what others store.
       if (seen[b.index] != 0) continue;
       seen[b.index] = 1;
       if (!keeps(f_[b].insts.begin(), f_[b].insts.end())) return false;
