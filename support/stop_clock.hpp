@@ -1,6 +1,8 @@
 // How long things take.
 #pragma once
 
+#include "support/bits.hpp"
+
 #include <chrono>
 
 namespace lanewise {

@@ -346,9 +346,7 @@ private:
     ValueId others;
     const ValueId lane = one.start(left, all[mask_], others);
     for (u32 n = 0; n < wanted.size(); ++n) {
-      const Type t = f_.type(before[n]);
-      const ValueId one_has = f_.add_param(next.block(), scalar_of(t));
-      now.push_back(next.select(lane, next.op(Op::Splat, t, {one_has}), before[n]));
+      now.push_back(one.put_back(next, lane, before[n]));
       out[wanted[n]] = now.back();
     }
     copy.make(one, lane, all, next.block(), wanted);

@@ -242,9 +242,7 @@ private:
     ValueId others;
     const ValueId lane = one_.start(left, all[mask_], others), zero = f_.entry_constant(Type::G32, 0);
     for (u32 n = 0; n < wanted.size(); ++n) {
-      const Type t = f_.type(before[n]);
-      const ValueId one_has = f_.add_param(next.block(), scalar_of(t));
-      now.push_back(next.select(lane, next.op(Op::Splat, t, {one_has}), before[n]));
+      now.push_back(one_.put_back(next, lane, before[n]));
       out[wanted[n]] = now.back();
     }
     copy.make(one_, lane, all, next.block(), wanted);

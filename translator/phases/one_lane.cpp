@@ -109,4 +109,10 @@ void OneLane::let_access(BlockId b, ValueId lane, ValueId all_lanes) {
   }
 }
 
+ValueId OneLane::put_back(Builder& at, ValueId lane, ValueId before) {
+  const Type t = f_.type(before);
+  const ValueId one_has = f_.add_param(at.block(), scalar_of(t));
+  return at.select(lane, at.op(Op::Splat, t, {one_has}), before);
+}
+
 } // namespace lanewise::phases

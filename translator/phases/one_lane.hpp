@@ -27,6 +27,9 @@ public:
   ir::ValueId spread(ir::ValueId v);
   /// The same as a scalar.
   ir::ValueId scalar(ir::ValueId v);
+  /// `before` with what the lane, of which `lane` is the mask, has at the end of its turn: a new parameter of
+  /// the block of `at`.
+  ir::ValueId put_back(ir::Builder& at, ir::ValueId lane, ir::ValueId before);
   /// Which one it is, in the gang.
   [[nodiscard]] ir::ValueId number() const { return number_; }
   /// So many rows that nobody else has.
