@@ -114,6 +114,18 @@ TEST(SelectFloat, HalfFma) {
                 [](const FpAttr& a, const u64* in) { return arithmetic('f', a, in[0], in[1], in[2]); });
 }
 
+/// Products halfway between two numbers, which least numbers push to one side, whatever the signs.
+TEST(SelectFloat, HalfFmaNextToTies) {
+  const FpAttr fp = {.kind = FloatKind::F16};
+  for (const u64 factor : {0x6401, 0xe401}) { // 1025 and -1025; times 1.5 and -1.5
+    OpCase c{"fma", {.op = Op::FFma, .fp = fp}, Type::V32, {Type::V32, Type::V32, Type::V32}, {}};
+    c.constants = {{0, factor}};
+    c.pool = {0x3e00, 0xbe00, 0x0001, 0x8001};
+    c.expected = [=](const u64* in) { return arithmetic('f', fp, in[0], in[1] & 0xffff, in[2] & 0xffff); };
+    check(c);
+  }
+}
+
 TEST(SelectFloat, NativeFma) { // Against the host's scalar fma, with the order of NaNs.
   for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
     for (const Round round : kRounds)
