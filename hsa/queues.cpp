@@ -23,8 +23,6 @@ union Packet {
   u8 bytes[64];
 };
 
-std::mutex kernels_run; ///< the dispatcher runs one grid at a time, on all threads
-
 class Queue {
 public:
   Queue(Runtime& r, u32 size, Callback callback, void* data) : runtime_(r), callback_(callback), data_(data) {
@@ -173,9 +171,12 @@ private:
                             abi::kernarg_segment_size(entry.kernel->kernel) / 8);
     runtime_.use_host_addresses(kernarg);
     const auto textures = textures_in(runtime_, kernarg);
-    const std::lock_guard lock(kernels_run);
-    const auto times = launch(*entry.kernel, own, textures, nullptr);
-    if (!times) die(times.error().message);
+    runtime_.turns.take(
+        *runtime_.device, [&] { return may_use_gds(*entry.kernel); },
+        [&](runtime::Dispatcher* beside) {
+          const auto times = launch(*entry.kernel, own, textures, nullptr, beside);
+          if (!times) die(times.error().message);
+        });
   }
 };
 
@@ -184,6 +185,39 @@ Queue& queue_of(const hsa_queue_t* handle) {
 }
 
 } // namespace
+
+bool KernelTurns::wait(const std::function<bool()>& may_use_gds) {
+  constexpr auto kLong = std::chrono::milliseconds(50);
+  std::unique_lock lock(mutex_);
+  // Of who has the turn now: of kernels that take turns all the time none is waited for twice.
+  const auto deadline = since_ + kLong;
+  const auto is_free = [this] { return !taken_; };
+  if (taken_ && !over_.wait_until(lock, deadline, is_free)) {
+    lock.unlock();
+    if (!may_use_gds()) return false;
+    lock.lock();
+    over_.wait(lock, is_free);
+  }
+  taken_ = true;
+  since_ = Clock::now();
+  return true;
+}
+
+void KernelTurns::give_back() {
+  {
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
+  }
+  over_.notify_one();
+}
+
+std::unique_ptr<runtime::Dispatcher> KernelTurns::spare(const Device::State& device) {
+  const std::lock_guard lock(mutex_);
+  if (spares_.empty()) return std::make_unique<runtime::Dispatcher>(device.dispatcher.threads());
+  auto last = std::move(spares_.back());
+  spares_.pop_back();
+  return last;
+}
 
 extern "C" {
 

@@ -12,6 +12,7 @@
 #include "lanewise/state.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -144,6 +145,39 @@ private:
   void serve(const std::stop_token& stop);
 };
 
+/// Runs kernels of all queues one after the other, each on all threads. Where the one that runs takes long,
+/// it may be waiting for what another queue's kernel stores: then others run beside it, with workers of their
+/// own.
+class KernelTurns {
+public:
+  /// Calls `run`, with null when the kernel's turn on the device has come, with a dispatcher to run it in
+  /// beside another. Kernels that `may_use_gds()` wait for their turn; it is asked when it matters.
+  template <class MayUseGds, class Run>
+  void take(const Device::State& device, const MayUseGds& may_use_gds, const Run& run) {
+    if (wait(may_use_gds)) {
+      run(nullptr);
+      return give_back();
+    }
+    auto beside = spare(device);
+    run(beside.get());
+    const std::lock_guard lock(mutex_);
+    spares_.push_back(std::move(beside));
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool taken_ = false;
+  Clock::time_point since_;
+  std::vector<std::unique_ptr<runtime::Dispatcher>> spares_;
+
+  /// True: the turn has come. False: it may last.
+  bool wait(const std::function<bool()>& may_use_gds);
+  void give_back();
+  std::unique_ptr<runtime::Dispatcher> spare(const Device::State& device);
+};
+
 /// All there is while the runtime is initialised.
 struct Runtime {
   Runtime(std::shared_ptr<Device::State> on, isa::Target gfx);
@@ -174,6 +208,8 @@ struct Runtime {
   };
   std::map<u64, KernelEntry> kernels;                     ///< by the address of the descriptor
   std::map<u64, std::unique_ptr<Executable>> executables; ///< by handle
+
+  KernelTurns turns;
 
   std::mutex images_mutex;
   std::set<const abi::ImageObject*> images; ///< that there are

@@ -1,5 +1,8 @@
 #include "hsa/runtime.hpp"
 
+#include <dlfcn.h>
+#include <string_view>
+
 namespace lanewise::hsa {
 
 namespace {
@@ -9,6 +12,27 @@ void announce(hsa_signal_t signal) {
     told();
   else if (Runtime* const r = current_runtime())
     r->changes.announce();
+}
+
+/// HIP 5.2 makes the doorbell for its calls of the host, as printf, again for each queue, writes its handle
+/// over the one before, which earlier queues' kernels go on to ring, and waits for the last one alone: they
+/// would wait for ever. So whoever in HIP writes over its handle of a signal keeps it.
+struct KeptSignals {
+  std::mutex mutex;
+  std::map<const hsa_signal_t*, u64> handles; ///< by where they were written
+} kept;
+
+bool is_in_hip(const void* code) {
+  Dl_info info = {};
+  return dladdr(code, &info) != 0 && info.dli_fname != nullptr &&
+         std::string_view(info.dli_fname).find("libamdhip64.so") != std::string_view::npos;
+}
+
+/// Whether HIP has a signal at that place.
+bool keeps_signal(const hsa_signal_t* place) {
+  const std::lock_guard lock(kept.mutex);
+  const auto found = kept.handles.find(place);
+  return found != kept.handles.end() && found->second == place->handle;
 }
 
 } // namespace
@@ -40,13 +64,22 @@ using namespace lanewise::hsa;
 
 extern "C" {
 
-hsa_status_t hsa_signal_create(hsa_signal_value_t initial, u32, const hsa_agent_t*, hsa_signal_t* signal) {
+hsa_status_t hsa_signal_create(hsa_signal_value_t initial, u32 consumers, const hsa_agent_t*,
+                               hsa_signal_t* signal) {
   HSA_RUNTIME(r);
   (void)r;
+  constexpr hsa_signal_value_t kOfHipsDoorbells = 1;
+  const bool may_be_kept =
+      initial == kOfHipsDoorbells && consumers == 0 && is_in_hip(__builtin_return_address(0));
+  if (may_be_kept && keeps_signal(signal)) return HSA_STATUS_SUCCESS;
   auto* const made = new Signal;
   made->shared.kind = AMD_SIGNAL_KIND_USER;
   made->shared.value = initial;
   signal->handle = reinterpret_cast<u64>(made);
+  if (may_be_kept) {
+    const std::lock_guard lock(kept.mutex);
+    kept.handles[signal] = signal->handle;
+  }
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, u32 consumers, const hsa_agent_t* agents, u64,
@@ -56,6 +89,10 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, u32 consumers, co
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
   if (signal.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL;
   if (Runtime* const r = current_runtime()) r->handlers.drop(signal);
+  {
+    const std::lock_guard lock(kept.mutex);
+    std::erase_if(kept.handles, [signal](const auto& entry) { return entry.second == signal.handle; });
+  }
   delete &signal_of(signal);
   return HSA_STATUS_SUCCESS;
 }

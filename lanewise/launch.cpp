@@ -276,23 +276,23 @@ private:
 /// Runs a launch that has been checked, and which `packet` describes.
 Result<LaunchTimes> dispatch(Kernel::State& state, const Checked& checked,
                              const abi::KernelDispatchPacket& packet, const translator::LaunchFacts& facts,
-                             Fault* fault) {
+                             Fault* fault, runtime::Dispatcher* beside = nullptr) {
   auto prepared = state.prepare(facts, &checked.shape);
   if (!prepared) return std::move(prepared).error();
   const auto values = values_passed(state.kernel, state.module.object.target.isa, checked.kernarg.bytes);
   const Prepared* const version = state.prepare_for_values(*prepared, values);
   Dispatchable dispatchable(state, *version, checked, packet);
   runtime::DispatchRequest& request = dispatchable.request;
-  request.history = (*prepared)->history.get(); // one of both versions: their times are compared
+  if (!beside) request.history = (*prepared)->history.get(); // one of both versions: their times are compared
   std::optional<Rest> rest;
   if (version == *prepared && state.may_specialize(version, values))
     request.later = &rest.emplace(state, version, values, checked, packet);
   runtime::DispatchTimes times;
-  auto outcome = state.module.device->dispatcher.run(request, &times);
+  auto outcome = (beside ? *beside : state.module.device->dispatcher).run(request, &times);
   if (!outcome) return std::move(outcome).error();
   if (!*outcome) {
     const Prepared* const changed = rest ? rest->version() : nullptr; // tells nothing of either version
-    if (changed == nullptr)
+    if (changed == nullptr && !beside)
       state.count_launch(*prepared, version, values,
                          {times.cpu_ms, times.threads, checked.shape.workgroup_count()});
     return LaunchTimes{times.wall_ms, times.cpu_ms, times.threads, &(changed ? changed : version)->how};
@@ -335,7 +335,8 @@ Result<LaunchTimes> Kernel::launch(const LaunchConfig& config, std::span<const A
 }
 
 Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket& packet,
-                           std::span<const PassedDescriptor> descriptors, Fault* fault) {
+                           std::span<const PassedDescriptor> descriptors, Fault* fault,
+                           runtime::Dispatcher* beside) {
   const isa::Target target = state.module.object.target.isa;
   Checked checked;
   checked.shape.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
@@ -350,7 +351,7 @@ Result<LaunchTimes> launch(Kernel::State& state, const abi::KernelDispatchPacket
   translator::LaunchFacts facts = launch_facts(state.kernel, target, checked.shape, steady_hidden_values(),
                                                checked.kernarg.bytes, checked.kernarg.dynamic_lds_bytes);
   facts.descriptors = descriptors_passed(state.kernel, target, descriptors);
-  return dispatch(state, checked, make_packet(state, checked, kernarg), facts, fault);
+  return dispatch(state, checked, make_packet(state, checked, kernarg), facts, fault, beside);
 }
 
 } // namespace lanewise

@@ -1,3 +1,4 @@
+#include "isa/encoding.hpp"
 #include "lanewise/engines.hpp"
 #include "lanewise/kernel_names.hpp"
 #include "lanewise/launch_facts.hpp"
@@ -123,6 +124,28 @@ Kernel::State::State(Module::State& owner, const abi::Kernel& declared)
       calls_host(may_call_host(declared, owner.image)),
       stores_printf(!owner.object.printf_formats.empty() &&
                     has_argument(declared, abi::ValueKind::HiddenPrintfBuffer)) {}
+
+bool may_use_gds(const Kernel::State& state) {
+  using isa::enc::Ds;
+  const abi::LoadedImage& image = state.module.image;
+  const isa::enc::Field& gds =
+      state.module.object.target.isa >= isa::Target::gfx803 ? Ds::kGdsGfx8 : Ds::kGdsGfx6;
+  const auto is_in = [&](const abi::Kernel& k, u64 address) {
+    return address - image.address_of(k.entry_address) < k.code_size;
+  };
+  const auto is_others = [&](u64 address) {
+    return !is_in(state.kernel, address) &&
+           std::ranges::any_of(state.module.object.kernels,
+                               [&](const abi::Kernel& k) { return is_in(k, address); });
+  };
+  return std::ranges::any_of(image.texts(), [&](const abi::LoadedImage::Text& text) {
+    for (std::size_t at = 0; at + 4 <= text.bytes.size(); at += 4) {
+      const u32 word = load_le<u32>(text.bytes.data() + at);
+      if (Ds::kPrefix.matches(word) && gds.flag(word) && !is_others(text.address + at)) return true;
+    }
+    return false;
+  });
+}
 
 Result<const Prepared*> Kernel::State::add(Result<Prepared> made) {
   if (!made) return std::move(made).error().in(info.name);

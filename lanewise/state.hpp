@@ -106,8 +106,14 @@ Result<std::span<std::byte>> find_variable(const Module::State& module, std::str
 struct PassedDescriptor;
 /// Runs the kernel as a dispatch packet has it whose kernarg segment is complete, hidden arguments and all:
 /// what launches of the public interface make of their arguments. Nobody changes the descriptors meanwhile.
+/// `beside`, if any, is the dispatcher to run it in place of the device's, which has another kernel to run.
 /// Errors: as theirs.
 Result<LaunchTimes> launch(Kernel::State& kernel, const abi::KernelDispatchPacket& packet,
-                           std::span<const PassedDescriptor> descriptors, Fault* fault);
+                           std::span<const PassedDescriptor> descriptors, Fault* fault,
+                           runtime::Dispatcher* beside = nullptr);
+
+/// Whether the kernel's code, or a function that it might call, uses what each dispatcher has one of, the GDS
+/// and its counters: it must not run beside the device's dispatcher. Looks through the code.
+bool may_use_gds(const Kernel::State& kernel);
 
 } // namespace lanewise

@@ -68,9 +68,6 @@ int run(const Options& options) {
   set("LANEWISE_SIMD", options.simd);
   if (options.threads != 0) set("LANEWISE_THREADS", std::to_string(options.threads));
   if (options.no_cache) set("LANEWISE_NO_CACHE", "1");
-  // All streams share a queue, as kernels run one after the other in any case. With several, HIP 5.2 waits
-  // for the doorbell of the last one alone: printf of kernels in others would wait for ever.
-  setenv("GPU_MAX_HW_QUEUES", "1", 0);
   std::vector<char*> arguments;
   for (const std::string& argument : options.command)
     arguments.push_back(const_cast<char*>(argument.c_str()));

@@ -31,7 +31,7 @@ inline std::vector<char> code_object(const std::string& name, const std::string&
 }
 
 /// The runtime, initialised for a gfx906.
-class Hsa : public testing::Test {
+class Hsa : public ::testing::Test {
 protected:
   void SetUp() override {
     setenv("LANEWISE_TARGET", "gfx906", 1);
@@ -169,9 +169,13 @@ protected:
 
   /// A kernel in workgroups of one row, without arguments yet.
   TestKernel kernel(const std::string& name, std::uint32_t grid, std::uint16_t workgroup) const {
+    return kernel_in(code_object(name + ".O3"), name, grid, workgroup);
+  }
+  TestKernel kernel_in(const std::vector<char>& code, const std::string& name, std::uint32_t grid,
+                       std::uint16_t workgroup) const {
     TestKernel k;
     k.executable = executable();
-    EXPECT_EQ(load(k.executable, code_object(name + ".O3")), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(load(k.executable, code), HSA_STATUS_SUCCESS);
     EXPECT_EQ(hsa_executable_freeze(k.executable, nullptr), HSA_STATUS_SUCCESS);
     const auto s = symbol(k.executable, (name + ".kd").c_str());
     k.kernarg_bytes = info<std::uint32_t>(s, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE);

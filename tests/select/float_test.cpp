@@ -114,6 +114,52 @@ TEST(SelectFloat, HalfFma) {
                 [](const FpAttr& a, const u64* in) { return arithmetic('f', a, in[0], in[1], in[2]); });
 }
 
+/// Products halfway between two numbers, which least numbers push to one side, whatever the signs.
+TEST(SelectFloat, HalfFmaNextToTies) {
+  const FpAttr fp = {.kind = FloatKind::F16};
+  for (const u64 factor : {0x6401, 0xe401}) { // 1025 and -1025; times 1.5 and -1.5
+    OpCase c{"fma", {.op = Op::FFma, .fp = fp}, Type::V32, {Type::V32, Type::V32, Type::V32}, {}};
+    c.constants = {{0, factor}};
+    c.pool = {0x3e00, 0xbe00, 0x0001, 0x8001};
+    c.expected = [=](const u64* in) { return arithmetic('f', fp, in[0], in[1] & 0xffff, in[2] & 0xffff); };
+    check(c);
+  }
+}
+
+/// A half that has just been rounded is not converted anew, unless one of the two operations flushes it.
+TEST(SelectFloat, HalvesAreConvertedOnce) {
+  std::vector<u64> pool = interesting(FloatKind::F16);
+  pool.resize(64, 0x2e66);
+  for (const unsigned flushes : {0u, 1u, 2u, 3u})
+    for (const translator::Simd simd : widths()) {
+      const FpAttr first = {.kind = FloatKind::F16, .flush_out = (flushes & 1) != 0};
+      const FpAttr second = {.kind = FloatKind::F16, .flush_in = (flushes & 2) != 0};
+      LaneProgram p;
+      const auto op = [&](Op o, const FpAttr& fp, std::initializer_list<ir::ValueId> in) {
+        const Type t = Type::V32;
+        return p.f.result(
+            p.f.append(p.b.block(), {.op = o, .fp = fp}, {in.begin(), in.size()}, std::span(&t, 1)));
+      };
+      const ir::ValueId a = p.operand(0, Type::V32), b = p.operand(1, Type::V32);
+      const ir::ValueId product = op(Op::FMul, first, {a, b});
+      p.store(op(Op::FAdd, second, {product, a}), 2);
+      p.store(op(Op::FAdd, first, {product, a}), 3);
+      p.b.end_program();
+      std::array<std::array<u64, 64>, 4> tables{};
+      for (u32 shift = 0; shift < 64; ++shift) {
+        for (u32 l = 0; l < 64; ++l) tables[0][l] = pool[l], tables[1][l] = pool[(l + shift) % 64];
+        RunInput input;
+        for (const auto& table : tables) input.pass(reinterpret_cast<u64>(table.data()));
+        run(p.f, trivial_plan(p.f), simd, input);
+        for (u32 l = 0; l < 64; ++l) {
+          const u64 x = tables[0][l], wanted = arithmetic('*', first, x, tables[1][l], 0);
+          ASSERT_EQ(tables[2][l], arithmetic('+', second, wanted, x, 0)) << flushes << ": " << x;
+          ASSERT_EQ(tables[3][l], arithmetic('+', first, wanted, x, 0)) << flushes << ": " << x;
+        }
+      }
+    }
+}
+
 TEST(SelectFloat, NativeFma) { // Against the host's scalar fma, with the order of NaNs.
   for (const FloatKind kind : {FloatKind::F32, FloatKind::F64})
     for (const Round round : kRounds)

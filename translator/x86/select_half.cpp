@@ -20,6 +20,14 @@ VReg Selector::flush_half(VReg v) {
 }
 
 VReg Selector::from_half(const FpAttr& fp, VReg v) {
+  const auto [at, is_new] = singles_of_halves_.try_emplace({v.index, fp.flush_in});
+  if (is_new) at->second = converted_half(fp, v);
+  return at->second;
+}
+
+VReg Selector::converted_half(const FpAttr& fp, VReg v) {
+  if (const auto known = packed_halves_.find(v.index); known != packed_halves_.end() && !fp.flush_in)
+    return b_->op(Inst::kIdVcvtph2ps, half(known->second));
   if (fp.flush_in) v = flush_half(v);
   if (avx512()) return b_->op(Inst::kIdVcvtph2ps, half(b_->def(Inst::kIdVpmovdw, View::Half, {vec(v)})));
   const VReg low = vand(v, b_->splat32(0xffff));
@@ -32,13 +40,24 @@ VReg Selector::to_half(const FpAttr& fp, VReg v) {
   const VReg packed =
       b_->def(Inst::kIdVcvtps2ph, View::Half, {vec(v), imm(kModes[static_cast<unsigned>(fp.round)])});
   const VReg r = b_->op(Inst::kIdVpmovzxwd, half(packed));
-  return fp.flush_out ? flush_half(r) : r;
+  if (fp.flush_out) return flush_half(r);
+  packed_halves_[r.index] = packed;
+  return r;
 }
 
 /// To nearest: the product is exact in f32; the sum is rounded to odd there, which a second rounding cannot
 /// see.
 VReg Selector::half_fma(const FpAttr& fp, VReg a, VReg b, VReg c) {
   if (fp.round != Round::NearestEven) return fma(fp, a, b, c, true);
+  const VReg one = b_->splat32(1);
+  if (avx512()) { // Of an inexact sum's neighbours one is odd; of exact sums that are 0 the second has the
+                  // sign.
+    FpAttr down = fp, up = fp;
+    down.round = Round::MinusInf;
+    up.round = Round::PlusInf;
+    const VReg below = fma(down, a, b, c, false), above = fma(up, a, b, c, false);
+    return blend(b_->op_k(Inst::kIdVptestmd, below, one), below, above);
+  }
   const VReg product = rounded(fp, Inst::kIdVmulps, {a, b});
   const VReg sum = fma(fp, a, b, c, false); // Not product + c: NaNs.
   const VReg c_part = rounded(fp, Inst::kIdVsubps, {sum, product});
@@ -47,7 +66,6 @@ VReg Selector::half_fma(const FpAttr& fp, VReg a, VReg b, VReg c) {
       fp, Inst::kIdVaddps,
       {rounded(fp, Inst::kIdVsubps, {product, product_part}), rounded(fp, Inst::kIdVsubps, {c, c_part})});
   // An even, inexact sum goes to its odd neighbour on the side of the error.
-  const VReg one = b_->splat32(1);
   const VReg away = vor(sar_imm32(vxor(sum, error), 31), one); // 1 if the error enlarges the sum, else -1
   const VReg odd = b_->op(Inst::kIdVpaddd, sum, away);
   const VReg inexact = fcompare(error, b_->splat32(0), kOrderedDifferent, false);

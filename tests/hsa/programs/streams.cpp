@@ -134,11 +134,58 @@ static void threads_have_streams() {
   for (int t = 0; t < kThreads; ++t) EXPECT(results[t] == static_cast<float>(t));
 }
 
+__global__ void wait_for(const int* flag, int* seen) {
+  int value;
+  while ((value = __atomic_load_n(flag, __ATOMIC_ACQUIRE)) == 0) {
+  }
+  seen[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+__global__ void raise(int* flag, int value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
+
+/// As on a card, whose streams have queues of their own, up to four.
+static void a_kernel_waits_for_another_streams() {
+  hipStream_t a, b;
+  OK(hipStreamCreate(&a));
+  OK(hipStreamCreate(&b));
+  int *flag, *seen, host[512];
+  OK(hipMalloc(&flag, sizeof(int)));
+  OK(hipMalloc(&seen, sizeof host));
+  for (int value = 1; value <= 3; ++value) {
+    OK(hipMemset(flag, 0, sizeof(int)));
+    OK(hipDeviceSynchronize());
+    wait_for<<<8, 64, 0, a>>>(flag, seen);
+    raise<<<1, 1, 0, b>>>(flag, value);
+    OK(hipDeviceSynchronize());
+    OK(hipMemcpy(host, seen, sizeof host, hipMemcpyDeviceToHost));
+    int wrong = 0;
+    for (const int v : host) wrong += v != value;
+    EXPECT(wrong == 0);
+  }
+  OK(hipFree(flag));
+  OK(hipFree(seen));
+}
+
+__global__ void say(int stream) { printf("stream %d\n", stream); }
+
+/// Each queue has its own buffer for that.
+static void kernels_of_all_streams_print() {
+  for (int round = 0; round < 2; ++round)
+    for (int k = 0; k < 6; ++k) {
+      static hipStream_t streams[6];
+      if (round == 0) OK(hipStreamCreate(&streams[k]));
+      say<<<1, 1, 0, streams[k]>>>(k);
+    }
+  say<<<1, 1>>>(-1);
+  OK(hipDeviceSynchronize());
+}
+
 int main() {
   copies_and_kernels_in_four_streams();
   one_stream_waits_for_another();
   callbacks_are_called();
   graphs_are_launched_again();
   threads_have_streams();
+  a_kernel_waits_for_another_streams();
+  kernels_of_all_streams_print();
   return result();
 }
