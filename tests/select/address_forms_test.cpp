@@ -414,14 +414,14 @@ TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
   }
 }
 
-/// Prefetches to load and to store.
-std::array<u32, 2> count_fetches(ir::Function& f, unsigned interleave, translator::Simd simd) {
+/// Lines fetched into the second-level cache: the first one would drop them again.
+u32 count_fetches(ir::Function& f, unsigned interleave, translator::Simd simd) {
   phases::Plan plan = trivial_plan(f);
   for (phases::Phase& phase : plan.phases) phase.interleave = interleave;
   auto code = compile(f, plan, {.simd = simd, .verify = true, .listing = true});
   EXPECT_TRUE(code.ok());
   const std::string listing = code.ok() ? code->listing : "";
-  return {count(listing, "prefetcht0 "), count(listing, "prefetchw ")};
+  return count(listing, "prefetcht1 ");
 }
 
 /// Large launches of workgroups with several rows fetch ahead what the next workgroup's rows begin with, a
@@ -443,15 +443,13 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
     f->launch.min_items = items;
     return count_fetches(*f, 4, simd);
   };
-  using Fetches = std::array<u32, 2>;
   constexpr u64 kLarge = 1 << 21, kSmall = 1 << 19;
-  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), (Fetches{4, 4}));
-  EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), (Fetches{4, 4}));
-  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), (Fetches{2, 2})) << "a line is two gangs";
-  EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), Fetches{}) << "this stays in the caches";
-  EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), Fetches{}) << "the hardware sees one row";
-  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), Fetches{})
-      << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx512), 8u);
+  EXPECT_EQ(fetches(16, kLarge, 16, translator::Simd::Avx512), 8u);
+  EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 4u) << "a line is two gangs";
+  EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), 0u) << "this stays in the caches";
+  EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), 0u) << "the hardware sees one row";
+  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
 }
 
 /// So they do where half a gang is a row.
@@ -471,12 +469,11 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
     f->launch.min_items = 1 << 21;
     return count_fetches(*f, 1, translator::Simd::Avx512);
   };
-  using Fetches = std::array<u32, 2>;
   constexpr std::string_view kLoad = "  v30:v32 = load v2, v29, v7 {global 4 indexed 2 short 8 1}\n";
   constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 short 8 1}\n";
-  EXPECT_EQ(fetches(8, kLoad), (Fetches{2, 0}));
-  EXPECT_EQ(fetches(8, kStore), (Fetches{0, 2}));
-  EXPECT_EQ(fetches(16, kStore), Fetches{}) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(8, kLoad), 2u);
+  EXPECT_EQ(fetches(8, kStore), 2u);
+  EXPECT_EQ(fetches(16, kStore), 0u) << "the next one's rows are elsewhere";
 }
 
 /// Code for workgroups of 64 work-items in rows of `width`, of which v23 is each one's place by x; `full`:
@@ -567,23 +564,22 @@ b2:
     EXPECT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
     return count_fetches(*f, 2, translator::Simd::Avx2);
   };
-  const std::array none = {0u, 0u}, loads = {16u, 0u}, stores = {0u, 16u};
+  constexpr u32 kOneLine = 16, kTwoLines = 32; // for each of two gangs' lanes
   const std::string load = "  v22:v32, v23:v32, v24:v32, v25:v32 = load ";
   const std::string store = "  store v20, v7, v7, v7, v7, v4 #0x10 ";
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n"), loads);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n"), kOneLine);
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + store + "{global 16 row 640 wave}\n"),
-            loads)
+            kOneLine)
       << "one line";
-  EXPECT_EQ(fetches(store + "{global 16 row 640 wave}\n"), stores);
+  EXPECT_EQ(fetches(store + "{global 16 row 640 wave}\n"), kOneLine);
   const std::string further =
       "  v26:v32, v27:v32, v28:v32, v29:v32 = load v20, v4 #0x30 {global 16 row 640 wave}\n"
       "  v40:v32, v41:v32, v42:v32, v43:v32 = load v20, v4 #0x60 {global 16 row 640 wave}\n";
-  const std::array two_lines = {32u, 0u};
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + further), two_lines);
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16 wave}\n"), none) << "one row";
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640}\n"), none) << "the next gang is elsewhere";
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 4096 wave}\n"), none) << "long enough for the hardware";
-  EXPECT_EQ(fetches(load + "v3, v4 {global 16 row 640 wave}\n"), none) << "in each round the same";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + further), kTwoLines);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16 wave}\n"), 0u) << "one row";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640}\n"), 0u) << "the next gang is elsewhere";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 4096 wave}\n"), 0u) << "long enough for the hardware";
+  EXPECT_EQ(fetches(load + "v3, v4 {global 16 row 640 wave}\n"), 0u) << "in each round the same";
 }
 
 /// A row of `bytes` per lane, `stride` apart, `start` bytes into an LDS of 512 bytes.

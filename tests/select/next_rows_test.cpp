@@ -125,7 +125,7 @@ b2:
     plan.phases.front().interleave = gangs;
     auto code = compile(*f, plan, {.simd = translator::Simd::Avx512, .verify = true, .listing = true});
     ASSERT_TRUE(code.ok()) << code.error().message;
-    EXPECT_EQ(code->listing.find("prefetcht0 ") != std::string::npos, gangs == 1) << code->listing;
+    EXPECT_EQ(code->listing.find("prefetcht1 ") != std::string::npos, gangs == 1) << code->listing;
   }
 }
 

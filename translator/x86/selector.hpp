@@ -457,6 +457,7 @@ private:
   [[nodiscard]] unsigned row_size() const { return common_ ? common_->row().group() : 1; }
   VReg of_leader(ValueId v, unsigned members);
   [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
+  void fetch(const Operand& line);
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   [[nodiscard]] bool goes_along_own_rows(InstId i);
   [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
