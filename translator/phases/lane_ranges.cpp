@@ -293,7 +293,7 @@ private:
   }
 
   void find_range(Builder& at, Range& r, const std::vector<ValueId>& start, ValueId rounds) {
-    const Inst& inst = f_[r.access];
+    const Inst inst = f_[r.access]; // a copy, as others are made meanwhile
     const Sum sum = sum_of(f_.operands(r.access)[0]);
     const auto lanes = [&](ValueId v) { return is_per_lane(f_.type(v)) ? v : at.splat(v); };
     const i64 offset = static_cast<i32>(inst.imm);
