@@ -364,6 +364,7 @@ void Optimizer::copy_loops() {
     return closed;
   });
   run_and_tidy("load_expected_once", passes::load_expected_once);
+  run_and_tidy("add_without_retrying", passes::add_without_retrying);
   run_and_tidy("chain_retries", [&](ir::Function& f) {
     return alone_ != LanesAlone::None &&
            phases::chain_retries(f, passes::find_retry_loops(f), lanes_, lds_bytes_);

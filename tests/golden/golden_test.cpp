@@ -164,6 +164,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"group_looks", [](ir::Function& g) { phases::group_looks(g, 8); }},
       {"finish_before_barriers", passes::finish_before_barriers},
       {"load_expected_once", [](ir::Function& g) { (void)passes::load_expected_once(g); }},
+      {"add_without_retrying", [](ir::Function& g) { (void)passes::add_without_retrying(g); }},
       {"shorten_waves", // 16 work-items
        [](ir::Function& g) {
          g.launch.workgroup = {16, 1, 1};

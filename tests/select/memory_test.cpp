@@ -424,7 +424,8 @@ u64 after(AtomicOp op, bool wide, u64 m, u64 d, u64 c) {
   case AtomicOp::Xor: return m ^ d;
   case AtomicOp::Inc: return m >= d ? 0 : m + 1;
   case AtomicOp::Dec: return m == 0 || m > d ? d : m - 1;
-  case AtomicOp::FAdd: return bits(f(m) + f(d));
+  case AtomicOp::FAdd:
+  case AtomicOp::RFAdd: return bits(f(m) + f(d));
   case AtomicOp::FMin: return f(m) < f(d) ? m : d;
   case AtomicOp::FMax: return f(m) > f(d) ? m : d;
   case AtomicOp::FCmpswap: return f(m) == f(c) ? d : m;
@@ -452,13 +453,13 @@ void check_atomics(Place where, int mask, bool uniform_data = false, bool deferr
          {std::pair(Space::Global, Space::Global), std::pair(Space::Lds, Space::Lds),
           std::pair(Space::Flat, Space::Global), std::pair(Space::Flat, Space::Lds),
           std::pair(Space::Flat, Space::Scratch), std::pair(Space::Scratch, Space::Scratch)})
-      for (unsigned n = 0; n <= static_cast<unsigned>(AtomicOp::Wrap); ++n)
+      for (unsigned n = 0; n <= static_cast<unsigned>(AtomicOp::RFAdd); ++n)
         for (const u32 bytes : {4u, 8u})
           for (const bool returns : {false, true}) {
             const auto op = static_cast<AtomicOp>(n);
             if (deferred && (!is_addition(op) || returns || space != Space::Global)) continue;
             const bool two = ir::takes_two(op);
-            const bool is_float = op >= AtomicOp::FAdd && op <= AtomicOp::FCmpswap;
+            const bool is_float = (op >= AtomicOp::FAdd && op <= AtomicOp::FCmpswap) || op == AtomicOp::RFAdd;
             const u32 dwords = bytes / 4;
             AccessRun r;
             r.op = Op::Atomic;
@@ -538,6 +539,31 @@ void check_atomics(Place where, int mask, bool uniform_data = false, bool deferr
 TEST(SelectMemory, Atomics) {
   for (const bool uniform_data : {false, true})
     for (const int mask : {2, kFewLanes}) check_atomics(Place::Any, mask, uniform_data);
+}
+
+/// The result is the NaN of what the operation has first.
+TEST(SelectMemory, SumsOfNaNs) {
+  for (const translator::Simd simd : widths())
+    for (const AtomicOp op : {AtomicOp::FAdd, AtomicOp::RFAdd})
+      for (const bool returns : {false, true}) {
+        constexpr u32 kInMemory = 0x7fc0'0001, kData = 0xffc0'0002;
+        AccessRun r;
+        r.op = Op::Atomic;
+        r.attr = {.space = Space::Lds, .bytes = 4, .atomic = op};
+        r.attr.returns = returns;
+        r.data = 1;
+        r.results = returns ? 1 : 0;
+        r.input.lds.resize(256);
+        fill_mask(r.in[5], 0);
+        for (u32 l = 0; l < 64; ++l) {
+          store_le<u32>(&r.input.lds[4 * l], kInMemory);
+          r.in[0][l] = 4 * l;
+          r.in[1][l] = kData;
+        }
+        r.run(simd);
+        for (u32 l = 0; l < 64; ++l)
+          EXPECT_EQ(load_le<u32>(&r.input.lds[4 * l]), op == AtomicOp::FAdd ? kInMemory : kData);
+      }
 }
 
 TEST(SelectMemory, DeferredAdds) {

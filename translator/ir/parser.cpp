@@ -275,7 +275,8 @@ private:
         if (!number(*numbered)) return false;
         continue;
       }
-      if (w.empty() || !(memory ? memory_word(proto.mem, w) : float_word(proto.fp, w)))
+      if (w.empty() || !((memory && memory_word(proto.mem, w)) ||
+                         ((!memory || proto.op == Op::Atomic) && float_word(proto.fp, w))))
         return expected("an attribute");
     }
     return true;

@@ -14,24 +14,31 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
+void print_flushes(Out out, const FpAttr& fp) {
+  if (fp.flush_in) fmt::format_to(out, " flush_in");
+  if (fp.flush_out) fmt::format_to(out, " flush_out");
+}
+
 void print_fp(Out out, const FpAttr& fp) {
   fmt::format_to(out, " {{{}", kFloatKindNames[static_cast<unsigned>(fp.kind)]);
   if (fp.round != Round::NearestEven)
     fmt::format_to(out, " {}", kRoundNames[static_cast<unsigned>(fp.round)]);
-  if (fp.flush_in) fmt::format_to(out, " flush_in");
-  if (fp.flush_out) fmt::format_to(out, " flush_out");
+  print_flushes(out, fp);
   if (fp.ieee) fmt::format_to(out, " ieee");
   if (!fp.dx10_clamp) fmt::format_to(out, " keep_nan");
   fmt::format_to(out, "}}");
 }
 
-void print_mem(Out out, const Function& f, Op op, const MemAttr& mem) {
+void print_mem(Out out, const Function& f, const Inst& inst) {
+  const Op op = inst.op;
+  const MemAttr& mem = inst.mem;
   fmt::format_to(out, " {{{} {}", kSpaceNames[static_cast<unsigned>(mem.space)], mem.bytes);
   if (mem.sign_extend) fmt::format_to(out, " sext");
   if (op == Op::Atomic) {
     fmt::format_to(out, " {}", kAtomicNames[static_cast<unsigned>(mem.atomic)]);
     if (mem.kind != FloatKind::F32)
       fmt::format_to(out, " {}", kFloatKindNames[static_cast<unsigned>(mem.kind)]);
+    print_flushes(out, inst.fp);
     if (mem.returns) fmt::format_to(out, " returns");
     if (mem.awaited) fmt::format_to(out, " awaited");
     if (mem.deferred) fmt::format_to(out, " deferred");
@@ -92,7 +99,7 @@ void print_inst(Out out, const Function& f, InstId id) {
   }
   if (inst.imm != 0 || inst.op == Op::Const) fmt::format_to(out, " #{:#x}", inst.imm);
   if (info(inst.op).is(kFloat)) print_fp(out, inst.fp);
-  if (info(inst.op).is(kMemory)) print_mem(out, f, inst.op, inst.mem);
+  if (info(inst.op).is(kMemory)) print_mem(out, f, inst);
   if (info(inst.op).is(kEndsBlock) && inst.block.valid()) {
     separator = " -> ";
     for (const Successor& s : f[inst.block].successors) {

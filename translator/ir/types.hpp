@@ -96,7 +96,8 @@ enum class AtomicOp : u8 {
   FMax,
   FCmpswap,
   Mskor,
-  Wrap
+  Wrap,
+  RFAdd ///< FAdd, but of two NaNs the data's is the result
 };
 
 /// Whether an atomic has a second operand behind its data: the value to compare with, bits to set, what to

@@ -27,6 +27,10 @@ struct RetryLoop {
 /// lane has found that did not get through is what it would load next. True if anything changed.
 bool load_expected_once(ir::Function& f);
 
+/// Those that add floats in the LDS, and of which nobody looks at what they have found, become one atomic
+/// addition. True if there are any.
+bool add_without_retrying(ir::Function& f);
+
 /// Finds them, and marks their compare-and-swaps: each gang may run such a loop alone (MemAttr::retry).
 std::vector<RetryLoop> find_retry_loops(ir::Function& f);
 

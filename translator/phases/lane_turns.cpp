@@ -400,6 +400,15 @@ private:
     at.branch(at.any(is_first), to_first.block(), to_second.block());
     f_[f_.terminator(at.block())].imm = kSecondIsRare;
   }
+  /// `b` is `target`, or only jumps on, perhaps a few times, until there: who meets there meets here.
+  [[nodiscard]] bool only_leads_to(BlockId b, BlockId target) const {
+    constexpr unsigned kMaxJumps = 8;
+    for (unsigned n = 0; n < kMaxJumps && b != target; ++n) {
+      if (f_[b].insts.size() != 1 || f_[f_.terminator(b)].op != Op::Jump) return false;
+      b = f_[b].successors[0].block;
+    }
+    return b == target;
+  }
   /// Behind the loop. A new block where both ways meet is its exit from now on.
   void add_meeting(TimedWays& ways) {
     const BlockId exit = loop_->exit;
@@ -410,7 +419,7 @@ private:
       args.push_back(f_.add_param(meeting.block(), f_.type(p)));
     for (const BlockId b : blocks_) {
       Inst& end = f_[f_.terminator(b)];
-      if (is_gang_decided(f_, b) && join_of(end) == exit)
+      if (is_gang_decided(f_, b) && only_leads_to(exit, join_of(end)))
         end.imm = gang_decided(meeting.block()) | decided_by_wave(end.imm);
       for (Successor& s : f_[b].successors)
         if (s.block == exit) s.block = meeting.block();

@@ -9,6 +9,11 @@ namespace lanewise::x86 {
 
 inline Operand sized(VReg r, bool wide) { return wide ? r64(r) : r32(r); }
 
+inline bool is_float(ir::AtomicOp op) {
+  return op == ir::AtomicOp::FAdd || op == ir::AtomicOp::RFAdd || op == ir::AtomicOp::FMin ||
+         op == ir::AtomicOp::FMax || op == ir::AtomicOp::FCmpswap;
+}
+
 /// The instruction that does `op` to memory and returns nothing; 0 if there is none.
 inline u32 in_memory(ir::AtomicOp op) {
   switch (op) {

@@ -558,6 +558,7 @@ private:
   VReg join_gprs(VReg low, VReg high); ///< the 64 bits; `low` has none above its 32
   VReg atomic_lane(const ir::Inst& inst, const Operand& at, VReg lane, VReg data, VReg second, bool returns);
   VReg new_value(const ir::Inst& inst, VReg old, VReg data, VReg second);
+  VReg sum_of(const ir::Inst& inst, VReg memory, VReg data);
   VReg new_float(const ir::Inst& inst, VReg old, VReg data, VReg second);
   VReg load_part(const ir::MemAttr& attr, VReg address, const Access& a);
   void store_part(const ir::MemAttr& attr, VReg address, const Access& a, VReg data);

@@ -35,6 +35,7 @@ template <class F, class U>
 U new_float(AtomicOp op, U memory, U data, U compare) {
   switch (op) {
   case AtomicOp::FAdd: return std::bit_cast<U>(std::bit_cast<F>(memory) + std::bit_cast<F>(data));
+  case AtomicOp::RFAdd: return std::bit_cast<U>(std::bit_cast<F>(data) + std::bit_cast<F>(memory));
   case AtomicOp::FMin: return float_min_max<F>(memory, data, false);
   case AtomicOp::FMax: return float_min_max<F>(memory, data, true);
   default: return std::bit_cast<F>(memory) == std::bit_cast<F>(compare) ? data : memory; // FCmpswap
