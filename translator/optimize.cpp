@@ -9,6 +9,7 @@
 #include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/gang_rounds.hpp"
+#include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
@@ -352,6 +353,8 @@ void Optimizer::copy_loops() {
     passes::eliminate_dead_code(f); // or what is asked only once a lane has left would be found there
     tidy_up(f);
   });
+  run_and_tidy("split_by_lane_ranges",
+               [&](ir::Function& f) { return last_lanes && phases::split_by_lane_ranges(f, lanes_); });
   run_and_tidy("run_last_lanes_alone",
                [&](ir::Function& f) { return last_lanes && phases::run_last_lanes_alone(f, lanes_); });
   run_and_tidy("close_ranks", [&](ir::Function& f) {

@@ -10,6 +10,16 @@ namespace {
 
 using Value = u32 (*)(u32 lane);
 
+/// Each lane stores 3 or 4 times 16 times itself plus the round, from a dword on that neighbours get to, too:
+/// what is in dword `at` then. In each round all lanes store, before the next.
+u32 where_pieces_meet(u32 at) {
+  u32 found = 0;
+  for (u32 round = 0; round < 4; ++round)
+    for (u32 lane = 0; lane < kWaveSize; ++lane)
+      if (round < 3 + lane % 2 && 2 * lane + lane % 2 + round == at) found = 16 * lane + round;
+  return found;
+}
+
 struct Rule {
   const char* name;
   std::vector<std::string> lines; ///< at their start: v21 = 4 * lane, other registers and the LDS 0
@@ -471,6 +481,71 @@ const Rule kRules[] = {
              lane, [](u32 l) { return l * 37 % 64 < 40; }, [](u32) { return 8u; });
        }}}},
     {"LanesThatAreLeftCountForThemselves", left_lanes(), {{2, rounds_of_lane}}},
+    {"PiecesThatMeet", // Where each lane gets to is known before.
+     {"v_lshrrev_b32 v3, 2, v21",
+      "v_and_b32 v3, 1, v3",
+      "v_add_u32 v1, 3, v3",
+      "v_lshlrev_b32 v22, 1, v21",
+      "v_lshlrev_b32 v3, 2, v3",
+      "v_add_u32 v22, v22, v3",
+      "v_lshlrev_b32 v4, 2, v21",
+      "s_mov_b64 s[18:19], exec",
+      "s_mov_b64 s[16:17], 0",
+      "L0:",
+      "global_store_dword v22, v4, s[2:3]",
+      "v_add_u32 v22, 4, v22",
+      "v_add_u32 v4, 1, v4",
+      "v_add_u32 v1, -1, v1",
+      "v_cmp_eq_u32 vcc, 0, v1",
+      "s_or_b64 s[16:17], vcc, s[16:17]",
+      "s_andn2_b64 exec, exec, s[16:17]",
+      "s_cbranch_execnz L0",
+      "s_mov_b64 exec, s[18:19]",
+      "s_mov_b64 vcc, 0",
+      "s_mov_b64 s[16:17], 0",
+      "v_mov_b32 v3, 0",
+      "v_mov_b32 v4, 0",
+      "v_lshlrev_b32 v22, 1, v21",
+      "s_waitcnt vmcnt(0)",
+      "global_load_dword v1, v22, s[2:3]",
+      "global_load_dword v2, v22, s[2:3] offset:4",
+      "s_waitcnt vmcnt(0)"},
+     {{1, [](u32 lane) { return where_pieces_meet(2 * lane); }},
+      {2, [](u32 lane) { return where_pieces_meet(2 * lane + 1); }}}},
+    {"PlaceThatIsStoredTo", // It is loaded in each round, by nobody but the lane that has stored there.
+     {"v_lshrrev_b32 v3, 2, v21",
+      "v_and_b32 v3, 1, v3",
+      "v_add_u32 v1, 3, v3",
+      "v_lshlrev_b32 v22, 3, v21",
+      "v_lshlrev_b32 v3, 2, v3",
+      "v_add_u32 v22, v22, v3",
+      "v_mov_b32 v3, v22",
+      "global_store_dword v22, v21, s[2:3]",
+      "s_mov_b64 s[18:19], exec",
+      "s_mov_b64 s[16:17], 0",
+      "s_waitcnt vmcnt(0)",
+      "L0:",
+      "global_load_dword v5, v3, s[2:3]",
+      "v_add_u32 v1, -1, v1",
+      "s_waitcnt vmcnt(0)",
+      "v_add_u32 v5, 1, v5",
+      "global_store_dword v22, v5, s[2:3]",
+      "v_add_u32 v22, 4, v22",
+      "v_cmp_eq_u32 vcc, 0, v1",
+      "s_or_b64 s[16:17], vcc, s[16:17]",
+      "s_andn2_b64 exec, exec, s[16:17]",
+      "s_cbranch_execnz L0",
+      "s_mov_b64 exec, s[18:19]",
+      "s_mov_b64 vcc, 0",
+      "s_mov_b64 s[16:17], 0",
+      "v_mov_b32 v5, 0",
+      "v_mov_b32 v22, 0",
+      "s_waitcnt vmcnt(0)",
+      "global_load_dword v1, v3, s[2:3]",
+      "global_load_dword v2, v3, s[2:3] offset:4",
+      "v_mov_b32 v3, 0",
+      "s_waitcnt vmcnt(0)"},
+     {{1, [](u32 lane) { return 4 * lane + 1; }}, {2, [](u32 lane) { return 4 * lane + 2; }}}},
     {"FirstLaneOfNone", // EXEC = 0 reads lane 0
      {"v_add_u32 v1, 9, v21", "s_mov_b64 exec, 0", "v_readfirstlane_b32 s16, v1", "v_mov_b32 v1, 0",
       "s_mov_b64 exec, -1", "v_mov_b32 v2, s16"},

@@ -17,6 +17,7 @@
 #include "translator/phases/even_rounds.hpp"
 #include "translator/phases/full_masks.hpp"
 #include "translator/phases/gang_rounds.hpp"
+#include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/lane_turns.hpp"
 #include "translator/phases/last_lanes.hpp"
 #include "translator/phases/phases.hpp"
@@ -224,6 +225,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          if (phases::run_lanes_in_turn(g, 16)) passes::eliminate_dead_code(g);
        }},
       {"unroll_gang_rounds", [](ir::Function& g) { phases::unroll_gang_rounds(g); }},
+      {"split_by_lane_ranges", 
+       [](ir::Function& g) {
+         g.launch.workgroup = {64, 1, 1};
+         g.launch.ragged = {};
+         phases::split_by_lane_ranges(g, 16);
+       }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_guards",
        [](ir::Function& g) {

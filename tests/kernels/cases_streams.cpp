@@ -254,6 +254,55 @@ KernelCase row_recurrences(std::string_view name, uint32_t rows, uint32_t column
 }
 
 /// The pieces of the last work-items are shorter, or empty, if `missing` elements.
+KernelCase lane_ranges(std::string_view name, uint32_t items, uint32_t longest) {
+  Random random(163);
+  std::vector<uint32_t> starts{0}, lengths;
+  for (uint32_t id = 0; id < items; ++id) {
+    const uint32_t all = random.below(8) == 0 ? 0 : 3 * longest; // of all pieces: twice as much is copied
+    starts.push_back(starts.back() + all);
+    for (uint32_t k = 0; k < 3; ++k) lengths.push_back(all == 0 ? 0 : random.below(longest + 1));
+  }
+  lengths.push_back(0);
+  const size_t n = starts.back();
+  return Builder(name)
+      .grid({items, 1, 1}, {64, 1, 1})
+      .value("n", items)
+      .buffer("starts", starts)
+      .buffer("lengths", lengths)
+      .buffer("text", random.bytes(1024 + longest))
+      .output<uint8_t>("copies", 2 * n)
+      .buffer("rows", random.floats(n, -1, 1))
+      .buffer("factors", random.floats(items, -1, 1))
+      .buffer("firsts", random.longs(n))
+      .output<uint16_t>("seconds", n + 1)
+      .output<uint32_t>("ends", n)
+      .reference([=](std::span<Arg> args) {
+        auto text = args[3].as<uint8_t>(), copies = args[4].as<uint8_t>();
+        auto rows = args[5].as<float>(), factors = args[6].as<float>();
+        auto firsts = args[7].as<uint64_t>();
+        auto seconds = args[8].as<uint16_t>();
+        auto ends = args[9].as<uint32_t>();
+        for (uint32_t id = 0; id < items; ++id) {
+          const uint32_t from = starts[id], end = starts[id + 1];
+          uint32_t at = from * 2, sum = 0;
+          for (uint32_t k = 0; k < 3; ++k) {
+            const uint32_t place = id * 3 + k, distance = place % 23 + 1;
+            uint32_t in = place * 37 & 1023;
+            for (uint32_t i = 0; i < lengths[place]; ++i) copies[at++] = text[in++];
+            if (at - from * 2 >= distance)
+              for (uint32_t i = 0; i < lengths[place + 1]; ++i, ++at) copies[at] = copies[at - distance];
+            sum += in;
+          }
+          for (uint32_t e = from; e < end; ++e) {
+            rows[e] = std::fma(rows[e], factors[id], 1.0f);
+            firsts[e] = firsts[e] * 5 + id;
+            seconds[e + 1] = static_cast<uint16_t>((e + 1) * id);
+            ends[e] = sum + e;
+          }
+        }
+      });
+}
+
 KernelCase pieces(std::string_view name, uint32_t items, uint32_t piece, uint32_t missing) {
   Random random(147);
   const uint32_t n = items * piece - missing;
@@ -390,6 +439,8 @@ constexpr CaseEntry kCases[] = {
      [](uint32_t s) { return row_recurrences("row_recurrences.aligned", 64 * s, 500, 512); }},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
+    {"lane_ranges", [](uint32_t s) { return lane_ranges("lane_ranges", 150 * s, 20); }},
+    {"lane_ranges.long", [](uint32_t s) { return lane_ranges("lane_ranges.long", 100 * s, 150); }},
     {"row_sums", [](uint32_t s) { return row_sums("row_sums", 64 * s, 24, 41); }},
     {"row_sums.aligned", [](uint32_t s) { return row_sums("row_sums.aligned", 64 * s, 8, 512); }},
     {"narrow_rows", narrow_rows},

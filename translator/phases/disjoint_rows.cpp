@@ -8,6 +8,7 @@
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
 #include "translator/phases/hazards.hpp"
+#include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/place_in_array.hpp"
 
 #include <algorithm>
@@ -166,6 +167,7 @@ private:
         const Inst& inst = f_[i];
         const MemAttr& mem = inst.mem;
         if ((inst.op != Op::Load && inst.op != Op::Store) || mem.space != Space::Global) continue;
+        if (keeps_to_its_range(mem)) continue; // which is known to be apart already
         const auto operands = f_.operands(i).first(address_operands(mem));
         auto it = std::ranges::find_if(
             rows_, [&](const Rows& r) { return std::ranges::equal(r.address, operands); });

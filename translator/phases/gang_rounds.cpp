@@ -31,7 +31,7 @@ constexpr u64 kMaxStep = 1 << 16; ///< of an address, so that an offset can have
 
 class GangRounds : RoundSums {
 public:
-  explicit GangRounds(Function& f) : RoundSums(f) {}
+  explicit GangRounds(Function& f) : RoundSums(f, true) {}
 
   bool run() {
     return for_each_loop(kMaxLoops, [&] {

@@ -1,5 +1,6 @@
 #include "translator/phases/hazards.hpp"
 #include "translator/phases/disjoint_rows.hpp"
+#include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/split_by_bound.hpp"
 
 #include "translator/ir/cfg.hpp"
@@ -125,7 +126,8 @@ bool keep_apart(const Function& f, InstId first, InstId second,
 bool are_known_apart(const Function& f, InstId first, InstId second,
                      const std::function<bool(ValueId)>& is_fixed) {
   const u8 apart = f[first].mem.apart;
-  const bool one_place = first == second && f[first].mem.form == AddressForm::Row && f[first].mem.stride == 0;
+  const bool one_place = first == second && f[first].mem.form == AddressForm::Row &&
+                         f[first].mem.stride == 0 && !keeps_to_its_range(f[first].mem);
   if (apart == 0 || apart != f[second].mem.apart || one_place) return false;
   if (apart < kFirstMoving) return true;
   const auto is_there = [&](InstId i) {

@@ -1,6 +1,7 @@
 // A gather takes about as long for one lane as for all, and a processor does a dozen plain loads meanwhile.
 #include "translator/phases/lane_costs.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/lane_ranges.hpp"
 
 #include <algorithm>
 
@@ -10,8 +11,9 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxDepth = 8; ///< of what is looked through
-constexpr unsigned kLong = 12;    ///< vector instructions in the time of a division or a root
+constexpr unsigned kMaxDepth = 8;  ///< of what is looked through
+constexpr unsigned kScattered = 2; ///< what is stored anywhere takes so many times what loads take
+constexpr unsigned kLong = 12;     ///< vector instructions in the time of a division or a root
 /// A float's operation that waits for the one before, round after round. About two lanes' turns overlap.
 constexpr unsigned kChained = 2;
 constexpr unsigned kBranch = 2;    ///< which a lane takes alone, and may be guessed wrong
@@ -40,7 +42,11 @@ public:
           gathered += gather_cost(inst.mem, gang_lanes);
           loads += (inst.mem.bytes + 3u) / 4;
           if (!now) now.emplace(f_);
-          if (is_computed(f_, *now, f_.operands(i)[0])) most = gang_lanes - 1; // All may find a row there.
+          if (!keeps_to_its_range(inst.mem) && is_computed(f_, *now, f_.operands(i)[0]))
+            most = gang_lanes - 1; // All may find a row there.
+        } else if (inst.op == Op::Store && keeps_to_its_range(inst.mem)) {
+          gathered += kScattered * gather_cost(inst.mem, gang_lanes);
+          loads += (inst.mem.bytes + 3u) / 4;
         } else if (inst.num_results != 0 && is_vector(f_.type(f_.result(i))) && !is_for_free(inst.op))
           others += is_long(inst.op) ? kLong : 1;
       }

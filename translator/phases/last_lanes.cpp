@@ -22,6 +22,7 @@
 #include "translator/phases/decide.hpp"
 #include "translator/phases/empty_round.hpp"
 #include "translator/phases/lane_costs.hpp"
+#include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/load_loops.hpp"
 #include "translator/phases/one_lane.hpp"
 #include "translator/phases/scalar_copy.hpp"
@@ -35,11 +36,11 @@ using namespace ir;
 
 namespace {
 
-constexpr unsigned kMaxLoops = 4; ///< of a function
+constexpr unsigned kMaxLoops = 8; ///< of a function
 
 class LastLanes : LoadLoopPass {
 public:
-  LastLanes(Function& f, unsigned gang_lanes) : LoadLoopPass(f), gang_lanes_(gang_lanes) {}
+  LastLanes(Function& f, unsigned gang_lanes) : LoadLoopPass(f, true), gang_lanes_(gang_lanes) {}
 
   /// Whether it has changed something.
   bool run() {
@@ -105,6 +106,9 @@ private:
         case Op::Const:
           if (f_.type(f_.result(i)) == Type::Mask && inst.imm != 0 && ~inst.imm != 0) return false;
           break;
+        case Op::Store:
+          if (!keeps_to_its_range(inst.mem)) return false; // Else lanes may meet.
+          [[fallthrough]];
         case Op::Load:
           if (inst.mem.form != AddressForm::Lanes ||
               (inst.mem.space != Space::Global && inst.mem.space != Space::Lds))

@@ -5,7 +5,7 @@
 //
 //   turns:  is it worth it? else the loop in another way
 //   begin:  what they need to rows in memory, where a lane's is found by its number
-//   pick:   the next lane; what grows from round to round is its first plus n times that
+//   pick:   the next lane, of those there are; what grows from round to round is its first plus n times that
 //   wide:   as many rounds as the gang has lanes; again, while that many are left
 //   behind: are some left?
 //   some:   those
@@ -49,6 +49,12 @@ public:
                   next = add_block(), done = add_block();
     const bool masks = gang_lanes_ == kMaskedLanes;
     for (const ValueId p : f_[loop_.block].params) start_.push_back(f_.add_param(turns, f_.type(p)));
+    if (loop_.lanes.valid()) {
+      add_uneven({begin, pick, wide, next, done});
+      at_end(turns).jump(begin);
+      at_end(done).jump(behind.block, behind.args);
+      return turns;
+    }
     Builder at = at_end(turns);
     const ValueId worth = at.constant(Type::U64, (masks ? 1 : kWorthTurns) * gang_lanes_);
     at.branch(at.icmp(IntPred::UGe, loop_.rounds, worth), begin, rest, {}, start_);
@@ -64,7 +70,12 @@ public:
     ValueId others;
     one_.start(left, all, others);
     list_lanes();
-    do_rounds(wide, times, masks ? add_some(left_over, next) : next);
+    BlockId some = next;
+    if (masks) {
+      const ValueId mask = rows.icmp(IntPred::ULt, number_in_gang(rows), rows.splat(left_over));
+      some = add_some(mask, of_gang(left_over), next);
+    }
+    one_.turn.jump(wide, do_rounds(wide, times, some));
     rows.jump(pick, {f_.entry_constant(Type::G32, (u64{1} << gang_lanes_) - 1)});
 
     at = at_end(next);
@@ -80,6 +91,34 @@ public:
   }
 
 private:
+  struct Blocks {
+    BlockId begin, pick, wide, next, done;
+  };
+  /// Each lane does its own rounds: all that are side by side, then those that are left over.
+  void add_uneven(const Blocks& blocks) {
+    Builder& rows = one_.rows = at_end(blocks.begin);
+    Builder& turn = one_.turn = at_end(blocks.pick);
+    const ValueId rounds = rows.add(loop_.rounds, rows.v32c(1));
+    const ValueId log2_lanes = rows.v32c(static_cast<u32>(std::countr_zero(gang_lanes_)));
+    const ValueId many = rows.op(Op::LShr, Type::V32, {rounds, log2_lanes});
+    const ValueId rest = rows.and_(rounds, rows.v32c(gang_lanes_ - 1));
+    const ValueId left = f_.add_param(blocks.pick, Type::G32);
+    ValueId others;
+    one_.start(left, loop_.lanes, others);
+    list_lanes();
+    const ValueId times = one_.scalar(many), left_over = one_.scalar(rest);
+    const ValueId number = number_in_gang(turn);
+    const ValueId mask = turn.icmp(IntPred::ULt, number, turn.op(Op::Splat, Type::V32, {left_over}));
+    const BlockId behind = add_some(mask, left_over, blocks.next);
+    std::vector<ValueId> in = do_rounds(blocks.wide, times, behind), first = in;
+    first.pop_back(); // the count
+    branch_if_not_0(turn, times, {blocks.wide, in}, {behind, first}, behind);
+    const ValueId bits = one_.bits_of(loop_.lanes);
+    branch_if_not_0(rows, bits, {blocks.pick, {bits}}, {blocks.done, {}}, blocks.done);
+    Builder at = at_end(blocks.next);
+    branch_if_not_0(at, others, {blocks.pick, {others}}, {blocks.done, {}}, blocks.done);
+  }
+
   Function& f_;
   const EvenLoop& loop_;
   const unsigned gang_lanes_;
@@ -125,6 +164,8 @@ private:
   /// A parameter in lane n's round.
   ValueId first_of(u32 param) {
     Builder& at = one_.turn;
+    if (loop_.lanes.valid() && f_.type(start_[param]) == Type::Mask) // those that are left
+      return f_.entry_constant(Type::Mask, ~u64{0});
     const ValueId first = of_lane(start_[param]);
     if (loop_.growth[param] == 0) return first;
     const Type t = f_.type(first);
@@ -150,24 +191,22 @@ private:
       now_[f_[loop_.block].params[n].index] = now.back();
     }
     const std::vector<InstId> insts(f_[loop_.block].insts.begin(), f_[loop_.block].insts.end() - 1);
-    for (const InstId i : insts) copy(b, i, mask);
+    for (const InstId i : insts)
+      if (f_[i].op != Op::AnyLane) copy(b, i, mask); // It is known who goes on.
     return now;
   }
-  /// `behind` and `some`, which do the rounds (u32) that are left over and go on to `next`; the first of
-  /// them.
-  BlockId add_some(ValueId left_over, BlockId next) {
-    Builder& rows = one_.rows;
+  /// `behind` and `some`, which do the rounds that are left over, `count` of them (g32), by as many lanes,
+  /// and go on to `next`; the first of them.
+  BlockId add_some(ValueId mask, ValueId count, BlockId next) {
     const BlockId behind = add_block(), some = add_block();
-    const ValueId mask = rows.icmp(IntPred::ULt, number_in_gang(rows), rows.splat(left_over));
-    const ValueId count = of_gang(left_over);
     do_round(some, mask);
     at_end(some).jump(next);
     Builder at = at_end(behind);
     branch_if_not_0(at, count, {some, take_params(behind)}, {next, {}}, next);
     return behind;
   }
-  /// `wide`, which does this `times` and goes on to `behind`.
-  void do_rounds(BlockId wide, ValueId times, BlockId behind) {
+  /// `wide`, which does this `times` and goes on to `behind`. Returns its arguments for the first.
+  std::vector<ValueId> do_rounds(BlockId wide, ValueId times, BlockId behind) {
     std::vector<ValueId> in, now = do_round(wide, {});
     for (u32 n = 0; n < start_.size(); ++n) in.push_back(first_of(n));
     Builder at = at_end(wide);
@@ -183,7 +222,7 @@ private:
     Successor out{behind, {}};
     if (!f_[behind].params.empty()) out.args = now;
     branch_if_not_0(at, again.back(), {wide, again}, out, behind);
-    one_.turn.jump(wide, in);
+    return in;
   }
   void copy(BlockId wide, InstId i, ValueId mask) {
     const bool scalar = f_[i].num_results != 0 && is_uniform(f_.type(f_.result(i)));
@@ -235,6 +274,7 @@ bool may_be_round_lanes(const Function& f, BlockId block) {
     const Op op = f[i].op;
     const auto x = f.operands(i);
     if (info(op).is(kEndsBlock)) return true;
+    if (op == Op::AnyLane) return f.operands(f.terminator(block))[0] == f.result(i);
     if (info(op).is(kMemory)) return op == Op::Load || op == Op::Store;
     const bool whole = info(op).reads_whole(0) || info(op).reads_whole(1) || info(op).reads_whole(2);
     if (!info(op).is(kPure) || whole || is_bound_to_lanes(op)) return false;

@@ -14,6 +14,7 @@ struct EvenLoop {
   std::vector<ir::InstId> overlapping; ///< loads of dwords some of which the next round loads, too
   ir::ValueId full;                    ///< a mask that all lanes are in, if valid
   ir::ValueId rounds;                  ///< a u64 below 2^32: how many rounds there are but for the first
+  ir::ValueId lanes; ///< if valid, a mask of those whose turn it is, and of `rounds`, a v32, each has its own
 };
 
 /// Whether add_round_lanes() can do the rounds of `block`, out of which has been moved what does not change
@@ -24,7 +25,8 @@ bool may_be_round_lanes(const ir::Function& f, ir::BlockId block);
 /// the gang has lanes. Accesses get the number `apart`. Returns the first of these blocks, which is entered
 /// with the loop's parameters, once that is sure to make no difference. It leads to `behind`, which is where
 /// the loop leads to, with the arguments for it when all rounds are done; and to the loop `rest`, by the
-/// parameters, for rounds that are left, or if there are so few that it is not worth it.
+/// parameters, for rounds that are left, or if there are so few that it is not worth it. Lanes that have each
+/// their own rounds do all of them.
 ir::BlockId add_round_lanes(ir::Function& f, const EvenLoop& loop, unsigned gang_lanes, u8 apart,
                             ir::BlockId rest, const ir::Successor& behind);
 

@@ -43,7 +43,7 @@ std::optional<RoundSums::Bounded> RoundSums::bounded(InstId icmp, bool opposite)
   return Bounded{value, sum.terms[0], bound, sum.constant & constant_bits(f_.type(value)), pred};
 }
 
-std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
+std::optional<RoundSums::LaneCount> RoundSums::lane_count(bool or_else) {
   const ValueId tested = f_.tested_mask(header());
   const InstId i = tested.valid() ? f_.def_id(tested) : InstId{};
   const auto arg = std::ranges::find(back_edge().args, tested);
@@ -61,14 +61,18 @@ std::optional<RoundSums::LaneCount> RoundSums::lane_count() {
   const auto found = bounded(compare, leaves);
   if (!found) return {};
   const Type t = f_.type(found->value), counter = f_.type(found->param);
-  if ((counter != t && (counter != Type::V64 || t != Type::V32)) || growth(found->value) != 1) return {};
+  const auto step = growth(found->value);
+  count.down = or_else && step && (*step & constant_bits(t)) == constant_bits(t);
+  const bool is_half = counter == Type::V64 && t == Type::V32,
+             is_scalar = or_else && counter == uniform_of(t);
+  if ((counter != t && !is_half && !is_scalar) || (step != 1 && !count.down)) return {};
   count.param = f_[found->param].index;
   count.offset = found->offset;
   count.bound = found->bound;
   count.stays = found->pred;
   const bool ends = count.stays == IntPred::Ne || count.stays == IntPred::ULt ||
                     count.stays == IntPred::SLt || count.stays == IntPred::ULe || count.stays == IntPred::SLe;
-  return ends ? std::optional(count) : std::nullopt;
+  return ends && (!count.down || count.stays == IntPred::Ne) ? std::optional(count) : std::nullopt;
 }
 
 ValueId after_rounds(Builder& at, ValueId first, ValueId rounds, u64 growth) {
@@ -126,6 +130,8 @@ Sum RoundSums::sum_of(ValueId v, unsigned depth) const {
   const bool inside = i.valid() && changes(v) && depth < kMaxDepth;
   if (inside && f_[i].op == Op::Splat && !is_per_lane(f_.type(f_.operands(i)[0])))
     return sum_of(f_.operands(i)[0], depth + 1);
+  if (inside && f_[i].op == Op::Select && left_.valid() && f_.operands(i)[0] == left_)
+    return sum_of(f_.operands(i)[1], depth + 1);
   if (inside && f_[i].op == Op::Lo) return sum_of(f_.operands(i)[0], depth + 1); // of a wide counter
   if (inside && f_[i].op == Op::Add) {
     for (const ValueId x : f_.operands(i)) {
@@ -156,8 +162,10 @@ std::optional<u64> RoundSums::growth(ValueId v) const {
   const Sum sum = sum_of(v);
   for (const Index& index : sum.indices) {
     const auto steps = growth(index.value);
-    if (!steps || *steps >= kMaxStep) return {};
-    grown += *steps << index.shift;
+    if (!steps) return {};
+    const i64 each = with_down_ ? i64{static_cast<i32>(*steps)} : static_cast<i64>(*steps);
+    if (*steps >= kMaxStep && (!with_down_ || std::abs(each) >= static_cast<i64>(kMaxStep))) return {};
+    grown += static_cast<u64>(each) << index.shift;
   }
   for (const ValueId term : sum.terms) {
     if (!changes(term)) continue;

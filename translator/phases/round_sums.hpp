@@ -34,6 +34,8 @@ class RoundSums : protected LoadLoopPass {
 protected:
   // Of the current loop.
   std::vector<bool> invariant_; ///< per value: computed in the loop, from what does not change there
+  bool with_down_ = false;      ///< Indices may go down, too.
+  ir::ValueId left_; ///< if valid, sums are those of the lanes of this mask, a parameter of the header
 
   using LoadLoopPass::LoadLoopPass;
 
@@ -77,12 +79,14 @@ protected:
   struct LaneCount {
     u32 mask = 0;        ///< which of the header's parameters has the lanes that are left,
     u32 param = 0;       ///< and which counts, by 1
+    bool down = false;   ///< and downwards; then `stays` is Ne
     u64 offset = 0;      ///< what is compared at the end of a round, it or its low half, is that much more,
     ir::ValueId bound;   ///< with this:
     ir::IntPred stays{}; ///< a lane stays while it is Ne, ULt, SLt, ULe or SLe
   };
-  /// If the loop goes on with the lanes of its mask that such a comparison leaves.
-  [[nodiscard]] std::optional<LaneCount> lane_count();
+  /// If the loop goes on with the lanes of its mask that such a comparison leaves; `or_else`: they may
+  /// also count down to the bound, or all count by one scalar.
+  [[nodiscard]] std::optional<LaneCount> lane_count(bool or_else = false);
 
 private:
   void move_invariants(ir::BlockId choice);

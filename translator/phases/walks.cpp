@@ -325,7 +325,7 @@ private:
         std::vector<InstId> overlapping;
         std::ranges::copy_if(walks_, std::back_inserter(overlapping),
                              [&](InstId i) { return moved(i) < f_[i].mem.bytes; });
-        const EvenLoop loop{plain, growth, overlapping, full, order.rounds};
+        const EvenLoop loop{plain, growth, overlapping, full, order.rounds, {}};
         first = add_round_lanes(f_, loop, gang_lanes_, apart_, first,
                                 {way_out().block, args_behind(at, start, order.rounds)});
       }

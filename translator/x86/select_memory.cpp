@@ -768,7 +768,7 @@ void Selector::store(InstId i, const Access& a) {
   const auto store_lone = [&](const Access& lone) {
     const auto store_dword = [&](unsigned n, VReg v) {
       store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base,
-                    element_of_first(v, a.mask, lone.lane), lone.lane);
+                    element_of_first(v, a.mask, lone.lane), hidden(lone.lane));
     };
     for (unsigned n = 0; n < data.size(); ++n)
       store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
@@ -897,23 +897,24 @@ void Selector::store_lane(const Access& a, u32 bytes, bool wide, VReg lane, VReg
   for (unsigned n = 0; n * (wide ? 8 : 4) < bytes; ++n) {
     const VReg value = wide ? b_->load64(temp_lane(kTempData + 128 * n, lane, 3, View::R64))
                             : b_->load32(temp_lane(kTempData + 64 * n, lane, 2, View::R32));
-    store_element(a, wide ? 8 : std::min<u32>(4, bytes), n, address, value, fault_lane);
+    store_element(a, wide ? 8 : std::min<u32>(4, bytes), n, address, value, hidden(fault_lane));
   }
 }
 
-/// Element `n` of `bytes` each; `lane` is for fault reports.
-void Selector::store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, VReg lane) {
+/// Element `n` of `bytes` each; `lane`, or the mask with it, is for fault reports.
+void Selector::store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value,
+                             const Operand& lane) {
   const View view = bytes == 1 ? View::R8 : bytes == 2 ? View::R16 : bytes == 4 ? View::R32 : View::R64;
   const i64 disp = a.disp + n * i64{bytes == 8 ? 8 : a.dword_stride};
   b_->faults({.kind = FaultSite::Kind::Scalar, .bytes = static_cast<u8>(bytes), .is_write = true});
-  b_->emit(Inst::kIdMov, {mem(address, disp, view), reg(value, view), hidden(lane)});
+  b_->emit(Inst::kIdMov, {mem(address, disp, view), reg(value, view), lane});
 }
 
 /// Of lanes that store to one address, the last counts; a fault is the first's.
 void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> data) {
   const u32 bytes = f_[i].mem.bytes;
   const bool wide = is_wide(i);
-  const auto store_first = [&](VReg lane) { // What all lanes have, if not lane 0 is the one.
+  const auto store_first = [&](const Operand& lane) { // What all lanes have, if not lane 0 is the one.
     const auto values = ir::stored_by(f_, i);
     for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1) {
       const VReg known = wide ? VReg{} : scalar_of(values[r]);
@@ -921,16 +922,16 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
                     known.valid() ? known : to_gpr(data[r], wide), lane);
     }
   };
-  if (a.alone) return store_first(b_->const32(0));
+  if (a.alone) return store_first(hidden(b_->const32(0)));
+  if (a.spread && a.full) return store_first(hidden(a.mask, avx512() ? View::K : View::Full));
   const VReg bits = mask_to_bits(a.mask);
-  if (a.spread && a.full) return store_first(b_->op_r32(Inst::kIdTzcnt, r32(bits)));
   const BlockId some = b_->add_block(), done = b_->add_block();
   b_->emit(Inst::kIdTest, {r32(bits), r32(bits)});
   b_->branch(CondCode::kNotZero, some, done);
   b_->at(some);
   const VReg first = b_->op_r32(Inst::kIdTzcnt, r32(bits));
   if (a.spread) {
-    store_first(first);
+    store_first(hidden(first));
   } else {
     const VReg last = b_->op_r32(Inst::kIdBsr, r32(bits));
     spill_data(wide, data);

@@ -803,7 +803,7 @@ private:
   void order_streams();
   void spill_data(bool wide, std::span<const VReg> data);
   void store_lane(const Access& a, u32 bytes, bool wide, VReg lane, VReg address, VReg fault_lane);
-  void store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, VReg lane);
+  void store_element(const Access& a, u32 bytes, unsigned n, VReg address, VReg value, const Operand& lane);
   void store_uniform(InstId i, const Access& a, std::span<const VReg> data);
   void store_scattered(InstId i, const Access& a, std::span<const VReg> data);
   void store_lanes(InstId i, const Access& a, std::span<const VReg> data);
