@@ -73,7 +73,7 @@ void write(ByteWriter& out, const Translation& translation) {
   out.number(static_cast<u8>(translation.packs));
   out.number(translation.deferred_add_bytes);
   out.number(translation.traffic_bytes);
-  out.number(translation.run_lanes);
+  out.number(translation.team_lanes);
   out.number(static_cast<u8>(translation.machine.has_slow_accesses));
   const FaultTable& faults = translation.machine.faults;
   out.number(faults.gang_lane_bytes);
@@ -95,7 +95,7 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   t.packs = in.number<u8>() != 0;
   t.deferred_add_bytes = in.number<u32>();
   t.traffic_bytes = in.number<u32>();
-  t.run_lanes = in.number<u32>();
+  t.team_lanes = in.number<u32>();
   t.machine.has_slow_accesses = in.number<u8>() != 0;
   FaultTable& faults = t.machine.faults;
   faults.gang_lane_bytes = in.number<u32>();
@@ -108,8 +108,8 @@ std::optional<Translation> read_translation(ByteReader& in, std::span<const u8> 
   const bool sound =
       in.ok() && t.simd <= Simd::Avx512 && t.frame_bytes >= runtime::kFrameSlots + x86::kTempBytes &&
       (t.deferred_add_bytes == 0 || t.deferred_add_bytes == 4 || t.deferred_add_bytes == 8) &&
-      t.frame_bytes % 64 == 0 && t.frame_bytes <= kMaxFrame && std::has_single_bit(t.run_lanes) &&
-      t.run_lanes >= gang_lanes(t.simd) && t.run_lanes <= kWaveSize && faults.gang_lane_bytes != 0 &&
+      t.frame_bytes % 64 == 0 && t.frame_bytes <= kMaxFrame && std::has_single_bit(t.team_lanes) &&
+      t.team_lanes >= gang_lanes(t.simd) && t.team_lanes <= kWaveSize && faults.gang_lane_bytes != 0 &&
       !code.empty() && std::all_of(faults.accesses.begin(), faults.accesses.end(), is_sound);
   if (!sound) return std::nullopt;
   t.machine.bytes.assign(code.begin(), code.end());

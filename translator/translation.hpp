@@ -23,7 +23,7 @@ struct Translation {
   bool packs = false;         ///< a wave is 64 workgroups of one work-item: LaunchFacts::packs
   u32 deferred_add_bytes = 0; ///< WaveEngine::deferred_add_bytes()
   u32 traffic_bytes = 0;      ///< WaveEngine::traffic_bytes()
-  u32 run_lanes = kWaveSize;  ///< a wave runs up to its last lane, and to a multiple of these
+  u32 team_lanes = kWaveSize; ///< lanes that run side by side; teams behind a wave's last lane do not run
   x86::MachineCode machine;
 };
 

@@ -20,11 +20,12 @@ using runtime::WaveFrame;
 
 class TranslatedKernel final : public runtime::WaveEngine {
 public:
+  /// Gangs run in teams of `team_lanes`, and those behind the wave's last lane not at all.
   TranslatedKernel(PlacedCode code, const void* slow_access, const translator::Translation& translation)
       : code_(std::move(code)), slow_access_(slow_access), frame_bytes_(translation.frame_bytes),
         has_barriers_(translation.has_barriers), packs_(translation.packs),
         deferred_add_bytes_(translation.deferred_add_bytes), traffic_bytes_(translation.traffic_bytes),
-        run_lanes_(translation.run_lanes) {}
+        team_lanes_(translation.team_lanes) {}
 
   [[nodiscard]] std::size_t frame_bytes() const override { return frame_bytes_; }
 
@@ -49,7 +50,7 @@ public:
     f.slow_access = slow_access_;
     f.two_over_pi = translator::kTwoOverPi;
     f.deferred_adds = workgroup.deferred_adds;
-    const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), run_lanes_);
+    const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), team_lanes_);
     f.gangs_end = static_cast<const u8*>(frame) + 4 * lanes;
     // In the slots, masks of gangs that do not run are empty.
     if (lanes < kWaveSize)
@@ -98,13 +99,15 @@ private:
   const void* slow_access_; ///< null if the code does not call it
   u32 frame_bytes_;
   bool has_barriers_, packs_;
-  u32 deferred_add_bytes_, traffic_bytes_, run_lanes_;
+  u32 deferred_add_bytes_, traffic_bytes_, team_lanes_;
 };
 
-/// Of gangs that are without work-items, some run in some phases, those beside others, and not in others:
-/// what they leave in slots nobody looks at (phases/idle.cpp).
-u32 run_lanes(const phases::Plan& plan, translator::Simd simd) {
-  return plan.skips_idle ? translator::gang_lanes(simd) : kWaveSize;
+/// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
+u32 team_lanes(const phases::Plan& plan, translator::Simd simd) {
+  if (!plan.skips_idle) return kWaveSize;
+  unsigned team = 1;
+  for (const phases::Phase& phase : plan.phases) team = std::max(team, phase.interleave);
+  return team * translator::gang_lanes(simd);
 }
 
 bool waits_for_waves(const ir::Function& f) {
@@ -162,7 +165,7 @@ Result<Compiled> compile(const ir::Function& f, const phases::Plan& plan, const 
                         .has_barriers = waits_for_waves(f),
                         .deferred_add_bytes = deferred_add_bytes(f),
                         .traffic_bytes = traffic_bytes(f),
-                        .run_lanes = run_lanes(plan, options.simd),
+                        .team_lanes = team_lanes(plan, options.simd),
                         .machine = std::move(code->code)};
   return result;
 }
