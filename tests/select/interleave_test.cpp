@@ -363,5 +363,33 @@ b2:
   EXPECT_TRUE(std::ranges::any_of(plan.phases[0].blocks, stores)); // of waves that pass the guard
 }
 
+/// A chain, and behind a barrier what one gang keeps the processor busy with.
+std::vector<unsigned> interleaves_of_small_and_large(u32 items) {
+  std::string text = R"(func "phases" gfx906 {
+b0:
+  v3:v32 = init_vgpr
+  v4:v32 = init_vgpr #0x1
+  v5:mask = init_exec
+  v10:v32 = mul v3, v4
+)";
+  for (unsigned n = 11; n < 20; ++n) text += fmt::format("  v{}:v32 = mul v{}, v4\n", n, n - 1);
+  auto f = ir::parse(text + "  store v3, v19, v5 {lds 4}\n  barrier -> b1\nb1:\n" + busy() +
+                     "  store v3, v100, v5 {lds 4}\n  endpgm\n}\n");
+  EXPECT_TRUE(f.ok());
+  f->launch.workgroup = {items, 1, 1};
+  f->launch.ragged = {};
+  phases::Plan plan = form_phases(*f, Simd::Avx512, 0);
+  choose_interleave(*f, plan, Simd::Avx512, 0);
+  std::vector<unsigned> all;
+  for (const phases::Phase& phase : plan.phases) all.push_back(phase.interleave);
+  return all;
+}
+
+/// A gang without work-items would run along in the large one, too.
+TEST(Interleave, ThreeGangsAreNoFourForASmallPhase) {
+  EXPECT_EQ(interleaves_of_small_and_large(64), (std::vector<unsigned>{4, 1}));
+  EXPECT_EQ(interleaves_of_small_and_large(33), (std::vector<unsigned>{1, 1}));
+}
+
 } // namespace
 } // namespace lanewise::x86

@@ -102,7 +102,8 @@ private:
   u32 deferred_add_bytes_, traffic_bytes_, team_lanes_;
 };
 
-/// Lanes that run side by side at most, so that in every phase the same gangs run; a whole wave if all must.
+/// Lanes that run side by side at most; a whole wave if all must. In every phase the same gangs run: values
+/// share slots, and a mask would have bits of what was there before in a gang that has not run since.
 u32 team_lanes(const phases::Plan& plan, translator::Simd simd) {
   if (!plan.skips_idle) return kWaveSize;
   unsigned team = 1;

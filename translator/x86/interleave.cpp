@@ -103,14 +103,17 @@ public:
     times_.resize(loops_.loops.size());
     for (u32 l = 0; l < loops_.loops.size(); ++l) measure(static_cast<i32>(l));
     for (u32 p = 0; p < plan_.phases.size(); ++p) {
+      const phases::Phase& phase = plan_.phases[p];
+      if (!phase.per_lane || (!demands_[p].empty() && !is_mostly_outside_loops(p))) continue;
+      const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
+      demands_[p].push_back(costs_.of(phase.blocks, &common_));
+      demands_[p].back().times = times;
+    }
+    const unsigned most = most_gangs();
+    for (u32 p = 0; p < plan_.phases.size(); ++p) {
       phases::Phase& phase = plan_.phases[p];
       if (!phase.per_lane) continue;
-      if (demands_[p].empty() || is_mostly_outside_loops(p)) {
-        const double times = demands_[p].empty() ? 1 : 1.0 / kLoopRuns;
-        demands_[p].push_back(costs_.of(phase.blocks, &common_));
-        demands_[p].back().times = times;
-      }
-      phase.interleave = best(demands_[p]);
+      phase.interleave = best(demands_[p], most);
       if (is_mostly_packed(p)) phase.interleave = kMaxGangs;
       if (demands_[p].size() == 1)
         phase.interleave = std::min(phase.interleave, gangs_of_streams(f_, phase, avx512_ ? 16 : 8));
@@ -230,19 +233,32 @@ private:
     return instructions >= kMinGuarded ? guarded : std::vector<bool>{};
   }
 
-  [[nodiscard]] unsigned best(const std::vector<Demand>& demands) const {
-    const auto total = [&](unsigned gangs) {
-      double sum = 0;
-      for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512_);
-      // Gangs without work-items run along.
-      const unsigned all = gangs_of(plan_.lanes, avx512_);
-      return sum * ((all + gangs - 1) / gangs * gangs) / all;
-    };
+  static double total(const std::vector<Demand>& demands, unsigned gangs, bool avx512) {
+    double sum = 0;
+    for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512);
+    return sum;
+  }
+  [[nodiscard]] unsigned best(const std::vector<Demand>& demands, unsigned most) const {
     unsigned largest = 1, choice = 1;
     for (const Demand& d : demands) largest = std::max(largest, d.issued);
-    const unsigned most = std::min(kMaxGangs, all_gangs(plan_.lanes, avx512_));
     for (unsigned gangs = 2; gangs <= most && gangs * largest <= kMaxIssued; gangs *= 2)
-      if (total(gangs) < kWorthwhile * total(choice)) choice = gangs;
+      if (total(demands, gangs, avx512_) < kWorthwhile * total(demands, choice, avx512_)) choice = gangs;
+    return choice;
+  }
+  /// How many there may be in any phase. Gangs without work-items run along in all phases where they do in
+  /// one: three gangs, of which large phases hold one at a time, are no four for what small ones gain.
+  [[nodiscard]] unsigned most_gangs() const {
+    const unsigned all = gangs_of(plan_.lanes, avx512_);
+    unsigned choice = 1;
+    double least = 0;
+    for (unsigned most = 1; most <= std::min(kMaxGangs, std::bit_ceil(all)); most *= 2) {
+      double sum = 0;
+      for (const auto& demands : demands_) sum += total(demands, best(demands, most), avx512_);
+      sum *= (all + most - 1) / most * most;
+      if (choice != most && sum > least) continue;
+      choice = most;
+      least = sum;
+    }
     return choice;
   }
 };
