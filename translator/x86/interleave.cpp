@@ -233,29 +233,33 @@ private:
     return instructions >= kMinGuarded ? guarded : std::vector<bool>{};
   }
 
-  static double total(const std::vector<Demand>& demands, unsigned gangs, bool avx512) {
+  /// Estimated cycles per gang.
+  [[nodiscard]] double total(const std::vector<Demand>& demands, unsigned gangs) const {
     double sum = 0;
-    for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512);
+    for (const Demand& d : demands) sum += d.times * cycles(d, gangs, avx512_);
     return sum;
+  }
+  /// How many gangs run, with or without work-items, if at most so many go side by side.
+  [[nodiscard]] unsigned running(unsigned most) const {
+    return (gangs_of(plan_.lanes, avx512_) + most - 1) / most * most;
   }
   [[nodiscard]] unsigned best(const std::vector<Demand>& demands, unsigned most) const {
     unsigned largest = 1, choice = 1;
     for (const Demand& d : demands) largest = std::max(largest, d.issued);
     for (unsigned gangs = 2; gangs <= most && gangs * largest <= kMaxIssued; gangs *= 2)
-      if (total(demands, gangs, avx512_) < kWorthwhile * total(demands, choice, avx512_)) choice = gangs;
+      if (total(demands, gangs) * running(gangs) < kWorthwhile * total(demands, choice) * running(choice))
+        choice = gangs;
     return choice;
   }
   /// How many there may be in any phase. Gangs without work-items run along in all phases where they do in
   /// one: three gangs, of which large phases hold one at a time, are no four for what small ones gain.
   [[nodiscard]] unsigned most_gangs() const {
-    const unsigned all = gangs_of(plan_.lanes, avx512_);
     unsigned choice = 1;
     double least = 0;
-    for (unsigned most = 1; most <= std::min(kMaxGangs, std::bit_ceil(all)); most *= 2) {
+    for (unsigned most = 1; most <= std::min(kMaxGangs, all_gangs(plan_.lanes, avx512_)); most *= 2) {
       double sum = 0;
-      for (const auto& demands : demands_) sum += total(demands, best(demands, most), avx512_);
-      sum *= (all + most - 1) / most * most;
-      if (choice != most && sum > least) continue;
+      for (const auto& demands : demands_) sum += total(demands, best(demands, most)) * running(most);
+      if (most != 1 && sum > least) continue;
       choice = most;
       least = sum;
     }
