@@ -126,6 +126,26 @@ TEST(SelectFloat, HalfFmaNextToTies) {
   }
 }
 
+/// What is done before the first gang has not what is converted in it.
+TEST(SelectFloat, HalvesAreConvertedWhereTheyAreUsed) {
+  auto f = ir::parse(R"(func "halves" gfx906 {
+b0:
+  v0:u32 = init_sgpr
+  v1:v32 = splat v0
+  v2:v32 = init_vgpr
+  v3:mask = const #0xffffffffffffffff
+  v4:v32 = fadd v1, v2 {f16 ieee}
+  v5:v32 = fmul v1, v1 {f16 ieee}
+  v6:v32 = xor v4, v5
+  store v2, v6, v3 {lds 4}
+  endpgm
+}
+)");
+  ASSERT_TRUE(f.ok());
+  for (const translator::Simd simd : widths())
+    EXPECT_TRUE(compile(*f, trivial_plan(*f), {.simd = simd, .verify = true}).ok());
+}
+
 /// A half that has just been rounded is not converted anew, unless one of the two operations flushes it.
 TEST(SelectFloat, HalvesAreConvertedOnce) {
   std::vector<u64> pool = interesting(FloatKind::F16);

@@ -159,8 +159,7 @@ void Selector::select_block(IrBlockId b) {
   b_->at(blocks_[b.index]);
   b_->list_lanes(in_ranks() || std::ranges::any_of(f_[b].insts, [&](InstId i) { return f_[i].mem.listed; }));
   lds_addresses_.clear();
-  singles_of_halves_.clear();
-  packed_halves_.clear();
+  halves_in_ = {};
   short_rows_.clear();
   forget_packed();
   const bool entry = b == plan_.phases[phase_].entry;

@@ -19,7 +19,17 @@ VReg Selector::flush_half(VReg v) {
   return vandn(vand(denormal, b_->splat32(0x7fff)), v);
 }
 
+/// What is known was computed in the current block: where ways part inside an instruction, the others do not
+/// have it.
+void Selector::know_halves_of_block() {
+  if (halves_in_ == b_->current()) return;
+  halves_in_ = b_->current();
+  singles_of_halves_.clear();
+  packed_halves_.clear();
+}
+
 VReg Selector::from_half(const FpAttr& fp, VReg v) {
+  know_halves_of_block();
   const auto [at, is_new] = singles_of_halves_.try_emplace({v.index, fp.flush_in});
   if (is_new) at->second = converted_half(fp, v);
   return at->second;
@@ -41,6 +51,7 @@ VReg Selector::to_half(const FpAttr& fp, VReg v) {
       b_->def(Inst::kIdVcvtps2ph, View::Half, {vec(v), imm(kModes[static_cast<unsigned>(fp.round)])});
   const VReg r = b_->op(Inst::kIdVpmovzxwd, half(packed));
   if (fp.flush_out) return flush_half(r);
+  know_halves_of_block();
   packed_halves_[r.index] = packed;
   return r;
 }

@@ -397,6 +397,7 @@ private:
   VReg flush_half(VReg v);                      ///< denormals to zeros, on the bits
   VReg from_half(const ir::FpAttr& fp, VReg v); ///< f16 in the low halves to f32
   VReg converted_half(const ir::FpAttr& fp, VReg v);
+  void know_halves_of_block();
   VReg to_half(const ir::FpAttr& fp, VReg v); ///< f32 to f16, rounding and flushing as `fp` says
   VReg half_fma(const ir::FpAttr& fp, VReg a, VReg b, VReg c);
   VReg half_min_max(const ir::FpAttr& fp, bool max, VReg a, VReg b);
@@ -927,10 +928,10 @@ private:
   std::map<std::pair<unsigned, ValueId>, VReg> turn_places_; ///< by member, too
   std::map<u32, VReg> scratch_rooms_, scratch_limits_;       ///< for accesses of so many bytes; for lanes'
   std::unordered_map<u32, VReg> lds_addresses_;              ///< of the current block, by offset
-  std::map<std::pair<u32, bool>, VReg>
-      singles_of_halves_;                       ///< of the current block; with and without flushing
-  std::unordered_map<u32, VReg> packed_halves_; ///< of the current block, as they were rounded
-  BlockId access_block_;                        ///< in which the current access begins
+  BlockId halves_in_;                                        ///< the block in which these were computed:
+  std::map<std::pair<u32, bool>, VReg> singles_of_halves_;   ///< with and without flushing
+  std::unordered_map<u32, VReg> packed_halves_;              ///< as they were rounded
+  BlockId access_block_;                                     ///< in which the current access begins
   /// Of the current block, by base, index and its scale, and lanes of a row.
   std::map<std::array<u32, 4>, ShortRows> short_rows_;
   u32 mxcsr_ = 0x1f80; ///< what MXCSR holds at the end of the current block; module_.mxcsr between blocks
