@@ -439,7 +439,7 @@ constexpr CaseEntry kCases[] = {
      [](uint32_t s) { return row_recurrences("row_recurrences.aligned", 64 * s, 500, 512); }},
     {"pieces", [](uint32_t s) { return pieces("pieces", 64 * s, 48, 0); }},
     {"pieces.short", [](uint32_t s) { return pieces("pieces.short", 64 * s, 37, 100); }},
-    {"lane_ranges", [](uint32_t s) { return lane_ranges("lane_ranges", 150 * s, 20); }},
+    {"lane_ranges", [](uint32_t s) { return lane_ranges("lane_ranges", 128 * s, 20); }},
     {"lane_ranges.long", [](uint32_t s) { return lane_ranges("lane_ranges.long", 100 * s, 150); }},
     {"row_sums", [](uint32_t s) { return row_sums("row_sums", 64 * s, 24, 41); }},
     {"row_sums.aligned", [](uint32_t s) { return row_sums("row_sums.aligned", 64 * s, 8, 512); }},
