@@ -59,16 +59,9 @@ private:
   ValueId addend_;
   bool is_memory_first_ = false;
 
-  [[nodiscard]] ValueId param(Carried what) const {
-    const auto n = std::ranges::find(loop_.carried, what) - loop_.carried.begin();
-    return params_[static_cast<std::size_t>(n)];
-  }
-  /// What `v` is in the lanes that are left.
+  [[nodiscard]] ValueId param(Carried what) const { return params_[loop_.place(what)]; }
   [[nodiscard]] ValueId where_left(ValueId v) const {
-    for (InstId i = f_.def_id(v);
-         i.valid() && f_[i].op == Op::Select && f_.operands(i)[0] == param(Carried::Left); i = f_.def_id(v))
-      v = f_.operands(i)[1];
-    return v;
+    return passes::where_left(f_, param(Carried::Left), v);
   }
   /// Swaps for what is expected and what is the same each time round.
   bool find_sum() {

@@ -66,16 +66,9 @@ private:
   [[nodiscard]] bool is_part_of_expected(ValueId v) const {
     return std::ranges::find(expected_, v) != expected_.end();
   }
-  /// What `v` is in the lanes that are left.
-  [[nodiscard]] ValueId where_left(ValueId v) const {
-    for (InstId i = f_.def_id(v); i.valid() && f_[i].op == Op::Select && f_.operands(i)[0] == left_;
-         i = f_.def_id(v))
-      v = f_.operands(i)[1];
-    return v;
-  }
   /// All dwords of it.
   [[nodiscard]] bool is_expected(ValueId v) const {
-    v = where_left(v);
+    v = where_left(f_, left_, v);
     if (expected_.size() == 1) return v == expected_[0];
     const Inst* join = f_.def(v);
     return join != nullptr && join->op == Op::Join &&
@@ -136,7 +129,8 @@ private:
   /// The operands compared are parameters that become what was found.
   bool find_expected() {
     std::vector<ValueId> x;
-    for (const ValueId v : f_.operands(swap_).subspan(1 + dwords_, dwords_)) x.push_back(where_left(v));
+    for (const ValueId v : f_.operands(swap_).subspan(1 + dwords_, dwords_))
+      x.push_back(where_left(f_, left_, v));
     if (std::ranges::all_of(x, [&](ValueId v) { return is_parameter(v); })) {
       expected_.assign(x.begin(), x.end());
       for (unsigned d = 0; d < dwords_; ++d)
@@ -455,6 +449,13 @@ bool is_looked_at_inside(const LaneDemand& demand, const Function& f, InstId loa
 }
 
 } // namespace
+
+ValueId where_left(const Function& f, ValueId left, ValueId v) {
+  for (InstId i = f.def_id(v); i.valid() && f[i].op == Op::Select && f.operands(i)[0] == left;
+       i = f.def_id(v))
+    v = f.operands(i)[1];
+  return v;
+}
 
 bool load_expected_once(Function& f) {
   std::vector<std::pair<BlockId, InstId>> candidates;

@@ -3,6 +3,8 @@
 
 #include "translator/ir/ir.hpp"
 
+#include <algorithm>
+
 namespace lanewise::passes {
 
 /// A loop of one block whose lanes leave it when their compare-and-swap has succeeded. Whichever lanes go
@@ -21,7 +23,15 @@ struct RetryLoop {
   ir::BlockId block;
   ir::InstId swap;
   std::vector<Carried> carried; ///< per parameter
+
+  /// Which parameter is the first that is `what`; there is one.
+  [[nodiscard]] std::size_t place(Carried what) const {
+    return static_cast<std::size_t>(std::ranges::find(carried, what) - carried.begin());
+  }
 };
+
+/// What `v` is in the lanes of the mask `left`, as far as selects by that very mask tell.
+ir::ValueId where_left(const ir::Function& f, ir::ValueId left, ir::ValueId v);
 
 /// Where such a loop loads what it expects each time round, from where it swaps, it is loaded once: what a
 /// lane has found that did not get through is what it would load next. True if anything changed.

@@ -6,8 +6,7 @@
 //   choice:  where does each lane go? do these ranges keep apart? else the loop as it was
 //   turns:   a lane's rounds side by side, one lane after the other (phases/round_lanes.hpp), where they hand
 //            on nothing but what grows evenly,
-//   apart:   and the loop for all others, in which gangs need not wait for each other, and lanes may take
-//   turns
+//   apart:   and the loop for all others, in which gangs need not wait, and lanes may take turns
 //
 // Compilers that do not know whether a store hits the end of a row load that in each round again. If it is
 // not hit, it is the same in all rounds.

@@ -66,10 +66,7 @@ private:
   [[nodiscard]] unsigned dwords() const { return swap().mem.bytes / 4u; }
   [[nodiscard]] ValueId address() const { return f_.operands(loop_->swap)[0]; }
   [[nodiscard]] const std::vector<ValueId>& next_values() const { return f_[round()].successors[0].args; }
-  [[nodiscard]] ValueId left() const {
-    const auto& carried = loop_->carried;
-    return params_[static_cast<std::size_t>(std::ranges::find(carried, Carried::Left) - carried.begin())];
-  }
+  [[nodiscard]] ValueId left() const { return params_[loop_->place(Carried::Left)]; }
   [[nodiscard]] bool is_uniform(ValueId v) const {
     return v.index < shapes_.num_values() && shapes_[v].uniform();
   }
