@@ -56,7 +56,9 @@ public:
     std::erase_if(groups, [&](const Group& g) {
       const Address& a = g.parts[0].address;
       return shapes[f_.operands(g.parts[0].load)[0]].strided() ||
-             (a.index.valid() && shapes[a.base].strided() && share_bytes(shapes[a.index], 4 * dwords_of(g)));
+             (a.index.valid() && shapes[a.base].strided() &&
+              share_bytes(shapes[a.index], 0, 4 * dwords_of(g))) ||
+             (!a.index.valid() && lie_in_scaled_row(shapes, a.base, 4 * dwords_of(g)));
     });
     find_followers(groups);
     std::erase_if(groups, [&](const Group& g) { return g.followers.empty() && !is_worth(g); });
@@ -97,9 +99,27 @@ private:
   const unsigned gang_lanes_;
   std::vector<ValueId> map_;
 
-  /// If the index does not wrap, each lane's elements of so many bytes overlap with the next one's.
-  static bool share_bytes(const LaneShape& index, unsigned bytes) {
-    return index.strided() && std::abs(index.stride) < i64{bytes};
+  /// If the index, which counts elements of 2^`scale` bytes, does not wrap, each lane's so many bytes overlap
+  /// with the next one's.
+  static bool share_bytes(const LaneShape& index, unsigned scale, unsigned bytes) {
+    return index.strided() && std::abs(index.stride) << scale < i64{bytes};
+  }
+  /// Likewise of an address: a row, as of half-words, if the index does not wrap.
+  [[nodiscard]] bool lie_in_scaled_row(const LaneShapes& shapes, ValueId address, unsigned bytes) const {
+    constexpr u64 kMaxScale = 4;
+    const auto sum = operands_of(address, Op::Add);
+    for (unsigned n = 0; n < sum.size(); ++n) {
+      u64 scale = 0;
+      const auto scaled = operands_of(sum[n], Op::Shl);
+      if (scaled.empty() || !f_.is_const(scaled[1], &scale) || scale > kMaxScale ||
+          !shapes[sum[1 - n]].strided())
+        continue;
+      for (const Op extends : {Op::ZExt, Op::SExt}) {
+        const auto index = operands_of(scaled[0], extends);
+        if (!index.empty() && share_bytes(shapes[index[0]], static_cast<unsigned>(scale), bytes)) return true;
+      }
+    }
+    return false;
   }
   [[nodiscard]] bool is_part(InstId i) const {
     const Inst& inst = f_[i];
