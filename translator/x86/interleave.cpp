@@ -146,7 +146,7 @@ private:
                                .avx512 = avx512_,
                                .use_counts = use_counts_,
                                .limits = limits_,
-                               .is_row = [this](ir::InstId i) { return f_[i].mem.wave_row; }});
+                               .is_row = [this](ir::InstId i) { return is_row_of_all(i); }});
     unsigned issued = 0;
     for (const ir::BlockId b : plan_.phases[p].blocks)
       for (const ir::InstId i : f_[b].insts) {
@@ -156,6 +156,20 @@ private:
           issued += is_row ? 1 : cost_of(f_, i).issued;
       }
     return 2 * packed.saved() > static_cast<int>(kMaxGangs * issued);
+  }
+
+  /// An access with a stride in global memory goes on through kMaxGangs gangs.
+  [[nodiscard]] bool is_row_of_all(ir::InstId i) const {
+    const ir::MemAttr& mem = f_[i].mem;
+    const GangSteps& row = common_.row();
+    if (mem.wave_row || row.group() < kMaxGangs) return mem.wave_row;
+    const auto x = f_.operands(i);
+    const i64 step = i64{mem.stride} * gang_lanes(avx512_);
+    switch (mem.form) {
+    case ir::AddressForm::Row: return row.of(x[0]) == step;
+    case ir::AddressForm::Wrapped: return row.is_same(x[0]) && row.of(x[1]) == step;
+    default: return false;
+    }
   }
 
   [[nodiscard]] bool is_mostly_outside_loops(u32 p) const {
@@ -513,11 +527,13 @@ phases::Plan form_best_copies(ir::Function& f, translator::Simd simd, unsigned f
   const auto one_of = [](std::size_t all, std::size_t share) { return (all + share - 1) / share; };
   const std::size_t before = phases_gone_through(f, plan, false);
   const bool cheap = is_copied && !plan.lockstep;
+  // A border unpacks bytes and half-words, and packs them again.
+  const bool packs = std::ranges::any_of(plan.phases, [&](const auto& p) { return may_be_packed(f, p); });
   std::size_t least_saved = 0;
   if (!made.gathers && !streams)
     least_saved = made.chains  ? kLeastSavedByChains + made.instructions / kLongTest
                   : cheap      ? 1 + made.instructions / kTestOfOne
-                  : made.boxes ? std::max<std::size_t>(2, one_of(before, kLeastSavedByBoxes)) +
+                  : made.boxes ? std::max<std::size_t>(packs ? 1 : 2, one_of(before, kLeastSavedByBoxes)) +
                                      made.instructions / kLongTest
                                : one_of(before, kLeastSaved);
   // A guard and the end behind it are phases that take no time: for them alone code is not there twice.
