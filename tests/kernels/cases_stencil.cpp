@@ -156,9 +156,62 @@ KernelCase heat3d(uint32_t scale) {
       });
 }
 
-constexpr CaseEntry kCases[] = {{"stencil5", stencil5},           {"convolve3x3", convolve3x3},
-                                {"median_filter", median_filter}, {"sobel", sobel},
-                                {"convolve1d", convolve1d},       {"heat3d", heat3d}};
+/// Workgroups of short rows, and of rows as long as waves.
+KernelCase borders(std::string_view name, uint32_t scale, Dim3 local) {
+  Random random(147);
+  const int width = static_cast<int>(200 * scale), height = static_cast<int>(40 * scale);
+  const size_t pixels = size_t{200} * 40 * scale * scale;
+  std::vector<int16_t> piles(pixels);
+  for (int16_t& p : piles) p = static_cast<int16_t>(random.u32() >> 16);
+  return Builder(name)
+      .grid({round_up(200 * scale, local[0]), round_up(40 * scale, local[1]), 1}, local)
+      .value("width", width)
+      .value("height", height)
+      .buffer("piles", piles)
+      .output<int16_t>("fallen", pixels)
+      .buffer("in", random.bytes(pixels))
+      .output<uint8_t>("least", pixels)
+      .output<float>("sums", pixels)
+      .reference([=](std::span<Arg> args) {
+        auto sand = args[2].as<int16_t>(), fallen = args[3].as<int16_t>();
+        auto in = args[4].as<uint8_t>(), least = args[5].as<uint8_t>();
+        auto sums = args[6].as<float>();
+        for (int i = 0; i < width * height; ++i) {
+          const int x = i % width, y = i / width;
+          int grains = sand[i] & 3;
+          least[i] = in[i];
+          sums[i] = 0;
+          const auto take = [&](bool there, int n, float times) {
+            if (!there) return;
+            grains += sand[n] >> 2;
+            least[i] = std::min(least[i], in[n]);
+            sums[i] += times * static_cast<float>(in[n]);
+          };
+          take(x > 0, i - 1, 1);
+          take(x < width - 1, i + 1, -1);
+          take(y > 0, i - width, 0);
+          take(y < height - 1, i + width, 0);
+          fallen[i] = static_cast<int16_t>(grains);
+        }
+      });
+}
+
+constexpr CaseEntry kCases[] = {
+    {"stencil5", stencil5},
+    {"convolve3x3", convolve3x3},
+    {"median_filter", median_filter},
+    {"sobel", sobel},
+    {"convolve1d", convolve1d},
+    {"heat3d", heat3d},
+    {"borders",
+     [](uint32_t s) {
+       return borders("borders", s, {16, 16, 1});
+     }},
+    {"borders.long_rows",
+     [](uint32_t s) {
+       return borders("borders.long_rows", s, {64, 2, 1});
+     }},
+};
 
 } // namespace
 

@@ -7,6 +7,7 @@
 #include "translator/phases/boxes.hpp"
 #include "translator/phases/copy_blocks.hpp"
 #include "translator/phases/decide.hpp"
+#include "translator/phases/guards.hpp"
 #include "translator/phases/hazards.hpp"
 #include "translator/phases/lane_ranges.hpp"
 #include "translator/phases/place_in_array.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::size_t kMaxInstructions = 1500;            ///< of a function that is worth being there twice
 constexpr std::size_t kMaxInstructionsBehindGuards = 400; ///< ...if only for the guards
+constexpr std::size_t kMaxInstructionsInside = 200;       ///< ...and once more for waves near borders
 constexpr unsigned kMaxTests = 16, kMaxDepth = 16;
 constexpr std::size_t kMaxClasses = 64;
 constexpr u64 kMaxTable = 1 << 20; ///< bytes from the first element to the last
@@ -58,13 +60,6 @@ struct Rows {
   u8 wrap = 64;               ///< distances count modulo 2^wrap
   std::vector<ValueId> holds; ///< all this is true if these are
 };
-
-/// Where no lane is in the mask that block `b` asks about, the kernel ends.
-bool ends_with_guard(const Function& f, BlockId b) {
-  if (!f.tested_mask(b).valid()) return false;
-  const BlockId end = f[b].successors[1].block;
-  return f[end].insts.size() == 1 && f[f.terminator(end)].op == Op::EndPgm;
-}
 
 /// In global memory.
 bool has_rows(const Function& f, const Cfg& cfg) {
@@ -115,22 +110,22 @@ public:
     const ValueId apart = test();
     if (!apart.valid()) return {};
     boxes &= !only_tables;
-    const ValueId first = all_pass_guards(apart);
-    third &= boxes && !guards_.empty() && instructions <= kMaxInstructionsBehindGuards;
-    split(first, third ? apart : ValueId{});
+    const ValueId passed = guards_.all_pass();
+    const ValueId first = passed.valid() ? head_.make(Op::And, Type::U1, {apart, passed}) : apart;
+    third &= boxes && passed.valid() && instructions <= kMaxInstructionsBehindGuards;
+    split(first, third ? apart : ValueId{}, instructions);
     tidy_up();
     return {.made = true,
             .gathers = !moves_.empty(),
-            .guarded = !guards_.empty(),
+            .guarded = passed.valid(),
             .boxes = boxes,
             .chains = !chains_.empty(),
             .instructions = head_.made().size()};
   }
 
   bool run_guards() {
-    const ValueId all = all_pass_guards({});
-    if (!all.valid()) return false;
-    split(all, {});
+    const ValueId all = guards_.all_pass();
+    if (!split(all, {}, count_instructions(f_, cfg_))) return false;
     tidy_up();
     return true;
   }
@@ -152,11 +147,12 @@ private:
   };
   std::vector<Move> moves_;
   std::vector<std::pair<const Rows*, const Rows*>> passed_; ///< a store's rows, and those of loads it passes
-  std::vector<BlockId> guards_;                             ///< that end with what all lanes pass
   const passes::ValueLimits limits_{f_};
+  Guards guards_{f_, cfg_, head_, gang_lanes_};
+  bool without_masks_ = false; ///< the first copy
 
   void tidy_up() {
-    if (guards_.empty()) return;
+    if (!without_masks_) return;
     passes::merge_blocks(f_);
     passes::eliminate_dead_code(f_);
   }
@@ -339,107 +335,6 @@ private:
     return r.stride == 0 && r.writes && r.accesses.size() == 1;
   }
 
-  /// `test`, if any, and whether the wave passes all guards that a scalar can tell of.
-  ValueId all_pass_guards(ValueId test) {
-    for (const BlockId b : cfg_.rpo)
-      if (const ValueId all = all_pass_guard(b); all.valid()) {
-        test = test.valid() ? head_.make(Op::And, Type::U1, {test, all}) : all;
-        guards_.push_back(b);
-      }
-    return test;
-  }
-  /// Whether no lane of the wave is one for which the kernel ends at the end of `b`, as where the grid is
-  /// larger than what it is about. Nothing if `b` does not end like that, or a scalar cannot tell.
-  ValueId all_pass_guard(BlockId b) {
-    return ends_with_guard(f_, b) ? is_full(f_.tested_mask(b), 0) : ValueId{};
-  }
-  ValueId is_full(ValueId mask, unsigned depth) {
-    const InstId i = f_.def_id(mask);
-    if (!i.valid() || depth > kMaxDepth) return {};
-    if (f_.is_full(mask)) return head_.constant(Type::U1, 1);
-    if (std::ranges::any_of(guards_, [&](BlockId g) { return f_.tested_mask(g) == mask; }))
-      return head_.constant(Type::U1, 1);
-    if (f_[i].op == Op::And) {
-      const ValueId first = is_full(f_.operands(i)[0], depth + 1);
-      const ValueId second = first.valid() ? is_full(f_.operands(i)[1], depth + 1) : ValueId{};
-      return second.valid() ? head_.make(Op::And, Type::U1, {first, second}) : second;
-    }
-    return f_[i].op == Op::ICmp ? holds_at_ends(i) : ValueId{};
-  }
-  enum class End { First, Last };
-  /// Of a comparison with a limit: it holds in all lanes if it does in the wave's last one or, where the
-  /// limit is the lower one, in its first.
-  ValueId holds_at_ends(InstId icmp) {
-    auto p = static_cast<IntPred>(f_[icmp].imm);
-    ValueId less = f_.operands(icmp)[0], more = f_.operands(icmp)[1];
-    if (p == IntPred::UGt || p == IntPred::UGe || p == IntPred::SGt || p == IntPred::SGe) {
-      std::swap(less, more);
-      p = swapped(p);
-    }
-    if (p == IntPred::Ne) { // Not 0 is more than 0.
-      if (is_zero(more)) std::swap(less, more);
-      if (!is_zero(less)) return {};
-      p = IntPred::ULt;
-    }
-    if (p == IntPred::Eq) return {};
-    const auto is_scalar = [&](ValueId v) { return f_.is_const(v) || is_splat_of_uniform(f_, v); };
-    if (is_scalar(more)) return is_below(less, p, more);
-    if (!is_scalar(less)) return {};
-    const ValueId least = lane_at(End::First, more), end = least.valid() ? head_.first_lane(less) : least;
-    return end.valid() ? head_.compare(p, end, least) : end;
-  }
-  [[nodiscard]] bool is_zero(ValueId v) const {
-    u64 bits = 0;
-    return f_.is_const(v, &bits) && bits == 0;
-  }
-  ValueId is_below(ValueId v, IntPred p, ValueId limit) {
-    u64 down = 0; // Between two limits is what is below one as a number without sign, down from the other.
-    const InstId i = f_.def_id(v);
-    const bool is_lowered = is_unsigned(p) && i.valid() && f_[i].op == Op::Add && f_.type(v) == Type::V32 &&
-                            f_.is_const(f_.operands(i)[1], &down) && down >> 31 != 0;
-    const ValueId above = is_lowered ? f_.operands(i)[0] : v;
-    ValueId most = lane_at(End::Last, above);
-    const ValueId end = most.valid() ? head_.first_lane(limit) : most;
-    if (!end.valid() || !is_lowered) return end.valid() ? head_.compare(p, most, end) : end;
-    const ValueId least = lane_at(End::First, above);
-    if (!least.valid()) return {};
-    most = head_.make(Op::Add, Type::U32, {most, head_.constant(Type::U32, down)});
-    const ValueId from = head_.constant(Type::U32, (u64{1} << 32) - down);
-    return head_.make(Op::And, Type::U1,
-                      {head_.compare(IntPred::ULe, from, least), head_.compare(p, most, end)});
-  }
-  /// What that lane of the wave has of `v`, if that is known not to be negative or wrap, and to be a sum of
-  /// work-item ids and scalars. No lane has less, or more.
-  ValueId lane_at(End end, ValueId v) { return limits_.max(v) >> 31 != 0 ? ValueId{} : lane_at(end, v, 0); }
-  ValueId lane_at(End end, ValueId v, unsigned depth) {
-    const InstId i = f_.def_id(v);
-    if (!i.valid() || depth > kMaxDepth) return {};
-    const auto in = [&](unsigned n) { return lane_at(end, f_.operands(i)[n], depth + 1); };
-    const Type type = uniform_of(f_.type(v));
-    switch (f_[i].op) {
-    case Op::Const:
-    case Op::Splat: return head_.first_lane(v, depth);
-    case Op::LaneId: return head_.constant(Type::U32, end == End::First ? 0 : kWaveSize - 1);
-    case Op::InitVgpr: {
-      const bool counts = f_[i].imm == 0 && f_.launch.x_counts(kWaveSize);
-      if (!counts && end == End::First) return head_.constant(Type::U32, 0);
-      if (!counts) return head_.constant(Type::U32, f_.launch.max_work_item(static_cast<u32>(f_[i].imm)));
-      const ValueId first = head_.first_lane(v, depth);
-      if (end == End::First) return first;
-      return head_.make(Op::Add, Type::U32, {first, head_.constant(Type::U32, kWaveSize - 1)});
-    }
-    case Op::ZExt: {
-      const ValueId narrow = in(0);
-      return narrow.valid() ? head_.make(Op::ZExt, type, {narrow}) : narrow;
-    }
-    case Op::Add: {
-      const ValueId a = in(0), b = a.valid() ? in(1) : ValueId{};
-      return b.valid() ? head_.make(Op::Add, type, {a, b}) : b;
-    }
-    default: return {};
-    }
-  }
-
   static bool have_to_be_apart(const Rows& a, const Rows& b) {
     return (a.writes || b.writes) && a.apart == b.apart;
   }
@@ -589,26 +484,6 @@ private:
                       {between, head_.constant(Type::U64, static_cast<u64>(b.first - a.first))});
   }
 
-  /// All lanes are in `mask`, and so in those that it is what is common to.
-  void fill(ValueId mask) {
-    const InstId i = f_.def_id(mask);
-    if (!i.valid()) return; // what an earlier block hands on
-    if (f_[i].op == Op::And)
-      for (const ValueId m : std::array{f_.operands(i)[0], f_.operands(i)[1]}) fill(m);
-    f_[i].op = Op::Const;
-    f_[i].imm = ~u64{0};
-    f_[i].num_operands = 0;
-  }
-  /// All lanes go on, and are known to.
-  void pass_guard(BlockId b) {
-    fill(f_.tested_mask(b));
-    const InstId end = f_.terminator(b);
-    f_[end].op = Op::Jump;
-    f_[end].imm = 0;
-    f_[end].num_operands = 0;
-    f_[b].successors.pop_back();
-  }
-
   /// Elements of a box may be short rows that nothing was known of before indices were tested.
   void find_short_rows(InstId i, const Rows& r) {
     MemAttr& mem = f_[i].mem;
@@ -618,9 +493,17 @@ private:
     mem.short_stride = static_cast<i16>(r.short_stride);
   }
 
-  /// The first copy is for waves that have passed `test`; for others of which `apart` is true, if it is one,
-  /// there is a second one, and the last for the rest.
-  void split(ValueId test, ValueId apart) {
+  /// The first copy is for waves that have passed `test`, if there is one, and are within all borders; then
+  /// there is one for others that have passed it. For others of which `apart` is true, if it is one, there is
+  /// another one, and the last for the rest. False if there is nothing to ask.
+  bool split(ValueId test, ValueId apart, std::size_t instructions) {
+    const ValueId inside = instructions <= kMaxInstructionsInside ? guards_.all_inside() : ValueId{};
+    if (!test.valid() && !inside.valid()) return false;
+    const bool near_borders = test.valid() && inside.valid();
+    const ValueId first = near_borders     ? head_.make(Op::And, Type::U1, {test, inside})
+                          : inside.valid() ? inside
+                                           : test;
+    without_masks_ = inside.valid() || !guards_.blocks().empty();
     const BlockId head = cfg_.rpo[0], rest = f_.add_block(f_[head].pc);
     head_.take_loads();
     const std::vector<InstId> all = std::move(f_[head].insts);
@@ -649,8 +532,17 @@ private:
       otherwise = f_.add_block(f_[rest].pc);
       choose(otherwise, apart, copy_blocks(f_, blocks).of(rest), copied.of(rest));
     }
-    for (const BlockId b : guards_) pass_guard(b == head ? rest : b);
-    choose(head, test, rest, otherwise);
+    if (near_borders) {
+      const BlockId next = f_.add_block(f_[rest].pc);
+      const CopiedBlocks near = copy_blocks(f_, blocks);
+      for (const BlockId b : guards_.blocks()) guards_.pass(near.of(b == head ? rest : b));
+      choose(next, test, near.of(rest), otherwise);
+      otherwise = next;
+    }
+    for (const BlockId b : guards_.blocks()) guards_.pass(b == head ? rest : b);
+    if (inside.valid()) guards_.stay_inside(blocks);
+    choose(head, first, rest, otherwise);
+    return true;
   }
   void choose(BlockId at, ValueId test, BlockId first, BlockId second) {
     Inst branch;
@@ -670,8 +562,9 @@ RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gat
 
 bool has_guards(const Function& f) {
   const Cfg cfg(f);
-  return std::ranges::any_of(cfg.rpo, [&](BlockId b) { return ends_with_guard(f, b); }) &&
-         count_instructions(f, cfg) <= kMaxInstructionsBehindGuards && has_rows(f, cfg);
+  const auto asks = [&](BlockId b) { return f.tested_mask(b).valid(); };
+  return std::ranges::any_of(cfg.rpo, asks) && count_instructions(f, cfg) <= kMaxInstructionsBehindGuards &&
+         has_rows(f, cfg);
 }
 
 bool split_by_guards(Function& f, unsigned gang_lanes) {

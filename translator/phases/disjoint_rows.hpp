@@ -30,16 +30,18 @@ inline constexpr u8 kFirstMoving = 128;
 /// loops, rows with one index, or that are otherwise the same distance apart all the time, are rows, too.
 /// There, stores of an element's components with loads between them come directly after one another, if those
 /// loads' rows do not even overlap where lanes meet themselves. Guards at which the kernel ends for some
-/// lanes are asked about, too: the first copy is for waves without such lanes, if a scalar can tell. With
-/// `third`, where there are boxes, there is another copy for those with such lanes. If there is nothing to
+/// lanes are asked about, too: the first copy is for waves without such lanes, if a scalar can tell. So are
+/// borders (guards.hpp), for which there is one more copy, of those near them. With `third`, where there are
+/// boxes, there is another copy for those with lanes that do not pass the guards. If there is nothing to
 /// ask, or `if_it_gathers` and no stores come together, `f` is of no use any more.
 RowSplit split_by_disjoint_rows(ir::Function& f, unsigned gang_lanes, bool if_it_gathers = false,
                                 bool third = false);
 
-/// Likewise, but only guards are asked about. Returns whether there are any with rows in memory behind them.
+/// Likewise, but only guards and borders are asked about. Returns whether there are any with rows in memory
+/// behind them.
 bool split_by_guards(ir::Function& f, unsigned gang_lanes);
 
-/// False if split_by_guards() would find none to ask about.
+/// False if split_by_guards() is known to find none to ask about.
 [[nodiscard]] bool has_guards(const ir::Function& f);
 
 } // namespace lanewise::phases
