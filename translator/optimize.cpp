@@ -380,6 +380,7 @@ void Optimizer::form_accesses() {
     passes::predicate(f); // Mostly nobody looks at the bytes of lanes that have left.
     passes::eliminate_dead_code(f);
   });
+  run("count_indices_up", [&](ir::Function& f) { passes::count_indices_up(f, lanes_); });
   run("shape_addresses", [&](ir::Function& f) {
     passes::shape_addresses(f, lanes_, lds_bytes_, source_.private_bytes_per_lane);
   });

@@ -207,6 +207,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch = launch_facts();
          (void)phases::split_rounds_by_full_masks(g, 8, true);
        }},
+      {"count_indices_up", [](ir::Function& g) { (void)passes::count_indices_up(g, 16); }},
       {"count_even_rounds", [](ir::Function& g) { (void)phases::count_even_rounds(g, 8); }},
       {"load_walks_together", [](ir::Function& g) { phases::load_walks_together(g, 16); }},
       {"load_walks_in_short_rows",

@@ -237,6 +237,10 @@ void legalize(ir::Function& f);
 /// Square roots of operands that are scaled where they might be denormal become roots of the operands.
 void unscale_roots(ir::Function& f);
 
+/// Makes addresses in global memory from which lanes take away an index that has a limit sums of what is the
+/// same for all of them and an index. Whether there were any.
+bool count_indices_up(ir::Function& f, unsigned gang_lanes);
+
 /// Gives accesses whose addresses are the same in all lanes of a gang, or change by a fixed stride, scalar
 /// addresses (ir::AddressForm). `lds_bytes` is the smallest LDS allocation that a launch can have,
 /// `private_bytes` that of each lane's private memory. What the vectors were made of is left to

@@ -278,6 +278,8 @@ Limits ValueLimits::compute(ValueId v, unsigned depth) const {
   case Op::UMax16: return std::max(in(0).max, in(1).max) <= 0xffff ? up_to(0xffff) : anything;
   case Op::Shl16: return in(0).max <= 0xffff ? up_to(0xffff) : anything;
   case Op::PopCount: return up_to(64);
+  case Op::CountLz:
+  case Op::CountTz: return up_to(bit_width(f_.type(x[0])));
   case Op::Shl:
   case Op::AShr:
   case Op::LShr: {
