@@ -562,7 +562,11 @@ RowSplit split_by_disjoint_rows(Function& f, unsigned gang_lanes, bool if_it_gat
 
 bool has_guards(const Function& f) {
   const Cfg cfg(f);
-  const auto asks = [&](BlockId b) { return f.tested_mask(b).valid(); };
+  const auto asks = [&](BlockId b) {
+    return f.tested_mask(b).valid() || std::ranges::any_of(f[b].insts, [&](InstId i) {
+             return f[i].op == Op::Load && !f.is_const(f.operands(i).back());
+           });
+  };
   return std::ranges::any_of(cfg.rpo, asks) && count_instructions(f, cfg) <= kMaxInstructionsBehindGuards &&
          has_rows(f, cfg);
 }

@@ -40,26 +40,35 @@ ValueId Guards::all_pass() {
 }
 
 ValueId Guards::all_inside() {
-  ValueId test;
-  bool gains = false;
+  std::vector<ValueId> gaining; // without them accesses are shorter
+  const auto find = [&](ValueId mask) {
+    const ValueId all = f_.is_full(mask) ? ValueId{} : is_full_inside(mask, 0);
+    if (!all.valid() || f_.is_const(all)) return false;
+    if (std::ranges::find(inside_, mask) == inside_.end()) inside_.push_back(mask);
+    return true;
+  };
   for (const BlockId b : cfg_.rpo) {
-    const auto ask = [&](ValueId mask) {
-      const ValueId all = f_.is_full(mask) ? ValueId{} : is_full_inside(mask, 0);
-      if (!all.valid() || f_.is_const(all)) return false;
-      if (std::ranges::find(inside_, mask) == inside_.end()) {
-        inside_.push_back(mask);
-        test = both(test, all);
-      }
-      return true;
-    };
     for (const InstId i : f_[b].insts)
       if (f_[i].op == Op::Load || f_[i].op == Op::Store)
-        gains |= ask(f_.operands(i).back()) && gains_without_mask(f_, f_[i].mem, gang_lanes_);
-    if (f_.tested_mask(b).valid() && !ends_with_guard(f_, b)) ask(f_.tested_mask(b));
+        if (const ValueId mask = f_.operands(i).back();
+            find(mask) && gains_without_mask(f_, f_[i].mem, gang_lanes_))
+          gaining.push_back(mask);
+    if (f_.tested_mask(b).valid() && !ends_with_guard(f_, b)) find(f_.tested_mask(b));
   }
-  if (gains) return test;
-  inside_.clear();
-  return {};
+  // Where both sides of a limit load, as by a choice of two rows, nobody knows which one is inside.
+  std::vector<Comparison> inside, outside;
+  for (const ValueId mask : inside_) add_comparisons(mask, inside, outside);
+  std::erase_if(inside_, [&](ValueId mask) {
+    std::vector<Comparison> own, others;
+    add_comparisons(mask, own, others);
+    return std::ranges::any_of(
+        own, [&](const Comparison& c) { return std::ranges::find(outside, c) != outside.end(); });
+  });
+  const auto is_inside = [&](ValueId mask) { return std::ranges::find(inside_, mask) != inside_.end(); };
+  if (std::ranges::none_of(gaining, is_inside)) inside_.clear();
+  ValueId test;
+  for (const ValueId mask : inside_) test = both(test, full_inside_.at(mask.index));
+  return test;
 }
 
 /// Whether no lane of the wave is outside `mask`, as where the grid is no larger than what it is about.
@@ -102,19 +111,24 @@ ValueId Guards::is_full_inside(ValueId mask, unsigned depth) {
     const ValueId first = is_full_inside(f_.operands(i)[0], depth + 1);
     const ValueId second = first.valid() ? is_full_inside(f_.operands(i)[1], depth + 1) : ValueId{};
     if (second.valid()) all = both(first, second);
-  } else if (f_[i].op == Op::ICmp) {
-    const ValueId a = f_.operands(i)[0], b = f_.operands(i)[1];
-    if (is_known_border(a, b) || is_known_border(b, a)) all = holds_at_ends(i);
+  } else if (f_[i].op == Op::ICmp && may_be_border(i)) {
+    all = holds_at_ends(i);
   }
   return full_inside_[mask.index] = all;
 }
 
-/// Of a comparison of `v` with a limit it may be that a border is asked for: from workgroup to workgroup that
-/// is mostly answered alike. Not so of what is behind the first few work-items of all.
-bool Guards::is_known_border(ValueId v, ValueId limit) const {
-  u64 bits = 0;
-  const bool few = f_.is_const(limit, &bits) && bits != 0 && bits <= kWaveSize;
-  return moves_with_workgroup(v) && !few;
+/// From workgroup to workgroup a border is mostly answered alike, but not what is behind the first few
+/// work-items of all.
+bool Guards::may_be_border(InstId icmp) const {
+  const auto p = static_cast<IntPred>(f_[icmp].imm);
+  const ValueId a = f_.operands(icmp)[0], b = f_.operands(icmp)[1];
+  const auto ends_soon = [&](ValueId limit) {
+    u64 end = 0;
+    return f_.is_const(limit, &end) && end <= kWaveSize;
+  };
+  const bool less = p == IntPred::ULt || p == IntPred::ULe || p == IntPred::SLt || p == IntPred::SLe;
+  if (moves_with_workgroup(a)) return p == IntPred::Ne || !less || !ends_soon(b);
+  return moves_with_workgroup(b) && (p == IntPred::Ne || less || !ends_soon(a));
 }
 bool Guards::moves_with_workgroup(ValueId v, unsigned depth) const {
   const InstId i = f_.def_id(v);
@@ -239,6 +253,12 @@ void Guards::pass(BlockId b) {
 void Guards::stay_inside(const std::vector<BlockId>& blocks) {
   for (const BlockId b : blocks)
     if (std::ranges::find(inside_, f_.tested_mask(b)) != inside_.end()) drop_branch(b);
+  std::vector<Comparison> hold, fail;
+  for (const ValueId mask : inside_) add_comparisons(mask, hold, fail);
+  for (const BlockId b : blocks)
+    for (const InstId i : f_[b].insts)
+      if (f_[i].op == Op::ICmp && std::ranges::find(fail, comparison(i)) != fail.end())
+        f_.become_constant(i, 0);
   std::vector<ValueId> instead(f_.num_values());
   const ValueId full = f_.entry_constant(Type::Mask, ~u64{0});
   for (const ValueId mask : inside_) {
@@ -246,16 +266,45 @@ void Guards::stay_inside(const std::vector<BlockId>& blocks) {
     instead[mask.index] = full;
   }
   const auto is_all = [&](ValueId mask) { return f_.is_full(mask) || instead[mask.index] == full; };
+  const auto is_none = [&](ValueId mask) {
+    u64 lanes = 0;
+    return f_.is_const(mask, &lanes) && lanes == 0;
+  };
   for (const BlockId b : blocks)
     for (const InstId i : f_[b].insts) {
-      if (f_[i].num_results != 1) continue;
+      if (f_[i].num_results != 1 || f_[i].num_operands == 0) continue;
       const auto x = f_.operands(i);
       ValueId& now = instead[f_.result(i).index];
-      if (f_[i].op == Op::Select && f_.type(x[0]) == Type::Mask && is_all(x[0])) now = x[1];
+      if (f_[i].op == Op::Select && f_.type(x[0]) == Type::Mask) {
+        if (is_all(x[0])) now = x[1];
+        if (is_none(x[0])) now = x[2];
+      }
       if (f_[i].op == Op::And && f_.type(x[0]) == Type::Mask && (is_all(x[0]) || is_all(x[1])))
         now = is_all(x[0]) ? x[1] : x[0];
+      if (f_[i].op == Op::Load && is_none(x.back())) {
+        f_.become_constant(i, 0);
+        f_[i].mem = {};
+      }
     }
   f_.replace_values(instead);
+}
+/// With the operands in one order.
+Guards::Comparison Guards::comparison(InstId icmp) const {
+  const auto p = static_cast<IntPred>(f_[icmp].imm);
+  const ValueId a = f_.operands(icmp)[0], b = f_.operands(icmp)[1];
+  return a.index < b.index ? Comparison{a, b, p} : Comparison{b, a, swapped(p)};
+}
+/// Those that hold, or fail, for all if all are in `mask`.
+void Guards::add_comparisons(ValueId mask, std::vector<Comparison>& hold,
+                             std::vector<Comparison>& fail) const {
+  const InstId i = f_.def_id(mask);
+  if (!i.valid()) return;
+  if (f_[i].op == Op::And)
+    for (const ValueId m : f_.operands(i)) add_comparisons(m, hold, fail);
+  if (f_[i].op != Op::ICmp) return;
+  const auto [a, b, p] = comparison(i);
+  hold.emplace_back(a, b, p);
+  fail.emplace_back(a, b, inverse(p));
 }
 
 } // namespace lanewise::phases

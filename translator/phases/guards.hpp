@@ -5,6 +5,7 @@
 #include "translator/passes/value_limits.hpp"
 #include "translator/phases/head_scalars.hpp"
 
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -52,9 +53,12 @@ private:
   ir::ValueId lane_at(End end, ir::ValueId v, unsigned depth);
   ir::ValueId both(ir::ValueId a, ir::ValueId b);
   [[nodiscard]] bool is_zero(ir::ValueId v) const;
-  [[nodiscard]] bool is_known_border(ir::ValueId v, ir::ValueId upper) const;
+  [[nodiscard]] bool may_be_border(ir::InstId icmp) const;
   [[nodiscard]] bool moves_with_workgroup(ir::ValueId v, unsigned depth = 0) const;
   void fill(ir::ValueId mask);
+  using Comparison = std::tuple<ir::ValueId, ir::ValueId, ir::IntPred>;
+  [[nodiscard]] Comparison comparison(ir::InstId icmp) const;
+  void add_comparisons(ir::ValueId mask, std::vector<Comparison>& hold, std::vector<Comparison>& fail) const;
   void drop_branch(ir::BlockId b);
 };
 
