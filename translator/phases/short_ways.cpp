@@ -199,38 +199,37 @@ private:
   }
 };
 
-/// The first way of the branch that ends `b` is short: one block, to which nobody else comes, and which leads
-/// to where the two ways meet.
-bool is_short(const Function& f, const std::vector<u32>& edges, RowChoices& rows, BlockId b) {
-  const Successor &way = f[b].successors[0], &other = f[b].successors[1];
-  const Block& aside = f[way.block];
+/// The first way of the branch that ends `b` is short: few blocks one after the other, up to where the two
+/// ways meet. Others may come to these as well, as where `a || b` is asked one by one.
+bool is_short(const Function& f, RowChoices& rows, BlockId b) {
+  constexpr unsigned kMaxBlocks = 3;
+  const Successor *way = &f[b].successors[0], &other = f[b].successors[1];
   const BlockId join = join_of(f[f.terminator(b)]);
-  if (way.block == join || edges[way.block.index] != 1 || f[f.terminator(way.block)].op != Op::Jump ||
-      aside.successors[0].block != join)
-    return false;
-  unsigned sum = 0, of_rows = 0;
-  for (const InstId i : aside.insts) {
-    if (i == aside.insts.back()) break;
-    const unsigned more = std::min(cost(f, i), kMaxCost + 1);
-    (more != 0 && f[i].num_results == 1 && rows.is_row(f.result(i)) ? of_rows : sum) += more;
+  if (way->block == join) return false;
+  unsigned sum = 0, of_rows = 0, blocks = 0;
+  for (; way->block != join; way = &f[way->block].successors[0]) {
+    const Block& aside = f[way->block];
+    if (++blocks > kMaxBlocks || f[aside.insts.back()].op != Op::Jump) return false;
+    for (const InstId i : aside.insts) {
+      if (i == aside.insts.back()) break;
+      const unsigned more = std::min(cost(f, i), kMaxCost + 1);
+      (more != 0 && f[i].num_results == 1 && rows.is_row(f.result(i)) ? of_rows : sum) += more;
+    }
   }
   if (sum + of_rows <= kMaxCost) return true;
   return sum <= kMaxCost && of_rows <= kMaxOfRows && other.block == join &&
-         rows.chooses_addresses(aside.successors[0], other);
+         rows.chooses_addresses(*way, other);
 }
 
 } // namespace
 
 bool go_short_ways(Function& f) {
-  std::vector<u32> edges(f.num_blocks(), 0);
-  for (const Block& block : f.blocks)
-    for (const Successor& s : block.successors) ++edges[s.block.index];
   SameInAllLanes same(f);
   RowChoices rows(f);
   bool any = false;
   for (u32 n = 0; n < f.num_blocks(); ++n) {
     const BlockId b{n};
-    if (f.blocks[n].insts.empty() || !is_gang_decided(f, b) || !is_short(f, edges, rows, b) ||
+    if (f.blocks[n].insts.empty() || !is_gang_decided(f, b) || !is_short(f, rows, b) ||
         same.decides(f.tested_mask(b)))
       continue;
     const InstId branch = f.terminator(b);
