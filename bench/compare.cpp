@@ -19,7 +19,8 @@ constexpr const char* kAbout =
 Every case runs on every engine with every number of threads, each pair in a process of its own. The processes take
 turns round by round, so that a slow spell of the machine hits all of them; since such a spell may outlast a case, there
 are several passes over all cases. The minimum of all rounds counts. The first run of each is checked against the
-reference, and buffers that a kernel changes are restored between runs.
+reference, and buffers that a kernel changes are restored between runs. Runs before the rounds are for engines that
+learn: recompiled kernels get a version for the values they are launched with once that pays.
 
   interp   the reference interpreter            avx2, avx512   recompiled code
   pocl     the same source through PoCL         hand           AVX-512 intrinsics, for some kernels

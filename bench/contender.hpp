@@ -29,6 +29,8 @@ public:
   virtual Result<std::vector<kernels::Arg>> arguments() = 0;
   /// Milliseconds spent making the kernel ready (translation, compilation).
   [[nodiscard]] virtual double prepare_ms() const = 0;
+  /// Milliseconds of runs after which the engine has found out how to run what it runs often.
+  [[nodiscard]] virtual double learning_ms() const { return 0; }
   /// What exactly runs, where the engine's name does not say it: the version of an OpenCL implementation.
   [[nodiscard]] virtual std::string description() const { return ""; }
 };

@@ -15,7 +15,8 @@ namespace lanewise::bench {
 namespace {
 
 constexpr int kTimeLimitMs = 120'000;
-/// Runs before those that are measured: for engines that find out how to run what they run often.
+/// Runs before those that are measured: so many or for so long, and at least for as long as the engine
+/// learns, if it does.
 constexpr unsigned kMostWarmUps = 10;
 constexpr double kWarmUpMs = 30;
 
@@ -50,7 +51,8 @@ public:
     if (expected_ != nullptr)
       if (const std::string wrong = check(); !wrong.empty()) return failure({ErrorCode::Internal, wrong});
     double spent_ms = 0;
-    for (unsigned n = 0; n < kMostWarmUps && spent_ms < kWarmUpMs; ++n) {
+    const double learning_ms = contender_->learning_ms();
+    for (unsigned n = 0; spent_ms < learning_ms || (n < kMostWarmUps && spent_ms < kWarmUpMs); ++n) {
       const Reply warm_up = run();
       if (!warm_up.ok) return warm_up;
       spent_ms += warm_up.time.wall_ms;

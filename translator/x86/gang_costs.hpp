@@ -36,6 +36,7 @@ struct Demand {
   unsigned once = 0;      ///< those that all gangs have in common
   bool alone = false;     ///< it runs for one of the wave's gangs only
   unsigned handed_on = 0; ///< registers of what a gang hands on from round to round, if it is a loop
+  unsigned rows = 0;      ///< of memory that are gone along, if it is a loop
   double times = 1;       ///< how often it runs, relative to loops
   unsigned path = 0,
            carried = 0; ///< cycles of the longest chain, and of the longest from iteration to iteration
