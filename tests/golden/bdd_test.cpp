@@ -113,5 +113,30 @@ TEST(Bdd, SizeSupportAndSamples) {
   }
 }
 
+/// What is shared most, and what has most variables: not as large as it would be without sharing, or too
+/// large.
+TEST(Bdd, SizeOfWhatIsShared) {
+  Bdd bdd;
+  Bdd::Node parity = Bdd::kFalse, all = Bdd::kTrue;
+  std::vector<u32> vars;
+  for (u32 v = 0; v < 2 * Bdd::kMaxSupport; ++v) {
+    parity = bdd.xor_(parity, bdd.var(v));
+    all = bdd.and_(all, bdd.var(v));
+    const std::size_t n = v + 1,
+                      size = 2 * n - 1; // of parities, each but the first is there with its opposite
+    const bool fits = n <= Bdd::kMaxSupport;
+    EXPECT_EQ(bdd.support(parity, vars), fits);
+    EXPECT_EQ(vars.size(), fits ? n : 0);
+    EXPECT_EQ(bdd.is_simple(parity, size, n), fits);
+    EXPECT_FALSE(bdd.is_simple(parity, size - 1, n));
+    EXPECT_FALSE(bdd.is_simple(parity, size, n - 1));
+    EXPECT_EQ(bdd.support(all, vars), fits);
+    EXPECT_EQ(vars.size(), fits ? n : 0);
+    EXPECT_TRUE(n > Bdd::kMaxSupport || bdd.is_simple(all, n, n));
+    EXPECT_FALSE(bdd.is_simple(all, n - 1, n));
+    EXPECT_FALSE(bdd.is_simple(all, n, n - 1));
+  }
+}
+
 } // namespace
 } // namespace lanewise::passes

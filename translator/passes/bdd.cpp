@@ -5,6 +5,10 @@
 
 namespace lanewise::passes {
 
+namespace {
+constexpr u32 kFew = 12; ///< nodes
+}
+
 Bdd::Memory& Bdd::spare() {
   static thread_local Memory memory;
   return memory;
@@ -20,7 +24,7 @@ void Bdd::exchange(Memory& memory) {
 
 Bdd::Bdd() {
   exchange(spare());
-  nodes_.assign(1, {~0u, 0, 0, 0});
+  nodes_.assign(1, {.var = ~0u, .lo = 0, .hi = 0, .tree = 0, .samples = 0});
   table_.assign(kFirstTable, 0);
   cache_.assign(kFirstCache, {});
   shapes_.clear();
@@ -47,7 +51,8 @@ Bdd::Node Bdd::make(u32 var, Node lo, Node hi) {
       }
       const u32 made = static_cast<u32>(nodes_.size());
       const u64 high = samples_of(var);
-      nodes_.push_back({var, lo, hi, (samples(hi) & high) | (samples(lo) & ~high)});
+      const u32 size = std::min<u32>(1 + tree(lo) + tree(hi), kMaxSize + 1);
+      nodes_.push_back({var, lo, hi, size, (samples(hi) & high) | (samples(lo) & ~high)});
       table_[slot] = made;
       if (nodes_.size() * 2 > table_.size()) grow();
       return made << 1 | opposite;
@@ -128,12 +133,35 @@ Bdd::Node Bdd::for_all(Node f, u32 v) {
   return note(kForAll, f, v, slot, make(var, lo, hi));
 }
 
+/// Of so few nodes that it is quick to look through them.
+Bdd::Shape Bdd::measure_few(Node f) const {
+  std::array<Node, kFew> seen;
+  std::array<u32, kFew> vars;
+  std::size_t num_nodes = 1, num_vars = 0;
+  seen[0] = f;
+  for (std::size_t n = 0; n < num_nodes; ++n) {
+    const u32 var = variable(seen[n]);
+    std::size_t at = num_vars;
+    while (at != 0 && vars[at - 1] > var) --at;
+    if (at == 0 || vars[at - 1] != var) {
+      for (std::size_t later = num_vars++; later > at; --later) vars[later] = vars[later - 1];
+      vars[at] = var;
+    }
+    const Halves h = halves(seen[n], var);
+    for (const Node next : {h.lo, h.hi}) {
+      std::size_t same = 0;
+      while (same < num_nodes && seen[same] != next) ++same;
+      if (next > kTrue && same == num_nodes) seen[num_nodes++] = next;
+    }
+  }
+  const auto first = static_cast<u32>(support_.size());
+  for (std::size_t n = 0; n < num_vars; ++n) support_.push_back(vars[n]);
+  return {first, static_cast<u16>(num_vars), static_cast<u16>(num_nodes)};
+}
+
 Bdd::Shape Bdd::measure(Node f) const {
   constexpr Shape kTooLarge{0, 0, kMaxSize + 1};
-  if (is_literal(f)) { // as most are
-    support_.push_back(variable(f));
-    return {static_cast<u32>(support_.size()) - 1, 1, 1};
-  }
+  if (tree(f) <= kFew) return measure_few(f); // as most are
   mark_.resize(2 * nodes_.size());
   ++walk_;
   mark_[f] = walk_;

@@ -74,7 +74,7 @@ public:
   /// f has at most `max_nodes` nodes, counted without any sharing between opposites, and depends on at most
   /// `max_vars` variables.
   [[nodiscard]] bool is_simple(Node f, std::size_t max_nodes, std::size_t max_vars) const {
-    if (f <= kTrue) return true;
+    if (f <= kTrue || nodes_[f >> 1].tree <= std::min(max_nodes, max_vars)) return true; // as most are
     const Shape& s = shape(f);
     return s.num_nodes <= max_nodes && s.num_vars <= max_vars;
   }
@@ -108,6 +108,7 @@ private:
   struct Inner {
     u32 var;
     Node lo, hi;
+    u32 tree; ///< its nodes if none were shared, so no less than those, nor its variables; or kMaxSize + 1
     u64 samples;
   };
   /// Of an operation: `c` says which, or is the condition of ite(), an even number; 0: unused.
@@ -162,6 +163,7 @@ private:
     cache_[slot & (cache_.size() - 1)] = {c, a, b, result};
     return result;
   }
+  [[nodiscard]] u32 tree(Node f) const { return nodes_[f >> 1].tree; }
   static Memory& spare(); ///< of this thread
   void exchange(Memory& memory);
   Node conjunction(Node a, Node b);
@@ -172,6 +174,7 @@ private:
   }
   const Shape& find_shape(Node f) const;
   Shape measure(Node f) const;
+  Shape measure_few(Node f) const;
   Node make(u32 var, Node lo, Node hi);
   void grow();
 

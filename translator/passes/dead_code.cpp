@@ -15,7 +15,8 @@ namespace {
 class DeadCode {
 public:
   explicit DeadCode(Function& f)
-      : f_(f), cfg_(f), live_inst_(f.num_insts(), 0), live_value_(f.num_values(), 0) {}
+      : f_(f), cfg_(f), live_inst_(f.num_insts(), 0), live_value_(f.num_values(), 0),
+        has_dead_(f.num_blocks(), 0) {}
 
   bool run() {
     // Users come before what they use, but for what a loop hands on to its next round.
@@ -39,10 +40,11 @@ private:
   Function& f_;
   Cfg cfg_;
   std::vector<u8> live_inst_, live_value_;
+  std::vector<u8> has_dead_;  ///< per block: instructions that the scan has found to be dead
   std::vector<ValueId> work_; ///< live values that the scan has found to be dead
 
   void scan(BlockId b) {
-    u8* const live_value = live_value_.data();
+    u8 *const live_value = live_value_.data(), *const live_inst = live_inst_.data();
     for (const Successor& s : f_[b].successors) {
       const ValueId* param = f_[s.block].params.data();
       for (const ValueId v : s.args) live_value[v.index] |= live_value[(param++)->index];
@@ -51,9 +53,12 @@ private:
     for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
       const Inst& inst = f_[*i];
       bool live = (info(inst.op).flags & (kStores | kEndsBlock)) != 0;
-      for (u32 r = 0; r < inst.num_results; ++r) live |= live_value[inst.first_result.index + r] != 0;
-      if (!live) continue;
-      live_inst_[i->index] = 1;
+      for (u32 r = 0; !live && r < inst.num_results; ++r) live = live_value[inst.first_result.index + r] != 0;
+      if (!live) {
+        has_dead_[b.index] = 1;
+        continue;
+      }
+      live_inst[i->index] = 1;
       for (const ValueId v : f_.operands(*i)) live_value[v.index] = 1;
     }
   }
@@ -99,7 +104,8 @@ private:
       }
       const u8* const live_inst = live_inst_.data();
       const auto dead = [&](InstId i) { return live_inst[i.index] == 0; };
-      if (const auto first = std::ranges::find_if(block.insts, dead); first != block.insts.end()) {
+      if (const auto first = has_dead_[n] != 0 ? std::ranges::find_if(block.insts, dead) : block.insts.end();
+          first != block.insts.end()) {
         changed = true;
         for (auto i = first; i != block.insts.end(); ++i)
           if (dead(*i)) f_[*i].block = BlockId{};

@@ -1,6 +1,9 @@
 #include "translator/passes/first_values.hpp"
 
+#include "support/lists.hpp"
+
 #include <algorithm>
+#include <optional>
 
 namespace lanewise::passes {
 
@@ -34,6 +37,30 @@ private:
   Function& f_;
   LaneDemand& demand_;
 
+  /// Operand `n` of an instruction, or the n-th argument on a way out of a block.
+  struct Use {
+    BlockId at;
+    InstId inst;
+    u32 successor = 0, n = 0;
+  };
+  std::optional<Lists<Use>> uses_; ///< per value, once asked for since they have changed
+
+  [[nodiscard]] std::span<const Use> uses(ValueId v) {
+    if (!uses_) {
+      std::vector<std::pair<u32, Use>> all;
+      for (const BlockId b : demand_.cfg().rpo) {
+        for (const InstId i : f_[b].insts)
+          for (u32 n = 0; n < f_[i].num_operands; ++n)
+            all.emplace_back(f_.operands(i)[n].index, Use{b, i, 0, n});
+        for (u32 s = 0; s < f_[b].successors.size(); ++s)
+          for (u32 n = 0; n < f_[b].successors[s].args.size(); ++n)
+            all.emplace_back(f_[b].successors[s].args[n].index, Use{b, {}, s, n});
+      }
+      uses_.emplace(f_.num_values(), all);
+    }
+    return (*uses_)[v.index];
+  }
+
   /// Into a loop that begins with `b`; null if it is none, or there are several.
   [[nodiscard]] const Successor* only_entry(BlockId b) const {
     const Successor* entry = nullptr;
@@ -57,6 +84,7 @@ private:
     std::vector<ValueId*> outside;
     if (!find_uses(b, p, entered, outside) || outside.empty() || !stays(b, p, entered)) return false;
     for (ValueId* use : outside) *use = first;
+    uses_.reset();
     return true;
   }
 
@@ -69,29 +97,22 @@ private:
       for (const Successor& s : f_[from].successors)
         if (s.block == header && demand_.dominators().dominates(header, from))
           values.push_back(s.args[f_[p].index]);
-    const auto is_value = [&](ValueId v) { return std::ranges::find(values, v) != values.end(); };
     const auto is_fine = [&](ValueId& use, BlockId at, Node lanes) {
       if (demand_.is_inside(lanes, entered, at)) return true;
       if (!demand_.is_outside(lanes, entered, at)) return false;
       outside.push_back(&use);
       return true;
     };
-    for (const BlockId b : demand_.cfg().rpo) {
-      for (const InstId i : f_[b].insts)
-        for (unsigned n = 0; n < f_[i].num_operands; ++n)
-          if (ValueId& use = f_.operands(i)[n];
-              is_value(use) && !(f_[i].op == Op::Select && n == 2) && !is_fine(use, b, demand_.of_use(i, n)))
-            return false;
-      auto& successors = f_[b].successors;
-      for (unsigned n = 0; n < successors.size(); ++n)
-        for (std::size_t a = 0; a < successors[n].args.size(); ++a) {
-          const ValueId param = f_[successors[n].block].params[a];
-          if (ValueId& use = successors[n].args[a];
-              is_value(use) && param != p && !is_fine(use, b, demand_.on_edge(b, n, param)))
-            return false;
-        }
-    }
-    return true;
+    return std::ranges::all_of(values, [&](ValueId v) {
+      return std::ranges::all_of(uses(v), [&](const Use& use) {
+        if (use.inst.valid())
+          return (f_[use.inst].op == Op::Select && use.n == 2) ||
+                 is_fine(f_.operands(use.inst)[use.n], use.at, demand_.of_use(use.inst, use.n));
+        Successor& way = f_[use.at].successors[use.successor];
+        const ValueId param = f_[way.block].params[use.n];
+        return param == p || is_fine(way.args[use.n], use.at, demand_.on_edge(use.at, use.successor, param));
+      });
+    });
   }
 
   /// Each round leaves the parameter as it was in lanes that have not entered.

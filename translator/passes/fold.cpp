@@ -14,16 +14,17 @@ namespace lanewise::passes {
 using namespace ir;
 
 void Folder::find_looked_at(const Cfg& cfg) {
+  u8* const looked_at = looked_at_.data();
   for (auto b = cfg.rpo.rbegin(); b != cfg.rpo.rend(); ++b) {
     for (const Successor& s : f_[*b].successors)
-      for (const ValueId v : s.args) looked_at_[v.index] = 1;
+      for (const ValueId v : s.args) looked_at[v.index] = 1;
     const auto& insts = f_[*b].insts;
     for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
       const Op op = f_[*i].op;
       const bool by_low = op == Op::Lo || ((is_bitwise_from_below(op) || op == Op::Select) &&
-                                           !looked_at_[f_.result(*i).index]);
+                                           !looked_at[f_.result(*i).index]);
       if (!by_low)
-        for (const ValueId v : f_.operands(*i)) looked_at_[v.index] = 1;
+        for (const ValueId v : f_.operands(*i)) looked_at[v.index] = 1;
     }
   }
 }

@@ -45,8 +45,9 @@ ValueId Folder::fold_select(Type t, ValueId c, ValueId a, ValueId b) {
 }
 
 ValueId Folder::select_addend(Type t, ValueId c, ValueId a, ValueId b) {
+  if (type(c) != Type::U1 || !is_vector(t)) return {};
   const Match first = match(a, Op::Add), second = match(b, Op::Add);
-  if (type(c) != Type::U1 || !is_vector(t) || first == nullptr || second == nullptr) return {};
+  if (first == nullptr || second == nullptr) return {};
   for (const unsigned n : {0u, 1u})
     for (const unsigned k : {0u, 1u}) {
       if (operand(first, n) != operand(second, k)) continue;
@@ -58,8 +59,9 @@ ValueId Folder::select_addend(Type t, ValueId c, ValueId a, ValueId b) {
 }
 
 ValueId Folder::select_either(Type t, ValueId c, ValueId a, ValueId b) {
+  if (is_per_lane(type(c))) return {};
   const Match last = match(a, Op::Add), chosen = match(b, Op::Select);
-  if (is_per_lane(type(c)) || last == nullptr || chosen == nullptr) return {};
+  if (last == nullptr || chosen == nullptr) return {};
   const ValueId d = operand(chosen, 0), sum = operand(chosen, 1), x = operand(chosen, 2);
   const Match first = match(sum, Op::Add);
   if (first == nullptr || type(d) != type(c)) return {};

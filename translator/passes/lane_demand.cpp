@@ -315,8 +315,8 @@ bool LaneDemand::is_nobody(Node lanes, BlockId at, std::set<std::pair<Node, u32>
 
 std::optional<u64> LaneDemand::constant(InstId i) const {
   const Node demand = of(f_.result(i)), result = lanes(f_.result(i));
-  if (facts_.is_empty(bdd_.and_(demand, result), f_[i].block)) return 0;
-  if (facts_.is_empty(bdd_.andnot(demand, result), f_[i].block)) return ~u64{0};
+  if (facts_.is_subset(demand, bdd_.not_(result), f_[i].block)) return 0;
+  if (facts_.is_subset(demand, result, f_[i].block)) return ~u64{0};
   return std::nullopt;
 }
 

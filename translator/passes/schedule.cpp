@@ -98,8 +98,19 @@ private:
     peak.raise_to(alive_);
   }
 
+  /// All vectors of the block together fit: their order does not matter.
+  [[nodiscard]] bool has_few_vectors() const {
+    Alive all;
+    for (const ValueId v : f_[block_].params) count(v, 1, all);
+    const auto& insts = f_[block_].insts;
+    for (auto i = insts.begin(); i != insts.end() && all.vectors <= kEnough; ++i)
+      for (unsigned r = 0; r < f_[*i].num_results; ++r) count(f_.result(*i, r), 1, all);
+    return all.vectors <= kEnough;
+  }
+
   void schedule(BlockId b) {
     block_ = b;
+    if (has_few_vectors()) return;
     alive_ = {};
     std::vector<InstId>& insts = f_[b].insts;
     find_live_out(b);

@@ -266,10 +266,14 @@ private:
       if (reads_whole(i, n) && !is_gang_condition(i, b) && is_made_in(x[n], phase))
         return "looks across gangs";
     if (f_[i].op == Op::Clock) return nullptr;
-    if (!is_access(f_, i)) return nullptr;
+    if (accesses_[phase].empty() || !is_access(f_, i)) return nullptr;
+    const std::function<bool(ValueId)> is_fixed = [&](ValueId base) {
+      return is_once_a_phase(f_.def_block(base));
+    };
+    const bool stores = info(f_[i].op).is(kStores);
     for (const InstId other : accesses_[phase])
-      if (!belong_together(other, i) &&
-          conflicts(other, i, [&](ValueId base) { return is_once_a_phase(f_.def_block(base)); }))
+      if ((stores || info(f_[other].op).is(kStores)) && !belong_together(other, i) &&
+          conflicts(other, i, is_fixed))
         return "may touch what another gang's access in this phase touches";
     return nullptr;
   }

@@ -202,8 +202,18 @@ bool ScalarCopy::hangs_on(ValueId condition, ValueId v, unsigned depth) const {
 /// Of these, up to a block's end, as far as it is wanted.
 u32 ScalarCopy::cost(std::span<const InstId> rest, const Facts& facts) const {
   std::vector<u8> wanted(f_.num_values(), 0);
+  constexpr u8 kAsked = 1, kKnown = 2, kTrue = 4;
+  std::vector<u8> answers(f_.num_values(), 0); // EXEC is asked for over and over
+  const auto known_to_be = [&](ValueId v) {
+    u8& answer = answers[v.index];
+    if (answer == 0) {
+      const auto known = evaluate(v, facts);
+      answer = !known ? kAsked : *known ? kAsked | kKnown | kTrue : kAsked | kKnown;
+    }
+    return (answer & kKnown) != 0 ? std::optional((answer & kTrue) != 0) : std::nullopt;
+  };
   const auto want = [&](ValueId v) {
-    if (!is_condition(f_.type(v)) || !evaluate(v, facts)) wanted[v.index] = 1;
+    if (!is_condition(f_.type(v)) || !known_to_be(v)) wanted[v.index] = 1;
   };
   const BlockId last = f_[rest.back()].block;
   for (const Successor& s : f_[last].successors) {
@@ -221,7 +231,7 @@ u32 ScalarCopy::cost(std::span<const InstId> rest, const Facts& facts) const {
     for (unsigned r = 0; r < inst.num_results; ++r) is_wanted |= wanted[f_.result(i, r).index] != 0;
     if (!is_wanted) continue;
     if (inst.op == Op::Select)
-      if (const auto known = evaluate(x[0], facts)) {
+      if (const auto known = known_to_be(x[0])) {
         want(x[*known ? 1 : 2]);
         continue;
       }

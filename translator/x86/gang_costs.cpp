@@ -147,10 +147,12 @@ private:
   std::vector<u32> scanned_, changed_; ///< per block, when it was scanned and when its live-in set grew
   Demand demand_;
 
-  void number(ValueId v) {
+  void number(ValueId v, bool is_used = true) {
     if (!ir::is_per_lane(f_.type(v)) || index_[v.index] != kOutside) return;
     const ir::InstId def = f_.def_id(v);
-    if (is_recomputed(f_, v) || (def.valid() && is_same_for_all(f_, def))) {
+    const bool recomputed = is_recomputed(f_, v);
+    if (recomputed && !is_used) return;
+    if (recomputed || (def.valid() && is_same_for_all(f_, def))) {
       index_[v.index] = kShared;
       shared_.push_back(v);
       ++demand_.shared;
@@ -163,14 +165,13 @@ private:
     for (const ValueId v : f_[b].params) number(v);
     for (const ir::InstId i : f_[b].insts) {
       for (const ValueId v : f_.operands(i)) number(v);
-      for (unsigned r = 0; r < f_[i].num_results; ++r)
-        if (!is_recomputed(f_, f_.result(i, r))) number(f_.result(i, r));
+      for (unsigned r = 0; r < f_[i].num_results; ++r) number(f_.result(i, r), false);
       const bool once = is_same_for_all(f_, i);
-      if (shares_scalars_ || !has_uniform_result(i))
-        (once ? demand_.once : demand_.issued) += cost_of(f_, i).issued;
-      if (!once && is_guarded(b)) demand_.guarded += cost_of(f_, i).issued;
+      const unsigned issued = cost_of(f_, i).issued;
+      if (shares_scalars_ || !has_uniform_result(i)) (once ? demand_.once : demand_.issued) += issued;
+      if (!once && is_guarded(b)) demand_.guarded += issued;
       if (!once && f_[i].num_results != 0 && !has_uniform_result(i))
-        part_of(demand_.amount, f_.result(i)) += cost_of(f_, i).issued;
+        part_of(demand_.amount, f_.result(i)) += issued;
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
@@ -207,14 +208,14 @@ private:
       if (((word & bit) != 0) == now) return;
       word ^= bit;
       const Type t = f_.type(v);
-      unsigned& count = part_of(t == Type::Mask ? masks : vectors, v);
+      Amount& alive = t == Type::Mask ? masks : vectors;
+      unsigned& count = part_of(alive, v);
       const unsigned size = t == Type::V64 ? 2 : 1;
       count = now ? count + size : count - size;
       if (!now) return;
-      for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2) {
-        demand_.vectors_of[gangs] = std::max(demand_.vectors_of[gangs], vectors.of(gangs, demand_.row));
-        demand_.masks_of[gangs] = std::max(demand_.masks_of[gangs], masks.of(gangs, demand_.row));
-      }
+      auto& most = t == Type::Mask ? demand_.masks_of : demand_.vectors_of;
+      for (unsigned gangs = 1; gangs <= kMaxTogether; gangs *= 2)
+        most[gangs] = std::max(most[gangs], alive.of(gangs, demand_.row));
     };
     for (const ir::Successor& s : f_[b].successors) {
       for (const ValueId v : s.args) change(v, true);
