@@ -57,6 +57,8 @@ public:
   std::atomic_ref<u64> written() { return id(amd_.write_dispatch_id); }
   std::atomic_ref<u64> read() { return id(amd_.read_dispatch_id); }
 
+  void set_priority(hsa_amd_queue_priority_t priority) { priority_ = priority; }
+
 private:
   amd_queue_t amd_ = {}; ///< first, so that handles lead to it
   Runtime& runtime_;
@@ -65,6 +67,7 @@ private:
   Packet* ring_ = nullptr;
   hsa_signal_t doorbell_ = {};
   Changes packets_;
+  std::atomic<hsa_amd_queue_priority_t> priority_ = HSA_AMD_QUEUE_PRIORITY_NORMAL;
   std::mutex serving_; ///< held by who takes a packet
   std::jthread thread_;
 
@@ -99,11 +102,11 @@ private:
   }
 
   void process(Packet& packet, const std::stop_token& stop) {
-    const u64 start = now_ns();
+    u64 start = now_ns();
     hsa_signal_t done = {};
     switch (type_of(packet)) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
-      run(packet.kernel);
+      run(packet.kernel, start);
       done = packet.kernel.completion_signal;
       break;
     case HSA_PACKET_TYPE_BARRIER_AND:
@@ -155,7 +158,8 @@ private:
     });
   }
 
-  void run(const hsa_kernel_dispatch_packet_t& packet) {
+  /// Notes when the kernel's turn has come: the time that others take is not its own.
+  void run(const hsa_kernel_dispatch_packet_t& packet, u64& start) {
     Runtime::KernelEntry entry = {};
     {
       const std::lock_guard lock(runtime_.kernels_mutex);
@@ -172,8 +176,9 @@ private:
     runtime_.use_host_addresses(kernarg);
     const auto textures = textures_in(runtime_, kernarg);
     runtime_.turns.take(
-        *runtime_.device, [&] { return may_use_gds(*entry.kernel); },
+        *runtime_.device, priority_, [&] { return may_use_gds(*entry.kernel); },
         [&](runtime::Dispatcher* beside) {
+          start = now_ns();
           const auto times = launch(*entry.kernel, own, textures, nullptr, beside);
           if (!times) die(times.error().message);
         });
@@ -186,29 +191,46 @@ Queue& queue_of(const hsa_queue_t* handle) {
 
 } // namespace
 
-bool KernelTurns::wait(const std::function<bool()>& may_use_gds) {
+bool KernelTurns::wait(Priority priority, const std::function<bool()>& may_use_gds) {
   constexpr auto kLong = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
-  // Of who has the turn now: of kernels that take turns all the time none is waited for twice.
-  const auto deadline = since_ + kLong;
-  const auto is_free = [this] { return !taken_; };
-  if (taken_ && !over_.wait_until(lock, deadline, is_free)) {
+  std::condition_variable called;
+  const auto me = waiting_.emplace(priority, &called);
+  // Who comes when the turn is free need not wait for others of its priority to wake up.
+  const auto may_go = [&] { return !taken_ && waiting_.begin()->first == priority; };
+  // Of who has the turn now: of kernels that take turns all the time none is waited for twice, unless they
+  // have a higher priority.
+  auto deadline = since_ + kLong;
+  bool asked = false;
+  while (!may_go()) {
+    if (asked) {
+      called.wait(lock);
+      continue;
+    }
+    if (called.wait_until(lock, deadline) == std::cv_status::no_timeout || may_go()) continue;
+    if (priority_ > priority && since_ + kLong > deadline) {
+      deadline = since_ + kLong;
+      continue;
+    }
+    asked = true;
     lock.unlock();
-    if (!may_use_gds()) return false;
+    const bool alone = may_use_gds();
     lock.lock();
-    over_.wait(lock, is_free);
+    if (alone || may_go()) continue;
+    waiting_.erase(me);
+    return false;
   }
+  waiting_.erase(me);
   taken_ = true;
   since_ = Clock::now();
+  priority_ = priority;
   return true;
 }
 
 void KernelTurns::give_back() {
-  {
-    const std::lock_guard lock(mutex_);
-    taken_ = false;
-  }
-  over_.notify_one();
+  const std::lock_guard lock(mutex_);
+  taken_ = false;
+  if (!waiting_.empty()) waiting_.begin()->second->notify_one();
 }
 
 std::unique_ptr<runtime::Dispatcher> KernelTurns::spare(const Device::State& device) {
@@ -243,7 +265,14 @@ hsa_status_t hsa_queue_destroy(hsa_queue_t* queue) {
   return HSA_STATUS_SUCCESS;
 }
 hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t*, u32, const u32*) { return HSA_STATUS_SUCCESS; }
-hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t*, hsa_amd_queue_priority_t) { return HSA_STATUS_SUCCESS; }
+hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
+  if (queue == nullptr) return HSA_STATUS_ERROR_INVALID_QUEUE;
+  if (priority != HSA_AMD_QUEUE_PRIORITY_LOW && priority != HSA_AMD_QUEUE_PRIORITY_NORMAL &&
+      priority != HSA_AMD_QUEUE_PRIORITY_HIGH)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  queue_of(queue).set_priority(priority);
+  return HSA_STATUS_SUCCESS;
+}
 
 u64 hsa_queue_load_read_index_relaxed(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }
 u64 hsa_queue_load_read_index_scacquire(const hsa_queue_t* queue) { return queue_of(queue).read().load(); }

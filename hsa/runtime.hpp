@@ -145,16 +145,17 @@ private:
   void serve(const std::stop_token& stop);
 };
 
-/// Runs kernels of all queues one after the other, each on all threads. Where the one that runs takes long,
-/// it may be waiting for what another queue's kernel stores: then others run beside it, with workers of their
-/// own.
+/// Runs kernels of all queues one after the other, each on all threads; of those that wait, one whose queue
+/// has the highest priority. Where the one that runs takes long, it may be waiting for what another queue's
+/// kernel stores: then others run beside it, with workers of their own.
 class KernelTurns {
 public:
   /// Calls `run`, with null when the kernel's turn on the device has come, with a dispatcher to run it in
   /// beside another. Kernels that `may_use_gds()` wait for their turn; it is asked when it matters.
   template <class MayUseGds, class Run>
-  void take(const Device::State& device, const MayUseGds& may_use_gds, const Run& run) {
-    if (wait(may_use_gds)) {
+  void take(const Device::State& device, hsa_amd_queue_priority_t priority, const MayUseGds& may_use_gds,
+            const Run& run) {
+    if (wait(priority, may_use_gds)) {
       run(nullptr);
       return give_back();
     }
@@ -166,14 +167,18 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  using Priority = hsa_amd_queue_priority_t;
   std::mutex mutex_;
-  std::condition_variable over_;
   bool taken_ = false;
+  // Of who has the turn, or had it last:
   Clock::time_point since_;
+  Priority priority_ = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+  /// The highest priority first, and of these who came first.
+  std::multimap<Priority, std::condition_variable*, std::greater<>> waiting_;
   std::vector<std::unique_ptr<runtime::Dispatcher>> spares_;
 
   /// True: the turn has come. False: it may last.
-  bool wait(const std::function<bool()>& may_use_gds);
+  bool wait(Priority priority, const std::function<bool()>& may_use_gds);
   void give_back();
   std::unique_ptr<runtime::Dispatcher> spare(const Device::State& device);
 };

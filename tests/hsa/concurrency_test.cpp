@@ -3,6 +3,8 @@
 #include "tests/asm/programs.hpp"
 #include "tests/hsa/hsa_fixture.hpp"
 
+#include <array>
+#include <atomic>
 #include <chrono>
 
 namespace lanewise {
@@ -98,6 +100,41 @@ TEST_F(HsaConcurrency, KernelsThatUseTheGdsWaitForTheirTurn) {
   wait_for_zero(waited);
   wait_for_zero(took);
   EXPECT_EQ(hsa_queue_destroy(third), HSA_STATUS_SUCCESS);
+}
+
+/// Of kernels that wait for their turn (these use the GDS), one of the queue with the highest priority is
+/// next, and the time for which a kernel waits is not taken for its own.
+TEST_F(HsaConcurrency, QueuesWithAHigherPriorityAreServedFirst) {
+  auto* const tickets = allocate<std::uint32_t>(256);
+  const std::array order = {HSA_AMD_QUEUE_PRIORITY_LOW, HSA_AMD_QUEUE_PRIORITY_NORMAL,
+                            HSA_AMD_QUEUE_PRIORITY_HIGH};
+  std::array<hsa_queue_t*, order.size()> queues = {};
+  std::array<hsa_signal_t, order.size()> done = {};
+  const hsa_signal_t waited = signal(1);
+  dispatch(queue, wait_for_flag(), waited);
+  EXPECT_FALSE(is_over(waited, std::chrono::milliseconds(20)));
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    queues[n] = make_queue(64);
+    EXPECT_EQ(hsa_amd_queue_set_priority(queues[n], order[n]), HSA_STATUS_SUCCESS);
+    done[n] = signal(1);
+    dispatch(queues[n], gds_tickets(tickets), done[n]);
+  }
+  EXPECT_FALSE(is_over(done[0], std::chrono::milliseconds(100)));
+  std::atomic_ref(*reinterpret_cast<std::uint32_t*>(flag)).store(1);
+  std::array<hsa_amd_profiling_dispatch_time_t, order.size()> times = {};
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    wait_for_zero(done[n]);
+    EXPECT_EQ(hsa_amd_profiling_get_dispatch_time(gpu, done[n], &times[n]), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_queue_destroy(queues[n]), HSA_STATUS_SUCCESS);
+  }
+  wait_for_zero(waited);
+  hsa_amd_profiling_dispatch_time_t first = {};
+  EXPECT_EQ(hsa_amd_profiling_get_dispatch_time(gpu, waited, &first), HSA_STATUS_SUCCESS);
+  EXPECT_GT(times[2].start - first.start, 100'000'000u);
+  EXPECT_LT(times[2].start, times[1].start);
+  EXPECT_LT(times[1].start, times[0].start);
+  EXPECT_EQ(hsa_amd_queue_set_priority(queue, static_cast<hsa_amd_queue_priority_t>(7)),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 } // namespace
