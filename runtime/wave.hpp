@@ -166,11 +166,13 @@ struct alignas(64) WaveFrame {
   DeferredAdds* deferred_adds = nullptr;
   u64 mem_bases = kMemBases;
   // Read by translated code, and never written by it.
-  u32 sgpr[32] = {};                       ///< initial SGPRs
-  alignas(64) u32 vgpr[3][kWaveSize] = {}; ///< initial VGPRs 0..2: work-item ids
+  u32 sgpr[30] = {};                              ///< initial SGPRs
+  u32 core_clock_scale = 0, real_clock_scale = 0; ///< see support/guest_clock.hpp
+  alignas(64) u32 vgpr[3][kWaveSize] = {};        ///< initial VGPRs 0..2: work-item ids
 };
 inline constexpr u32 kFrameSlots = 1024;
 static_assert(offsetof(WaveFrame, lds) == 16 && offsetof(WaveFrame, scratch) == 48);
+static_assert(offsetof(WaveFrame, core_clock_scale) % 8 == 0);
 static_assert(offsetof(WaveFrame, exec) == 64 && offsetof(WaveFrame, sgpr) == 128);
 static_assert(offsetof(WaveFrame, vgpr) == 256 && sizeof(WaveFrame) == kFrameSlots);
 

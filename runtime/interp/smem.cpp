@@ -2,8 +2,7 @@
 #include "runtime/interp/memory.hpp"
 #include "runtime/interp/special.hpp"
 #include "runtime/interp/table.hpp"
-
-#include <chrono>
+#include "support/guest_clock.hpp"
 
 namespace lanewise::interp {
 namespace {
@@ -84,10 +83,8 @@ const Code* atomic(Wave& w, const Code& c) {
 }
 
 const Code* clock(Wave& w, const Code& c) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const u64 ns = static_cast<u64>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-  // The constant clock runs at 100 MHz, the core clock at a plausible 1 GHz.
-  set_sgpr_pair(w, c.dst, c.inst->op == isa::Op::s_memrealtime ? ns / 10 : ns);
+  const ClockScales& scales = clock_scales();
+  set_sgpr_pair(w, c.dst, clock_count(c.inst->op == isa::Op::s_memrealtime ? scales.real : scales.core));
   return next(c);
 }
 

@@ -4,6 +4,7 @@
 #include "programs.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -76,6 +77,58 @@ TEST_P(AssembledKernel, SharesGds) {
     std::sort(out.begin(), out.end());
     for (std::uint32_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i / 64 * 64) << i;
   }
+}
+
+/// clocks(out): waits until 20 ms have passed by s_memrealtime; out is what s_memtime and s_memrealtime were
+/// first, and what s_memrealtime and s_memtime were last.
+std::string clocks(std::string_view target) {
+  return testing::kernel_with_buffer(target, "clocks") + R"(
+        s_memtime s[8:9]
+        s_waitcnt lgkmcnt(0)
+        s_memrealtime s[10:11]
+        s_waitcnt lgkmcnt(0)
+.Lagain:
+        s_memrealtime s[12:13]
+        s_waitcnt lgkmcnt(0)
+        s_sub_u32 s16, s12, s10
+        s_cmp_lt_u32 s16, 2000000
+        s_cbranch_scc1 .Lagain
+        s_memtime s[14:15]
+        s_waitcnt lgkmcnt(0)
+        v_mov_b32 v1, s8
+        v_mov_b32 v2, s9
+        v_mov_b32 v3, s10
+        v_mov_b32 v4, s11
+        buffer_store_dwordx4 v[1:4], off, s[4:7], 0
+        v_mov_b32 v1, s12
+        v_mov_b32 v2, s13
+        v_mov_b32 v3, s14
+        v_mov_b32 v4, s15
+        buffer_store_dwordx4 v[1:4], off, s[4:7], 0 offset:16
+        s_endpgm
+)" +
+         testing::kernel_end_with(
+             {.name = "clocks", .kernarg_bytes = 8, .sgprs = 24, .vgprs = 6, .max_items = 64},
+             {"global_buffer"});
+}
+
+/// s_memtime counts at the rate that HIP programs are told, 1 GHz, s_memrealtime at 100 MHz.
+TEST_P(AssembledKernel, ReadsClocks) {
+  if (GetParam() < std::string("gfx803")) GTEST_SKIP() << "there is no s_memrealtime";
+  const abi::Assembly assembly = abi::assemble(clocks(GetParam()));
+  auto start = std::chrono::steady_clock::now();
+  run_on_engines(assembly, "clocks", 8, [&](const std::vector<std::uint32_t>& out) {
+    std::uint64_t counts[4];
+    std::memcpy(counts, out.data(), sizeof counts);
+    const auto core = static_cast<double>(counts[3] - counts[0]),
+               real = static_cast<double>(counts[2] - counts[1]);
+    const std::chrono::duration<double, std::nano> all = std::chrono::steady_clock::now() - start;
+    constexpr double kExact = 1e-3; // both were measured
+    EXPECT_GE(real, 2e6);
+    EXPECT_GE(core * (1 + kExact), 10 * real);
+    EXPECT_GE(all.count() * (1 + kExact), core);
+    start = std::chrono::steady_clock::now();
+  });
 }
 
 /// Kernels that were assembled, on one device.

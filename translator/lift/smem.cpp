@@ -1,4 +1,5 @@
 // Scalar memory (7nm guide 7, 12.6).
+#include "runtime/wave.hpp"
 #include "translator/lift/memory.hpp"
 
 namespace lanewise::lift {
@@ -133,7 +134,16 @@ void scalar_atomic(Lifter& l, Access a) {
     l.set_sgpr(l.in->dst[0].index + i, l.b.read_lane(old[i], l.b.u32c(0)));
 }
 
-void clock(Lifter& l) { l.set_s64(l.b.op(Op::Clock, Type::U64, {})); }
+/// The host's counter, scaled.
+void clock(Lifter& l) {
+  Emit& b = l.b;
+  const ValueId scales = b.op(Op::FrameField, Type::U64, {}, offsetof(runtime::WaveFrame, core_clock_scale));
+  const ValueId scale = l.in->op == isa::Op::s_memrealtime ? b.hi(scales) : b.lo(scales);
+  const ValueId ticks = b.op(Op::Clock, Type::U64, {});
+  const ValueId low = b.op(Op::UMulWide, Type::U64, {b.lo(ticks), scale});
+  const ValueId high = b.op(Op::UMulWide, Type::U64, {b.hi(ticks), scale});
+  l.set_s64(b.op(Op::Add, Type::U64, {high, b.zext(b.hi(low))}));
+}
 void nothing(Lifter&) {}
 
 } // namespace

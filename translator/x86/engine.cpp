@@ -1,6 +1,7 @@
 #include "translator/x86/engine.hpp"
 
 #include "abi/initial_state.hpp"
+#include "support/guest_clock.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/two_over_pi.hpp"
 #include "translator/x86/emit.hpp"
@@ -50,6 +51,8 @@ public:
     f.slow_access = slow_access_;
     f.two_over_pi = translator::kTwoOverPi;
     f.deferred_adds = workgroup.deferred_adds;
+    f.core_clock_scale = clock_scales().core;
+    f.real_clock_scale = clock_scales().real;
     const u32 lanes = align_up(static_cast<u32>(std::bit_width(init.exec)), team_lanes_);
     f.gangs_end = static_cast<const u8*>(frame) + 4 * lanes;
     // In the slots, masks of gangs that do not run are empty.
