@@ -271,6 +271,7 @@ private:
   /// along a graph 2.8, marching rays 1.7, counting in a tree 1.6 times faster without). How often a lane
   /// goes round inner loops is not known.
   [[nodiscard]] bool may_be_sooner() const {
+    if (!latch_.valid()) return true; // A stretch has inner loops.
     if (std::ranges::any_of(arms_, [](const auto& arm) { return arm.second.is_loop; })) return true;
     if (has_array_) return true; // Choices of an element wait for each other.
     u32 together = 0;
