@@ -125,6 +125,16 @@ void Function::become_constant(InstId i, u64 bits) {
   set_operands(i, {});
 }
 
+void Function::become_jump(BlockId b, Successor way) {
+  const InstId end = terminator(b);
+  insts_[end.index].op = Op::Jump;
+  insts_[end.index].imm = 0;
+  set_operands(end, {});
+  std::vector<Successor>& successors = blocks[b.index].successors;
+  successors.clear();
+  successors.push_back(std::move(way));
+}
+
 ValueId Function::tested_mask(BlockId b) const {
   const InstId branch = terminator(b);
   if (insts_[branch.index].op != Op::Branch) return {};

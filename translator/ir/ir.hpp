@@ -202,6 +202,8 @@ public:
   void set_operands(InstId i, std::span<const ValueId> operands);
   /// Makes a pure instruction with one result a Const.
   void become_constant(InstId i, u64 bits);
+  /// Makes what ends a block a jump.
+  void become_jump(BlockId b, Successor way);
   /// Rewrites every operand and successor argument v to map[v] where that is valid (chains are followed).
   void replace_values(std::vector<ValueId>& map);
   /// Likewise in successor arguments alone: for who has seen to the operands on the way.

@@ -68,11 +68,7 @@ private:
     for (std::size_t n = 0; n < blocks.size(); ++n) {
       Successor way{place, {}};
       for (const auto& values : brought) way.args.push_back(values[n]);
-      const InstId end = f_.terminator(blocks[n]);
-      f_[end].op = Op::Jump;
-      f_[end].imm = 0;
-      f_.set_operands(end, {});
-      f_[blocks[n]].successors = {std::move(way)};
+      f_.become_jump(blocks[n], std::move(way));
     }
   }
 

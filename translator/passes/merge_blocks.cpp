@@ -32,10 +32,7 @@ void join_ways(Function& f, BlockId b) {
   if (f[branch].op != Op::Branch) return;
   const Successor &x = end_of_way(f, b, f[b].successors[0]), &y = end_of_way(f, b, f[b].successors[1]);
   if (x.block != y.block || x.args != y.args) return;
-  const Successor way = x; // a copy: it may be one of those replaced
-  f[branch].op = Op::Jump;
-  f.set_operands(branch, {});
-  f[b].successors = {way};
+  f.become_jump(b, x);
 }
 
 } // namespace

@@ -610,14 +610,7 @@ private:
       if (s.block == from) s.block = to;
   }
 
-  void decide(BlockId b, u32 way) {
-    Successor only = std::move(f_[b].successors[way]);
-    f_[b].successors = {std::move(only)};
-    Inst& end = f_[f_.terminator(b)];
-    end.op = Op::Jump;
-    end.imm = 0;
-    f_.set_operands(f_.terminator(b), {});
-  }
+  void decide(BlockId b, u32 way) { f_.become_jump(b, f_[b].successors[way]); }
 };
 
 void tidy_up(Function& f) {

@@ -144,10 +144,7 @@ private:
     const BlockId end = f_.add_block();
     const Inst proto = f_[f_.terminator(ends[0])];
     f_.append(end, proto, {}, {});
-    for (const BlockId b : ends) {
-      f_[f_.terminator(b)].op = Op::Jump;
-      f_[b].successors = {{end, {}}};
-    }
+    for (const BlockId b : ends) f_.become_jump(b, {end, {}});
   }
 
   bool has_candidates() const {

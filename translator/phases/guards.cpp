@@ -31,18 +31,20 @@ bool ends_with_guard(const Function& f, BlockId b) {
 ValueId Guards::all_pass() {
   ValueId test;
   for (const BlockId b : cfg_.rpo) {
-    const ValueId all = ends_with_guard(f_, b) ? is_full(f_.tested_mask(b), 0) : ValueId{};
+    const ValueId all = ends_with_guard(f_, b) ? is_full(f_.tested_mask(b), Limits::All, 0) : ValueId{};
     if (!all.valid()) continue;
     test = both(test, all);
     guards_.push_back(b);
+    full_.clear(); // found without this guard
   }
   return test;
 }
 
 ValueId Guards::all_inside() {
+  full_.clear();                // found of all limits
   std::vector<ValueId> gaining; // without them accesses are shorter
   const auto find = [&](ValueId mask) {
-    const ValueId all = f_.is_full(mask) ? ValueId{} : is_full_inside(mask, 0);
+    const ValueId all = f_.is_full(mask) ? ValueId{} : is_full(mask, Limits::Borders, 0);
     if (!all.valid() || f_.is_const(all)) return false;
     if (std::ranges::find(inside_, mask) == inside_.end()) inside_.push_back(mask);
     return true;
@@ -67,32 +69,17 @@ ValueId Guards::all_inside() {
   const auto is_inside = [&](ValueId mask) { return std::ranges::find(inside_, mask) != inside_.end(); };
   if (std::ranges::none_of(gaining, is_inside)) inside_.clear();
   ValueId test;
-  for (const ValueId mask : inside_) test = both(test, full_inside_.at(mask.index));
+  for (const ValueId mask : inside_) test = both(test, full_.at(mask.index));
   return test;
 }
 
-/// Whether no lane of the wave is outside `mask`, as where the grid is no larger than what it is about.
-/// Nothing if a scalar cannot tell.
-ValueId Guards::is_full(ValueId mask, unsigned depth) {
-  const InstId i = f_.def_id(mask);
-  if (!i.valid() || depth > kMaxDepth) return {};
-  if (f_.is_full(mask)) return head_.constant(Type::U1, 1);
-  if (std::ranges::any_of(guards_, [&](BlockId g) { return f_.tested_mask(g) == mask; }))
-    return head_.constant(Type::U1, 1);
-  if (f_[i].op == Op::And) {
-    const ValueId first = is_full(f_.operands(i)[0], depth + 1);
-    const ValueId second = first.valid() ? is_full(f_.operands(i)[1], depth + 1) : ValueId{};
-    return second.valid() ? head_.make(Op::And, Type::U1, {first, second}) : second;
-  }
-  return f_[i].op == Op::ICmp ? holds_at_ends(i) : ValueId{};
-}
-
-/// Likewise behind the guards, of limits that are borders; also of what all ways to a block hand on.
-ValueId Guards::is_full_inside(ValueId mask, unsigned depth) {
+/// Whether no lane of the wave is outside `mask`, as where the grid is no larger than what it is about, if it
+/// passes the guards that are known by now. Nothing if a scalar cannot tell.
+ValueId Guards::is_full(ValueId mask, Limits limits, unsigned depth) {
   if (f_.is_full(mask) || std::ranges::any_of(guards_, [&](BlockId g) { return f_.tested_mask(g) == mask; }))
     return head_.constant(Type::U1, 1);
   if (depth > kMaxDepth) return {};
-  const auto [known, is_new] = full_inside_.try_emplace(mask.index);
+  const auto [known, is_new] = full_.try_emplace(mask.index);
   if (!is_new) return known->second; // Nothing while it is being found, as of what a loop hands on.
   ValueId all;
   const InstId i = f_.def_id(mask);
@@ -103,18 +90,18 @@ ValueId Guards::is_full_inside(ValueId mask, unsigned depth) {
     for (const BlockId from : cfg_.preds[b.index])
       for (const Successor& way : f_[from].successors) {
         if (way.block != b || !known_of_all) continue;
-        const ValueId one = is_full_inside(way.args[n], depth + 1);
+        const ValueId one = is_full(way.args[n], limits, depth + 1);
         known_of_all = one.valid();
         all = known_of_all ? both(all, one) : ValueId{};
       }
   } else if (f_[i].op == Op::And) {
-    const ValueId first = is_full_inside(f_.operands(i)[0], depth + 1);
-    const ValueId second = first.valid() ? is_full_inside(f_.operands(i)[1], depth + 1) : ValueId{};
+    const ValueId first = is_full(f_.operands(i)[0], limits, depth + 1);
+    const ValueId second = first.valid() ? is_full(f_.operands(i)[1], limits, depth + 1) : ValueId{};
     if (second.valid()) all = both(first, second);
-  } else if (f_[i].op == Op::ICmp && may_be_border(i)) {
+  } else if (f_[i].op == Op::ICmp && (limits == Limits::All || may_be_border(i))) {
     all = holds_at_ends(i);
   }
-  return full_inside_[mask.index] = all;
+  return full_[mask.index] = all;
 }
 
 /// From workgroup to workgroup a border is mostly answered alike, but not what is behind the first few
@@ -237,22 +224,15 @@ void Guards::fill(ValueId mask) {
   f_.become_constant(i, ~u64{0});
 }
 
-void Guards::drop_branch(BlockId b) {
-  const InstId end = f_.terminator(b);
-  f_[end].op = Op::Jump;
-  f_[end].imm = 0;
-  f_[end].num_operands = 0;
-  f_[b].successors.pop_back();
-}
-
 void Guards::pass(BlockId b) {
   fill(f_.tested_mask(b));
-  drop_branch(b);
+  f_.become_jump(b, f_[b].successors[0]);
 }
 
 void Guards::stay_inside(const std::vector<BlockId>& blocks) {
   for (const BlockId b : blocks)
-    if (std::ranges::find(inside_, f_.tested_mask(b)) != inside_.end()) drop_branch(b);
+    if (std::ranges::find(inside_, f_.tested_mask(b)) != inside_.end())
+      f_.become_jump(b, f_[b].successors[0]);
   std::vector<Comparison> hold, fail;
   for (const ValueId mask : inside_) add_comparisons(mask, hold, fail);
   for (const BlockId b : blocks)

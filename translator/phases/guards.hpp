@@ -40,13 +40,13 @@ private:
   HeadScalars& head_;
   const unsigned gang_lanes_;
   const passes::ValueLimits limits_{f_};
-  std::vector<ir::BlockId> guards_;                  ///< that end with what all lanes pass
-  std::vector<ir::ValueId> inside_;                  ///< masks that are full inside
-  std::unordered_map<u32, ir::ValueId> full_inside_; ///< by mask
+  std::vector<ir::BlockId> guards_;           ///< that end with what all lanes pass
+  std::vector<ir::ValueId> inside_;           ///< masks that are full inside
+  std::unordered_map<u32, ir::ValueId> full_; ///< what is_full() found, by mask
 
   enum class End { First, Last };
-  ir::ValueId is_full(ir::ValueId mask, unsigned depth);
-  ir::ValueId is_full_inside(ir::ValueId mask, unsigned depth);
+  enum class Limits { All, Borders };
+  ir::ValueId is_full(ir::ValueId mask, Limits limits, unsigned depth);
   ir::ValueId holds_at_ends(ir::InstId icmp);
   ir::ValueId is_below(ir::ValueId v, ir::IntPred p, ir::ValueId limit);
   ir::ValueId lane_at(End end, ir::ValueId v);
@@ -59,7 +59,6 @@ private:
   using Comparison = std::tuple<ir::ValueId, ir::ValueId, ir::IntPred>;
   [[nodiscard]] Comparison comparison(ir::InstId icmp) const;
   void add_comparisons(ir::ValueId mask, std::vector<Comparison>& hold, std::vector<Comparison>& fail) const;
-  void drop_branch(ir::BlockId b);
 };
 
 } // namespace lanewise::phases

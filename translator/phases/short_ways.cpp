@@ -232,11 +232,7 @@ bool go_short_ways(Function& f) {
     if (f.blocks[n].insts.empty() || !is_gang_decided(f, b) || !is_short(f, rows, b) ||
         same.decides(f.tested_mask(b)))
       continue;
-    const InstId branch = f.terminator(b);
-    f[branch].op = Op::Jump;
-    f[branch].imm = 0;
-    f.set_operands(branch, {});
-    f[b].successors.resize(1);
+    f.become_jump(b, f[b].successors[0]);
     any = true;
   }
   return any;
