@@ -81,6 +81,7 @@ void* map_pages(std::size_t bytes) {
   const auto rest = static_cast<std::size_t>(begin + reserved - (start + wanted));
   if (rest != 0) munmap(start + wanted, rest);
   mprotect(start + bytes, kPage, PROT_NONE);
+  if (bytes >= kLarge) madvise(start, bytes, MADV_HUGEPAGE); // which gathers and the first touch want
   return start;
 }
 
