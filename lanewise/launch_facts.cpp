@@ -34,7 +34,7 @@ u32 max_group_id(u64 count, u32 size) {
 /// above that.
 u64 min_items(const abi::DispatchShape& shape) {
   const u64 items = u64{shape.grid[0]} * shape.grid[1] * shape.grid[2];
-  for (const unsigned step : {22, 21, 20, 18})
+  for (const unsigned step : {22, 21, 20, 19, 18})
     if (items >> step != 0) return u64{1} << step;
   return 0;
 }
