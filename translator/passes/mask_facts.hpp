@@ -57,6 +57,8 @@ private:
     u8 signs;
     ir::BlockId block; ///< holds there and in what that dominates
   };
+  static constexpr std::size_t kMaxVariables = 20; ///< of a mask that is explained
+  static bool is_condition(ir::Type t) { return ir::bit_width(t) == 1; }
   const ir::Function& f_;
   const ir::Cfg& cfg_;
   const ir::Dominators& dom_;
