@@ -40,6 +40,7 @@ constexpr u64 kFarEnough = 1u << 30;  ///< bytes between where ranges are counte
 constexpr u32 kMostBytes = 1u << 30;  ///< that a lane goes through
 constexpr i64 kSideBySide = 16;       ///< bytes from lane to lane, of rows
 constexpr unsigned kMaskedLanes = 16; ///< of gangs that have masked stores of bytes and halves
+constexpr u32 kWorthGangs = 2; ///< gangs' rounds that a lane of others has at least, to do them at once
 
 class LaneRanges : RoundSums {
 public:
@@ -182,14 +183,22 @@ private:
     if (find_even_growth(at, loop)) {
       loop.overlapping = overlapping();
       loop.lanes = lanes_in_any_order(at, mask, loop.backwards);
-      const ValueId lanes = loop.lanes, all = at.add(rounds, at.v32c(1));
+      ValueId all = at.add(rounds, at.v32c(1)), done = loop.lanes;
+      if (loop.by_gangs) {
+        const ValueId left_over = at.and_(all, at.v32c(gang_lanes_ - 1));
+        const ValueId are_many = at.icmp(IntPred::UGe, all, at.v32c(kWorthGangs * gang_lanes_));
+        loop.lanes = at.and_(loop.lanes, are_many);
+        done = at.and_(loop.lanes, at.icmp(IntPred::Eq, left_over, at.v32c(0)));
+        all = at.sub(all, left_over);
+        loop.rounds = at.sub(all, at.v32c(1));
+      }
       std::vector<ValueId> then = start;
       for (u32 n = 0; n < then.size(); ++n) {
         const bool grows = loop.growth[n] != 0 || loop.steps[n].valid();
         if (n != count_.mask && grows && is_per_lane(f_.type(start[n]))) // Scalars begin anew.
-          then[n] = at.select(lanes, after_own_rounds(at, loop, n, start[n], all), start[n]);
+          then[n] = at.select(loop.lanes, after_own_rounds(at, loop, n, start[n], all), start[n]);
       }
-      then[count_.mask] = at.andnot(mask, lanes);
+      then[count_.mask] = at.andnot(mask, done);
       first = add_round_lanes(f_, loop, gang_lanes_, apart_, apart, {apart, then});
     }
     ++apart_;
@@ -221,10 +230,13 @@ private:
       for (auto store = r + 1; store != ranges_.end(); ++store)
         if (writes(*store) && store->base == r->base && store->growth != r->growth) return false;
     }
-    const bool masks = gang_lanes_ == kMaskedLanes || std::ranges::all_of(ranges_, [&](const Range& r) {
-                         return f_[r.access].mem.bytes >= 4 || r.growth == 0;
-                       });
-    return masks && may_be_round_lanes(f_, header());
+    loop.by_gangs = gang_lanes_ != kMaskedLanes && std::ranges::any_of(ranges_, [&](const Range& r) {
+                      return f_[r.access].mem.bytes < 4 && r.growth != 0;
+                    });
+    // Of rounds that are left over a scalar would have to go on from another number in each lane.
+    for (u32 n = 0; loop.by_gangs && n < params().size(); ++n)
+      if (loop.growth[n] != 0 && !is_per_lane(f_.type(params()[n]))) return false;
+    return may_be_round_lanes(f_, header());
   }
   /// What a parameter grows by in each lane, as `i * width`, of which compilers make a sum.
   ValueId step_of_lanes(Builder& at, ValueId param) {

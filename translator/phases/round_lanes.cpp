@@ -108,13 +108,17 @@ private:
     ValueId others;
     one_.start(left, loop_.lanes, others);
     list_lanes();
-    const ValueId times = one_.scalar(many), left_over = one_.scalar(rest);
-    const ValueId number = number_in_gang(turn);
-    const ValueId mask = turn.icmp(IntPred::ULt, number, turn.op(Op::Splat, Type::V32, {left_over}));
-    const BlockId behind = add_some(mask, left_over, blocks.next);
-    std::vector<ValueId> in = do_rounds(blocks.wide, times, behind), first = in;
-    first.pop_back(); // the count
-    branch_if_not_0(turn, times, {blocks.wide, in}, {behind, first}, behind);
+    const ValueId times = one_.scalar(many);
+    if (loop_.by_gangs) {
+      turn.jump(blocks.wide, do_rounds(blocks.wide, times, blocks.next));
+    } else {
+      const ValueId left_over = one_.scalar(rest), number = number_in_gang(turn);
+      const ValueId mask = turn.icmp(IntPred::ULt, number, turn.op(Op::Splat, Type::V32, {left_over}));
+      const BlockId behind = add_some(mask, left_over, blocks.next);
+      std::vector<ValueId> in = do_rounds(blocks.wide, times, behind), first = in;
+      first.pop_back(); // the count
+      branch_if_not_0(turn, times, {blocks.wide, in}, {behind, first}, behind);
+    }
     const ValueId bits = one_.bits_of(loop_.lanes);
     branch_if_not_0(rows, bits, {blocks.pick, {bits}}, {blocks.done, {}}, blocks.done);
     Builder at = at_end(blocks.next);

@@ -18,6 +18,7 @@ struct EvenLoop {
   // Only if lanes have rounds of their own:
   std::vector<ir::ValueId> steps = {}; ///< of each parameter: if valid, the v32 from outside that it grows by
   bool backwards = false;              ///< The last rounds come first.
+  bool by_gangs = false;               ///< There are as many as a gang has lanes, or a multiple, not 0.
 };
 
 /// What parameter `n` of such a loop, if it is `first` now, is in each lane after so many `rounds` (v32) of
