@@ -232,6 +232,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
          g.launch.ragged = {};
          phases::split_by_lane_ranges(g, 16);
        }},
+      {"split_by_lane_ranges_of_8",
+       [](ir::Function& g) {
+         g.launch.workgroup = {64, 1, 1};
+         g.launch.ragged = {};
+         phases::split_by_lane_ranges(g, 8);
+       }},
       {"run_last_lanes_alone", [](ir::Function& g) { phases::run_last_lanes_alone(g, 16); }},
       {"split_by_guards",
        [](ir::Function& g) {

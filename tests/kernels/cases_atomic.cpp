@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace lanewise::kernels {
 namespace {
@@ -22,6 +23,31 @@ KernelCase float_atomics(uint32_t scale) {
         auto in = args[1].as<float>();
         for (uint32_t i = 0; i < n; ++i) args[2].as<float>()[i & 3] += in[i];
         args[3].as<int32_t>()[0] = std::bit_cast<int32_t>(*std::max_element(in.begin(), in.end()));
+      });
+}
+
+KernelCase float_differences(uint32_t scale) {
+  Random random(122);
+  const uint32_t n = 320 * scale;
+  // Exact in any order, but that infinity stays and that a NaN, sign and all, is the result.
+  const auto value = [](Random& r) {
+    const uint32_t special = r.below(40);
+    if (special == 0) return std::bit_cast<float>(0xffc1'2345);
+    return special == 1 ? INFINITY : static_cast<float>(r.below(64)) * 0.25f;
+  };
+  return Builder("float_differences")
+      .grid({n, 1, 1}, {64, 1, 1})
+      .buffer("in", random.fill(n, value))
+      .buffer("keys", random.words(n))
+      .output<uint32_t>("out", n / 4)
+      .reference([=](std::span<Arg> args) {
+        auto in = args[0].as<float>();
+        auto keys = args[1].as<uint32_t>(), out = args[2].as<uint32_t>();
+        for (uint32_t k = 0; k < n / 4; ++k) out[k] = std::bit_cast<uint32_t>(static_cast<float>(k % 16));
+        for (uint32_t i = 0; i < n; ++i) {
+          uint32_t& bin = out[i / 64 * 16 + (keys[i] & 15)];
+          bin = std::bit_cast<uint32_t>(std::bit_cast<float>(bin) - in[i]);
+        }
       });
 }
 
@@ -97,6 +123,7 @@ KernelCase flat_atomics(uint32_t scale) {
 }
 
 constexpr CaseEntry kCases[] = {{"float_atomics", float_atomics},
+                                {"float_differences", float_differences},
                                 {"atomics32", atomics32},
                                 {"atomics64", atomics64},
                                 {"flat_atomics", flat_atomics}};

@@ -216,6 +216,46 @@ KernelCase work_queue(uint32_t scale) {
       });
 }
 
+KernelCase triangles(uint32_t groups) {
+  const uint32_t rounds = 20, size = 64, n = groups * size;
+  return Builder("triangles")
+      .grid({n, 1, 1}, {size, 1, 1})
+      .value("n", rounds)
+      .output<uint32_t>("words", size_t{n} * 21)
+      .output<uint16_t>("halves", size_t{n} * 23)
+      .output<uint8_t>("bytes", size_t{n} * 65)
+      .output<float>("outside", n)
+      .reference([=](std::span<Arg> args) {
+        auto words = args[1].as<uint32_t>();
+        auto halves = args[2].as<uint16_t>();
+        auto bytes = args[3].as<uint8_t>();
+        auto outside = args[4].as<float>();
+        std::vector<float> tile(size * 17);
+        std::vector<uint16_t> corner(size * 19);
+        for (uint32_t lane = 0; lane < size; ++lane) {
+          for (uint32_t k = 0; k < 17; ++k) tile[lane * 17 + k] = static_cast<float>(lane + k);
+          for (uint32_t k = 0; k < 19; ++k) corner[lane * 19 + k] = static_cast<uint16_t>(lane * k);
+        }
+        for (uint32_t k = 0; k < rounds; ++k)
+          for (uint32_t lane = 0; lane < size; ++lane) {
+            if (lane > k) tile[lane * 17 + (k & 15)] += tile[k * 17];
+            if (((lane ^ k) & 4) != 0) corner[lane * 19 + (k & 15)] += static_cast<uint16_t>(k);
+          }
+        for (uint32_t id = 0; id < n; ++id) {
+          const uint32_t lane = id % size;
+          for (uint32_t k = 0; k < rounds; ++k) {
+            if (lane > k) words[size_t{id} * 21 + k] = id * k;
+            if (lane < k) halves[size_t{id} * 23 + k] = static_cast<uint16_t>(id + k);
+            if (lane >= k && lane < k + 5) bytes[size_t{id} * 65 + k] = static_cast<uint8_t>(id ^ k);
+          }
+          float sum = 0;
+          for (uint32_t k = 0; k < 17; ++k) sum += tile[lane * 17 + k] * static_cast<float>(k + 1);
+          for (uint32_t k = 0; k < 19; ++k) sum += static_cast<float>(corner[lane * 19 + k]);
+          outside[id] = sum;
+        }
+      });
+}
+
 constexpr CaseEntry kCases[] = {
     {"group_functions", group_functions},
     {"edit_distance", [](uint32_t s) { return edit_distance("edit_distance", 64, 8 * s); }},
@@ -223,6 +263,7 @@ constexpr CaseEntry kCases[] = {
     {"cholesky", cholesky},
     {"lu_tiles", lu_tiles},
     {"eliminate_tiles", eliminate_tiles},
+    {"triangles", [](uint32_t s) { return triangles(3 * s); }},
     {"monte_carlo", monte_carlo},
     {"work_queue", work_queue},
 };

@@ -1,6 +1,7 @@
 // Sums of floats in the LDS. Before gfx8 there is no atomic for them, and OpenCL C has none at all: compilers
 // and programs retry a compare-and-swap until it succeeds. But the LDS is one thread's, so that nobody comes
-// between: lane after lane may add at once, in the order in which the lanes of one address get through.
+// between: lane after lane may add at once, in the order in which the lanes of one address get through. To
+// subtract is to add the opposite.
 #include "translator/ir/splats.hpp"
 #include "translator/passes/retry_loops.hpp"
 
@@ -29,15 +30,17 @@ public:
     add.mem.retry = 0;
     add.fp = {
         .round = f_[sum_].fp.round, .flush_in = f_[sum_].fp.flush_in, .flush_out = f_[sum_].fp.flush_out};
-    const std::array<ValueId, 3> operands{f_.operands(loop_.swap)[0], addend_, param(Carried::Left)};
+    const ValueId address = f_.operands(loop_.swap)[0];
+    const bool subtracts = f_[sum_].op == Op::FSub;
     const Successor exit = f_[b].successors[1];
     const Successor back = f_[b].successors[0];
     for (const InstId i : f_[b].insts) f_[i].block = BlockId{};
     f_[b].insts.clear();
     f_[b].successors.clear();
-    f_.append(b, add, operands, {});
     Builder at(f_, b);
     at.pc = add.pc;
+    const ValueId data = subtracts ? negative(at, addend_) : addend_;
+    f_.append(b, add, std::array{address, data, param(Carried::Left)}, {});
     std::vector<ValueId> map(f_.num_values());
     for (std::size_t n = 0; n < params_.size(); ++n) {
       ValueId left_behind;
@@ -63,6 +66,12 @@ private:
   [[nodiscard]] ValueId where_left(ValueId v) const {
     return passes::where_left(f_, param(Carried::Left), v);
   }
+  /// What to add in order to subtract `v`: of a NaN, which has a sign, it is the result.
+  static ValueId negative(Builder& at, ValueId v) {
+    constexpr u32 kSign = 0x8000'0000, kInfinity = 0x7f80'0000;
+    const ValueId is_nan = at.icmp(IntPred::UGt, at.and_(v, at.v32c(kSign - 1)), at.v32c(kInfinity));
+    return at.select(is_nan, v, at.binary(Op::Xor, v, at.v32c(kSign)));
+  }
   /// Swaps for what is expected and what is the same each time round.
   bool find_sum() {
     const Inst& swap = f_[loop_.swap];
@@ -71,10 +80,11 @@ private:
     const ValueId address = f_.operands(loop_.swap)[0];
     if (f_.is_const(address) || is_splat_of_uniform(f_, address)) return false;
     sum_ = f_.def_id(where_left(f_.operands(loop_.swap)[1]));
-    if (!sum_.valid() || f_[sum_].op != Op::FAdd || f_[sum_].fp.kind != FloatKind::F32) return false;
+    if (!sum_.valid() || f_[sum_].fp.kind != FloatKind::F32) return false;
+    if (f_[sum_].op != Op::FAdd && f_[sum_].op != Op::FSub) return false;
     const ValueId x = where_left(f_.operands(sum_)[0]), y = where_left(f_.operands(sum_)[1]);
     is_memory_first_ = x == param(Carried::Expected);
-    if (!is_memory_first_ && y != param(Carried::Expected)) return false;
+    if (!is_memory_first_ && (y != param(Carried::Expected) || f_[sum_].op == Op::FSub)) return false;
     addend_ = is_memory_first_ ? y : x;
     return f_.def_block(addend_) != loop_.block;
   }

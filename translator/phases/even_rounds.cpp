@@ -1,7 +1,7 @@
 // A work-item for each piece of a large array: `for (i = id * n; i < id * n + n; ++i)`. Each lane counts for
 // itself and might leave when it likes, though all leave together, or nearly so:
 //
-//   choice:  have all lanes about as many rounds to go as the first? else the loop as it was
+//   choice:  are all lanes there, with about as many rounds to go as the first? else the loop as it was
 //   even:    the loop, while a scalar counts those rounds
 //   behind:  if some lanes have more to go, the loop as it was
 #include "translator/phases/even_rounds.hpp"
@@ -108,7 +108,7 @@ private:
   }
 
   struct Rounds {
-    ValueId many; ///< a u1: all lanes of the mask have
+    ValueId many; ///< a u1: all lanes are in the mask, and have
     ValueId sure; ///< so many to go (u32), but for the first;
     ValueId same; ///< and no more
   };
@@ -137,7 +137,10 @@ private:
     const ValueId worth = at.icmp(IntPred::UGe, first, at.u32c(kWorthRounds));
     const ValueId more = in_none(at.icmp(IntPred::ULt, low, at.splat(at.sub(first, at.u32c(1)))));
     const ValueId many = at.or_(same, at.and_(worth, more));
-    return {at.and_(at.and_(at.any(mask), in_none(unknown)), many),
+    // Rows of all lanes are what walks are for; of some, other copies of the loop know more
+    // (lane_ranges.cpp).
+    const ValueId whole = at.not_(at.any(at.not_(mask)));
+    return {at.and_(at.and_(whole, in_none(unknown)), many),
             at.select(same, first, at.sub(first, at.u32c(2))), same};
   }
 };

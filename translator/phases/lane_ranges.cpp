@@ -40,6 +40,7 @@ constexpr u64 kFarEnough = 1u << 30;  ///< bytes between where ranges are counte
 constexpr u32 kMostBytes = 1u << 30;  ///< that a lane goes through
 constexpr i64 kSideBySide = 16;       ///< bytes from lane to lane, of rows
 constexpr unsigned kMaskedLanes = 16; ///< of gangs that have masked stores of bytes and halves
+constexpr u32 kWorthGangs = 2; ///< gangs' rounds that a lane of others has at least, to do them at once
 
 class LaneRanges : RoundSums {
 public:
@@ -176,23 +177,28 @@ private:
       if (f_[i].op == Op::Load || f_[i].op == Op::Store) f_[i].mem.apart = apart_;
     const ValueId meet = at.any(at.and_(bad_, mask));
     BlockId first = apart;
-    if (const std::vector<u64> growth = even_growth(); !growth.empty()) {
-      const ValueId lanes = lanes_in_any_order(at, mask);
-      const ValueId all = at.add(rounds, at.v32c(1));
+    EvenLoop loop;
+    loop.block = apart;
+    loop.rounds = rounds;
+    if (find_even_growth(at, loop)) {
+      loop.overlapping = overlapping();
+      loop.lanes = lanes_in_any_order(at, mask, loop.backwards);
+      ValueId all = at.add(rounds, at.v32c(1)), done = loop.lanes;
+      if (loop.by_gangs) {
+        const ValueId left_over = at.and_(all, at.v32c(gang_lanes_ - 1));
+        const ValueId are_many = at.icmp(IntPred::UGe, all, at.v32c(kWorthGangs * gang_lanes_));
+        loop.lanes = at.and_(loop.lanes, are_many);
+        done = at.and_(loop.lanes, at.icmp(IntPred::Eq, left_over, at.v32c(0)));
+        all = at.sub(all, left_over);
+        loop.rounds = at.sub(all, at.v32c(1));
+      }
       std::vector<ValueId> then = start;
       for (u32 n = 0; n < then.size(); ++n) {
-        if (n == count_.mask || growth[n] == 0 || !is_per_lane(f_.type(start[n])))
-          continue; // Scalars begin anew.
-        const i64 each = signed_growth(params()[n], growth[n]);
-        const u64 steps = static_cast<u64>(std::abs(each));
-        const ValueId by = !is_wide(f_.type(start[n])) ? times(at, all, steps)
-                           : steps == 1
-                               ? at.zext(all)
-                               : at.op(Op::UMulWide, Type::V64, {all, at.v32c(static_cast<u32>(steps))});
-        then[n] = at.select(lanes, at.binary(each < 0 ? Op::Sub : Op::Add, start[n], by), start[n]);
+        const bool grows = loop.growth[n] != 0 || loop.steps[n].valid();
+        if (n != count_.mask && grows && is_per_lane(f_.type(start[n]))) // Scalars begin anew.
+          then[n] = at.select(loop.lanes, after_own_rounds(at, loop, n, start[n], all), start[n]);
       }
-      then[count_.mask] = at.andnot(mask, lanes);
-      const EvenLoop loop{apart, growth, overlapping(), {}, rounds, lanes};
+      then[count_.mask] = at.andnot(mask, done);
       first = add_round_lanes(f_, loop, gang_lanes_, apart_, apart, {apart, then});
     }
     ++apart_;
@@ -203,29 +209,52 @@ private:
   [[nodiscard]] i64 signed_growth(ValueId param, u64 growth) const {
     return is_wide(f_.type(param)) ? static_cast<i64>(growth) : i64{static_cast<i32>(growth)};
   }
-  /// Of each parameter, from round to round, if that is all they hand on, and not much. Then lanes' rounds
-  /// may be side by side, as far as lanes_in_any_order() does not say otherwise.
-  [[nodiscard]] std::vector<u64> even_growth() const {
-    std::vector<u64> growths;
+  /// How each parameter grows from round to round, if that is all they hand on, and not much. Then lanes'
+  /// rounds may be side by side, as far as lanes_in_any_order() does not say otherwise; last ones first, if
+  /// stores go down.
+  [[nodiscard]] bool find_even_growth(Builder& at, EvenLoop& loop) {
     for (const ValueId p : params()) {
-      const auto each = p == left_ ? std::optional<u64>(0) : growth(p);
-      if (!each || std::abs(signed_growth(p, *each)) >= kMaxGrowth) return {};
-      growths.push_back(*each);
+      loop.steps.push_back(step_of_lanes(at, p));
+      const bool constant = p != left_ && !loop.steps.back().valid();
+      const auto each = constant ? growth(p) : std::optional<u64>(0);
+      if (!each || std::abs(signed_growth(p, *each)) >= kMaxGrowth) return false;
+      loop.growth.push_back(*each);
     }
+    const auto first = std::ranges::find_if(ranges_, [&](const Range& r) { return writes(r); });
+    loop.backwards = first->growth < 0;
     for (auto r = ranges_.begin(); r != ranges_.end(); ++r) {
-      if (writes(*r) && r->growth != f_[r->access].mem.bytes) return {};
+      const i64 bytes = f_[r->access].mem.bytes;
+      if (writes(*r) && r->growth != (loop.backwards ? -bytes : bytes)) return false;
       for (auto later = r + 1; writes(*r) && later != ranges_.end(); ++later)
-        if (later->base == r->base) return {};
+        if (later->base == r->base) return false;
       for (auto store = r + 1; store != ranges_.end(); ++store)
-        if (writes(*store) && store->base == r->base && store->growth != r->growth) return {};
+        if (writes(*store) && store->base == r->base && store->growth != r->growth) return false;
     }
-    const bool masks = gang_lanes_ == kMaskedLanes || std::ranges::all_of(ranges_, [&](const Range& r) {
-                         return f_[r.access].mem.bytes >= 4 || r.growth == 0;
-                       });
-    return masks && may_be_round_lanes(f_, header()) ? growths : std::vector<u64>();
+    loop.by_gangs = gang_lanes_ != kMaskedLanes && std::ranges::any_of(ranges_, [&](const Range& r) {
+                      return f_[r.access].mem.bytes < 4 && r.growth != 0;
+                    });
+    // Of rounds that are left over a scalar would have to go on from another number in each lane.
+    for (u32 n = 0; loop.by_gangs && n < params().size(); ++n)
+      if (loop.growth[n] != 0 && !is_per_lane(f_.type(params()[n]))) return false;
+    return may_be_round_lanes(f_, header());
   }
-  /// Of `mask`, those that load nothing that they have stored less than a gang's rounds before, or will.
-  ValueId lanes_in_any_order(Builder& at, ValueId mask) {
+  /// What a parameter grows by in each lane, as `i * width`, of which compilers make a sum.
+  ValueId step_of_lanes(Builder& at, ValueId param) {
+    if (f_.type(param) != Type::V32) return {};
+    InstId i = f_.def_id(back_edge().args[f_[param].index]);
+    if (i.valid() && f_[i].op == Op::Select && f_.operands(i)[0] == left_ && f_.operands(i)[2] == param)
+      i = f_.def_id(f_.operands(i)[1]);
+    if (!i.valid() || (f_[i].op != Op::Add && f_[i].op != Op::Sub)) return {};
+    const auto x = f_.operands(i);
+    const unsigned other = x[0] == param ? 1 : 0;
+    const ValueId step = x[other];
+    if (x[1 - other] != param || changes(step) || f_.is_const(step)) return {};
+    if (f_[i].op == Op::Add) return step;
+    return other == 1 ? at.sub(at.v32c(0), step) : ValueId{};
+  }
+  /// Of `mask`, those that load nothing that they have stored less than a gang's rounds before, or will; or,
+  /// backwards, in any other round.
+  ValueId lanes_in_any_order(Builder& at, ValueId mask, bool backwards) {
     ValueId lanes = mask;
     for (const Range& load : ranges_)
       for (const Range& store : ranges_) {
@@ -234,10 +263,14 @@ private:
         if (f_.operands(x)[0] == f_.operands(y)[0] && f_[x].imm == f_[y].imm &&
             f_[x].mem.bytes == f_[y].mem.bytes)
           continue; // In the same round it loads first.
-        const u64 near = gang_lanes_ * static_cast<u64>(store.growth) + f_[x].mem.bytes;
         const ValueId distance = at.sub(store.lowest, load.lowest);
-        const ValueId far = at.icmp(IntPred::UGe, at.add(distance, at.constant(Type::V64, near)),
-                                    at.constant(Type::V64, 2 * near));
+        ValueId near_load = at.zext(load.bytes), near_store = at.zext(store.bytes);
+        if (!backwards) {
+          const u64 near = gang_lanes_ * static_cast<u64>(store.growth) + f_[x].mem.bytes;
+          near_load = near_store = at.constant(Type::V64, near);
+        }
+        const ValueId far =
+            at.icmp(IntPred::UGe, at.add(distance, near_store), at.add(near_load, near_store));
         lanes = at.and_(lanes, far);
       }
     return lanes;
@@ -246,7 +279,8 @@ private:
   [[nodiscard]] std::vector<InstId> overlapping() const {
     std::vector<InstId> loads;
     for (const Range& r : ranges_)
-      if (!writes(r) && r.growth != 0 && r.growth < f_[r.access].mem.bytes && f_[r.access].mem.bytes > 4)
+      if (const u32 bytes = f_[r.access].mem.bytes;
+          !writes(r) && bytes > 4 && r.growth != 0 && std::abs(r.growth) < i64{bytes})
         loads.push_back(r.access);
     return loads;
   }

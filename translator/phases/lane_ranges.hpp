@@ -8,7 +8,7 @@ namespace lanewise::phases {
 /// MemAttr::apart from there on: of the loops that split_by_lane_ranges() has copied. Two such accesses of
 /// different lanes do not meet, also if either goes to one place in its gang, for a lane that is alone.
 inline constexpr u8 kFirstRanges = 64;
-inline constexpr unsigned kMaxRangeLoops = 8; ///< of a function
+inline constexpr unsigned kMaxRangeLoops = 12; ///< of a function
 
 /// Whether an access is one of those.
 constexpr bool keeps_to_its_range(const ir::MemAttr& mem) {

@@ -98,6 +98,8 @@ private:
   void add_uneven(const Blocks& blocks) {
     Builder& rows = one_.rows = at_end(blocks.begin);
     Builder& turn = one_.turn = at_end(blocks.pick);
+    for (u32 n = 0; loop_.backwards && n < start_.size(); ++n)
+      if (grows(n)) start_[n] = after_own_rounds(rows, loop_, n, start_[n], loop_.rounds);
     const ValueId rounds = rows.add(loop_.rounds, rows.v32c(1));
     const ValueId log2_lanes = rows.v32c(static_cast<u32>(std::countr_zero(gang_lanes_)));
     const ValueId many = rows.op(Op::LShr, Type::V32, {rounds, log2_lanes});
@@ -106,13 +108,17 @@ private:
     ValueId others;
     one_.start(left, loop_.lanes, others);
     list_lanes();
-    const ValueId times = one_.scalar(many), left_over = one_.scalar(rest);
-    const ValueId number = number_in_gang(turn);
-    const ValueId mask = turn.icmp(IntPred::ULt, number, turn.op(Op::Splat, Type::V32, {left_over}));
-    const BlockId behind = add_some(mask, left_over, blocks.next);
-    std::vector<ValueId> in = do_rounds(blocks.wide, times, behind), first = in;
-    first.pop_back(); // the count
-    branch_if_not_0(turn, times, {blocks.wide, in}, {behind, first}, behind);
+    const ValueId times = one_.scalar(many);
+    if (loop_.by_gangs) {
+      turn.jump(blocks.wide, do_rounds(blocks.wide, times, blocks.next));
+    } else {
+      const ValueId left_over = one_.scalar(rest), number = number_in_gang(turn);
+      const ValueId mask = turn.icmp(IntPred::ULt, number, turn.op(Op::Splat, Type::V32, {left_over}));
+      const BlockId behind = add_some(mask, left_over, blocks.next);
+      std::vector<ValueId> in = do_rounds(blocks.wide, times, behind), first = in;
+      first.pop_back(); // the count
+      branch_if_not_0(turn, times, {blocks.wide, in}, {behind, first}, behind);
+    }
     const ValueId bits = one_.bits_of(loop_.lanes);
     branch_if_not_0(rows, bits, {blocks.pick, {bits}}, {blocks.done, {}}, blocks.done);
     Builder at = at_end(blocks.next);
@@ -167,12 +173,21 @@ private:
     if (loop_.lanes.valid() && f_.type(start_[param]) == Type::Mask) // those that are left
       return f_.entry_constant(Type::Mask, ~u64{0});
     const ValueId first = of_lane(start_[param]);
-    if (loop_.growth[param] == 0) return first;
-    const Type t = f_.type(first);
+    if (!grows(param)) return first;
     const ValueId n = number_in_gang(at);
-    const ValueId rounds = t == Type::V64 ? at.zext(n) : n;
-    const u64 each = loop_.growth[param] & constant_bits(t);
-    return at.add(first, at.binary(Op::Mul, rounds, at.constant(t, each)));
+    const ValueId rounds = f_.type(first) == Type::V64 ? at.zext(n) : n;
+    return at.add(first, at.binary(Op::Mul, rounds, growth(at, param, 1)));
+  }
+  [[nodiscard]] bool has_step(u32 param) const {
+    return param < loop_.steps.size() && loop_.steps[param].valid();
+  }
+  [[nodiscard]] bool grows(u32 param) const { return loop_.growth[param] != 0 || has_step(param); }
+  /// Of a parameter that grows, from one lane to the one `lanes` further.
+  ValueId growth(Builder& at, u32 param, u32 lanes) {
+    const Type t = per_lane_of(f_.type(start_[param]));
+    const u64 times = loop_.backwards ? u64{0} - lanes : lanes;
+    if (!has_step(param)) return at.constant(t, loop_.growth[param] * times & constant_bits(t));
+    return at.binary(Op::Mul, of_lane(loop_.steps[param]), at.constant(t, times & constant_bits(t)));
   }
 
   /// The parameters behind so many rounds (u32).
@@ -211,9 +226,7 @@ private:
     for (u32 n = 0; n < start_.size(); ++n) in.push_back(first_of(n));
     Builder at = at_end(wide);
     for (u32 n = 0; n < now.size(); ++n) {
-      const Type t = f_.type(now[n]);
-      const u64 step = gang_lanes_ * loop_.growth[n] & constant_bits(t);
-      if (step != 0) now[n] = at.add(now[n], at.constant(t, step));
+      if (grows(n)) now[n] = at.add(now[n], growth(has_step(n) ? one_.turn : at, n, gang_lanes_));
     }
     in.push_back(times);
     const ValueId count = f_.add_param(wide, Type::G32);
@@ -282,6 +295,22 @@ bool may_be_round_lanes(const Function& f, BlockId block) {
     const bool from_bit = (op == Op::ZExt || op == Op::SExt) && f.type(x[0]) == Type::U1;
     return is_alike(op) && !from_bit && is_uniform(f.type(f.result(i)));
   });
+}
+
+ValueId after_own_rounds(Builder& at, const EvenLoop& loop, u32 n, ValueId first, ValueId rounds) {
+  if (!is_per_lane(at.type(first))) first = at.splat(first);
+  if (n < loop.steps.size() && loop.steps[n].valid())
+    return at.add(first, at.binary(Op::Mul, rounds, loop.steps[n]));
+  const bool wide = is_wide(at.type(first));
+  const i64 each = wide ? static_cast<i64>(loop.growth[n]) : i64{static_cast<i32>(loop.growth[n])};
+  ValueId by = rounds;
+  if (const u64 steps = static_cast<u64>(std::abs(each)); steps == 1)
+    by = wide ? at.zext(rounds) : rounds;
+  else if (const ValueId x = at.v32c(static_cast<u32>(steps)); wide)
+    by = at.op(Op::UMulWide, Type::V64, {rounds, x});
+  else
+    by = at.binary(Op::Mul, rounds, x);
+  return at.binary(each < 0 ? Op::Sub : Op::Add, first, by);
 }
 
 BlockId add_round_lanes(Function& f, const EvenLoop& loop, unsigned gang_lanes, u8 apart, BlockId rest,

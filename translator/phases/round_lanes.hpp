@@ -15,7 +15,16 @@ struct EvenLoop {
   ir::ValueId full;                    ///< a mask that all lanes are in, if valid
   ir::ValueId rounds;                  ///< a u64 below 2^32: how many rounds there are but for the first
   ir::ValueId lanes; ///< if valid, a mask of those whose turn it is, and of `rounds`, a v32, each has its own
+  // Only if lanes have rounds of their own:
+  std::vector<ir::ValueId> steps = {}; ///< of each parameter: if valid, the v32 from outside that it grows by
+  bool backwards = false;              ///< The last rounds come first.
+  bool by_gangs = false;               ///< There are as many as a gang has lanes, or a multiple, not 0.
 };
+
+/// What parameter `n` of such a loop, if it is `first` now, is in each lane after so many `rounds` (v32) of
+/// its own. Those that are wide grow by less than 2^31 a round.
+ir::ValueId after_own_rounds(ir::Builder& at, const EvenLoop& loop, u32 n, ir::ValueId first,
+                             ir::ValueId rounds);
 
 /// Whether add_round_lanes() can do the rounds of `block`, out of which has been moved what does not change
 /// from round to round: the rest is computed in ways that vectors know, too.

@@ -312,7 +312,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     test_all(a.mask, partial);
     hot_or_cold(partial, out, hot, [&] {
       spread.has_gaps = true;
-      scattered(i, spread, out);
+      is_run_of_lanes(i) ? store_run(i, a, {stride, true}, spread) : scattered(i, spread, out);
     });
   };
   if (const Components* all = components_of(i)) {

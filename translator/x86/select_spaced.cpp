@@ -3,6 +3,7 @@
 // scatter would take as many accesses for each dword. Elements that overlap are rows of smaller ones. What
 // has no scatter is stored to any addresses likewise, and 12 or 16 bytes are loaded from any.
 #include "translator/ir/access.hpp"
+#include "translator/phases/load_loops.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <bit>
@@ -279,13 +280,55 @@ void Selector::store_spaced(InstId i, const Access& a, const Spacing& s) {
 void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
   const u32 bytes = f_[i].mem.bytes;
   const VReg data = reg1(ir::stored_by(f_, i)[0]);
-  const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
   VReg four = data;
   for (u32 lane = 0; lane < lanes(); ++lane) {
     if (lane % 4 == 0) four = sixteen_bytes(data, lane / 4);
-    const Operand to = spaced_element(a, s, lane, bytes);
-    b_->emit(id, {to, xmm(four), imm(static_cast<int>(lane % 4 * (4 / bytes)))});
+    store_element_of(a, s, lane, bytes, four);
   }
+}
+
+/// Of the four lanes' dwords in `four`.
+void Selector::store_element_of(const Access& a, const Spacing& s, u32 lane, u32 bytes, VReg four) {
+  const u32 id = bytes == 1 ? Inst::kIdVpextrb : bytes == 2 ? Inst::kIdVpextrw : Inst::kIdVpextrd;
+  const Operand to = spaced_element(a, s, lane, bytes);
+  b_->emit(id, {to, xmm(four), imm(static_cast<int>(lane % 4 * (4 / bytes)))});
+}
+
+/// A store round by round, by a mask that work-item ids and scalars make: mostly of lanes side by side.
+bool Selector::is_run_of_lanes(InstId i) {
+  return f_[i].op == Op::Store && f_[i].mem.bytes <= 4 && is_in_loop(f_[i].block) &&
+         phases::is_computed(f_, structure().cfg, f_.operands(i).back());
+}
+
+/// Lanes side by side, as where a tile is eliminated below a diagonal: who stores changes little from round
+/// to round, so that a branch for each lane is mostly foreseen, while a scatter takes as long as for all
+/// lanes. Where there are gaps between them it is by `scatter`: those may be anywhere.
+void Selector::store_run(InstId i, const Access& a, const Spacing& s, const Access& scatter) {
+  const VReg bits = mask_to_bits(a.mask);
+  const VReg above = b_->op_r32_tied(Inst::kIdAdd, b_->op_r32(Inst::kIdBlsi, r32(bits)), r32(bits));
+  b_->emit(Inst::kIdTest, {r32(above), r32(bits)}); // Behind a run there is nothing.
+  hot_or_cold(
+      CondCode::kNotZero, {},
+      [&] {
+        const u32 bytes = f_[i].mem.bytes;
+        const VReg data = reg1(ir::stored_by(f_, i)[0]);
+        const auto if_any = [&](u32 of, auto store) {
+          const BlockId some = b_->add_block(true), next = b_->add_block(true);
+          b_->emit(Inst::kIdTest, {r32(bits), imm(of)});
+          b_->branch(CondCode::kNotZero, some, next);
+          b_->at(some);
+          store();
+          b_->jump(next);
+          b_->at(next);
+        };
+        for (u32 first = 0; first < lanes(); first += 4)
+          if_any(0xfu << first, [&] {
+            const VReg four = sixteen_bytes(data, first / 4);
+            for (u32 lane = first; lane < first + 4; ++lane)
+              if_any(1u << lane, [&] { store_element_of(a, s, lane, bytes, four); });
+          });
+      },
+      [&] { scattered(i, scatter, {}); });
 }
 
 } // namespace lanewise::x86

@@ -707,6 +707,9 @@ private:
     ShortRows rows{};     ///< where each row's lanes begin, if not `base` is where all do
   };
   Operand spaced_element(const Access& a, const Spacing& s, unsigned lane, unsigned bytes, unsigned from = 0);
+  void store_element_of(const Access& a, const Spacing& s, u32 lane, u32 bytes, VReg four);
+  bool is_run_of_lanes(InstId i);
+  void store_run(InstId i, const Access& a, const Spacing& s, const Access& scatter);
   static bool can_be_spaced(u32 bytes, i64 stride);
   /// A register of 128-bit slots that is being filled.
   struct SlotRow {
