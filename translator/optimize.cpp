@@ -334,6 +334,7 @@ void Optimizer::replace_arithmetic() {
   run("fold", passes::fold);
   run("merge_common", passes::merge_common);
   run("eliminate_dead_code", passes::eliminate_dead_code);
+  run_and_tidy("join_dot_products", passes::join_dot_products);
   run("compact", [](ir::Function& f) { f.compact(); });
   run_and_tidy("name_permutes", [&](ir::Function& f) { return passes::name_permutes(f, lanes_); });
 }

@@ -121,6 +121,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"replace_narrow_divisions", [](ir::Function& g) { (void)passes::replace_narrow_divisions(g); }},
       {"legalize", passes::legalize},
       {"drop_unseen_bits", passes::drop_unseen_bits},
+      {"join_dot_products", [](ir::Function& g) { (void)passes::join_dot_products(g); }},
       {"merge_blocks", passes::merge_blocks},
       {"load_scalars", passes::load_scalars},
       {"merge_rows",

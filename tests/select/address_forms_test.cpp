@@ -396,6 +396,37 @@ u32 count(std::string_view text, std::string_view what) {
   return n;
 }
 
+TEST(AddressForms, KnownShortRowsInTheLdsAreStored) {
+  for (const translator::Simd simd : widths())
+    for (const u64 exec : {~u64{0}, kSomeLanes, ~u64{0} << 24, u64{0x5555'0f0f'1248'ffff}, u64{0}})
+      for (const u32 bytes : {1u, 2u, 4u, 8u, 16u})
+        for (const u32 lanes : {8u, 4u}) {
+          SCOPED_TRACE(fmt::format("{} bytes in {}, lanes {:#x}, AVX-512 {}", bytes, lanes, exec,
+                                   simd == translator::Simd::Avx512));
+          std::vector<u8> lds(4096);
+          for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
+          std::vector<u8> expected = lds;
+          const auto place = [&](u32 l) { return l / lanes * 200 + l % lanes * bytes + 40; };
+          for (u32 l = 0; l < 64; ++l)
+            for (u32 b = 0; b < bytes && (exec >> l & 1) != 0; ++b)
+              expected[place(l) + 4 + b] = static_cast<u8>(l * 0x01234567 >> (b % 4 * 8));
+          std::string data = "v32";
+          for (u32 d = 1; d < (bytes + 3) / 4; ++d) data += ", v32";
+          auto f = ir::parse(program(fmt::format(
+              "  v20:v32 = init_vgpr #0x1\n  v30:u32 = const #0x1234567\n  v31:v32 = splat v30\n"
+              "  v32:v32 = mul v8, v31\n  store v20, {}, v7 #0x4 {{lds {} short {} {} in_range}}\n",
+              data, bytes, lanes, bytes)));
+          ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+          RunInput input;
+          input.exec = exec;
+          input.lds = lds;
+          input.vgprs.resize(2);
+          for (u32 l = 0; l < 64; ++l) input.vgprs[1][l] = place(l);
+          run(*f, trivial_plan(*f), simd, input);
+          EXPECT_EQ(input.lds, expected);
+        }
+}
+
 /// Gangs in one row share its address, the test whether it wraps, and what only depends on y; gangs below one
 /// another what only depends on x.
 TEST(AddressForms, RowsThroughSeveralGangsAreAddressedOnce) {
@@ -645,7 +676,7 @@ TEST(AddressForms, RowsInTheLdsOfWhichTheLanesThatTakePartAreInside) {
 TEST(AddressForms, StoresOfRowsInTheLdsEndWithIt) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes, kSomeLanes | u64{0xff} << 56})
-      for (const u32 bytes : {4u, 8u})
+      for (const u32 bytes : {1u, 2u, 4u, 8u})
         for (const u32 offset : {0u, 16u})
           for (const u32 from_end : {0u, 1u, 4u, 12u, 28u, 60u, 64u, 260u, 0x8000'0000u, 0xffff'fff0u}) {
             SCOPED_TRACE(fmt::format("{} bytes, offset {}, {:#x} from the end, lanes {:#x}, AVX-512 {}",
@@ -659,7 +690,7 @@ TEST(AddressForms, StoresOfRowsInTheLdsEndWithIt) {
                 fmt::format("  v11:u32 = const #{0:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
                             "  v19:g32 = add v13, v10\n"
                             "  store v19, {1}, v7 #{2:#x} {{lds {0} row {0}}}\n",
-                            bytes, bytes == 4 ? "v8" : "v8, v8", offset),
+                            bytes, bytes == 8 ? "v8, v8" : "v8", offset),
                 simd, exec, 0, start, row, &lds);
             for (u32 l = 0; l < 64; ++l)
               for (u32 at = start + l * bytes + offset, b = 0; b < bytes; ++b)

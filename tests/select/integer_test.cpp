@@ -185,6 +185,16 @@ TEST(SelectInteger, Halfwords) {
       const u64 operand[] = {0x8765'4321};
       EXPECT_EQ(ir::evaluate(op, Type::V32, Type::V32, imm, operand), halves(true, operand[0], 0, shifted));
     }
+  const auto dot = [](const u64* in) {
+    const auto half = [](u64 v, unsigned n) { return i64{static_cast<i16>(v >> n)}; };
+    return static_cast<u64>(half(in[0], 0) * half(in[1], 0) + half(in[0], 16) * half(in[1], 16)) &
+           0xffff'ffff;
+  };
+  check({"dot16", {.op = Op::Dot16}, Type::V32, {Type::V32, Type::V32}, dot});
+  for (const u64 v : {0x8000'8000u, 0x1234'ffffu, 0xffff'0001u}) {
+    const u64 operands[] = {v, 0x8000'8000};
+    EXPECT_EQ(ir::evaluate(Op::Dot16, Type::V32, Type::V32, 0, operands), dot(operands));
+  }
 }
 
 TEST(SelectInteger, Shifts) {

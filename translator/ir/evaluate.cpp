@@ -89,6 +89,10 @@ std::optional<u64> evaluate(Op op, Type result, Type operand_type, u64 imm, std:
   case Op::Mul: return (x[0] * x[1]) & ones;
   case Op::UMulHi: return (x[0] * x[1]) >> 32;
   case Op::SMulHi: return static_cast<u64>((sign_extend(x[0], 32) * sign_extend(x[1], 32)) >> 32) & ones;
+  case Op::Dot16:
+    return static_cast<u64>(sign_extend(x[0] & 0xffff, 16) * sign_extend(x[1] & 0xffff, 16) +
+                            sign_extend(x[0] >> 16, 16) * sign_extend(x[1] >> 16, 16)) &
+           ones;
   case Op::UMulWide: return x[0] * x[1];
   case Op::SMulWide: return static_cast<u64>(sign_extend(x[0], 32) * sign_extend(x[1], 32));
   case Op::UDiv:

@@ -21,6 +21,13 @@ constexpr bool is_consecutive_in_short_rows(const MemAttr& mem) {
   return mem.short_row != 0 && short_row_stride(mem) == mem.bytes;
 }
 
+/// Whether no lane of a row in the LDS or private memory is beyond the end, whoever takes part. Not of a
+/// spread load, whose mask says whose it is.
+constexpr bool are_all_inside(const MemAttr& mem) {
+  const bool rows = mem.form == AddressForm::Row || (mem.space == Space::Lds && mem.short_row != 0);
+  return rows && mem.in_range && !mem.spread;
+}
+
 /// Gathers and scatters multiply indices by no more than 2^3.
 inline constexpr unsigned kMaxGatherScale = 3;
 

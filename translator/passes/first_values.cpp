@@ -106,8 +106,8 @@ private:
     return std::ranges::all_of(values, [&](ValueId v) {
       return std::ranges::all_of(uses(v), [&](const Use& use) {
         if (use.inst.valid())
-          return (f_[use.inst].op == Op::Select && use.n == 2) ||
-                 is_fine(f_.operands(use.inst)[use.n], use.at, demand_.of_use(use.inst, use.n));
+          return is_fine(f_.operands(use.inst)[use.n], use.at, demand_.of_use(use.inst, use.n)) ||
+                 (f_[use.inst].op == Op::Select && use.n == 2);
         Successor& way = f_[use.at].successors[use.successor];
         const ValueId param = f_[way.block].params[use.n];
         return param == p || is_fine(way.args[use.n], use.at, demand_.on_edge(use.at, use.successor, param));

@@ -317,8 +317,9 @@ bool Folder::is_same_in_all_lanes(ValueId v, unsigned depth) const {
   const ir::Inst& inst = f_[i];
   const auto x = f_.operands(i);
   if (inst.op == Op::Const) return type(v) != Type::Mask;
-  if (inst.op == Op::Load)
-    return (inst.mem.space == Space::Global || inst.mem.space == Space::Lds) && f_.is_full(x.back()) &&
+  if (inst.op == Op::Load) // Rows and tables have a scalar base, and lanes go elsewhere from there.
+    return (inst.mem.space == Space::Global || inst.mem.space == Space::Lds) &&
+           inst.mem.form == ir::AddressForm::Lanes && f_.is_full(x.back()) &&
            is_same_in_all_lanes(x[0], depth + 1);
   return (inst.op == Op::Splat || is_lanewise(inst.op)) && type(v) != Type::Mask &&
          std::ranges::all_of(x, [&](ValueId o) { return is_same_in_all_lanes(o, depth + 1); });

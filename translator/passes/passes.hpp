@@ -230,6 +230,10 @@ void drop_unseen_bits(ir::Function& f);
 /// In `blocks`, of which all ways in are there already; the rest of the function may be unfinished.
 void drop_unseen_bits_in(ir::Function& f, const std::vector<ir::BlockId>& blocks);
 
+/// Products of bytes, or of halves, of the same two dwords that are added up become products of two halves
+/// each. Returns whether there were any.
+bool join_dot_products(ir::Function& f);
+
 /// Rewrites ops that the emitter has no instruction for (transcendentals, division helpers, packed
 /// conversions...) into simpler ones.
 void legalize(ir::Function& f);

@@ -3,6 +3,7 @@
 // an operand of what uses it, where a masked one is an instruction more. A store to the frame's rows needs
 // none if no load looks at its other lanes, which it would have to keep; the mask must be of one moment,
 // since the loads are at others.
+#include "translator/ir/rows.hpp"
 #include "translator/passes/lane_demand.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -57,8 +58,7 @@ private:
   }
 
   static bool cannot_fault(const MemAttr& mem) {
-    return (mem.space == Space::Lds || mem.space == Space::Scratch) && mem.form == AddressForm::Row &&
-           mem.in_range && !mem.spread; // A spread load's mask says whose it is.
+    return (mem.space == Space::Lds || mem.space == Space::Scratch) && are_all_inside(mem);
   }
 
   bool is_looked_at_inside(const LaneDemand& demand, InstId load, ValueId mask) const {

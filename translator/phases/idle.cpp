@@ -6,6 +6,7 @@
 // The frame's slots are zero before the wave starts and gangs that do not run never write theirs, so in all
 // slots the part of such a gang is that of a mask without lanes. What else it holds nobody sees.
 #include "translator/ir/cfg.hpp"
+#include "translator/ir/rows.hpp"
 #include "translator/phases/phases.hpp"
 
 namespace lanewise::phases {
@@ -94,9 +95,7 @@ private:
   }
 
   /// Cannot fault in any lane (passes/unmask_accesses.cpp).
-  static bool is_harmless_load(const Inst& inst) {
-    return inst.op == Op::Load && inst.mem.form == AddressForm::Row && inst.mem.in_range && !inst.mem.spread;
-  }
+  static bool is_harmless_load(const Inst& inst) { return inst.op == Op::Load && are_all_inside(inst.mem); }
 
   /// 0 in idle lanes, as are the slots that their gangs do not write.
   bool is_zero_beyond(ValueId v) const {

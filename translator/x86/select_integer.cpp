@@ -60,7 +60,7 @@ constexpr HalfwordOp kHalfwords[] = {
     {Op::SAdd16, Inst::kIdVpaddsw},  {Op::UAdd16, Inst::kIdVpaddusw}, {Op::SSub16, Inst::kIdVpsubsw},
     {Op::USub16, Inst::kIdVpsubusw}, {Op::SMin16, Inst::kIdVpminsw},  {Op::SMax16, Inst::kIdVpmaxsw},
     {Op::UMin16, Inst::kIdVpminuw},  {Op::UMax16, Inst::kIdVpmaxuw},  {Op::Shl16, Inst::kIdVpsllw},
-    {Op::LShr16, Inst::kIdVpsrlw},   {Op::AShr16, Inst::kIdVpsraw},
+    {Op::LShr16, Inst::kIdVpsrlw},   {Op::AShr16, Inst::kIdVpsraw},   {Op::Dot16, Inst::kIdVpmaddwd},
 };
 
 } // namespace

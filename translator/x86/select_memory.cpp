@@ -808,7 +808,7 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   const VReg address = first_address(a);
   if (f_[i].mem.streams) return store_streaming(i, a, address, data);
   const u32 bytes = f_[i].mem.bytes;
-  const bool narrow = bytes < 4 && !avx512(); // AVX2 comes here with all lanes.
+  const bool narrow = bytes < 4 && !avx512(); // AVX2 comes here with all lanes, or all exist.
   const bool masked = !a.full && !a.part_of_dword && !narrow && (bytes != 16 || a.dword_stride != 4);
   if (!masked || (avx512() && !may_be_beyond_caches(f_[i].mem))) return store_at(i, a, address, data);
   // AVX2's masked stores are microcode on AMD, a dozen cycles each.
@@ -869,7 +869,11 @@ void Selector::store_at(InstId i, const Access& a, VReg address, std::span<const
                        .is_write = true};
   if (inst.mem.bytes < 4) {
     const Operand row = mem(address, a.disp, narrow_row_view(inst.mem));
-    return store_narrow_row(site, avx512() ? mask_of(a) : VReg{}, row, data[0]);
+    return store_narrow_row(site,
+                            avx512()                 ? mask_of(a)
+                            : a.all_exist && !a.full ? a.mask
+                                                     : VReg{},
+                            row, data[0]);
   }
   if (inst.mem.bytes == 8 && a.dword_stride == 4)
     return store_qwords(

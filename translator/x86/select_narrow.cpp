@@ -214,17 +214,24 @@ VReg Selector::pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 ste
   return all;
 }
 
-/// The low byte or two of each dword, one after the other. AVX2 stores those of all lanes.
+/// Where the low byte or two of each dword are, in 16 bytes with AVX2.
+VReg Selector::packed_bytes(u32 size) {
+  std::array<u8, 16> bytes{};
+  bytes.fill(0x80);
+  for (u32 n = 0; n < 4 * size; ++n) bytes[n] = static_cast<u8>(n / size * 4 + n % size);
+  return byte_table(bytes.data());
+}
+
+/// The low byte or two of each dword, one after the other. AVX2 stores those of all lanes, or what the others
+/// have there once more.
 void Selector::store_narrow_row(const FaultSite& site, VReg mask, const Operand& at, VReg data) {
   const bool byte = site.bytes == 1;
   if (avx512()) {
     b_->faults(site).with_mask(mask).emit(byte ? Inst::kIdVpmovdb : Inst::kIdVpmovdw, {at, vec(data)});
     return;
   }
-  std::array<u8, 16> bytes{};
-  bytes.fill(0x80);
-  for (u32 n = 0; n < 4u * site.bytes; ++n) bytes[n] = static_cast<u8>(n / site.bytes * 4 + n % site.bytes);
-  const VReg packed = b_->op(Inst::kIdVpshufb, data, byte_table(bytes.data()));
+  if (mask.valid()) data = blend(mask, data, b_->op(byte ? Inst::kIdVpmovzxbd : Inst::kIdVpmovzxwd, at));
+  const VReg packed = b_->op(Inst::kIdVpshufb, data, packed_bytes(site.bytes));
   if (byte) {
     const VReg high = b_->def(Inst::kIdVextracti128, View::Xmm, {vec(packed), imm(1)});
     const VReg both = b_->def(Inst::kIdVpunpckldq, View::Xmm, {xmm(packed), xmm(high)});

@@ -366,7 +366,8 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   }
   a.contiguous = true;
   const bool narrow = bytes < 4 && !avx512();
-  if (a.full || (bytes != 16 && !narrow)) return perform(i, a, out);
+  a.all_exist = narrow && f_[i].op == Op::Store && f_[i].mem.space == ir::Space::Lds;
+  if (a.full || (bytes != 16 && !narrow) || a.all_exist) return perform(i, a, out);
   if (!narrow || f_[i].op != Op::Load) return whole_gang([&] { perform(i, a, out); });
   CondCode partial{};
   test_all(a.mask, partial);

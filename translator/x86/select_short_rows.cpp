@@ -60,7 +60,7 @@ bool Selector::has_short_rows(InstId i) const {
 /// Whether full-width accesses have the row.
 bool Selector::is_full_width(InstId i) const {
   const i64 bytes = f_[i].mem.bytes, stride = ir::short_row_stride(f_[i].mem);
-  if (f_[i].op == Op::Store) return stride == bytes && bytes != 12 && (bytes >= 4 || avx512());
+  if (f_[i].op == Op::Store) return stride == bytes && bytes != 12;
   if (bytes < 4) return stride == 0 || stride == bytes;
   return stride == 0 || stride == 4 || (stride == 8 && bytes % 8 == 0) || (stride == 16 && bytes == 16);
 }
@@ -70,7 +70,10 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
   const ir::MemAttr& attr = f_[i].mem;
   const i64 stride = ir::short_row_stride(attr);
   const bool full_width = is_full_width(i), is_store = f_[i].op == Op::Store;
-  const bool has_masks = avx512() && full_width && (attr.bytes != 16 || stride != 16);
+  const bool inside = attr.space == ir::Space::Lds && attr.in_range;
+  // AVX2 stores what other lanes of the row have there once more, where nobody else writes meanwhile.
+  const bool blends = is_store && inside && !avx512();
+  const bool has_masks = (avx512() || blends) && full_width && (attr.bytes != 16 || stride != 16);
   const Components* record = components_of(i);
   const bool whole = !a.full && (!has_masks || record != nullptr);
   const ShortRows start = short_row_starts(a, attr.short_row);
@@ -86,12 +89,12 @@ void Selector::short_rows(InstId i, const Access& a, std::span<VReg> out) {
     const Spacing spacing{.stride = stride, .is_write = is_store, .rows = start};
     for (unsigned n = 0; n < lanes() / start.lanes; ++n) fetch_ahead(i, start.first[n], 0, stride);
     // More masks than two take longer than a test.
-    const bool tests = start.lanes < 8 || (stride != 0 && may_be_beyond_caches(attr));
+    const bool tests = !blends && (start.lanes < 8 || (stride != 0 && may_be_beyond_caches(attr)));
     if (record != nullptr)
       store_short_records(*record, by, start, stride);
     else if (full_width && !by.full && tests)
       if_full(by, out, [&](const Access& x) {
-        if (x.full) return rows(x);
+        if (x.full || inside) return rows(x);
         // At the edges of a volume whole gangs have no lane, and go to where there is no memory; so do rows
         // behind the last work-item.
         read_if_any(x, out, [&] { rows_at(rows_within_reach(x, start), x); });
@@ -406,11 +409,31 @@ void Selector::store_short_rows(InstId i, const Access& a, const ShortRows& star
                               : Inst::kIdVmovdqu32;
   const unsigned count = lanes() / start.lanes, each = wide ? count / 2 : count;
   for (unsigned n = 0; n < count; ++n) {
-    const VReg row = row_of(values.r[n / each], view, n % each), mask = mask_of_row(a, start, n);
-    b_->faults(short_row_site(i, start, bytes, n))
-        .with_mask(mask)
-        .emit(id, {mem(start.first[n], a.disp, to), reg(row, view)});
+    const VReg row = row_of(values.r[n / each], view, n % each);
+    const Operand at = mem(start.first[n], a.disp, to);
+    const FaultSite site = short_row_site(i, start, bytes, n);
+    if (!avx512()) {
+      const VReg mask = a.full ? VReg{} : row_of(wide ? wide_mask(a.mask, n / each) : a.mask, view, n % each);
+      store_row_by_blend(site, mask, at, row, view);
+      continue;
+    }
+    const VReg mask = mask_of_row(a, start, n);
+    b_->faults(site).with_mask(mask).emit(id, {at, reg(row, view)});
   }
+}
+
+/// A row of up to 8 bytes in each dword, or qword, of `row`, with AVX2; `mask`, if valid, says who takes
+/// part.
+void Selector::store_row_by_blend(const FaultSite& site, VReg mask, const Operand& at, VReg row, View view) {
+  const bool narrow = site.bytes < 4;
+  if (mask.valid()) {
+    const u32 load = !narrow ? Inst::kIdVmovups : site.bytes == 1 ? Inst::kIdVpmovzxbd : Inst::kIdVpmovzxwd;
+    const VReg there = b_->def(load, view, {at});
+    row = b_->def(Inst::kIdVpblendvb, view, {reg(there, view), reg(row, view), reg(mask, view)});
+  }
+  if (!narrow) return b_->faults(site).emit(Inst::kIdVmovups, {at, reg(row, view)}), void();
+  const VReg packed = b_->def(Inst::kIdVpshufb, view, {reg(row, view), reg(packed_bytes(site.bytes), view)});
+  b_->faults(site).emit(site.bytes == 1 ? Inst::kIdVmovd : Inst::kIdVmovq, {at, xmm(packed)});
 }
 
 } // namespace lanewise::x86

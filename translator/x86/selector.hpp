@@ -599,6 +599,7 @@ private:
   VReg pick_from_pairs(const ir::MemAttr& attr, const Access& a, u32 step, u32 first);
   static u32 extending_move(const ir::MemAttr& attr);
   [[nodiscard]] View narrow_row_view(const ir::MemAttr& attr) const;
+  VReg packed_bytes(u32 size);
   void store_narrow_row(const FaultSite& site, VReg mask, const Operand& at, VReg data);
   void load_narrow_within_page(InstId i, const Access& a, std::span<VReg> out);
   VReg extended(const ir::MemAttr& attr, VReg low); ///< the low byte or two of each dword
@@ -684,6 +685,7 @@ private:
   VReg row_of(VReg v, View view, unsigned n);
   void store_short_records(const Components& record, const Access& a, const ShortRows& start, i64 stride);
   void store_short_rows(InstId i, const Access& a, const ShortRows& start, std::span<const VReg> data);
+  void store_row_by_blend(const FaultSite& site, VReg mask, const Operand& at, VReg row, View view);
   // select_places.cpp
   /// Where the lanes of every gang go.
   struct Places {
