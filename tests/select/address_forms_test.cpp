@@ -1199,7 +1199,8 @@ TEST(AddressForms, ScaledSumsGoIntoAccesses) {
   }
 }
 
-/// Rows that go down are loaded and stored at once; a fault is that of the first lane, which lies last.
+/// Rows that go down are loaded and stored at once, with AVX-512 by some lanes as well; a fault is that of
+/// the first lane, which lies last.
 TEST(AddressForms, RowsBackwards) {
   for (const translator::Simd simd : widths())
     for (const u64 exec : {~u64{0}, kSomeLanes})
@@ -1220,6 +1221,14 @@ TEST(AddressForms, RowsBackwards) {
         run_program(body, simd, exec, reinterpret_cast<u64>(from.data()), 0,
                     reinterpret_cast<u32*>(to.data()));
         EXPECT_EQ(to, expected) << bytes << " bytes, lanes " << exec;
+        auto partly = ir::parse(program(body));
+        ASSERT_TRUE(partly.ok());
+        auto masked =
+            compile(*partly, trivial_plan(*partly), {.simd = simd, .verify = true, .listing = true});
+        ASSERT_TRUE(masked.ok()) << masked.error().message;
+        if (simd == translator::Simd::Avx512) {
+          EXPECT_EQ(count(masked->listing, "gather") + count(masked->listing, "scatter"), 0u);
+        }
         auto f = ir::parse(program(down + "  v29:mask = const #0xffffffffffffffff\n" +
                                    fmt::format("  v30:{} = load v25, v29 {{global {} row -{}}}\n"
                                                "  store v26, v30, v29 {{global {} row -{}}}\n",

@@ -304,11 +304,15 @@ LaneShape LaneShapes::multiply(InstId i) const {
   if ((*this)[x[0]].uniform() && (*this)[x[1]].uniform()) return made(v, 0, 0);
   for (unsigned n = 0; n < 2; ++n) {
     u64 factor = 0;
-    if (!constant(x[n], factor) || factor > 1 << 20) continue;
+    if (!constant(x[n], factor)) continue;
+    const bool wraps = f_[i].op == Op::Mul; // as if the factor had a sign
+    const i64 by =
+        !wraps || bit_width(f_.type(v)) == 64 ? static_cast<i64>(factor) : i64{static_cast<i32>(factor)};
+    if (by > 1 << 20 || by < (wraps ? -(1 << 20) : 0)) continue;
     const LaneShape& s = (*this)[x[1 - n]];
-    if (f_[i].op != Op::Mul && !is_exact(x[1 - n], f_[i].op == Op::SMulWide)) continue;
+    if (!wraps && !is_exact(x[1 - n], f_[i].op == Op::SMulWide)) continue;
     if (s.stride > 1 << 20 || s.stride < -(1 << 20)) continue;
-    return made(v, s.stride * static_cast<i64>(factor),
+    return made(v, s.stride * by,
                 s.zero_bits + (factor == 0 ? 64 : static_cast<unsigned>(std::countr_zero(factor))));
   }
   return kVarying;

@@ -17,7 +17,8 @@
 // a lane goes must be outside of all that lies between the first lane's range and the last one's.
 //
 // A lane by itself does everything in its own order, in either copy: what it stores it may load again. Where
-// that is so a few rounds later, as where runs are repeated, its rounds are not done side by side.
+// that is so a few rounds later, as where runs are repeated, its rounds are not done side by side. Where
+// stores go down, the last rounds come first, so that rows go up, if no round loads what another one stores.
 #include "translator/phases/lane_ranges.hpp"
 #include "translator/passes/lane_shape.hpp"
 #include "translator/phases/copy_blocks.hpp"

@@ -349,7 +349,10 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       std::array<VReg, 4> values{};
       store_triples(a.base, a.disp, stored_data(i, values));
     });
-  if (is_reversed_row(f_[i], stride)) return whole_gang([&] { reversed_row(i, a, out); });
+  if (is_reversed_row(f_[i], stride)) {
+    const auto access = [&](const Access& x) { reversed_row(i, x, out); };
+    return a.full || !avx512() ? whole_gang([&] { access(a); }) : if_full(a, out, access);
+  }
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
     if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
     if (can_be_picked(f_[i], stride)) return whole_gang([&] { out[0] = load_picked(i, a, stride); });

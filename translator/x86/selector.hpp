@@ -700,6 +700,7 @@ private:
   // select_reversed.cpp
   [[nodiscard]] bool is_reversed_row(const ir::Inst& inst, i64 stride) const;
   VReg reversed(VReg v, bool wide);
+  VReg reversed_mask(const Access& a, unsigned p, bool wide);
   void reversed_row(InstId i, const Access& a, std::span<VReg> out);
   // select_spaced.cpp
   struct Spacing {
