@@ -28,13 +28,13 @@ inline constexpr unsigned kMaxTogether = 8; ///< in lockstep: all of a wave with
 struct Demand {
   std::array<unsigned, kMaxTogether + 1> vectors_of{}; ///< alive at once, of so many gangs: 1, 2, 4 or 8
   std::array<unsigned, kMaxTogether + 1> masks_of{};   ///< likewise
-  unsigned shared = 0;  ///< splats and constants, which all gangs use in common
-  unsigned issued = 0;  ///< x86 instructions per gang, roughly
-  Amount amount;        ///< which these are, of lanes
-  unsigned guarded = 0; ///< those of them that gangs skip
-  unsigned row = 1;     ///< gangs in a row of work-items
-  unsigned once = 0;    ///< those that all gangs have in common
-  bool is_loop = false;
+  unsigned shared = 0;    ///< splats and constants, which all gangs use in common
+  unsigned issued = 0;    ///< x86 instructions per gang, roughly
+  Amount amount;          ///< which these are, of lanes
+  unsigned guarded = 0;   ///< those of them that gangs skip
+  unsigned row = 1;       ///< gangs in a row of work-items
+  unsigned once = 0;      ///< those that all gangs have in common
+  bool is_loop = false;   ///< it goes round from its end to its start
   bool alone = false;     ///< it runs for one of the wave's gangs only
   unsigned handed_on = 0; ///< registers of what a gang hands on from round to round, if it is a loop
   unsigned rows = 0;      ///< of memory that are gone along, if it is a loop
