@@ -408,6 +408,7 @@ void Optimizer::order() {
   run("compare_as_signed", [&](ir::Function& f) {
     if (options_.simd == Simd::Avx2) passes::compare_as_signed(f);
   });
+  run("order_sums", passes::order_sums);
   run("schedule", passes::schedule);
   run("sink", passes::sink);
   run("group_looks", [&](ir::Function& f) { phases::group_looks(f, lanes_); });

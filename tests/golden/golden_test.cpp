@@ -141,6 +141,7 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"join_loops", passes::join_loops},
       {"unroll_array_loops", [](ir::Function& g) { (void)passes::unroll_array_loops(g, {}); }},
       {"hoist", passes::hoist},
+      {"order_sums", passes::order_sums},
       {"schedule", passes::schedule},
       {"split_bytes", passes::split_bytes},
       {"load_bytes_ahead", [](ir::Function& g) { (void)phases::load_bytes_ahead(g, 16); }},

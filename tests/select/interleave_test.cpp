@@ -309,12 +309,45 @@ b0:
 
 TEST(Interleave, ChainsMaySpill) { EXPECT_EQ(interleave_of_spilling_chain(), 4u); }
 
+/// A chain of 36 additions, to which it takes bytes of six rows.
+unsigned interleave_of_chain(bool masked, Simd simd) {
+  std::string text = R"(func "bytes" gfx906 {
+b0:
+  v0:v32 = init_vgpr
+  v1:mask = init_exec
+  v2:mask = const #0xffffffffffffffff
+  v3:v32 = lane_id
+  v4:g32 = gang_first v3
+  v5:u64 = const #0x1000
+)";
+  for (unsigned n = 0; n < 6; ++n)
+    text += fmt::format("  v{}:v32 = load v5, v4, v{} #{:#x} {{global 1 wrapped 1 0}}\n", 10 + n,
+                        masked ? 1 : 2, 0x100 * n);
+  for (unsigned n = 0; n < 36; ++n)
+    text += fmt::format("  v{}:v32 = add v{}, v{}\n", 101 + n, n == 0 ? 0 : 100 + n, 10 + n % 6);
+  return first_interleave(text + "  store v0, v136, v2 {lds 4}\n  endpgm\n}\n", simd);
+}
+
+/// What waits in two chains fills a processor's queues, so that it does not come to the next gangs'.
+TEST(Interleave, ShortChainsRunSideBySide) {
+  EXPECT_EQ(interleave_of_chain(false, Simd::Avx512), 4u);
+  EXPECT_EQ(interleave_of_chain(true, Simd::Avx512), 4u);
+}
+
+/// But not what is long besides.
+TEST(Interleave, BytesByMaskAreLong) {
+  EXPECT_GE(interleave_of_chain(false, Simd::Avx2), 2u);
+  EXPECT_EQ(interleave_of_chain(true, Simd::Avx2), 1u);
+}
+
 /// Of a short phase of a wave with so many work-items.
 unsigned interleave_of_items(u32 items) {
   std::string text = std::string(kPointers) + "  v9:mask = init_exec\n" + kTwoRows +
                      "  v100:v32 = load v17, v9 {global 4 row 4 wave}\n";
-  for (unsigned n = 0; n < 36; ++n)
-    text += fmt::format("  v{}:v32 = add v{}, v{}\n", 101 + n, 100 + n, 100 + n);
+  for (unsigned n = 0; n < 36; ++n) { // in four chains, so that nothing is waited for
+    const unsigned from = n < 4 ? 100 : 97 + n;
+    text += fmt::format("  v{}:v32 = add v{}, v{}\n", 101 + n, from, from);
+  }
   auto f = ir::parse(text + "  store v20, v136, v9 {global 4 row 4 wave}\n  endpgm\n}\n");
   EXPECT_TRUE(f.ok()) << (f.ok() ? "" : f.error().message);
   f->launch.workgroup = {items, 1, 1};

@@ -257,6 +257,9 @@ void unmask_accesses(ir::Function& f);
 /// Moves what does not change in a loop in front of it, where that takes no more registers.
 void hoist(ir::Function& f);
 
+/// Adds what is late last, in sums of several vectors.
+void order_sums(ir::Function& f);
+
 /// Orders blocks for fewer vectors alive at once, where there are many.
 void schedule(ir::Function& f);
 

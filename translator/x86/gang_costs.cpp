@@ -86,11 +86,11 @@ constexpr u32 kOutside = ~0u, kShared = ~0u - 1;
 class Region {
 public:
   /// `place` and `index`: tables per block and per value, all kOutside, which they are afterwards again.
-  Region(const ir::Function& f, std::vector<u32>& place, std::vector<u32>& index,
+  Region(const ir::Function& f, bool avx512, std::vector<u32>& place, std::vector<u32>& index,
          std::span<const ir::BlockId> blocks, bool shares_scalars, const std::vector<bool>& guarded,
          CommonValues* common)
-      : f_(f), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded), common_(common),
-        place_(place), index_(index) {
+      : f_(f), avx512_(avx512), blocks_(blocks), shares_scalars_(shares_scalars), guarded_(guarded),
+        common_(common), place_(place), index_(index) {
     if (common_ != nullptr) {
       common_->find_loads(blocks);
       demand_.row = common_->row().group();
@@ -125,7 +125,8 @@ public:
     }
     demand_.path = longest_path(ValueId{}, ValueId{}) / 2;
     find_carried();
-    if (std::ranges::any_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); })) {
+    demand_.is_loop = std::ranges::any_of(blocks_, [&](ir::BlockId b) { return goes_to(b, blocks_[0]); });
+    if (demand_.is_loop) {
       count_handed_on();
       count_rows();
       find_carried_in_memory();
@@ -135,7 +136,9 @@ public:
 
 private:
   static constexpr unsigned kMaxParams = 24;
+  static constexpr unsigned kAroundMask = 30; ///< instructions
   const ir::Function& f_;
+  bool avx512_;
   std::span<const ir::BlockId> blocks_;
   bool shares_scalars_;
   const std::vector<bool>& guarded_;
@@ -167,7 +170,7 @@ private:
       for (const ValueId v : f_.operands(i)) number(v);
       for (unsigned r = 0; r < f_[i].num_results; ++r) number(f_.result(i, r), false);
       const bool once = is_same_for_all(f_, i);
-      const unsigned issued = cost_of(f_, i).issued;
+      const unsigned issued = cost_of(f_, i).issued + (goes_around_mask(i) ? kAroundMask : 0);
       if (shares_scalars_ || !has_uniform_result(i)) (once ? demand_.once : demand_.issued) += issued;
       if (!once && is_guarded(b)) demand_.guarded += issued;
       if (!once && f_[i].num_results != 0 && !has_uniform_result(i))
@@ -175,6 +178,13 @@ private:
     }
     for (const ir::Successor& s : f_[b].successors)
       for (const ValueId v : s.args) number(v);
+  }
+  /// AVX2 moves bytes and half-words by no mask: which lanes may be touched is asked first.
+  [[nodiscard]] bool goes_around_mask(ir::InstId i) const {
+    const ir::MemAttr& mem = f_[i].mem;
+    const bool moves = f_[i].op == ir::Op::Load || f_[i].op == ir::Op::Store;
+    return !avx512_ && moves && mem.bytes < 4 && !f_.is_full(f_.operands(i).back()) &&
+           (mem.form == ir::AddressForm::Row || mem.form == ir::AddressForm::Wrapped);
   }
   /// The part of an amount that is for values like this one.
   unsigned& part_of(Amount& amount, ValueId v) const {
@@ -317,8 +327,8 @@ private:
 
 } // namespace
 
-RegionCosts::RegionCosts(const ir::Function& f)
-    : f_(f), place_(f.num_blocks(), kOutside), index_(f.num_values(), kOutside) {}
+RegionCosts::RegionCosts(const ir::Function& f, bool avx512)
+    : f_(f), avx512_(avx512), place_(f.num_blocks(), kOutside), index_(f.num_values(), kOutside) {}
 
 Demand RegionCosts::of(std::span<const ir::BlockId> blocks, CommonValues* common) {
   return of_loop(blocks, false, {}, common);
@@ -326,7 +336,7 @@ Demand RegionCosts::of(std::span<const ir::BlockId> blocks, CommonValues* common
 
 Demand RegionCosts::of_loop(std::span<const ir::BlockId> blocks, bool shares_scalars,
                             const std::vector<bool>& guarded, CommonValues* common) {
-  return Region(f_, place_, index_, blocks, shares_scalars, guarded, common).measure();
+  return Region(f_, avx512_, place_, index_, blocks, shares_scalars, guarded, common).measure();
 }
 
 unsigned registers_for_gangs(const Demand& d, bool avx512) {
@@ -352,8 +362,9 @@ double instructions_for_spills(const Demand& d, double issued, unsigned gangs, b
 
 double cycles(const Demand& d, unsigned gangs, bool avx512) {
   // Measured on some 200 kernels. A processor looks less far ahead than its window is wide, as branches are
-  // guessed wrong.
-  constexpr double kPerInstruction = 0.22, kWindow = 200, kGangLoop = 9;
+  // guessed wrong; from gang to gang it comes less far than from round to round of a loop, as what waits in
+  // its queues there is whole chains.
+  constexpr double kPerInstruction = 0.22, kWindow = 100, kWindowOfLoop = 200, kGangLoop = 9;
   constexpr double kSkips = 0.4; // what is guarded
   // Gangs that do not go along a row side by side go along it one after the other, each past what the others
   // need: y = A * x takes 1.6 times as long with two of four gangs.
@@ -364,7 +375,7 @@ double cycles(const Demand& d, unsigned gangs, bool avx512) {
   const double in_common = gangs * d.amount.of(1, 1) - d.amount.of(gangs, d.row);
   const double issued =
       needed + instructions_for_spills(d, needed, gangs, avx512) + (kGangLoop + d.once - in_common) / gangs;
-  const double overlap = std::max<double>(gangs, kWindow / issued);
+  const double overlap = std::max<double>(gangs, (d.is_loop ? kWindowOfLoop : kWindow) / issued);
   return std::max({kPerInstruction * issued, d.path / overlap, static_cast<double>(d.carried) / gangs}) +
          kRow * d.rows / gangs;
 }

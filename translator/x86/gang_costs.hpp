@@ -34,6 +34,7 @@ struct Demand {
   unsigned guarded = 0;   ///< those of them that gangs skip
   unsigned row = 1;       ///< gangs in a row of work-items
   unsigned once = 0;      ///< those that all gangs have in common
+  bool is_loop = false;   ///< it goes round from its end to its start
   bool alone = false;     ///< it runs for one of the wave's gangs only
   unsigned handed_on = 0; ///< registers of what a gang hands on from round to round, if it is a loop
   unsigned rows = 0;      ///< of memory that are gone along, if it is a loop
@@ -57,7 +58,7 @@ Cost cost_of(const ir::Function& f, ir::InstId i);
 /// only.
 class RegionCosts {
 public:
-  explicit RegionCosts(const ir::Function& f);
+  RegionCosts(const ir::Function& f, bool avx512);
 
   /// `common`, if not null: of as many gangs as there may be side by side.
   Demand of(std::span<const ir::BlockId> blocks, CommonValues* common);
@@ -68,6 +69,7 @@ public:
 
 private:
   const ir::Function& f_;
+  bool avx512_;
   std::vector<u32> place_, index_; ///< per block, per value: kOutside while no region is measured
 };
 

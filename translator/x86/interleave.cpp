@@ -96,7 +96,8 @@ class Chooser {
 public:
   Chooser(const ir::Function& f, phases::Plan& plan, bool avx512)
       : f_(f), plan_(plan), avx512_(avx512), cfg_(f), dom_(f, cfg_), loops_(f, cfg_, dom_), post_(f, cfg_),
-        costs_(f), use_counts_(f.use_counts()), limits_(f), common_(f, gang_lanes(avx512), kMaxGangs) {}
+        costs_(f, avx512), use_counts_(f.use_counts()), limits_(f),
+        common_(f, gang_lanes(avx512), kMaxGangs) {}
 
   void run() {
     demands_.resize(plan_.phases.size());
@@ -284,7 +285,7 @@ private:
 /// Whether the phases of a plan in lockstep make do with the registers, and with code of some size.
 bool fits_in_registers(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
-  RegionCosts costs(f);
+  RegionCosts costs(f, avx512);
   CommonValues common(f, gang_lanes(avx512), gangs);
   for (const phases::Phase& phase : plan.phases) {
     if (!phase.per_lane || phase.first_gangs != 0) continue;
@@ -319,7 +320,7 @@ bool loops_gain(const ir::Function& f, const phases::Plan& plan, bool avx512) {
   const unsigned gangs = all_gangs(plan.lanes, avx512);
   const ir::Cfg cfg(f);
   const ir::Loops loops(f, cfg, ir::Dominators(f, cfg));
-  RegionCosts costs(f);
+  RegionCosts costs(f, avx512);
   CommonValues common(f, gang_lanes(avx512), gangs);
   return std::ranges::all_of(loops.loops, [&](const ir::Loops::Loop& loop) {
     if (!plan.phases[plan.phase_of[loop.header.index].index].per_lane) return true;
@@ -361,7 +362,7 @@ double cycles(const ir::Function& f, const phases::Plan& plan, unsigned gangs, b
   constexpr double kBorder = 10; // what is live is stored, and loaded again; nothing overlaps across it
   constexpr double kDecoded = 1200, kPerDecoded = 0.2; // instructions that are not, and what others take more
   const unsigned together = plan.lockstep || gangs <= kMaxGangs ? gangs : kMaxGangs;
-  RegionCosts costs(f);
+  RegionCosts costs(f, avx512);
   CommonValues common(f, gang_lanes(avx512), together);
   double sum = 0, issued = 0;
   for (const phases::Phase& phase : plan.phases) {
