@@ -1,9 +1,11 @@
 """Random OpenCL C kernels that are free of races and of undefined behaviour: make(seed, kind) writes one."""
 import json
+import math
 
 from control import Control
 from core import BYTES, FLOATS, INTS, Array, Core, Var, size_of, split, vector
 from local import Local
+from meeting import Meeting
 from memory import Memory
 from walks import Walks
 from waves import Waves
@@ -60,6 +62,8 @@ KINDS = {
                    about='global memory that workgroups share between barriers, beside the LDS'),
     'machines': dict(statements={**CONTROL, 'machine': 5, 'goto': 3, 'pointed_call': 2, 'recursion': 2, 'array': 2}, types=INTS + ('uint', 'float'), std='CL2.0', volatile=.3,
                      about='state machines, gotos, function pointers, recursion, volatile arrays'),
+    'meeting': dict(statements={**CONTROL, 'meet': 8, 'meet_move': 4, 'meet_range': 3, 'look': 1, 'ticket': .5}, types=INTS + ('uint', 'float'), meets=True,
+                    about='lanes of a wave that store where others load and store'),
     'any': dict(statements=EVERYTHING, types=INTS + ('uint', 'float', 'double', 'half'), lds=.5, mixed=1, about='everything'),
 }
 
@@ -68,7 +72,7 @@ BLOCKS = {1: ((64,), (64,), (128,), (256,), (32,), (16,), (8,), (4,), (2,), (1,)
           3: ((4, 4, 4), (8, 4, 2), (3, 5, 2), (16, 2, 2), (2, 2, 2), (8, 8, 2), (4, 8, 2), (8, 2, 8), (1, 8, 8))}
 
 
-class Generator(Control, Memory, Local, Walks, Waves, Core):
+class Generator(Control, Memory, Local, Walks, Waves, Meeting, Core):
     """One kernel of a kind."""
 
     def __init__(self, seed, kind):
@@ -76,6 +80,7 @@ class Generator(Control, Memory, Local, Walks, Waves, Core):
         spec = KINDS[kind]
         self.spec = spec
         self.functions, self.counters, self.locals, self.constants = [], [], [], []
+        self.meetings = []
         self.shared, self.tickets_ready = spec.get('shared', False), None
         self.options['std'] = spec.get('std', self.options['std'])
         self.mixed = spec.get('mixed') or self.chance(.33)
@@ -104,7 +109,8 @@ class Generator(Control, Memory, Local, Walks, Waves, Core):
 
     def choose_grid(self):
         dimensions = self.weighted({1: 4, 2: 3, 3: 1}) if self.spec.get('grid') != 2 else self.pick(1, 2, 2, 3)
-        block = self.rng.choice(BLOCKS[dimensions])
+        whole = [b for b in BLOCKS[dimensions] if not self.spec.get('meets') or math.prod(b) <= 64]  # one wave
+        block = self.rng.choice(whole)
         groups = [self.rng.choice((1, 1, 2, 3, 4, 5) if i == 0 else (1, 1, 2, 3)) for i in range(dimensions)]
         grid = [b * g for b, g in zip(block, groups)]
         while grid[0] * (grid[1] if dimensions > 1 else 1) * (grid[2] if dimensions > 2 else 1) > 900:
@@ -185,6 +191,8 @@ class Generator(Control, Memory, Local, Walks, Waves, Core):
             if 'ticket' in self.spec['statements']:
                 self.make_tickets()
             self.local_arrays()
+        if self.spec.get('meets'):
+            self.meeting_arrays()
         self.budget = self.rng.randrange(6, 40)
         while self.budget > 0:
             self.statement()
