@@ -306,8 +306,7 @@ LaneShape LaneShapes::multiply(InstId i) const {
     u64 factor = 0;
     if (!constant(x[n], factor)) continue;
     const bool wraps = f_[i].op == Op::Mul; // as if the factor had a sign
-    const i64 by =
-        !wraps || bit_width(f_.type(v)) == 64 ? static_cast<i64>(factor) : i64{static_cast<i32>(factor)};
+    const i64 by = sign_extend(factor, wraps ? bit_width(f_.type(v)) : 64);
     if (by > 1 << 20 || by < (wraps ? -(1 << 20) : 0)) continue;
     const LaneShape& s = (*this)[x[1 - n]];
     if (!wraps && !is_exact(x[1 - n], f_[i].op == Op::SMulWide)) continue;

@@ -207,9 +207,6 @@ private:
     f_[f_.terminator(at.block())].imm = kSecondIsRare; // It begins a phase.
   }
 
-  [[nodiscard]] i64 signed_growth(ValueId param, u64 growth) const {
-    return is_wide(f_.type(param)) ? static_cast<i64>(growth) : i64{static_cast<i32>(growth)};
-  }
   /// How each parameter grows from round to round, if that is all they hand on, and not much. Then lanes'
   /// rounds may be side by side, as far as lanes_in_any_order() does not say otherwise; last ones first, if
   /// stores go down.
@@ -218,7 +215,7 @@ private:
       loop.steps.push_back(step_of_lanes(at, p));
       const bool constant = p != left_ && !loop.steps.back().valid();
       const auto each = constant ? growth(p) : std::optional<u64>(0);
-      if (!each || std::abs(signed_growth(p, *each)) >= kMaxGrowth) return false;
+      if (!each || std::abs(sign_extend(*each, bit_width(f_.type(p)))) >= kMaxGrowth) return false;
       loop.growth.push_back(*each);
     }
     const auto first = std::ranges::find_if(ranges_, [&](const Range& r) { return writes(r); });

@@ -302,7 +302,7 @@ ValueId after_own_rounds(Builder& at, const EvenLoop& loop, u32 n, ValueId first
   if (n < loop.steps.size() && loop.steps[n].valid())
     return at.add(first, at.binary(Op::Mul, rounds, loop.steps[n]));
   const bool wide = is_wide(at.type(first));
-  const i64 each = wide ? static_cast<i64>(loop.growth[n]) : i64{static_cast<i32>(loop.growth[n])};
+  const i64 each = sign_extend(loop.growth[n], bit_width(at.type(first)));
   ValueId by = rounds;
   if (const u64 steps = static_cast<u64>(std::abs(each)); steps == 1)
     by = wide ? at.zext(rounds) : rounds;
