@@ -1247,6 +1247,25 @@ TEST(AddressForms, RowsBackwards) {
       }
 }
 
+/// Two dwords may be one number that workgroups hand on to each other: nobody sees half of it.
+TEST(AddressForms, QwordsAreAccessedAtOnce) {
+  const std::string anywhere = "  v20:v64 = zext v8\n  v21:v64 = splat v2\n  v22:v64 = mul v20, v20\n"
+                               "  v23:v64 = add v22, v21\n  v24:v32 = splat v6\n";
+  for (const translator::Simd simd : widths())
+    for (const char* access : {"  v30:v32, v31:v32 = load v2, v7 {global 8 row 0 wave coherent}\n",
+                               "  v30:v32, v31:v32 = load v23, v7 {global 8 coherent}\n",
+                               "  store v2, v8, v24, v7 {global 8 row 0 wave}\n",
+                               "  store v23, v8, v24, v7 {global 8}\n"}) {
+      auto f = ir::parse(program(anywhere + access));
+      ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
+      auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
+      ASSERT_TRUE(code.ok()) << code.error().message;
+      EXPECT_FALSE(code->translation.machine.faults.accesses.empty());
+      for (const FaultEntry& entry : code->translation.machine.faults.accesses)
+        EXPECT_EQ(entry.site.bytes, 8) << access;
+    }
+}
+
 /// Lanes that exchange dwords of the LDS, at a distance, all gangs alike: a row or two have them all.
 TEST(AddressForms, LanesThatExchangeInTheLds) {
   for (const translator::Simd simd : {translator::Simd::Avx2, translator::Simd::Avx512})

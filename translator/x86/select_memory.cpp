@@ -72,6 +72,11 @@ std::span<const VReg> Selector::stored_data(InstId i, std::array<VReg, 4>& data)
   return {data.data(), count};
 }
 
+/// Whether an element is of whole qwords in memory. Then each of them is accessed at once: it may be a flag
+/// and a number that workgroups hand on to each other, of which nobody may see one without the other. Loads
+/// of such are coherent, but stores look like any.
+bool Selector::in_qwords(const Access& a, u32 bytes) { return a.dword_stride == 4 && bytes % 8 == 0; }
+
 /// Hands on qwords: as they are to a 64-bit value, or to dwords that are treated alike, else dword by dword.
 void Selector::set_qwords(InstId i, Regs qwords, std::span<VReg> out) {
   const bool as_they_are = is_wide(i) || alike_[i.index];
@@ -489,6 +494,11 @@ void Selector::load_scalar(InstId i) {
 void Selector::load_uniform(InstId i, const Access& a, std::span<VReg> out) {
   if (is_wide(i)) return load_uniform_qwords(a, out);
   const ir::Inst& inst = f_[i];
+  if (inst.mem.coherent && in_qwords(a, inst.mem.bytes)) {
+    load_uniform_qwords(a, out);
+    for (unsigned d = 0; d < out.size(); d += 2) set_qwords(i, {{out[d], out[d + 1]}}, out.subspan(d, 2));
+    return;
+  }
   const FaultSite site{.kind = FaultSite::Kind::Scalar, .bytes = 4, .is_write = a.to_write};
   const auto read = [&](unsigned d) {
     if (inst.mem.bytes < 4) return splat(Type::V32, load_scalar_from(inst.mem, a)).r[0];
@@ -766,12 +776,17 @@ void Selector::store(InstId i, const Access& a) {
   if (a.uniform()) return store_uniform(i, a, data);
   if (!can_be_contiguous) return store_scattered(i, a, data);
   const auto store_lone = [&](const Access& lone) {
-    const auto store_dword = [&](unsigned n, VReg v) {
-      store_element(lone, std::min<u32>(4, inst.mem.bytes), n, lone.base,
-                    element_of_first(v, a.mask, lone.lane), hidden(lone.lane));
+    const auto dword = [&](unsigned n) {
+      return element_of_first(is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n], a.mask,
+                              lone.lane);
     };
-    for (unsigned n = 0; n < data.size(); ++n)
-      store_dword(n, is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n]);
+    const bool qwords = in_qwords(lone, inst.mem.bytes);
+    for (unsigned n = 0; n < data.size(); n += qwords ? 2 : 1) {
+      VReg value = dword(n);
+      if (qwords) value = join_gprs(value, dword(n + 1));
+      store_element(lone, qwords ? 8 : std::min<u32>(4, inst.mem.bytes), qwords ? n / 2 : n, lone.base, value,
+                    hidden(lone.lane));
+    }
   };
   const bool few = !rows && may_be_few(f_.operands(i).back());
   if (!rows && in_ranks()) {
@@ -898,10 +913,19 @@ void Selector::spill_data(bool wide, std::span<const VReg> data) {
 
 /// `lane`'s part of what spill_data() has stored, to `address`. A fault is `fault_lane`'s.
 void Selector::store_lane(const Access& a, u32 bytes, bool wide, VReg lane, VReg address, VReg fault_lane) {
-  for (unsigned n = 0; n * (wide ? 8 : 4) < bytes; ++n) {
-    const VReg value = wide ? b_->load64(temp_lane(kTempData + 128 * n, lane, 3, View::R64))
-                            : b_->load32(temp_lane(kTempData + 64 * n, lane, 2, View::R32));
-    store_element(a, wide ? 8 : std::min<u32>(4, bytes), n, address, value, hidden(fault_lane));
+  const auto dword = [&](unsigned n) {
+    return b_->load32(temp_lane(kTempData + 64 * n, lane, 2, View::R32));
+  };
+  const bool qwords = wide || in_qwords(a, bytes);
+  for (unsigned n = 0; n * (qwords ? 8 : 4) < bytes; ++n) {
+    VReg value;
+    if (wide)
+      value = b_->load64(temp_lane(kTempData + 128 * n, lane, 3, View::R64));
+    else if (qwords)
+      value = join_gprs(dword(2 * n), dword(2 * n + 1));
+    else
+      value = dword(n);
+    store_element(a, qwords ? 8 : std::min<u32>(4, bytes), n, address, value, hidden(fault_lane));
   }
 }
 
@@ -920,10 +944,20 @@ void Selector::store_uniform(InstId i, const Access& a, std::span<const VReg> da
   const bool wide = is_wide(i);
   const auto store_first = [&](const Operand& lane) { // What all lanes have, if not lane 0 is the one.
     const auto values = ir::stored_by(f_, i);
-    for (unsigned r = 0; r < data.size(); r += wide ? 2 : 1) {
-      const VReg known = wide ? VReg{} : scalar_of(values[r]);
-      store_element(a, wide ? 8 : std::min<u32>(4, bytes), wide ? r / 2 : r, a.base,
-                    known.valid() ? known : to_gpr(data[r], wide), lane);
+    const auto dword = [&](unsigned r) {
+      const VReg known = scalar_of(values[r]);
+      return known.valid() ? known : to_gpr(data[r], false);
+    };
+    const bool qwords = wide || in_qwords(a, bytes);
+    for (unsigned r = 0; r < data.size(); r += qwords ? 2 : 1) {
+      VReg value;
+      if (wide)
+        value = to_gpr(data[r], true);
+      else if (qwords)
+        value = join_gprs(dword(r), dword(r + 1));
+      else
+        value = dword(r);
+      store_element(a, qwords ? 8 : std::min<u32>(4, bytes), qwords ? r / 2 : r, a.base, value, lane);
     }
   };
   if (a.alone) return store_first(hidden(b_->const32(0)));

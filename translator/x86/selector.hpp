@@ -770,6 +770,7 @@ private:
   CondCode test_places(const Access& a, bool all_lanes, const Regs& expected);
   VReg load_scalar_from(const ir::MemAttr& attr, const Access& a);
   void load_scalar(InstId i);
+  [[nodiscard]] static bool in_qwords(const Access& a, u32 bytes);
   void load_uniform(InstId i, const Access& a, std::span<VReg> out);
   /// Does the access without a mask if that is full, as most are.
   template <class F>

@@ -106,34 +106,38 @@ private:
     if (request_.kind == SlowRequest::Kind::Atomic)
       return atomic_lane(lane, address & ~u64{request_.bytes - 1u});
     const bool store = request_.kind == SlowRequest::Kind::Store;
-    const u32 unit = std::min<u32>(request_.bytes, 4);
-    for (u32 d = 0; d * 4 < request_.bytes; ++d) {
+    const u32 unit = request_.bytes % 8 == 0 ? 8 : std::min<u32>(request_.bytes, 4); // one access each
+    for (u32 at = 0; at < request_.bytes; at += unit) {
+      const u32 d = at / 4;
+      u64 value = 0;
       if (store) {
-        access(address + 4 * d, &row(kTempData, d)[lane], unit, true, request_.bytes);
+        value = row(kTempData, d)[lane];
+        if (unit == 8) value |= u64{row(kTempData, d + 1)[lane]} << 32;
+        access(address + at, address, &value, unit, true);
         continue;
       }
-      u32 value = 0;
-      access(address + 4 * d, &value, unit, false, request_.bytes);
-      if (request_.sign_extend && unit < 4) value = static_cast<u32>(sign_extend(value, 8 * unit));
-      row(kTempResults, d)[lane] = value;
+      access(address + at, address, &value, unit, false);
+      if (request_.sign_extend && unit < 4) value = sign_extend(value, 8 * unit);
+      row(kTempResults, d)[lane] = static_cast<u32>(value);
+      if (unit == 8) row(kTempResults, d + 1)[lane] = static_cast<u32>(value >> 32);
     }
   }
 
-  /// Moves `size` bytes between `data` and guest memory; out of range in LDS, nothing.
-  void access(u64 address, void* data, u32 size, bool store, u32 whole) {
+  /// Moves `size` bytes between `data` and guest memory, a part of the element at `start`. Nothing if that is
+  /// not all in the LDS.
+  void access(u64 address, u64 start, void* data, u32 size, bool store) {
     if (address >> 32 == runtime::kPrivateApertureHigh) {
       for (u32 n = 0; n < size; ++n)
         move(scratch_byte(address + n), static_cast<u8*>(data) + n, 1, store, address + n);
-    } else if (u8* host = host_address(address, size, whole)) {
+    } else if (u8* host = host_address(address, start)) {
       move(host, data, size, store, address);
     }
   }
 
-  u8* host_address(u64 address, u32 size, u32 whole) const {
-    (void)whole;
+  u8* host_address(u64 address, u64 start) const {
     if (address >> 32 != runtime::kSharedApertureHigh) return reinterpret_cast<u8*>(address);
-    const u64 offset = address & 0xffffffff;
-    return offset + size <= header_.lds_bytes ? header_.lds + offset : nullptr;
+    const bool inside = (start & 0xffffffff) + request_.bytes <= header_.lds_bytes;
+    return inside ? header_.lds + (address & 0xffffffff) : nullptr;
   }
 
   u8* scratch_byte(u64 address) const {
@@ -150,7 +154,10 @@ private:
     auto* const to = static_cast<volatile u8*>(store ? memory : static_cast<u8*>(data));
     auto* const from = static_cast<const volatile u8*>(store ? static_cast<u8*>(data) : memory);
     using AnyDword [[gnu::aligned(1)]] = u32; // guests may access at any address; still one move
-    if (size == 4)
+    using AnyQword [[gnu::aligned(1)]] = u64;
+    if (size == 8)
+      *reinterpret_cast<volatile AnyQword*>(to) = *reinterpret_cast<const volatile AnyQword*>(from);
+    else if (size == 4)
       *reinterpret_cast<volatile AnyDword*>(to) = *reinterpret_cast<const volatile AnyDword*>(from);
     else
       for (u32 n = 0; n < size; ++n) to[n] = from[n];
@@ -164,14 +171,14 @@ private:
     const auto op = static_cast<AtomicOp>(request_.atomic);
     if (address >> 32 == runtime::kPrivateApertureHigh) { // Nobody else's, and not in one piece.
       u64 old = 0;
-      access(address, &old, request_.bytes, false, request_.bytes);
+      access(address, address, &old, request_.bytes, false);
       u64 next = dwords == 1 ? new_value<u32>(op, static_cast<u32>(old), static_cast<u32>(operand[0]),
                                               static_cast<u32>(operand[1]))
                              : new_value<u64>(op, old, operand[0], operand[1]);
-      access(address, &next, request_.bytes, true, request_.bytes);
+      access(address, address, &next, request_.bytes, true);
       return set_result(lane, old);
     }
-    u8* memory = host_address(address, request_.bytes, request_.bytes);
+    u8* memory = host_address(address, address);
     if (memory == nullptr) return;
     request_.address = address;
     request_.is_write = 1;
