@@ -9,28 +9,39 @@ namespace {
 
 ElementShape shape_of(const Code& c) { return {c.row->memory.bytes, c.row->memory.sign, c.row->memory.half}; }
 
-// A sub-dword access is one piece, a wider one is checked and placed dword by dword.
+/// How much of `bytes` from `at` on is one access. What is wider than a dword is checked and placed dword by
+/// dword, but nobody else sees half of a qword whose dwords lie side by side.
+unsigned piece_at(const Wave& w, const BufferAddressing& a, unsigned lane, const BufferPlace& p, unsigned at,
+                  unsigned bytes) {
+  const bool qword = bytes % 8 == 0 && at % 8 == 0 && in_range(a, p, at, 4) && in_range(a, p, at + 4, 4) &&
+                     component_address(w, a, lane, p, at + 4) == component_address(w, a, lane, p, at) + 4;
+  return qword ? 8 : std::min(bytes, 4u);
+}
+
 Element load_element(Wave& w, const BufferAddressing& a, unsigned lane, unsigned bytes) {
   Element e;
   const BufferPlace p = place_of(w, a, lane);
-  const unsigned piece = std::min(bytes, 4u);
-  for (unsigned at = 0; at < bytes; at += piece)
-    if (in_range(a, p, at, piece))
+  for (unsigned at = 0, piece = 0; at < bytes; at += piece) {
+    piece = piece_at(w, a, lane, p, at, bytes);
+    if (piece == 8 || in_range(a, p, at, piece))
       read_host(w, static_cast<int>(lane), component_address(w, a, lane, p, at), &e.dword[at / 4], piece);
+  }
   return e;
 }
 
 void store_element(Wave& w, const BufferAddressing& a, unsigned lane, const Element& e, unsigned bytes) {
   const BufferPlace p = place_of(w, a, lane);
-  const unsigned piece = std::min(bytes, 4u);
-  for (unsigned at = 0; at < bytes; at += piece)
-    if (in_range(a, p, at, piece))
+  for (unsigned at = 0, piece = 0; at < bytes; at += piece) {
+    piece = piece_at(w, a, lane, p, at, bytes);
+    if (piece == 8 || in_range(a, p, at, piece))
       write_host(w, static_cast<int>(lane), component_address(w, a, lane, p, at), &e.dword[at / 4], piece);
+  }
 }
 
 const Code* load(Wave& w, const Code& c) {
   const ElementShape shape = shape_of(c);
   const BufferAddressing a = addressing_of(w, c);
+  order_load(c);
   Element elements[kWaveSize];
   for_each_lane(w.exec(), [&](unsigned lane) {
     elements[lane] = load_element(w, a, lane, shape.bytes);

@@ -138,6 +138,7 @@ const Code* load(Wave& w, const Code& c) {
   const ElementShape shape = shape_of(c);
   Addresses a;
   Landing landing;
+  order_load(c);
   compute_addresses<Where>(w, base_of<Where>(w, c), a);
   if (all_host<Where>(a, w.exec()))
     load_host<Bytes>(w, a, landing, shape.sign);

@@ -87,6 +87,11 @@ inline void put_in_lds(const Wave& w, const Code& c, unsigned lane, u32 value) {
   if (u8* to = lds_of_lane(w, c, lane)) std::memcpy(to, &value, 4);
 }
 
+/// Before a load: if it wants to see what others have stored, they see what the wave has stored before.
+inline void order_load(const Code& c) {
+  if (c.inst->mods.glc) std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
 /// Reads host memory for `lane`; a fault leaves by a signal.
 inline void read_host(Wave& w, int lane, u64 address, void* to, unsigned bytes) {
   w.accessing(lane, address, false);

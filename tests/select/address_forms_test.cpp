@@ -1252,10 +1252,10 @@ TEST(AddressForms, QwordsAreAccessedAtOnce) {
   const std::string anywhere = "  v20:v64 = zext v8\n  v21:v64 = splat v2\n  v22:v64 = mul v20, v20\n"
                                "  v23:v64 = add v22, v21\n  v24:v32 = splat v6\n";
   for (const translator::Simd simd : widths())
-    for (const char* access : {"  v30:v32, v31:v32 = load v2, v7 {global 8 row 0 wave coherent}\n",
-                               "  v30:v32, v31:v32 = load v23, v7 {global 8 coherent}\n",
-                               "  store v2, v8, v24, v7 {global 8 row 0 wave}\n",
-                               "  store v23, v8, v24, v7 {global 8}\n"}) {
+    for (const char* access :
+         {"  v30:v32, v31:v32 = load v2, v7 {global 8 row 0 wave coherent}\n",
+          "  v30:v32, v31:v32 = load v23, v7 {global 8 coherent}\n",
+          "  store v2, v8, v24, v7 {global 8 row 0 wave}\n", "  store v23, v8, v24, v7 {global 8}\n"}) {
       auto f = ir::parse(program(anywhere + access));
       ASSERT_TRUE(f.ok() && ir::verify(*f).ok());
       auto code = compile(*f, trivial_plan(*f), {.simd = simd, .verify = true});
@@ -1263,6 +1263,24 @@ TEST(AddressForms, QwordsAreAccessedAtOnce) {
       EXPECT_FALSE(code->translation.machine.faults.accesses.empty());
       for (const FaultEntry& entry : code->translation.machine.faults.accesses)
         EXPECT_EQ(entry.site.bytes, 8) << access;
+    }
+}
+
+/// What a wave has waited for before it looks around is seen by others then; each gang's, or all of them.
+TEST(AddressForms, AwaitedStoresAreSeen) {
+  for (const translator::Simd simd : widths())
+    for (const char* attributes : {"global 4", "global 4 row 4", "global 4 row 0 wave", "flat 4"}) {
+      const std::string where = std::string_view(attributes).ends_with("row 4") ? row_of(4)
+                                : std::string_view(attributes).ends_with("wave")
+                                    ? "  v22:u64 = join v0, v1\n"
+                                    : "  v20:v64 = zext v8\n  v21:v64 = splat v2\n  v22:v64 = add v20, v21\n";
+      const auto fences = [&](const char* awaited) {
+        return count(
+            listing(where + fmt::format("  store v22, v8, v7 {{{}{}}}\n", attributes, awaited), simd),
+            "mfence");
+      };
+      EXPECT_EQ(fences(""), 0u);
+      EXPECT_EQ(fences(" awaited"), 1u) << attributes;
     }
 }
 

@@ -40,9 +40,9 @@ void print_mem(Out out, const Function& f, const Inst& inst) {
       fmt::format_to(out, " {}", kFloatKindNames[static_cast<unsigned>(mem.kind)]);
     print_flushes(out, inst.fp);
     if (mem.returns) fmt::format_to(out, " returns");
-    if (mem.awaited) fmt::format_to(out, " awaited");
-    if (mem.deferred) fmt::format_to(out, " deferred");
   }
+  if (mem.awaited) fmt::format_to(out, " awaited");
+  if (mem.deferred) fmt::format_to(out, " deferred");
   if (mem.retry != 0) fmt::format_to(out, " retry {}", mem.retry);
   if (mem.form != AddressForm::Lanes) {
     fmt::format_to(out, " {}", kFormNames[static_cast<unsigned>(mem.form)]);

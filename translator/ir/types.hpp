@@ -136,8 +136,8 @@ struct MemAttr {
   bool returns = false;            ///< the atomic's old value is used
   u8 retry = 0; ///< number of the loop that each gang may run alone, if it belongs to one that retries a
                 ///< compare-and-swap (passes/retry_loops.cpp)
-  bool awaited =
-      false; ///< the wave may wait for the atomic before it tells others something (lift/waits.hpp)
+  bool awaited = false;  ///< the wave may wait for the atomic before it tells others something, or for the
+                         ///< store before it looks what others have stored (lift/waits.hpp)
   bool deferred = false; ///< the sum may be added to memory later (passes/defer_adds.cpp)
   // Buffer only
   bool idxen = false, offen = false, addr64 = false;

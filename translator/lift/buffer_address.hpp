@@ -37,6 +37,9 @@ public:
   /// Consecutive bytes may lie apart.
   [[nodiscard]] bool swizzled() const { return !b_.is_const_equal(swizzle_, 0); }
 
+  /// All lanes, or none, if they may.
+  ValueId linear_lanes() { return b_.not_(b_.splat(swizzle_)); }
+
 private:
   ValueId scaled(ValueId index);
   ValueId buffer_offset(ValueId offset);

@@ -5,6 +5,7 @@
 #include "translator/lift/buffer_address.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace lanewise::lift {
 
@@ -157,24 +158,45 @@ private:
     split(address);
   }
 
-  /// One access per dword. The results of a load take the places of the old ones.
+  /// One access per dword. But lanes whose dwords lie side by side store qwords at once, and load them so
+  /// where they look for what others have stored: nobody sees half of one. The results of a load take the
+  /// places of the old ones.
   void split(BufferAddress& address) {
-    for (u32 n = 0; n < inst_.mem.bytes / 4u; ++n) {
-      ir::Inst proto;
-      proto.op = inst_.op;
-      proto.pc = inst_.pc;
-      proto.mem = inst_.mem;
-      proto.mem.space = Space::Global;
-      proto.mem.bytes = 4;
-      proto.mem.idxen = proto.mem.offen = false;
-      std::vector<ValueId> operands = {address.at(4 * n)};
-      if (inst_.op == Op::Store) operands.push_back(operands_[7 + n]);
-      operands.push_back(b_.and_(lanes(), address.in_range(4 * n, 4u)));
-      const std::vector<Type> types(inst_.op == Op::Load ? 1 : 0, Type::V32);
-      const ir::InstId part = f_.append(b_.block(), proto, operands, types);
-      if (inst_.op == Op::Load)
-        replaced_.emplace_back(ValueId{inst_.first_result.index + n}, f_.result(part));
+    const bool in_qwords = inst_.mem.bytes % 8 == 0 && (inst_.op == Op::Store || inst_.mem.coherent);
+    for (u32 n = 0; n < inst_.mem.bytes / 4u; n += in_qwords ? 2 : 1) {
+      std::array<ValueId, 2> found{};
+      ValueId rest = lanes();
+      if (in_qwords) {
+        const ValueId whole = b_.and_(b_.and_(lanes(), address.in_range(4 * n, 8u)), address.linear_lanes());
+        rest = b_.and_(rest, b_.not_(whole));
+        if (!b_.is_const_equal(whole, 0)) found = part(address, n, 2, whole);
+      }
+      for (u32 d = 0; d < (in_qwords ? 2 : 1); ++d) {
+        const ValueId own = part(address, n + d, 1, b_.and_(rest, address.in_range(4 * (n + d), 4u)))[0];
+        if (inst_.op != Op::Load) continue;
+        replaced_.emplace_back(ValueId{inst_.first_result.index + n + d},
+                               found[d].valid() ? b_.or_(found[d], own) : own);
+      }
     }
+  }
+
+  /// Dwords `first` and, of two, the next one; the results, of a load.
+  std::array<ValueId, 2> part(BufferAddress& address, u32 first, u32 dwords, ValueId mask) {
+    ir::Inst proto;
+    proto.op = inst_.op;
+    proto.pc = inst_.pc;
+    proto.mem = inst_.mem;
+    proto.mem.space = Space::Global;
+    proto.mem.bytes = static_cast<u8>(4 * dwords);
+    proto.mem.idxen = proto.mem.offen = false;
+    std::vector<ValueId> operands = {address.at(4 * first)};
+    for (u32 d = 0; d < dwords && inst_.op == Op::Store; ++d) operands.push_back(operands_[7 + first + d]);
+    operands.push_back(mask);
+    const std::vector<Type> types(inst_.op == Op::Load ? dwords : 0, Type::V32);
+    const ir::InstId i = f_.append(b_.block(), proto, operands, types);
+    std::array<ValueId, 2> results{};
+    for (u32 d = 0; d < types.size(); ++d) results[d] = f_.result(i, d);
+    return results;
   }
 };
 

@@ -8,16 +8,21 @@ using namespace ir;
 
 namespace {
 
-/// Looks from one atomic at what follows.
+bool is_global(const Inst& i) {
+  return i.mem.space == Space::Global || i.mem.space == Space::Flat || i.mem.space == Space::Buffer;
+}
+
+/// Looks from one atomic, or store, at what follows.
 class Search {
 public:
   Search(const Function& f, const std::vector<std::vector<Wait>>& waits)
       : f_(f), waits_(waits), later_at_(f.num_blocks(), kNotReached) {}
 
-  bool is_awaited(InstId atomic) {
-    const BlockId home = f_[atomic].block;
+  bool is_awaited(InstId access) {
+    of_store_ = f_[access].op == Op::Store;
+    const BlockId home = f_[access].block;
     const auto& insts = f_[home].insts;
-    const auto at = std::find(insts.begin(), insts.end(), atomic);
+    const auto at = std::find(insts.begin(), insts.end(), access);
     if (walk(home, static_cast<std::size_t>(at - insts.begin()) + 1, 0)) return true;
     while (!work_.empty()) {
       const BlockId b = work_.back();
@@ -31,10 +36,17 @@ private:
   static constexpr int kNotReached = -1, kAwaited = 64; // no counter goes so far
   const Function& f_;
   const std::vector<std::vector<Wait>>& waits_;
-  std::vector<int> later_at_; ///< per block: memory instructions between the atomic and its start, at most
+  std::vector<int> later_at_; ///< per block: memory instructions between the access and its start, at most
   std::vector<BlockId> work_;
+  bool of_store_ = false;
 
-  /// Goes through `b` from instruction number `first` on, `later` accesses behind the atomic.
+  /// What an access must be done before, once it has been waited for.
+  [[nodiscard]] bool tells(const Inst& i) const {
+    if (of_store_) return i.op == Op::Load && i.mem.coherent && is_global(i);
+    return info(i.op).is(kStores) || waits_for_waves(i.op);
+  }
+
+  /// Goes through `b` from instruction number `first` on, `later` accesses behind the one looked from.
   bool walk(BlockId b, std::size_t first, int later) {
     const auto& insts = f_[b].insts;
     const auto wait_after = [&](InstId i) {
@@ -45,10 +57,8 @@ private:
     for (std::size_t n = first == 0 ? 0 : first - 1; n < insts.size(); ++n) {
       const InstId i = insts[n];
       if (n >= first) {
-        const OpInfo& op = info(f_[i].op);
-        const bool is_seen = op.is(kStores) || waits_for_waves(f_[i].op);
-        if (later == kAwaited && is_seen) return true;
-        if (op.is(kMemory) && later < kAwaited - 1) ++later;
+        if (later == kAwaited && tells(f_[i])) return true;
+        if (info(f_[i].op).is(kMemory) && later < kAwaited - 1) ++later;
       }
       wait_after(i);
     }
@@ -66,9 +76,13 @@ private:
 void mark_awaited(Function& f, std::span<const Wait> waits) {
   std::vector<std::vector<Wait>> by_block(f.num_blocks());
   for (const Wait& w : waits) by_block[w.block.index].push_back(w);
+  bool looks = false; // Most kernels do not, and have many stores.
+  for (const Block& b : f.blocks)
+    for (const InstId i : b.insts) looks |= f[i].op == Op::Load && f[i].mem.coherent && is_global(f[i]);
   for (const Block& b : f.blocks)
     for (const InstId i : b.insts)
-      if (f[i].op == Op::Atomic && !f[i].mem.returns && f[i].mem.space != Space::Lds)
+      if ((f[i].op == Op::Atomic && !f[i].mem.returns && f[i].mem.space != Space::Lds) ||
+          (f[i].op == Op::Store && looks && is_global(f[i])))
         f[i].mem.awaited = Search(f, by_block).is_awaited(i);
 }
 

@@ -1,4 +1,4 @@
-// Which atomics a wave waits for before it does something that others see.
+// Which atomics and stores a wave waits for before it does something that others see, or looks what they do.
 #pragma once
 
 #include "translator/ir/ir.hpp"
@@ -16,7 +16,9 @@ struct Wait {
 
 /// Sets MemAttr::awaited of atomics without result that a wait behind them may be for, if the wave may go on
 /// to store something, or to a barrier: then it may want others who see that to find the atomic done. Without
-/// such a wait, atomics may well be done after what follows them.
+/// such a wait, atomics may well be done after what follows them. Likewise of stores that a wait behind them
+/// may be for, if the wave may go on to a coherent load: of two waves that each store, wait, and look for
+/// what the other one has stored, one finds it. Other stores may become visible after loads behind them.
 void mark_awaited(ir::Function& f, std::span<const Wait> waits);
 
 } // namespace lanewise::lift

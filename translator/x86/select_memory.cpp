@@ -11,6 +11,13 @@
 namespace lanewise::x86 {
 
 bool Selector::memory_inst(InstId i) {
+  if (!access_inst(i)) return false;
+  // The wave looks around next, for which it has waited until others see the store. Loads pass plain stores.
+  if (f_[i].op == Op::Store && f_[i].mem.awaited && member_ + 1 == interleave_) b_->emit(Inst::kIdMfence, {});
+  return true;
+}
+
+bool Selector::access_inst(InstId i) {
   const ir::Inst& inst = f_[i];
   if (inst.op != Op::Load && inst.op != Op::Store && inst.op != Op::Atomic) return false;
   if (inst.mem.spread && (inst.mem.form != ir::AddressForm::Row || inst.mem.stride != 0))
@@ -777,8 +784,8 @@ void Selector::store(InstId i, const Access& a) {
   if (!can_be_contiguous) return store_scattered(i, a, data);
   const auto store_lone = [&](const Access& lone) {
     const auto dword = [&](unsigned n) {
-      return element_of_first(is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n], a.mask,
-                              lone.lane);
+      return element_of_first(is_wide(i) ? narrow({{data[n & ~1u], data[n | 1u]}}, n % 2 != 0) : data[n],
+                              a.mask, lone.lane);
     };
     const bool qwords = in_qwords(lone, inst.mem.bytes);
     for (unsigned n = 0; n < data.size(); n += qwords ? 2 : 1) {

@@ -446,6 +446,7 @@ private:
     [[nodiscard]] bool uniform() const { return !contiguous && !index.r[0].valid(); }
   };
   bool memory_inst(InstId i);
+  bool access_inst(InstId i);
   [[nodiscard]] bool
   is_wide(InstId i) const; ///< a load or store of 64-bit values, which go to two registers each
   std::span<const VReg> stored_data(InstId i, std::array<VReg, 4>& data);
