@@ -9,7 +9,6 @@
 #include "translator/passes/mask_facts.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/private_access.hpp"
-#include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -203,11 +202,7 @@ private:
 } // namespace
 
 void remove_dead_stores(Function& f, u32 private_bytes) {
-  const auto may_be_own = [](const Inst& inst) {
-    const Space s = inst.mem.space;
-    return info(inst.op).is(kMemory) && (s == Space::Registers || s == Space::Scratch || s == Space::Flat);
-  };
-  if (has_any(f, may_be_own)) DeadStores(f, private_bytes).run();
+  if (has_private_accesses(f)) DeadStores(f, private_bytes).run();
 }
 
 } // namespace lanewise::passes
