@@ -201,6 +201,8 @@ private:
 
 } // namespace
 
-void remove_dead_stores(Function& f, u32 private_bytes) { DeadStores(f, private_bytes).run(); }
+void remove_dead_stores(Function& f, u32 private_bytes) {
+  if (has_private_accesses(f)) DeadStores(f, private_bytes).run();
+}
 
 } // namespace lanewise::passes

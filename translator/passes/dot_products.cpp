@@ -53,7 +53,27 @@ private:
   Function& f_;
   std::map<InstId, Pair> found_;
 
+  struct Product {
+    InstId inst;
+    Part a, b;
+  };
+
+  [[nodiscard]] std::vector<Product> find_products(const Block& block) const {
+    std::vector<Product> products;
+    for (const InstId i : block.insts) {
+      if (f_[i].op != Op::Mul || f_.type(f_.result(i)) != Type::V32) continue;
+      auto a = part(f_.operands(i)[0]), b = part(f_.operands(i)[1]);
+      if (!a || !b || a->from != b->from || a->size != b->size) continue;
+      if (a->size == 16 && !(a->is_signed && b->is_signed)) continue;
+      if (b->of < a->of) std::swap(a, b);
+      products.push_back({i, *a, *b});
+    }
+    return products;
+  }
+
   void find_pairs(const Block& block) {
+    const std::vector<Product> products = find_products(block);
+    if (products.size() < 2) return;
     std::map<ValueId, InstId> added_by; // what is added in the block and not looked at otherwise
     std::map<InstId, InstId> sum_of;    // per addition: the last one of the sum that it is part of
     for (auto i = block.insts.rbegin(); i != block.insts.rend(); ++i) {
@@ -65,17 +85,12 @@ private:
         if (uses()[v.index] == 1) added_by[v] = *i;
     }
     std::map<Kind, std::pair<InstId, Pair>> waiting;
-    for (const InstId i : block.insts) {
-      if (f_[i].op != Op::Mul || f_.type(f_.result(i)) != Type::V32) continue;
+    for (const auto& [i, a, b] : products) {
       const auto user = added_by.find(f_.result(i));
       if (user == added_by.end()) continue;
-      auto a = part(f_.operands(i)[0]), b = part(f_.operands(i)[1]);
-      if (!a || !b || a->from != b->from || a->size != b->size) continue;
-      if (a->size == 16 && !(a->is_signed && b->is_signed)) continue;
-      if (b->of < a->of) std::swap(a, b);
-      const Kind kind{sum_of[user->second], a->of, b->of, a->size, a->from % 16, a->is_signed, b->is_signed};
-      const auto [first, is_first] = waiting.try_emplace(kind, i, Pair{*a, *b});
-      if (is_first || first->second.second.a.from == a->from) continue; // Twice the same remains one by one.
+      const Kind kind{sum_of[user->second], a.of, b.of, a.size, a.from % 16, a.is_signed, b.is_signed};
+      const auto [first, is_first] = waiting.try_emplace(kind, i, Pair{a, b});
+      if (is_first || first->second.second.a.from == a.from) continue; // Twice the same remains one by one.
       found_[first->second.first] = first->second.second;
       found_[i] = Pair{};
       waiting.erase(first);

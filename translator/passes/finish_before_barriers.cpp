@@ -3,6 +3,7 @@
 // loaded behind it. What ends more values than it makes is moved back in front of the barrier.
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
 
@@ -108,6 +109,8 @@ private:
 
 } // namespace
 
-void finish_before_barriers(Function& f) { Finisher(f).run(); }
+void finish_before_barriers(Function& f) {
+  if (has_any(f, [](const Inst& inst) { return waits_for_waves(inst.op); })) Finisher(f).run();
+}
 
 } // namespace lanewise::passes

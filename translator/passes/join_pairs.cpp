@@ -51,6 +51,9 @@ public:
   /// for itself, two if they only ever were two.
   void split(bool apart) {
     const Cfg cfg(f_);
+    const auto is_pair = [&](ValueId p) { return is_wide(f_.type(p)); };
+    if (std::ranges::none_of(cfg.rpo, [&](BlockId b) { return std::ranges::any_of(f_[b].params, is_pair); }))
+      return;
     preds_ = &cfg.preds;
     map_.assign(f_.num_values(), ValueId{});
     const std::vector<u8> halves = find_halves(cfg, false);

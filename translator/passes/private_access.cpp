@@ -8,6 +8,16 @@ namespace lanewise::passes {
 
 using namespace ir;
 
+bool has_private_accesses(const Function& f) {
+  return std::ranges::any_of(f.blocks, [&](const Block& b) {
+    return std::ranges::any_of(b.insts, [&](InstId i) {
+      const Space space = f[i].mem.space;
+      return info(f[i].op).is(kMemory) &&
+             (space == Space::Scratch || space == Space::Flat || space == Space::Registers);
+    });
+  });
+}
+
 PrivateAccesses::PrivateAccesses(Function& f, u32 private_bytes)
     : f_(f), private_bytes_(private_bytes), limits_(f) {
   for (const InstId i : resolve_flat_accesses(f)) flat_.insert(i.index);

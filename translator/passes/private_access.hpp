@@ -17,6 +17,9 @@ struct PrivateBytes {
 /// What accesses at addresses that are not known may touch, by their instructions' numbers.
 using Extents = std::unordered_map<u32, PrivateBytes>;
 
+/// Whether anything may go to private memory, or to rows of registers.
+bool has_private_accesses(const ir::Function& f);
+
 /// Answers for one function as long as it does not change. Making it turns flat accesses of which the address
 /// is seen to be private into accesses to private memory.
 class PrivateAccesses {

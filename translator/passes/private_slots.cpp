@@ -530,17 +530,6 @@ bool promote_in_rounds(Function& f, u32 private_bytes, const Extents* granted, c
   }
 }
 
-/// Whether anything may go to private memory.
-bool has_private_accesses(const Function& f) {
-  return std::ranges::any_of(f.blocks, [&](const Block& b) {
-    return std::ranges::any_of(b.insts, [&](InstId i) {
-      const Space space = f[i].mem.space;
-      return info(f[i].op).is(kMemory) &&
-             (space == Space::Scratch || space == Space::Flat || space == Space::Registers);
-    });
-  });
-}
-
 /// Likewise, with masks seen through in between: what has been stored in all lanes that look at it is seen to
 /// be so when EXEC behind an if, or a loop, is that before it. (Scalars that nobody looks at may stay, for
 /// which simplify_masks() would find out about all masks once more.) With `granted`, masks are seen through

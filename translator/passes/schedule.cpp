@@ -151,29 +151,37 @@ private:
       for (unsigned r = 0; r < f_[i].num_results; ++r) check(f_.result(i, r));
   }
   void order(std::span<InstId> stretch) {
-    std::vector<std::pair<ValueId, bool>> live_below;
-    live_below.reserve(4 * stretch.size());
-    const auto note = [&](ValueId v) { live_below.emplace_back(v, live_[v.index]); };
+    struct Noted {
+      ValueId v;
+      bool below, above; ///< it is live there
+    };
+    std::vector<Noted> noted;
+    noted.reserve(4 * stretch.size());
+    const auto note = [&](ValueId v) { noted.push_back({v, live_[v.index], false}); };
     for (const InstId i : stretch) {
       for (const ValueId v : f_.operands(i)) note(v);
       for (unsigned r = 0; r < f_[i].num_results; ++r) note(f_.result(i, r));
     }
     const Alive below = alive_;
-    Alive before = below, after = below;
+    Alive before = below;
     for (auto i = stretch.rbegin(); i != stretch.rend(); ++i) pass(*i, before);
     if (before.vectors <= kEnough) return;
-    for (const auto& [v, live] : live_below) live_[v.index] = live;
+    const Alive above = alive_; // in whatever order
+    for (Noted& n : noted) n.above = live_[n.v.index];
+    for (const Noted& n : noted) live_[n.v.index] = n.below;
     alive_ = below;
-    const std::vector<InstId> upwards = from_below(stretch, after);
-    if (after.vectors < before.vectors && after.masks <= before.masks)
-      std::copy(upwards.rbegin(), upwards.rend(), stretch.begin());
+    const std::vector<InstId> upwards = from_below(stretch, before);
+    std::copy(upwards.rbegin(), upwards.rend(), stretch.begin());
+    for (const Noted& n : noted) live_[n.v.index] = n.above;
+    alive_ = above;
   }
 
   static bool contains(std::span<const ValueId> values, ValueId v) {
     return std::ranges::find(values, v) != values.end();
   }
-  /// The stretch's instructions from the last to the first.
-  std::vector<InstId> from_below(std::span<const InstId> stretch, Alive& peak) {
+  /// The stretch's instructions from the last to the first; none if on the way as many vectors are alive as
+  /// in `before`, or more masks.
+  std::vector<InstId> from_below(std::span<const InstId> stretch, const Alive& before) {
     for (u32 n = 0; n < stretch.size(); ++n) place_[stretch[n].index] = n;
     const auto definition = [&](ValueId v) {
       const InstId def = f_.def_id(v);
@@ -199,7 +207,9 @@ private:
     for (const InstId i : stretch)
       if (users_[i.index] == 0) ready.push_back({i, key(i)});
     std::vector<ValueId> opened; // what lives above the last, did not below, and has other users
-    while (!ready.empty()) {
+    Alive peak = alive_;
+    const auto is_better = [&] { return peak.vectors < before.vectors && peak.masks <= before.masks; };
+    while (!ready.empty() && is_better()) {
       const auto best = std::ranges::min_element(ready, {}, &Ready::key);
       const InstId i = std::exchange(*best, ready.back()).inst;
       ready.pop_back();
@@ -216,7 +226,11 @@ private:
         if (const InstId def = definition(v); def.valid() && --users_[def.index] == 0)
           ready.push_back({def, key(def)});
     }
-    for (const InstId i : stretch) place_[i.index] = kElsewhere;
+    for (const InstId i : stretch) {
+      place_[i.index] = kElsewhere;
+      users_[i.index] = 0;
+    }
+    if (!is_better()) order.clear();
     return order;
   }
 };

@@ -19,7 +19,7 @@ namespace {
 class Grouper {
 public:
   Grouper(Function& f, unsigned gang_lanes)
-      : f_(f), gang_lanes_(gang_lanes), use_counts_(f.use_counts()), place_(f.num_insts(), kElsewhere) {}
+      : f_(f), gang_lanes_(gang_lanes), place_(f.num_insts(), kElsewhere) {}
 
   void run() {
     for (u32 n = 0; n < f_.num_blocks(); ++n) {
@@ -27,8 +27,10 @@ public:
       if (f_[b].first_gangs != 0) continue; // there the gang is the wave
       std::vector<InstId>& insts = f_[b].insts;
       for (std::size_t start = 0, end = 0; start < insts.size(); start = end + 1) {
-        for (end = start; end < insts.size() && can_move(insts[end]);) ++end;
-        group(std::span(insts).subspan(start, end - start));
+        std::size_t looks = 0;
+        for (end = start; end < insts.size() && can_move(insts[end]); ++end)
+          looks += looks_across(insts[end]);
+        if (looks > 1) group(std::span(insts).subspan(start, end - start));
       }
     }
   }
@@ -37,13 +39,18 @@ private:
   static constexpr u32 kElsewhere = ~0u;
   Function& f_;
   unsigned gang_lanes_;
-  const std::vector<u32> use_counts_;
-  std::vector<u32> place_; ///< per instruction: its number in the stretch
+  std::vector<u32> use_counts_; ///< per value, once asked for
+  std::vector<u32> place_;      ///< per instruction: its number in the stretch
 
   /// What may change places with others: nothing that touches memory or ends the block.
   bool can_move(InstId i) const { return info(f_[i].op).is(kPure); }
 
   bool looks(InstId i, unsigned n) const { return looks_across_gangs(f_[i], n, gang_lanes_); }
+  bool looks_across(InstId i) const {
+    for (unsigned n = 0; n < f_[i].num_operands; ++n)
+      if (looks(i, n)) return true;
+    return false;
+  }
 
   u32 place(ValueId v) const {
     const InstId def = f_.def_id(v);
@@ -70,6 +77,7 @@ private:
     if (const u32 before = borders(stretch); before > 1) {
       std::vector<u32> level = levels(stretch);
       if (*std::max_element(level.begin(), level.end()) < before) {
+        if (use_counts_.empty()) use_counts_ = f_.use_counts();
         put_off(stretch, level);
         std::stable_sort(stretch.begin(), stretch.end(),
                          [&](InstId a, InstId b) { return level[place_[a.index]] < level[place_[b.index]]; });

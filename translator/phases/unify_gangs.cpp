@@ -14,7 +14,7 @@ public:
 
   void run() {
     assume();
-    if (std::none_of(same_.begin(), same_.end(), [](bool b) { return b; })) return;
+    if (!any_same()) return;
     refute();
     apply();
   }
@@ -40,9 +40,11 @@ private:
       for (const InstId i : f_[b].insts)
         if (f_[i].num_results == 1) same_[f_.result(i).index] = is_number(f_.result(i));
     });
+    if (!any_same()) return;
     for_each_block([&](BlockId b) {
       const auto use = [&](ValueId v) {
-        if (plan_.phase_of[f_.def_block(v).index] != plan_.phase_of[b.index]) same_[v.index] = false;
+        if (same_[v.index] && plan_.phase_of[f_.def_block(v).index] != plan_.phase_of[b.index])
+          same_[v.index] = false;
       };
       for (const InstId i : f_[b].insts)
         for (const ValueId v : f_.operands(i)) use(v);
@@ -51,6 +53,7 @@ private:
     });
   }
 
+  bool any_same() const { return std::ranges::find(same_, true) != same_.end(); }
   bool is_number(ValueId v) const { return is_gang(f_.type(v)) && f_.type(v) != Type::G1; }
   bool is_same(ValueId v) const { return is_uniform(f_.type(v)) || same_[v.index]; }
 

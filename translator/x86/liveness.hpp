@@ -48,6 +48,12 @@ public:
   }
   /// How many values of a class are alive at the start of `b`, without its parameters.
   [[nodiscard]] u32 count_live_in(u32 b, RegClass c) const { return count(row(b), c); }
+  /// Calls f(b) for each block in which `v` is defined or used, its definition's first.
+  template <class F>
+  void for_each_block_with(VReg v, F f) const {
+    f(def_block[v.index]);
+    for (const UsingBlock& use : uses(v)) f(order[use.rank]);
+  }
   /// Calls f(v) for each value that is alive at the start of `header` and has a use in its loop.
   template <class F>
   void for_each_used_in_loop(u32 header, F f) const;

@@ -99,19 +99,21 @@ void Allocator::finalize() {
     if (a.folded && !a.definition) a.slot = slot(a.slot);
   out_.blocks.resize(part_.blocks.size());
   out_.steps.reserve(raw_.size() + raw_.size() / 8);
-  const bool any_at_def = std::ranges::find(at_def_, 1) != at_def_.end();
+  std::vector<u8> stores_at_def(part_.blocks.size(), 0);
+  for (u32 v = 0; v < at_def_.size(); ++v)
+    if (at_def_[v]) stores_at_def[live_.def_block[v]] = 1;
   auto store = [&](VReg v, u8 r) {
     if (!at_def_[v.index]) return;
     out_.steps.push_back({Step::Kind::Store, part_.class_of(v), 0, r, slot(v.index), 0});
     ++out_.stats.stores;
   };
-  auto copy = [&](StepRange range, const Block* block) {
+  auto copy = [&](StepRange range, const Block* block, bool stores) {
     for (u32 i = range.first; i < range.first + range.count; ++i) {
       Step s = raw_[i];
       switch (s.kind) {
       case Step::Kind::Inst:
         out_.steps.push_back(s);
-        if (!any_at_def) continue;
+        if (!stores) continue;
         for (const Operand& o : part_.ops(block->insts[s.index]))
           if (o.is_def() && o.reg.is_virtual())
             store(o.reg, out_.operands[static_cast<u32>(&o - part_.operands.data())].reg);
@@ -144,11 +146,11 @@ void Allocator::finalize() {
     const u32 first = begin();
     for (const ValueAt& param : at_entry(b).subspan(entry_through_[b]))
       if (param.reg != kNone) store(param.value, param.reg);
-    copy(raw_blocks_[b], &part_.blocks[b]);
+    copy(raw_blocks_[b], &part_.blocks[b], stores_at_def[b] != 0);
     out_.blocks[b] = {first, begin() - first};
     for (u32 n = 0; n < part_.blocks[b].term.num_targets(); ++n) {
       const u32 edge = begin();
-      copy(raw_edges_[n][b], nullptr);
+      copy(raw_edges_[n][b], nullptr, false);
       out_.edges[n][b] = {edge, begin() - edge};
     }
   }

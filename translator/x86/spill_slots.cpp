@@ -26,8 +26,10 @@ public:
   Lifetimes(const Part& part, const Liveness& live, const std::vector<u8>& has_slot,
             const std::vector<u32>& owner)
       : part_(part), live_(live), index_(has_slot.size(), kNever) {
+    std::vector<u8> has_any(part.blocks.size(), 0); // of these values
     for (u32 v = 0; v < has_slot.size(); ++v) {
       if (!has_slot[v]) continue;
+      live.for_each_block_with(VReg{v}, [&](u32 b) { has_any[b] = 1; });
       u32& index = index_[owner[v]];
       if (index == kNever) {
         index = static_cast<u32>(intervals.size());
@@ -37,7 +39,8 @@ public:
     }
     if (intervals.empty()) return;
     number();
-    for (u32 b : live.order) cover_block(b);
+    for (u32 b : live.order)
+      if (has_any[b]) cover_block(b);
     // The last block at whose end a value is alive.
     std::vector<u64> seen;
     for (auto b = live.order.rbegin(); b != live.order.rend(); ++b)
