@@ -456,9 +456,10 @@ u32 count_fetches(ir::Function& f, unsigned interleave, translator::Simd simd) {
 }
 
 /// Large launches of workgroups with several rows fetch ahead what the next workgroup's rows begin with, a
-/// line at a time, if these follow along x. What is loaded is not fetched again where it is stored to.
-TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
-  const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd) {
+/// line at a time, if it is known where along x these are. What is loaded is not fetched again where it is
+/// stored to.
+TEST(AddressForms, RowsThatWorkgroupsComeToAreFetchedAhead) {
+  const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd, u32 last = ~0u) {
     std::string text = program(kGridRows);
     // s5: the workgroup's id along x.
     const std::string_view add = "v26:g32 = add v22, v25";
@@ -471,6 +472,8 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
     f->launch.workgroup = {row_length, 64 / row_length, 1};
     f->launch.ragged = {false, false, false};
     f->launch.group_id_sgpr[0] = 5;
+    f->launch.sgpr_max.assign(6, ~0u);
+    f->launch.sgpr_max[5] = last;
     f->launch.min_items = items;
     return count_fetches(*f, 4, simd);
   };
@@ -480,11 +483,14 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
   EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 4u) << "a line is two gangs";
   EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), 0u) << "this stays in the caches";
   EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), 0u) << "the hardware sees one row";
-  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(32, kLarge, 4000, translator::Simd::Avx512), 8u) << "in other rows";
+  EXPECT_EQ(fetches(32, kLarge, 4000, translator::Simd::Avx512, 2), 0u) << "mostly, none is next along x";
+  EXPECT_EQ(fetches(32, kLarge, 8, translator::Simd::Avx512), 0u) << "the same lines";
+  EXPECT_EQ(fetches(32, kLarge, 0, translator::Simd::Avx512), 0u) << "the same rows";
 }
 
 /// So they do where half a gang is a row.
-TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
+TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsComeToAreFetchedAhead) {
   const auto fetches = [](u32 width, std::string_view access) {
     const std::string text =
         program(fmt::format("  v20:v32 = init_vgpr\n  v21:v32 = init_vgpr #0x1\n  v22:v32 = const #0x1000\n"
@@ -504,7 +510,8 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
   constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 short 8 1}\n";
   EXPECT_EQ(fetches(8, kLoad), 2u);
   EXPECT_EQ(fetches(8, kStore), 2u);
-  EXPECT_EQ(fetches(16, kStore), 0u) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(4000, kStore), 2u) << "in other rows";
+  EXPECT_EQ(fetches(4, kStore), 0u) << "the same lines";
 }
 
 /// Code for workgroups of 64 work-items in rows of `width`, of which v23 is each one's place by x; `full`:
@@ -564,6 +571,16 @@ TEST(AddressForms, ShortRowsWithoutLanesGoElsewhere) {
     EXPECT_EQ(moved(access, false), 4U);
     EXPECT_EQ(moved(access, true), 0U);
   }
+}
+
+/// Of records that are lines of their own each line is fetched once, whichever parts are loaded.
+TEST(AddressForms, RecordsAreFetchedOnce) {
+  std::string text =
+      program("  v30:v32, v31:v32, v32:v32, v33:v32 = load v18, v7 #0x40 {global 16 row 128 wave}\n"
+              "  v34:v32, v35:v32, v36:v32, v37:v32 = load v18, v7 {global 16 row 128 wave}\n");
+  auto f = ir::parse(text);
+  ASSERT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  EXPECT_EQ(count_fetches(*f, 1, translator::Simd::Avx512), 16u * 128 / 64);
 }
 
 /// Where lanes go along short rows of their own, the rows of the next gangs are fetched, a line of each lane

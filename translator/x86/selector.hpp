@@ -458,7 +458,7 @@ private:
   /// How many of those side by side are known to lie in one row of work-items.
   [[nodiscard]] unsigned row_size() const { return common_ ? common_->row().group() : 1; }
   VReg of_leader(ValueId v, unsigned members);
-  [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
+  [[nodiscard]] std::optional<i64> distance_to_fetch(InstId i);
   void fetch(const Operand& line);
   void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
   [[nodiscard]] bool goes_along_own_rows(InstId i);
