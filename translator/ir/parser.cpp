@@ -259,6 +259,13 @@ private:
         proto.mem.element = bytes & 31;
         continue;
       }
+      if (memory && w == "first_lanes") {
+        u8 lanes = 0;
+        if (!number(lanes)) return false;
+        if (lanes != 2 && lanes != 4 && lanes != 8) return expected("2, 4 or 8 lanes");
+        proto.mem.first_lanes_log2 = static_cast<u8>(std::countr_zero(lanes)) & 3;
+        continue;
+      }
       if (memory && w == "short") {
         if (!number(proto.mem.short_row) || !stride(proto.mem.short_stride)) return false;
         continue;

@@ -30,6 +30,7 @@ Selector::Access Selector::masked_access(InstId i) {
   a.full = f_.is_full(mask) || (a.spread && f_.def(mask) != nullptr && f_.def(mask)->op == Op::GangMask);
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
+  a.first_lanes = f_[i].mem.first_lanes();
   return a;
 }
 

@@ -433,6 +433,7 @@ private:
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
     bool has_gaps = false;      ///< or not to be
+    u32 first_lanes = 0;        ///< of the gang: no lane from this one on takes part, if not 0
     bool low_half = false;      ///< only lanes of the gang's lower half take part
     bool all_exist = false;     ///< a row in which lanes that take no part have a place, too
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
@@ -802,6 +803,8 @@ private:
   Regs load_qwords(const Access& a, VReg address, i64 disp);
   void set_qwords(InstId i, Regs qwords, std::span<VReg> out);
   VReg load_dwords(const Access& a, VReg address, i64 disp);
+  [[nodiscard]] View view_of(const Access& a, u32 bytes) const;
+  VReg load_row(const Operand& at, View view);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
   void store_streaming(InstId i, const Access& a, VReg address, std::span<const VReg> data);
