@@ -626,7 +626,8 @@ b2:
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + further), kTwoLines);
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16 wave}\n"), 0u) << "one row";
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640}\n"), 0u) << "the next gang is elsewhere";
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 4096 wave}\n"), 0u) << "long enough for the hardware";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 8192 wave}\n"), kOneLine);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16384 wave}\n"), 0u) << "long enough for the hardware";
   EXPECT_EQ(fetches(load + "v3, v4 {global 16 row 640 wave}\n"), 0u) << "in each round the same";
 }
 

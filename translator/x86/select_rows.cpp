@@ -14,8 +14,8 @@ namespace {
 constexpr u64 kMinBytesToFetchAhead = 4 << 20;
 constexpr i64 kLineLog2 = 6, kLine = 1 << kLineLog2; ///< bytes of a cache line
 constexpr i64 kMaxRecord = 256;                      ///< bytes, of which a gang goes through all lines
-/// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
-constexpr u32 kMaxOwnRows = 16 << 10;
+/// Bytes of a gang's lanes, so that those of two gangs, in several arrays, stay in the second-level cache.
+constexpr u32 kMaxOwnRows = 64 << 10;
 
 } // namespace
 
