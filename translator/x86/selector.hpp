@@ -459,14 +459,6 @@ private:
   /// How many of those side by side are known to lie in one row of work-items.
   [[nodiscard]] unsigned row_size() const { return common_ ? common_->row().group() : 1; }
   VReg of_leader(ValueId v, unsigned members);
-  [[nodiscard]] std::optional<i64> distance_to_fetch(InstId i);
-  void fetch(const Operand& line);
-  void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
-  [[nodiscard]] bool goes_along_own_rows(InstId i);
-  [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
-  [[nodiscard]] bool goes_through_records(InstId i);
-  [[nodiscard]] bool is_before_loop(InstId i);
-  void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   Access wrapped_lanes(InstId i, VReg base, VReg index, unsigned lane);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
@@ -476,6 +468,15 @@ private:
   void lds_row(InstId i, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access for_gathers(const Access& a);
+  // select_fetch.cpp
+  [[nodiscard]] std::optional<i64> distance_to_fetch(InstId i);
+  void fetch(const Operand& line);
+  void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
+  [[nodiscard]] bool goes_along_own_rows(InstId i);
+  [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
+  [[nodiscard]] bool goes_through_records(InstId i);
+  [[nodiscard]] bool is_before_loop(InstId i);
+  void fetch_next_rows(InstId i, VReg base, i64 disp);
   // select_table.cpp
   void load_from_table(InstId i, std::span<VReg> out);
   VReg look_up(std::span<const VReg> rows, VReg index);
