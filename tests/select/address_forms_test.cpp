@@ -692,16 +692,20 @@ TEST(AddressForms, RowsInTheLdsOfWhichTheLanesThatTakePartAreInside) {
 }
 
 /// Where only the first lanes of each gang may take part, registers of as many are loaded, and all of a row
-/// is stored with what was there.
+/// is stored with what was there. Elements apart from each other are accessed one by one; the last ones are
+/// behind the LDS.
 TEST(AddressForms, RowsInTheLdsOfFirstLanes) {
+  struct Case {
+    u32 bytes, stride;
+  };
   for (const translator::Simd simd : widths())
-    for (const u32 first : {2u, 4u, 8u})
-      for (const u32 bytes : {4u, 8u})
+    for (const u32 first : {1u, 2u, 4u, 8u})
+      for (const auto [bytes, stride] : {Case{4, 4}, {8, 8}, {4, 8}, {4, 32}, {4, 128}})
         for (const u64 some : {~u64{0}, kSomeLanes, u64{0x55}}) {
           const u32 lanes = translator::gang_lanes(simd);
-          if (first > lanes / 2) continue;
-          SCOPED_TRACE(fmt::format("{} lanes of {} bytes, {:#x}, AVX-512 {}", first, bytes, some,
-                                   simd == translator::Simd::Avx512));
+          if (first > (stride == bytes ? lanes / 2 : 4)) continue;
+          SCOPED_TRACE(fmt::format("{} lanes of {} bytes, {} apart, {:#x}, AVX-512 {}", first, bytes, stride,
+                                   some, simd == translator::Simd::Avx512));
           u64 exec = 0;
           for (u32 l = 0; l < 64; ++l)
             if (l % lanes < first) exec |= u64{1} << l & some;
@@ -709,21 +713,21 @@ TEST(AddressForms, RowsInTheLdsOfFirstLanes) {
           for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
           std::vector<u8> expected = lds;
           alignas(64) u32 row[64] = {};
-          const std::string type = bytes == 8 ? "v64" : "v32";
           const std::string body =
               fmt::format("  v11:u32 = const #{0:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
                           "  v19:g32 = add v13, v10\n"
-                          "  v20:{1} = load v19, v7 #0x20 {{lds {0} row {0} first_lanes {2}}}\n"
-                          "  v21:{1} = add v20, v20\n"
-                          "  store v19, v21, v7 #0x400 {{lds {0} row {0} first_lanes {2}}}\n",
-                          bytes, type, first);
+                          "  v20:{2} = load v19, v7 #0x20 {{lds {1} row {0} first_lanes {3}}}\n"
+                          "  v21:{2} = add v20, v20\n"
+                          "  store v19, v21, v7 #0x20 {{lds {1} row {0} first_lanes {3}}}\n",
+                          stride, bytes, bytes == 8 ? "v64" : "v32", first);
           run_program(body, simd, exec, 0, 4, row, &lds);
           for (u32 l = 0; l < 64; ++l) {
-            if ((exec >> l & 1) == 0) continue;
-            const u8* const from = expected.data() + 4 + 0x20 + u64{l} * bytes;
-            u64 value = bytes == 8 ? load_le<u64>(from) : load_le<u32>(from);
+            const u64 at = 4 + 0x20 + u64{l} * stride;
+            if ((exec >> l & 1) == 0 || at + bytes > lds.size()) continue;
+            u64 value = 0;
+            std::memcpy(&value, expected.data() + at, bytes);
             value *= 2;
-            std::memcpy(expected.data() + 4 + 0x400 + u64{l} * bytes, &value, bytes);
+            std::memcpy(expected.data() + at, &value, bytes);
           }
           EXPECT_EQ(lds, expected);
         }

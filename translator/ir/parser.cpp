@@ -262,8 +262,8 @@ private:
       if (memory && w == "first_lanes") {
         u8 lanes = 0;
         if (!number(lanes)) return false;
-        if (lanes != 2 && lanes != 4 && lanes != 8) return expected("2, 4 or 8 lanes");
-        proto.mem.first_lanes_log2 = static_cast<u8>(std::countr_zero(lanes)) & 3;
+        if (!std::has_single_bit(lanes) || lanes > 8) return expected("1, 2, 4 or 8 lanes");
+        proto.mem.first_lanes_width = static_cast<u8>(std::bit_width(lanes)) & 7;
         continue;
       }
       if (memory && w == "short") {

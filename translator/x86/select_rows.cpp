@@ -164,7 +164,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   if (stride == 0) return perform(i, a, out);
   Access spread = a;
   spread.index.r[0] = lane_offsets(stride);
-  const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part.
+  const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part that may.
     if (a.full) return hot();
     if (f_[i].op == Op::Load && f_[i].mem.space == ir::Space::Lds && bytes <= 4 && !a.spread) {
       hot(); // A row is inside with all of its lanes here, and a gather takes longer.
@@ -172,7 +172,12 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       return;
     }
     CondCode partial{};
-    test_all(a.mask, partial);
+    if (a.first_lanes == 0) {
+      test_all(a.mask, partial);
+    } else {
+      b_->emit(Inst::kIdCmp, {r32(mask_to_bits(a.mask)), imm((1 << a.first_lanes) - 1)});
+      partial = CondCode::kNotEqual;
+    }
     hot_or_cold(partial, out, hot, [&] {
       spread.has_gaps = true;
       is_run_of_lanes(i) ? store_run(i, a, {stride, true}, spread) : scattered(i, spread, out);
@@ -217,8 +222,10 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     return a.full || !avx512() ? whole_gang([&] { access(a); }) : if_full(a, out, access);
   }
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
-    if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
-    if (can_be_picked(f_[i], stride)) return whole_gang([&] { out[0] = load_picked(i, a, stride); });
+    const bool one_by_one = a.first_lanes != 0;
+    if (!one_by_one && is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
+    if (!one_by_one && can_be_picked(f_[i], stride))
+      return whole_gang([&] { out[0] = load_picked(i, a, stride); });
     if (bytes <= 4 && f_[i].op == Op::Load)
       return whole_gang([&] { out[0] = load_each_spaced(i, a, {.stride = stride}); });
     if (bytes <= 4 && f_[i].op == Op::Store) return whole_gang([&] { store_elements(i, a, {stride, true}); });
@@ -391,14 +398,27 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
   const unsigned members = row_members(i);
   const VReg start = of_leader(f_.operands(i)[0], members);
-  // Rows that may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
-  const auto from_lds = [&] { return b_->op_r64(Inst::kIdMovsxd, r32(start)); };
-  const VReg address = inst.mem.masked_in_range ? lds_address_at(from_lds()) : lds_address(start);
+  // Rows may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
+  const VReg address =
+      inst.mem.masked_in_range ? lds_address_at(b_->op_r64(Inst::kIdMovsxd, r32(start))) : lds_address(start);
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
+  const bool is_inside = inst.mem.in_range || inst.mem.masked_in_range;
+  const auto access = [&] {
+    if (is_inside) return row_access(i, address, disp, inst.mem.stride, out);
+    lds_row_within(i, start, address, disp, out);
+  };
+  if (inst.mem.first_lanes() == 0 || has_no_gaps(inst)) return access();
+  read_if_any(masked_access(i), out, access); // Most gangs have none of the few lanes.
+}
+
+/// Those of its lanes that are inside the LDS.
+void Selector::lds_row_within(InstId i, VReg start, VReg address, i64 disp, std::span<VReg> out) {
+  using runtime::WaveFrame;
+  const ir::Inst& inst = f_[i];
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
-  if (inst.mem.in_range || inst.mem.masked_in_range) return hot();
   const auto offset = static_cast<i64>(inst.imm);
-  const i64 end = offset + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
+  const u32 few = has_no_gaps(inst) ? 0 : inst.mem.first_lanes();
+  const i64 end = offset + i64{inst.mem.stride} * ((few == 0 ? lanes() : few) - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
   b_->emit(Inst::kIdCmp, {r64(last), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
   const auto some_in_range = [&] {
@@ -422,7 +442,7 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
     if (inst.op == Op::Load && has_no_gaps(inst)) {
       constexpr i64 kAround = runtime::kBytesAroundLds - kWaveSize * 8; // for rows that begin there
-      const VReg distance = from_lds();
+      const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
       const VReg at = b_->op_r64(Inst::kIdLea, mem(distance, offset + kAround, View::R64));
       const VReg all = b_->op_r64(Inst::kIdMov, mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64));
       const VReg most = b_->op_r64(Inst::kIdLea, mem(all, 2 * kAround, View::R64));

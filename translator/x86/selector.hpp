@@ -466,6 +466,7 @@ private:
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
   [[nodiscard]] bool ends_behind_lds(InstId i) const;
   void lds_row(InstId i, std::span<VReg> out);
+  void lds_row_within(InstId i, VReg start, VReg address, i64 disp, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access for_gathers(const Access& a);
   // select_fetch.cpp
