@@ -392,6 +392,7 @@ void Optimizer::form_accesses() {
   run("widen_accesses", passes::widen_accesses);
   run("eliminate_dead_code", passes::eliminate_dead_code);
   run("load_scalars", passes::load_scalars);
+  run("shorten_rows", [&](ir::Function& f) { passes::shorten_rows(f, lanes_); });
   run("unmask_accesses", passes::unmask_accesses);
 }
 

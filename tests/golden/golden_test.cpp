@@ -136,6 +136,12 @@ bool run_pass(const std::string& name, ir::Function& f, std::string& extra) {
       {"thread_decided_exits", [](ir::Function& g) { passes::thread_exits(g, true); }},
       {"unscale_roots", passes::unscale_roots},
       {"drop_root_corrections", passes::drop_root_corrections},
+      {"shorten_rows",
+       [](ir::Function& g) {
+         g.launch.workgroup = {64, 1, 1};
+         g.launch.ragged = {};
+         passes::shorten_rows(g, 16);
+       }},
       {"unmask_accesses", passes::unmask_accesses},
       {"unroll_loops", passes::unroll_loops},
       {"join_loops", passes::join_loops},

@@ -456,9 +456,10 @@ u32 count_fetches(ir::Function& f, unsigned interleave, translator::Simd simd) {
 }
 
 /// Large launches of workgroups with several rows fetch ahead what the next workgroup's rows begin with, a
-/// line at a time, if these follow along x. What is loaded is not fetched again where it is stored to.
-TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
-  const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd) {
+/// line at a time, if it is known where along x these are. What is loaded is not fetched again where it is
+/// stored to.
+TEST(AddressForms, RowsThatWorkgroupsComeToAreFetchedAhead) {
+  const auto fetches = [](u32 row_length, u64 items, u32 width, translator::Simd simd, u32 last = ~0u) {
     std::string text = program(kGridRows);
     // s5: the workgroup's id along x.
     const std::string_view add = "v26:g32 = add v22, v25";
@@ -471,6 +472,8 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
     f->launch.workgroup = {row_length, 64 / row_length, 1};
     f->launch.ragged = {false, false, false};
     f->launch.group_id_sgpr[0] = 5;
+    f->launch.sgpr_max.assign(6, ~0u);
+    f->launch.sgpr_max[5] = last;
     f->launch.min_items = items;
     return count_fetches(*f, 4, simd);
   };
@@ -480,11 +483,14 @@ TEST(AddressForms, RowsThatWorkgroupsGoOnWithAreFetchedAhead) {
   EXPECT_EQ(fetches(32, kLarge, 32, translator::Simd::Avx2), 4u) << "a line is two gangs";
   EXPECT_EQ(fetches(32, kSmall, 32, translator::Simd::Avx512), 0u) << "this stays in the caches";
   EXPECT_EQ(fetches(64, kLarge, 64, translator::Simd::Avx512), 0u) << "the hardware sees one row";
-  EXPECT_EQ(fetches(32, kLarge, 40, translator::Simd::Avx512), 0u) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(32, kLarge, 4000, translator::Simd::Avx512), 8u) << "in other rows";
+  EXPECT_EQ(fetches(32, kLarge, 4000, translator::Simd::Avx512, 2), 0u) << "mostly, none is next along x";
+  EXPECT_EQ(fetches(32, kLarge, 8, translator::Simd::Avx512), 0u) << "the same lines";
+  EXPECT_EQ(fetches(32, kLarge, 0, translator::Simd::Avx512), 0u) << "the same rows";
 }
 
 /// So they do where half a gang is a row.
-TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
+TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsComeToAreFetchedAhead) {
   const auto fetches = [](u32 width, std::string_view access) {
     const std::string text =
         program(fmt::format("  v20:v32 = init_vgpr\n  v21:v32 = init_vgpr #0x1\n  v22:v32 = const #0x1000\n"
@@ -504,7 +510,8 @@ TEST(AddressForms, RowsOfHalfAGangThatWorkgroupsGoOnWithAreFetchedAhead) {
   constexpr std::string_view kStore = "  store v2, v29, v8, v7 {global 4 indexed 2 short 8 1}\n";
   EXPECT_EQ(fetches(8, kLoad), 2u);
   EXPECT_EQ(fetches(8, kStore), 2u);
-  EXPECT_EQ(fetches(16, kStore), 0u) << "the next one's rows are elsewhere";
+  EXPECT_EQ(fetches(4000, kStore), 2u) << "in other rows";
+  EXPECT_EQ(fetches(4, kStore), 0u) << "the same lines";
 }
 
 /// Code for workgroups of 64 work-items in rows of `width`, of which v23 is each one's place by x; `full`:
@@ -566,6 +573,16 @@ TEST(AddressForms, ShortRowsWithoutLanesGoElsewhere) {
   }
 }
 
+/// Of records that are lines of their own each line is fetched once, whichever parts are loaded.
+TEST(AddressForms, RecordsAreFetchedOnce) {
+  std::string text =
+      program("  v30:v32, v31:v32, v32:v32, v33:v32 = load v18, v7 #0x40 {global 16 row 128 wave}\n"
+              "  v34:v32, v35:v32, v36:v32, v37:v32 = load v18, v7 {global 16 row 128 wave}\n");
+  auto f = ir::parse(text);
+  ASSERT_TRUE(f.ok() && ir::verify(*f).ok()) << text;
+  EXPECT_EQ(count_fetches(*f, 1, translator::Simd::Avx512), 16u * 128 / 64);
+}
+
 /// Where lanes go along short rows of their own, the rows of the next gangs are fetched, a line of each lane
 /// once.
 TEST(AddressForms, RowsThatLanesGoAlongAreFetchedForTheNextGangs) {
@@ -609,7 +626,8 @@ b2:
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640 wave}\n" + further), kTwoLines);
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16 wave}\n"), 0u) << "one row";
   EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 640}\n"), 0u) << "the next gang is elsewhere";
-  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 4096 wave}\n"), 0u) << "long enough for the hardware";
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 8192 wave}\n"), kOneLine);
+  EXPECT_EQ(fetches(load + "v20, v4 {global 16 row 16384 wave}\n"), 0u) << "long enough for the hardware";
   EXPECT_EQ(fetches(load + "v3, v4 {global 16 row 640 wave}\n"), 0u) << "in each round the same";
 }
 
@@ -671,6 +689,48 @@ TEST(AddressForms, RowsInTheLdsOfWhichTheLanesThatTakePartAreInside) {
         ASSERT_TRUE(code.ok()) << code.error().message;
         EXPECT_EQ(count(code->listing, "gather"), 0u) << code->listing;
       }
+}
+
+/// Where only the first lanes of each gang may take part, registers of as many are loaded, and all of a row
+/// is stored with what was there. Elements apart from each other are accessed one by one; the last ones are
+/// behind the LDS.
+TEST(AddressForms, RowsInTheLdsOfFirstLanes) {
+  struct Case {
+    u32 bytes, stride;
+  };
+  for (const translator::Simd simd : widths())
+    for (const u32 first : {1u, 2u, 4u, 8u})
+      for (const auto [bytes, stride] : {Case{4, 4}, {8, 8}, {4, 8}, {4, 32}, {4, 128}})
+        for (const u64 some : {~u64{0}, kSomeLanes, u64{0x55}}) {
+          const u32 lanes = translator::gang_lanes(simd);
+          if (first > (stride == bytes ? lanes / 2 : 4)) continue;
+          SCOPED_TRACE(fmt::format("{} lanes of {} bytes, {} apart, {:#x}, AVX-512 {}", first, bytes, stride,
+                                   some, simd == translator::Simd::Avx512));
+          u64 exec = 0;
+          for (u32 l = 0; l < 64; ++l)
+            if (l % lanes < first) exec |= u64{1} << l & some;
+          std::vector<u8> lds(2048);
+          for (u32 n = 0; n < lds.size(); ++n) lds[n] = static_cast<u8>(n * 7 + n / 256);
+          std::vector<u8> expected = lds;
+          alignas(64) u32 row[64] = {};
+          const std::string body =
+              fmt::format("  v11:u32 = const #{0:#x}\n  v12:g32 = splat v11\n  v13:g32 = mul v9, v12\n"
+                          "  v19:g32 = add v13, v10\n"
+                          "  v20:{2} = load v19, v7 #0x20 {{lds {1} row {0} first_lanes {3}}}\n"
+                          "  v21:{2} = add v20, v20\n"
+                          "  store v19, v21, v7 #0x20 {{lds {1} row {0} first_lanes {3}}}\n",
+                          stride, bytes, bytes == 8 ? "v64" : "v32", first);
+          run_program(body, simd, exec, 0, 4, row, &lds);
+          for (u32 l = 0; l < 64; ++l) {
+            const u64 at = 4 + 0x20 + u64{l} * stride;
+            if ((exec >> l & 1) == 0 || at + bytes > lds.size()) continue;
+            u64 value = 0;
+            std::memcpy(&value, expected.data() + at, bytes);
+            value *= 2;
+            std::memcpy(expected.data() + at, &value, bytes);
+          }
+          EXPECT_EQ(lds, expected);
+        }
 }
 
 TEST(AddressForms, StoresOfRowsInTheLdsEndWithIt) {

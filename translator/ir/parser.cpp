@@ -259,6 +259,13 @@ private:
         proto.mem.element = bytes & 31;
         continue;
       }
+      if (memory && w == "first_lanes") {
+        u8 lanes = 0;
+        if (!number(lanes)) return false;
+        if (!std::has_single_bit(lanes) || lanes > 8) return expected("1, 2, 4 or 8 lanes");
+        proto.mem.first_lanes_width = static_cast<u8>(std::bit_width(lanes)) & 7;
+        continue;
+      }
       if (memory && w == "short") {
         if (!number(proto.mem.short_row) || !stride(proto.mem.short_stride)) return false;
         continue;

@@ -58,6 +58,7 @@ void print_mem(Out out, const Function& f, const Inst& inst) {
   if (mem.wave_row) fmt::format_to(out, " wave");
   if (mem.in_range) fmt::format_to(out, " in_range");
   if (mem.masked_in_range) fmt::format_to(out, " masked_in_range");
+  if (mem.first_lanes() != 0) fmt::format_to(out, " first_lanes {}", mem.first_lanes());
   if (mem.spread) fmt::format_to(out, " spread");
   if (mem.apart != 0) fmt::format_to(out, " apart {}", mem.apart);
   if (mem.listed) fmt::format_to(out, " listed");

@@ -162,9 +162,12 @@ struct MemAttr {
   bool masked_in_range : 1 = false; ///< a Row in the LDS without gaps: lanes that take part are inside
   bool exact : 1 = false;           ///< and no index of a short row, or of places, wraps
   bool listed : 1 = false;          ///< lanes stand for others (Op::StandFor); so they do in all of its block
+  u8 first_lanes_width : 3 = 0;     ///< of first_lanes() in bits
   u8 element : 5 = 0; ///< bytes of what each lane accesses at once, if less than all: else what several
                       ///< rounds do (phases/walks.hpp) would fault as a whole
   bool may_tear : 1 = false; ///< address is not known to be naturally aligned (informational)
+  /// Row in the LDS: none of a gang's lanes from this one on takes part; 0 if that is not known.
+  [[nodiscard]] constexpr u32 first_lanes() const { return (1u << first_lanes_width) / 2; }
   friend bool operator==(const MemAttr&, const MemAttr&) = default;
 };
 

@@ -58,6 +58,9 @@ bool eliminate_dead_code(ir::Function& f);
 /// Loads of one lane for all of which only scalars are wanted have a scalar for a result.
 void load_scalars(ir::Function& f);
 
+/// Finds rows in the LDS of which only the first half of a gang's lanes, or less, take part.
+void shorten_rows(ir::Function& f, unsigned gang_lanes);
+
 /// Joins each block that is only jumped to from one place to the block before it.
 void merge_blocks(ir::Function& f);
 /// Where an edge leads in the end: through blocks that only jump on.

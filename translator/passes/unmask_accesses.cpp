@@ -58,6 +58,7 @@ private:
   }
 
   static bool cannot_fault(const MemAttr& mem) {
+    if (mem.masked_in_range) return true; // What is around the LDS can be read.
     return (mem.space == Space::Lds || mem.space == Space::Scratch) && are_all_inside(mem);
   }
 

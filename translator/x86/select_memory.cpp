@@ -601,24 +601,45 @@ void Selector::load_contiguous(InstId i, const Access& a, std::span<VReg> out) {
 /// Consecutive elements of 8 bytes.
 Regs Selector::load_qwords(const Access& a, VReg address, i64 disp) {
   Regs qwords;
+  const View view = view_of(a, 8);
   for (unsigned p = 0; p < 2; ++p) {
-    const Operand at = mem(address, disp + static_cast<i64>(p) * module_.vec_bytes());
+    if (p == 1 && a.first_lanes != 0) {
+      qwords.r[1] = b_->splat32(0);
+      break;
+    }
+    const Operand at = mem(address, disp + static_cast<i64>(p) * module_.vec_bytes(), view);
     const VReg mask = a.full ? VReg{} : wide_mask(a.mask, p);
     b_->faults(
         {.kind = FaultSite::Kind::Contiguous, .bytes = 8, .lane_offset = static_cast<u8>(p * lanes() / 2)});
     if (a.full)
-      qwords.r[p] = b_->load_vec(at);
+      qwords.r[p] = load_row(at, view);
     else if (avx512())
-      qwords.r[p] = b_->zero_masked(mask).op(Inst::kIdVmovdqu64, at);
+      qwords.r[p] = b_->zero_masked(mask).def(Inst::kIdVmovdqu64, view, {at});
     else
-      qwords.r[p] = b_->op(Inst::kIdVpmaskmovq, mask, at);
+      qwords.r[p] = b_->def(Inst::kIdVpmaskmovq, view, {reg(mask, view), at});
   }
   return qwords;
 }
 
 VReg Selector::load_dwords(const Access& a, VReg address, i64 disp) {
+  const View view = view_of(a, 4);
+  const Operand at = mem(address, disp, view);
   b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
-  return a.full ? b_->load_vec(mem(address, disp)) : masked_load(a.mask, mem(address, disp));
+  if (a.full) return load_row(at, view);
+  if (avx512()) return b_->zero_masked(a.mask).def(Inst::kIdVmovdqu32, view, {at});
+  return b_->def(Inst::kIdVpmaskmovd, view, {reg(a.mask, view), at});
+}
+
+/// What holds elements of so many bytes of all lanes that may take part.
+View Selector::view_of(const Access& a, u32 bytes) const {
+  const u32 all =
+      a.first_lanes == 0 ? module_.vec_bytes() : std::min(module_.vec_bytes(), a.first_lanes * bytes);
+  return all <= 16 ? View::Xmm : all == 32 && avx512() ? View::Ymm : View::Full;
+}
+
+/// The lanes behind those become zero.
+VReg Selector::load_row(const Operand& at, View view) {
+  return view == View::Full ? b_->load_vec(at) : b_->def(Inst::kIdVmovups, view, {at});
 }
 
 /// One or two bytes of each lane's dword.
@@ -669,10 +690,10 @@ VReg Selector::masked_load(VReg mask, const Operand& at) {
 }
 
 void Selector::masked_store(VReg mask, const Operand& at, VReg data, bool all_exist) {
-  if (avx512())
-    b_->with_mask(mask).emit(Inst::kIdVmovdqu32, {at, vec(data)});
-  else if (all_exist)
+  if (all_exist)
     b_->store_vec(at, blend(mask, data, b_->load_vec(at)));
+  else if (avx512())
+    b_->with_mask(mask).emit(Inst::kIdVmovdqu32, {at, vec(data)});
   else
     b_->emit(Inst::kIdVpmaskmovd, {at, vec(mask), vec(data)});
 }
@@ -832,8 +853,10 @@ void Selector::store_contiguous(InstId i, const Access& a, std::span<const VReg>
   const u32 bytes = f_[i].mem.bytes;
   const bool narrow = bytes < 4 && !avx512(); // AVX2 comes here with all lanes, or all exist.
   const bool masked = !a.full && !a.part_of_dword && !narrow && (bytes != 16 || a.dword_stride != 4);
-  if (!masked || (avx512() && !may_be_beyond_caches(f_[i].mem))) return store_at(i, a, address, data);
-  // AVX2's masked stores are microcode on AMD, a dozen cycles each.
+  const bool at_once = avx512() && a.first_lanes == 0 && !may_be_beyond_caches(f_[i].mem);
+  if (!masked || at_once) return store_at(i, a, address, data);
+  // AVX2's masked stores are microcode on AMD, a dozen cycles each, and what is masked is not handed on to
+  // loads.
   const ir::MemAttr& attr = f_[i].mem;
   const bool own = attr.space == ir::Space::Lds || (attr.space == ir::Space::Scratch && attr.in_range);
   if (own && (attr.form == ir::AddressForm::Row || attr.in_range)) {

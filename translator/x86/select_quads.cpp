@@ -235,7 +235,7 @@ void Selector::store_triples(VReg address, i64 disp, std::span<const VReg> data)
 }
 
 void Selector::store_qwords(const Access& a, VReg address, Regs qwords) {
-  for (unsigned p = 0; p < 2; ++p) {
+  for (unsigned p = 0; p < (a.first_lanes == 0 ? 2 : 1); ++p) {
     const Operand at = mem(address, a.disp + p * module_.vec_bytes());
     const VReg mask = a.full ? VReg{} : wide_mask(a.mask, p);
     b_->faults({.kind = FaultSite::Kind::Contiguous,
@@ -244,8 +244,10 @@ void Selector::store_qwords(const Access& a, VReg address, Regs qwords) {
                 .is_write = true});
     if (a.full)
       store_row(at, qwords.r[p]);
-    else if (avx512())
+    else if (avx512() && !a.all_exist)
       b_->with_mask(mask).emit(Inst::kIdVmovdqu64, {at, vec(qwords.r[p])});
+    else if (avx512())
+      b_->store_vec(at, blend(mask, qwords.r[p], b_->load_vec(at), true));
     else
       masked_store(mask, at, qwords.r[p], a.all_exist);
   }

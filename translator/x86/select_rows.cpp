@@ -1,23 +1,12 @@
 // Accesses whose addresses are scalar: no test where the row is known, one of a scalar where it might wrap or
 // leave the allocation, with gathers and scatters behind it.
 #include "translator/ir/rows.hpp"
-#include "translator/x86/interleave.hpp"
 #include "translator/x86/selector.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace lanewise::x86 {
-
-namespace {
-
-constexpr u64 kMinBytesToFetchAhead = 4 << 20;
-constexpr i64 kLineLog2 = 6, kLine = 1 << kLineLog2; ///< bytes of a cache line
-constexpr i64 kMaxRecord = 256;                      ///< bytes, of which a gang goes through all lines
-/// Bytes of a gang's lanes, so that those of two gangs stay in the first-level cache.
-constexpr u32 kMaxOwnRows = 16 << 10;
-
-} // namespace
 
 Selector::Access Selector::masked_access(InstId i) {
   const ValueId mask = f_.operands(i).back();
@@ -30,6 +19,7 @@ Selector::Access Selector::masked_access(InstId i) {
   a.full = f_.is_full(mask) || (a.spread && f_.def(mask) != nullptr && f_.def(mask)->op == Op::GangMask);
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
+  a.first_lanes = f_[i].mem.first_lanes();
   return a;
 }
 
@@ -110,133 +100,6 @@ VReg Selector::of_leader(ValueId v, unsigned members) {
   return r;
 }
 
-/// A load or store of consecutive elements that workgroups of several rows go on with, next to each other
-/// along x, in a launch that goes through more than the caches of a core hold. Each of these rows is short,
-/// so that many of them take turns, which the hardware does not see through. Or a load of a row of more lines
-/// than it follows, where streaming stores tell that memory bounds.
-bool Selector::is_worth_fetching_ahead(InstId i) const {
-  const ir::Inst& inst = f_[i];
-  const translator::LaunchFacts& launch = f_.launch;
-  const ir::MemAttr& mem_attr = inst.mem;
-  if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.streams) return false;
-  const bool is_short = has_short_rows(i);
-  const Components* record = mem_attr.wave_row ? nullptr : components_of(i); // Else: fetch_next_rows().
-  const u32 bytes = record != nullptr ? record->record : mem_attr.bytes;
-  if (ir::element_stride(mem_attr) != i64{bytes}) return false;
-  if (inst.op == Op::Load && num_streams_ != 0 && mem_attr.wave_row &&
-      mem_attr.bytes * lanes() > kFollowedStep)
-    return true;
-  if (!launch.knows_workgroup() || launch.workgroup[0] == launch.items()) return false;
-  if (launch.min_items * bytes < kMinBytesToFetchAhead) return false;
-  const auto x = f_.operands(i);
-  const i64 step = i64{is_short ? mem_attr.short_stride : mem_attr.stride} * launch.workgroup[0];
-  if (ir::address_operands(mem_attr) == 1) return along_x_.of(x[0]) == step;
-  return along_x_.is_same(x[0]) && along_x_.of(x[1]) == step;
-}
-
-/// Whether a gang before it in the workgroup's row, or an access before it of the same row, fetches that
-/// line.
-bool Selector::is_line_fetched(InstId i, i64 row) const {
-  if (member_ % row_size() * row % kLine != 0) return true;
-  if (components_of(i) != nullptr) return false; // Once for all of them.
-  const auto& insts = f_[f_[i].block].insts;
-  const auto place = ir::address_of(f_, i);
-  return std::any_of(insts.begin(), std::ranges::find(insts, i), [&](InstId other) {
-    return (f_[other].op == Op::Load || f_[other].op == Op::Store) &&
-           ir::row_stride(f_[other].mem) == ir::row_stride(f_[i].mem) &&
-           std::ranges::equal(ir::address_of(f_, other), place) &&
-           std::abs(ir::offset(f_[other]) - ir::offset(f_[i])) < kLine;
-  });
-}
-
-/// Fetches a line into the second-level cache, also one that is to be stored to. By the time a wave or
-/// workgroup gets there, the first level would have dropped it again, and what is in use before (Zen 4, of
-/// memory beyond the caches: 1.4 to 3 times slower).
-void Selector::fetch(const Operand& line) { b_->emit(Inst::kIdPrefetcht1, {line}); }
-
-/// What the workgroups that come next along x access instead of this row of a gang, or short row; of rounds
-/// that are lanes (phases/round_lanes.hpp), what the next work-items go through: the end of each one's piece
-/// is as good as the beginning of the next one's, and the hardware starts anew.
-void Selector::fetch_ahead(InstId i, VReg base, i64 disp, i64 stride) {
-  constexpr i64 kAhead = 256, kPiecesAhead = 12288;
-  const ir::Inst& inst = f_[i];
-  const i64 row = stride * (has_short_rows(i) ? inst.mem.short_row : lanes());
-  const bool pieces = inst.mem.listed && inst.mem.space == ir::Space::Global && stride > 0;
-  const auto place = ir::address_of(f_, i);
-  const auto stores_there = [&](InstId other) {
-    return f_[other].op == Op::Store && std::ranges::equal(ir::address_of(f_, other), place) &&
-           ir::offset(f_[other]) == ir::offset(inst);
-  };
-  if (pieces && inst.op == Op::Load && std::ranges::any_of(f_[inst.block].insts, stores_there)) return;
-  if (!pieces && (!is_worth_fetching_ahead(i) || is_line_fetched(i, row))) return;
-  const Components* record = components_of(i);
-  const i64 offset = record != nullptr ? record->first : ir::offset(inst);
-  const i64 first = disp + offset + (pieces ? kPiecesAhead : kAhead);
-  for (i64 at = 0; at < row; at += kLine) fetch(mem(base, first + at, View::Xmm));
-}
-
-/// An access in a loop in which each lane goes along a short row of its own. The hardware sees as many
-/// streams as a gang has lanes, and learns of none before its row has ended.
-bool Selector::goes_along_own_rows(InstId i) {
-  const ir::Inst& inst = f_[i];
-  const ir::MemAttr& mem_attr = inst.mem;
-  if (inst.op == Op::Atomic || mem_attr.space != ir::Space::Global || mem_attr.bytes != 16) return false;
-  const i32 stride = mem_attr.stride;
-  if (!mem_attr.wave_row || stride <= mem_attr.bytes || static_cast<u32>(stride) * lanes() > kMaxOwnRows)
-    return false;
-  const i32 loop = structure().loops.innermost[inst.block.index];
-  return loop >= 0 && structure().loops.contains(loop, f_.def_block(f_.operands(i)[0]));
-}
-
-/// What the next gang's lanes access where this one's do now, or in records a later one's. Of accesses to one
-/// line the first does it.
-void Selector::fetch_next_rows(InstId i, VReg base, i64 disp) {
-  constexpr i64 kRecordsAhead = 2048;
-  const bool records = goes_through_records(i), loop = !records && is_before_loop(i);
-  if (!records && !loop && !goes_along_own_rows(i)) return;
-  const ir::Inst& inst = f_[i];
-  const auto is_of_row = [&](InstId other) {
-    const Op op = f_[other].op;
-    return (op == Op::Load || op == Op::Store) && f_[other].mem.form == inst.mem.form &&
-           f_.operands(other)[0] == f_.operands(i)[0];
-  };
-  const auto& insts = f_[inst.block].insts;
-  const u64 start = f_[*std::ranges::find_if(insts, is_of_row)].imm;
-  const auto line = [&](InstId other) { return static_cast<i64>(f_[other].imm - start) >> kLineLog2; };
-  const auto has_fetched = [&](InstId before) { return is_of_row(before) && line(before) == line(i); };
-  if (std::any_of(insts.begin(), std::ranges::find(insts, i), has_fetched)) return;
-  const i64 stride = inst.mem.stride, row = stride * lanes(), gangs = interleave_ * row;
-  const i64 ahead = records ? (kRecordsAhead + gangs - 1) / gangs * gangs
-                    : loop  ? std::max(gangs, kLine)
-                            : gangs;
-  const i64 next = disp + ir::offset(inst) + ahead;
-  for (i64 at = 0; at < row; at += records || loop ? kLine : stride) fetch(mem(base, next + at, View::Xmm));
-}
-
-/// A load before a loop that gangs go through one after the other: there are more instructions, and branches
-/// foreseen wrongly, than a processor looks past, so that each gang would wait for its row (sparse rows 1.2
-/// times faster).
-bool Selector::is_before_loop(InstId i) {
-  const ir::MemAttr& mem_attr = f_[i].mem;
-  if (f_[i].op != Op::Load || mem_attr.space != ir::Space::Global || !mem_attr.wave_row || interleave_ != 1 ||
-      ir::element_stride(mem_attr) != i64{mem_attr.bytes} || plan_.phases[phase_].first_gangs != 0)
-    return false;
-  const auto in_loop = [&](IrBlockId b) { return is_in_loop(b); };
-  return !is_in_loop(f_[i].block) && std::ranges::any_of(plan_.phases[phase_].blocks, in_loop);
-}
-
-/// An access to a part of each lane's element, once per gang: it goes through all lines for one part after
-/// the other, further apart than the hardware follows.
-bool Selector::goes_through_records(InstId i) {
-  const ir::MemAttr& mem_attr = f_[i].mem;
-  const i64 stride = ir::row_stride(mem_attr);
-  if (f_[i].op == Op::Atomic || mem_attr.space != ir::Space::Global ||
-      mem_attr.form != ir::AddressForm::Row || !mem_attr.wave_row || mem_attr.streams ||
-      stride <= std::max<i64>(mem_attr.bytes, 16) || stride > kMaxRecord)
-    return false;
-  return !is_in_loop(f_[i].block);
-}
-
 void Selector::shaped_access(InstId i, std::span<VReg> out) {
   const ir::Inst& inst = f_[i];
   const unsigned members = row_members(i);
@@ -301,7 +164,7 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
   if (stride == 0) return perform(i, a, out);
   Access spread = a;
   spread.index.r[0] = lane_offsets(stride);
-  const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part.
+  const auto whole_gang = [&](auto hot) { // Or lane by lane if not all take part that may.
     if (a.full) return hot();
     if (f_[i].op == Op::Load && f_[i].mem.space == ir::Space::Lds && bytes <= 4 && !a.spread) {
       hot(); // A row is inside with all of its lanes here, and a gather takes longer.
@@ -309,7 +172,12 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
       return;
     }
     CondCode partial{};
-    test_all(a.mask, partial);
+    if (a.first_lanes == 0) {
+      test_all(a.mask, partial);
+    } else {
+      b_->emit(Inst::kIdCmp, {r32(mask_to_bits(a.mask)), imm((1 << a.first_lanes) - 1)});
+      partial = CondCode::kNotEqual;
+    }
     hot_or_cold(partial, out, hot, [&] {
       spread.has_gaps = true;
       is_run_of_lanes(i) ? store_run(i, a, {stride, true}, spread) : scattered(i, spread, out);
@@ -354,8 +222,10 @@ void Selector::row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<V
     return a.full || !avx512() ? whole_gang([&] { access(a); }) : if_full(a, out, access);
   }
   if (stride != static_cast<i64>(bytes) || bytes == 12) {
-    if (is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
-    if (can_be_picked(f_[i], stride)) return whole_gang([&] { out[0] = load_picked(i, a, stride); });
+    const bool one_by_one = a.first_lanes != 0;
+    if (!one_by_one && is_near(f_[i], stride)) return whole_gang([&] { out[0] = load_near(i, a, stride); });
+    if (!one_by_one && can_be_picked(f_[i], stride))
+      return whole_gang([&] { out[0] = load_picked(i, a, stride); });
     if (bytes <= 4 && f_[i].op == Op::Load)
       return whole_gang([&] { out[0] = load_each_spaced(i, a, {.stride = stride}); });
     if (bytes <= 4 && f_[i].op == Op::Store) return whole_gang([&] { store_elements(i, a, {stride, true}); });
@@ -528,14 +398,27 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
     return row_access(i, lds_base(offsetof(WaveFrame, lds)), static_cast<i64>(start), inst.mem.stride, out);
   const unsigned members = row_members(i);
   const VReg start = of_leader(f_.operands(i)[0], members);
-  // Rows that may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
-  const auto from_lds = [&] { return b_->op_r64(Inst::kIdMovsxd, r32(start)); };
-  const VReg address = inst.mem.masked_in_range ? lds_address_at(from_lds()) : lds_address(start);
+  // Rows may begin in front of the LDS, with lanes that take no part: 32 bits wrap.
+  const VReg address =
+      inst.mem.masked_in_range ? lds_address_at(b_->op_r64(Inst::kIdMovsxd, r32(start))) : lds_address(start);
   const i64 disp = i64{member_ % members} * lanes() * inst.mem.stride;
+  const bool is_inside = inst.mem.in_range || inst.mem.masked_in_range;
+  const auto access = [&] {
+    if (is_inside) return row_access(i, address, disp, inst.mem.stride, out);
+    lds_row_within(i, start, address, disp, out);
+  };
+  if (inst.mem.first_lanes() == 0 || has_no_gaps(inst)) return access();
+  read_if_any(masked_access(i), out, access); // Most gangs have none of the few lanes.
+}
+
+/// Those of its lanes that are inside the LDS.
+void Selector::lds_row_within(InstId i, VReg start, VReg address, i64 disp, std::span<VReg> out) {
+  using runtime::WaveFrame;
+  const ir::Inst& inst = f_[i];
   const auto hot = [&] { row_access(i, address, disp, inst.mem.stride, out); };
-  if (inst.mem.in_range || inst.mem.masked_in_range) return hot();
   const auto offset = static_cast<i64>(inst.imm);
-  const i64 end = offset + i64{inst.mem.stride} * (lanes() - 1) + inst.mem.bytes;
+  const u32 few = has_no_gaps(inst) ? 0 : inst.mem.first_lanes();
+  const i64 end = offset + i64{inst.mem.stride} * ((few == 0 ? lanes() : few) - 1) + inst.mem.bytes;
   const VReg last = b_->op_r64(Inst::kIdLea, mem(start, end, View::R64));
   b_->emit(Inst::kIdCmp, {r64(last), mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64)});
   const auto some_in_range = [&] {
@@ -559,7 +442,7 @@ void Selector::lds_row(InstId i, std::span<VReg> out) {
   hot_or_cold(CondCode::kUnsignedGT, out, hot, [&] {
     if (inst.op == Op::Load && has_no_gaps(inst)) {
       constexpr i64 kAround = runtime::kBytesAroundLds - kWaveSize * 8; // for rows that begin there
-      const VReg distance = from_lds();
+      const VReg distance = b_->op_r64(Inst::kIdMovsxd, r32(start));
       const VReg at = b_->op_r64(Inst::kIdLea, mem(distance, offset + kAround, View::R64));
       const VReg all = b_->op_r64(Inst::kIdMov, mem(kFrame, offsetof(WaveFrame, lds_bytes), View::R64));
       const VReg most = b_->op_r64(Inst::kIdLea, mem(all, 2 * kAround, View::R64));

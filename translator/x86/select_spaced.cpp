@@ -162,9 +162,15 @@ void Selector::load_spaced(InstId i, const Access& a, const Spacing& s, std::spa
     out[r] = wide ? rows[r] : b_->op(Inst::kIdVshufps, rows[0], rows[1], imm(r == 0 ? 0x88 : 0xdd));
 }
 
-/// Elements of up to 4 bytes; all lanes take part. A gather takes twice as long.
+/// Elements of up to 4 bytes; all lanes take part that may. A gather takes twice as long.
 VReg Selector::load_each_spaced(InstId i, const Access& a, const Spacing& s) {
   const ir::MemAttr& attr = f_[i].mem;
+  if (a.first_lanes != 0) {
+    VReg few = b_->splat32(0);
+    for (unsigned lane = 0; lane < a.first_lanes; ++lane)
+      few = insert_element(attr, few, lane, spaced_element(a, s, lane, attr.bytes));
+    return few;
+  }
   SlotRow row;
   for (unsigned lane = 0; lane < lanes();) {
     VReg four = b_->splat32(0);
@@ -281,7 +287,7 @@ void Selector::store_elements(InstId i, const Access& a, const Spacing& s) {
   const u32 bytes = f_[i].mem.bytes;
   const VReg data = reg1(ir::stored_by(f_, i)[0]);
   VReg four = data;
-  for (u32 lane = 0; lane < lanes(); ++lane) {
+  for (u32 lane = 0; lane < (a.first_lanes == 0 ? lanes() : a.first_lanes); ++lane) {
     if (lane % 4 == 0) four = sixteen_bytes(data, lane / 4);
     store_element_of(a, s, lane, bytes, four);
   }

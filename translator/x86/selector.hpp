@@ -433,6 +433,7 @@ private:
     VReg mask;                  ///< lanes that take part and are in range
     bool full = false;          ///< the mask is known to be full
     bool has_gaps = false;      ///< or not to be
+    u32 first_lanes = 0;        ///< of the gang: no lane from this one on takes part, if not 0
     bool low_half = false;      ///< only lanes of the gang's lower half take part
     bool all_exist = false;     ///< a row in which lanes that take no part have a place, too
     bool alone = false;         ///< lane 0 of the only gang is known to be all that takes part
@@ -459,14 +460,6 @@ private:
   /// How many of those side by side are known to lie in one row of work-items.
   [[nodiscard]] unsigned row_size() const { return common_ ? common_->row().group() : 1; }
   VReg of_leader(ValueId v, unsigned members);
-  [[nodiscard]] bool is_worth_fetching_ahead(InstId i) const;
-  void fetch(const Operand& line);
-  void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
-  [[nodiscard]] bool goes_along_own_rows(InstId i);
-  [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
-  [[nodiscard]] bool goes_through_records(InstId i);
-  [[nodiscard]] bool is_before_loop(InstId i);
-  void fetch_next_rows(InstId i, VReg base, i64 disp);
   void row_access(InstId i, VReg base, i64 disp, i64 stride, std::span<VReg> out);
   Access wrapped_lanes(InstId i, VReg base, VReg index, unsigned lane);
   void wrapped_access(InstId i, unsigned members, std::span<VReg> out);
@@ -474,8 +467,18 @@ private:
   VReg start_of_wrapped(InstId i, VReg base, VReg index);
   [[nodiscard]] bool ends_behind_lds(InstId i) const;
   void lds_row(InstId i, std::span<VReg> out);
+  void lds_row_within(InstId i, VReg start, VReg address, i64 disp, std::span<VReg> out);
   Access indexed_access(InstId i);
   Access for_gathers(const Access& a);
+  // select_fetch.cpp
+  [[nodiscard]] std::optional<i64> distance_to_fetch(InstId i);
+  void fetch(const Operand& line);
+  void fetch_ahead(InstId i, VReg base, i64 disp, i64 stride);
+  [[nodiscard]] bool goes_along_own_rows(InstId i);
+  [[nodiscard]] bool is_line_fetched(InstId i, i64 row) const;
+  [[nodiscard]] bool goes_through_records(InstId i);
+  [[nodiscard]] bool is_before_loop(InstId i);
+  void fetch_next_rows(InstId i, VReg base, i64 disp);
   // select_table.cpp
   void load_from_table(InstId i, std::span<VReg> out);
   VReg look_up(std::span<const VReg> rows, VReg index);
@@ -804,6 +807,8 @@ private:
   Regs load_qwords(const Access& a, VReg address, i64 disp);
   void set_qwords(InstId i, Regs qwords, std::span<VReg> out);
   VReg load_dwords(const Access& a, VReg address, i64 disp);
+  [[nodiscard]] View view_of(const Access& a, u32 bytes) const;
+  VReg load_row(const Operand& at, View view);
   void load_scattered(InstId i, const Access& a, std::span<VReg> out);
   void store_contiguous(InstId i, const Access& a, std::span<const VReg> data);
   void store_streaming(InstId i, const Access& a, VReg address, std::span<const VReg> data);
