@@ -219,7 +219,7 @@ struct Dispatchable {
   const runtime::KernelWaves waves;
   runtime::DispatchRequest request;
 
-  Dispatchable(const Kernel::State& state, const Prepared& prepared, const Checked& checked,
+  Dispatchable(Kernel::State& state, const Prepared& prepared, const Checked& checked,
                const abi::KernelDispatchPacket& packet)
       : version(prepared), info(make_info(state, checked, packet, packed())),
         waves(*prepared.engine, state.kernel.descriptor, state.module.object.target.isa, info),
@@ -227,6 +227,7 @@ struct Dispatchable {
                              align_up(packet.group_segment_size, kLdsGranule) * packed())) {
     request.kernel = state.info.name;
     request.entry = state.module.image.entry(state.kernel);
+    request.may_wait = state.may_wait();
   }
   Dispatchable(const Dispatchable&) = delete;
   Dispatchable& operator=(const Dispatchable&) = delete;

@@ -1,5 +1,6 @@
 #include "isa/encoding.hpp"
 #include "lanewise/engines.hpp"
+#include "lanewise/group_waits.hpp"
 #include "lanewise/kernel_names.hpp"
 #include "lanewise/launch_facts.hpp"
 
@@ -217,6 +218,13 @@ void Kernel::State::count_launch(const Prepared* usual, const Prepared* version,
   std::lock_guard lock(mutex_);
   steady_[usual].count(values, version == usual ? nullptr : version, cost, usual->how.translate_ms,
                        make_for(usual, values));
+}
+
+bool Kernel::State::may_wait() {
+  std::call_once(asked_whether_it_waits_, [&] {
+    may_wait_ = may_wait_for_workgroups(module.image, kernel, module.object.target.isa);
+  });
+  return may_wait_;
 }
 
 Result<const Prepared*> Kernel::State::prepare_small(const translator::LaunchFacts& facts,

@@ -59,6 +59,9 @@ struct [[gnu::visibility("hidden")]] Kernel::State {
   void count_launch(const Prepared* usual, const Prepared* version, const SteadyArguments::Values& values,
                     const SteadyArguments::Cost& cost);
 
+  /// Whether workgroups may wait for others (lanewise/group_waits.hpp).
+  [[nodiscard]] bool may_wait();
+
   Module::State& module;
   const abi::Kernel& kernel;
   KernelInfo info;
@@ -69,6 +72,8 @@ private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Prepared>> versions_;
   std::optional<bool> runs_straight_;
+  std::once_flag asked_whether_it_waits_;
+  bool may_wait_ = false;
   std::unique_ptr<Prepared> interpreter_; ///< for small launches
   SmallLaunches small_;
   std::map<const Prepared*, SteadyArguments> steady_; ///< by the usual version, one of versions_

@@ -1,5 +1,6 @@
 #include "runtime/dispatch.hpp"
 
+#include "runtime/stand_ins.hpp"
 #include "runtime/wave_sync.hpp"
 #include "support/cpu_clock.hpp"
 #include "support/stop_clock.hpp"
@@ -104,6 +105,24 @@ struct Dispatcher::Pool {
   }
 
   void run_parked(unsigned team_size, FaultCollector& faults);
+  /// Calls run_range(worker, group, group + 1) for each of `total` workgroups, on all threads, and on further
+  /// ones as long as those only wait; on `stand_ins` from the start. Returns how many there were.
+  template <class RunRange>
+  std::size_t run_waiting(u64 total, std::size_t stand_ins, const RunRange& run_range) {
+    std::atomic<u64> next = 0, ended = 0;
+    const auto work = [&](Worker& worker) {
+      for (u64 group; (group = next++) < total; ++ended) run_range(worker, group, group + 1);
+    };
+    const StandIns others(
+        stand_ins,
+        [&] {
+          Worker worker;
+          work(worker);
+        },
+        [&] { return ended.load(); }, [&] { return next < total; });
+    run_parallel(0, threads, 1, threads, [&](Worker& worker, u64, u64) { work(worker); });
+    return others.size();
+  }
 
   /// Calls run_range(worker, first, last) for parts of the range on so many threads.
   template <class RunRange>
@@ -240,12 +259,20 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   const auto run_here = [&](u64 first, u64 last) { run_range(pool_->workers[0], first, last); };
   const u64 small_ns = kSmallNs + pool_->alone_ns;
   DispatchHistory* const history = request.history;
-  const unsigned team_size = history ? history->team.next(pool_->threads, total) : pool_->threads;
-  const u64 done = run_small(request, total, team_size, small_ns, clock, run_here);
+  const bool waits = request.may_wait && total > 1; // Each workgroup is worth a thread then.
+  const unsigned team_size = history && !waits ? history->team.next(pool_->threads, total) : pool_->threads;
+  const u64 done = waits ? 0 : run_small(request, total, team_size, small_ns, clock, run_here);
   const u64 here_ns = clock.ns();
   pool_->alone_ns -= std::min(pool_->alone_ns, here_ns);
   const bool shared = done < total || sync.used();
-  if (done < total) pool_->run_parallel(done, total, grain(request), team_size, run_range);
+  if (waits) {
+    const std::size_t wanted = history ? history->stand_ins : 0;
+    const std::size_t started = pool_->run_waiting(total, wanted, run_range);
+    // Where these sufficed, fewer may; an eighth of them is tried out.
+    if (history) history->stand_ins = started > wanted ? started : wanted - (wanted + 7) / 8;
+  } else if (done < total) {
+    pool_->run_parallel(done, total, grain(request), team_size, run_range);
+  }
   if (sync.used()) {
     pool_->run_parked(team_size, faults);
     sync.end_dispatch();
@@ -255,7 +282,7 @@ Result<std::optional<FaultReport>> Dispatcher::run(const DispatchRequest& reques
   if (times) *times = {.wall_ms = wall_ms, .cpu_ms = cpu_ms, .threads = shared ? team_size : 1};
   if (history && total) {
     history->group_ns = std::max<u64>(1, (here_ns + (all_ns - here_ns) * team_size) / total);
-    if (shared || team_size == 1) history->team.count(team_size, {wall_ms, cpu_ms});
+    if (!waits && (shared || team_size == 1)) history->team.count(team_size, {wall_ms, cpu_ms});
   }
   return std::move(faults).take(request);
 }

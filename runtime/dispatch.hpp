@@ -35,6 +35,7 @@ public:
 struct DispatchHistory {
   u64 group_ns = 0; ///< time of a workgroup when the kernel ran last, 0 unknown
   TeamSize team;
+  std::size_t stand_ins = 0; ///< threads more than the dispatcher's that the next one begins with
 };
 
 struct DispatchRequest;
@@ -60,6 +61,7 @@ struct DispatchRequest {
   u64 scratch_wave_bytes = 0;
   DispatchHistory* history = nullptr; ///< of the kernel, for one dispatcher; may be null
   LaterCode* later = nullptr;         ///< may be null
+  bool may_wait = false; ///< workgroups may go round in loops until others, also later ones, store something
 };
 
 /// What a dispatch took, without waiting for its turn.
@@ -72,8 +74,9 @@ struct DispatchTimes {
 inline constexpr u32 kGdsBytes = 64 << 10;
 
 /// A pool of workers with their arenas, and the device's GDS. A dispatch is shared by all threads, or by as
-/// many as its history says will do. Memory grows with the number of workers and the largest workgroup seen,
-/// never with a grid. Any thread may call run(); concurrent calls take turns.
+/// many as its history says will do; what waits for workgroups that have not begun gets more threads. Memory
+/// grows with the number of workers and the largest workgroup seen, never with a grid. Any thread may call
+/// run(); concurrent calls take turns.
 class Dispatcher {
 public:
   /// `threads` = 0 means all the host's.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -76,6 +77,58 @@ TEST_P(AssembledKernel, SharesGds) {
     }
     std::sort(out.begin(), out.end());
     for (std::uint32_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i / 64 * 64) << i;
+  }
+}
+
+/// meet(out): each work-item counts itself in out[0], waits until `items` have done so, and counts itself in
+/// out[1]. With `calls`, the wait is a function.
+std::string meet(std::string_view target, unsigned items, bool calls) {
+  const std::string wait = fmt::format(R"(
+.Lwait:
+        buffer_load_dword v2, off, s[4:7], 0 glc
+        s_waitcnt vmcnt(0)
+        v_readfirstlane_b32 s8, v2
+        s_cmp_lt_u32 s8, {}
+        s_cbranch_scc1 .Lwait
+)",
+                                       items);
+  return testing::kernel_with_buffer(target, "meet") + R"(
+        v_mov_b32 v1, 1
+        buffer_atomic_add v1, off, s[4:7], 0
+)" +
+         (calls ? R"(
+        s_getpc_b64 s[10:11]
+        s_add_u32 s10, s10, wait_for_all - . + 4
+        s_addc_u32 s11, s11, 0
+        s_swappc_b64 s[12:13], s[10:11]
+)"
+                : wait) +
+         R"(
+        buffer_atomic_add v1, off, s[4:7], 0 offset:4
+        s_endpgm
+)" + (calls ? "wait_for_all:" + wait + "        s_setpc_b64 s[12:13]\n" : "") +
+         testing::kernel_end_with(
+             {.name = "meet", .kernarg_bytes = 8, .sgprs = 24, .vgprs = 6, .max_items = 64},
+             {"global_buffer"});
+}
+
+/// More workgroups than threads wait for each other, in each launch, short as they are.
+TEST_P(AssembledKernel, WaitsForLaterWorkgroups) {
+  constexpr std::uint32_t kGroups = 7, kItems = 64 * kGroups;
+  for (const bool calls : {false, true}) {
+    const abi::Assembly assembly = abi::assemble(meet(GetParam(), kItems, calls));
+    ASSERT_TRUE(assembly.errors.empty()) << assembly.errors[0].message;
+    for (const Engine engine : {Engine::Interp, Engine::Jit}) {
+      auto kernel = load_kernel(assembly, "meet", {.engine = engine, .threads = 2, .no_fallback = true});
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      for (int launch = 0; launch < 6; ++launch) {
+        std::vector<std::uint32_t> out(2);
+        const auto result =
+            kernel->launch({.grid = {kItems, 1, 1}, .block = {64, 1, 1}}, {Argument::pointer(out.data())});
+        ASSERT_TRUE(result) << result.error().message;
+        EXPECT_EQ(out, (std::vector<std::uint32_t>{kItems, kItems}));
+      }
+    }
   }
 }
 
