@@ -329,6 +329,7 @@ private:
     if (w == "coherent") return mem.coherent = true;
     if (w == "public") return mem.public_only = true;
     if (w == "streams") return mem.streams = true;
+    if (w == "any_lanes") return mem.any_lanes = true;
     if (w == "unaligned") return mem.may_tear = true;
     return false;
   }

@@ -69,6 +69,7 @@ void print_mem(Out out, const Function& f, const Inst& inst) {
   if (mem.coherent) fmt::format_to(out, " coherent");
   if (mem.public_only) fmt::format_to(out, " public");
   if (mem.streams) fmt::format_to(out, " streams");
+  if (mem.any_lanes) fmt::format_to(out, " any_lanes");
   if (mem.may_tear) fmt::format_to(out, " unaligned");
   fmt::format_to(out, "}}");
 }

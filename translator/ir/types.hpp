@@ -165,6 +165,8 @@ struct MemAttr {
   u8 first_lanes_width : 3 = 0;     ///< of first_lanes() in bits
   u8 element : 5 = 0; ///< bytes of what each lane accesses at once, if less than all: else what several
                       ///< rounds do (phases/walks.hpp) would fault as a whole
+  bool any_lanes : 1 = false; ///< a load of a Row in the LDS: what lanes outside the mask get is not looked
+                              ///< at, and can be read
   bool may_tear : 1 = false; ///< address is not known to be naturally aligned (informational)
   /// Row in the LDS: none of a gang's lanes from this one on takes part; 0 if that is not known.
   [[nodiscard]] constexpr u32 first_lanes() const { return (1u << first_lanes_width) / 2; }

@@ -1,6 +1,7 @@
 // Masks of accesses that cannot fault in any lane. A load from the frame's rows, or from a place that is
 // known to be inside the LDS or private memory, needs no mask if nobody looks at its other lanes: it is then
-// an operand of what uses it, where a masked one is an instruction more. A store to the frame's rows needs
+// an operand of what uses it, where a masked one is an instruction more. One that is inside only in the lanes
+// of its mask keeps it for what follows from it: who else may go there. A store to the frame's rows needs
 // none if no load looks at its other lanes, which it would have to keep; the mask must be of one moment,
 // since the loads are at others.
 #include "translator/ir/rows.hpp"
@@ -37,7 +38,12 @@ public:
     }
     if (unmasked.empty()) return;
     const ValueId all = f_.entry_constant(Type::Mask, ~u64{0});
-    for (const InstId i : unmasked) f_.operands(i).back() = all;
+    for (const InstId i : unmasked) {
+      if (f_[i].mem.masked_in_range)
+        f_[i].mem.any_lanes = true;
+      else
+        f_.operands(i).back() = all;
+    }
   }
 
 private:

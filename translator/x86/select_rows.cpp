@@ -16,7 +16,8 @@ Selector::Access Selector::masked_access(InstId i) {
   a.spread = f_[i].mem.spread;
   a.to_write = f_[i].mem.retry != 0;
   // There is always a lane that has its turn; other masks are parts of it.
-  a.full = f_.is_full(mask) || (a.spread && f_.def(mask) != nullptr && f_.def(mask)->op == Op::GangMask);
+  a.full = f_.is_full(mask) || f_[i].mem.any_lanes ||
+           (a.spread && f_.def(mask) != nullptr && f_.def(mask)->op == Op::GangMask);
   a.alone = f_.is_const(mask, &bits) && bits == 1 && one_gang();
   a.disp = static_cast<i32>(f_[i].imm);
   a.first_lanes = f_[i].mem.first_lanes();
