@@ -167,7 +167,7 @@ struct MemAttr {
                       ///< rounds do (phases/walks.hpp) would fault as a whole
   bool any_lanes : 1 = false; ///< a load of a Row in the LDS: what lanes outside the mask get is not looked
                               ///< at, and can be read
-  bool may_tear : 1 = false; ///< address is not known to be naturally aligned (informational)
+  bool may_tear : 1 = false;  ///< address is not known to be naturally aligned (informational)
   /// Row in the LDS: none of a gang's lanes from this one on takes part; 0 if that is not known.
   [[nodiscard]] constexpr u32 first_lanes() const { return (1u << first_lanes_width) / 2; }
   friend bool operator==(const MemAttr&, const MemAttr&) = default;

@@ -12,78 +12,77 @@ bool is_global(const Inst& i) {
   return i.mem.space == Space::Global || i.mem.space == Space::Flat || i.mem.space == Space::Buffer;
 }
 
-/// Looks from one atomic, or store, at what follows.
+/// What waves wait for before some of the instructions, found from behind. A wait is for all accesses before
+/// it but the last few: so for each place there is a number of further accesses with which one before it is
+/// waited for on a way to such an instruction, and with more all the more.
 class Search {
 public:
-  Search(const Function& f, const std::vector<std::vector<Wait>>& waits)
-      : f_(f), waits_(waits), later_at_(f.num_blocks(), kNotReached) {}
-
-  bool is_awaited(InstId access) {
-    of_store_ = f_[access].op == Op::Store;
-    const BlockId home = f_[access].block;
-    const auto& insts = f_[home].insts;
-    const auto at = std::find(insts.begin(), insts.end(), access);
-    if (walk(home, static_cast<std::size_t>(at - insts.begin()) + 1, 0)) return true;
-    while (!work_.empty()) {
-      const BlockId b = work_.back();
-      work_.pop_back();
-      if (walk(b, 0, later_at_[b.index])) return true;
+  /// `tells`: the instructions that an access must be done before once it has been waited for.
+  Search(const Function& f, const std::vector<std::vector<Wait>>& waits, bool (*tells)(const Inst&))
+      : f_(f), waits_(waits), tells_(tells), needed_(f.num_blocks(), kNever) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (u32 b = f.num_blocks(); b-- > 0;) {
+        const int needed = walk(BlockId{b}, [](InstId, bool) {});
+        changed |= needed < needed_[b];
+        needed_[b] = std::min(needed_[b], needed);
+      }
     }
-    return false;
+  }
+
+  /// Calls visit(i, is_awaited) for the instructions of a block.
+  template <class Visit>
+  int walk(BlockId b, Visit visit) const {
+    int needed = kNever;
+    for (const Successor& s : f_[b].successors) needed = std::min(needed, needed_[s.block.index]);
+    const auto wait_after = [&](InstId i) {
+      for (const Wait& w : waits_[b.index])
+        if (w.after == i && needed <= kAwaited) needed = std::min(needed, static_cast<int>(w.outstanding));
+    };
+    const auto& insts = f_[b].insts;
+    for (auto i = insts.rbegin(); i != insts.rend(); ++i) {
+      wait_after(*i);
+      visit(*i, needed == 0);
+      if (info(f_[*i].op).is(kMemory) && needed > 0 && needed < kAwaited) --needed;
+      if (tells_(f_[*i])) needed = std::min(needed, kAwaited);
+    }
+    wait_after(InstId{});
+    return needed;
   }
 
 private:
-  static constexpr int kNotReached = -1, kAwaited = 64; // no counter goes so far
+  static constexpr int kAwaited = 64, kNever = 65; // no counter goes so far
   const Function& f_;
   const std::vector<std::vector<Wait>>& waits_;
-  std::vector<int> later_at_; ///< per block: memory instructions between the access and its start, at most
-  std::vector<BlockId> work_;
-  bool of_store_ = false;
-
-  /// What an access must be done before, once it has been waited for.
-  [[nodiscard]] bool tells(const Inst& i) const {
-    if (of_store_) return i.op == Op::Load && i.mem.coherent && is_global(i);
-    return info(i.op).is(kStores) || waits_for_waves(i.op);
-  }
-
-  /// Goes through `b` from instruction number `first` on, `later` accesses behind the one looked from.
-  bool walk(BlockId b, std::size_t first, int later) {
-    const auto& insts = f_[b].insts;
-    const auto wait_after = [&](InstId i) {
-      for (const Wait& w : waits_[b.index])
-        if (w.after == i && later >= static_cast<int>(w.outstanding)) later = kAwaited;
-    };
-    if (first == 0) wait_after(InstId{});
-    for (std::size_t n = first == 0 ? 0 : first - 1; n < insts.size(); ++n) {
-      const InstId i = insts[n];
-      if (n >= first) {
-        if (later == kAwaited && tells(f_[i])) return true;
-        if (info(f_[i].op).is(kMemory) && later < kAwaited - 1) ++later;
-      }
-      wait_after(i);
-    }
-    for (const Successor& s : f_[b].successors) {
-      if (later_at_[s.block.index] >= later) continue;
-      later_at_[s.block.index] = later;
-      work_.push_back(s.block);
-    }
-    return false;
-  }
+  bool (*tells_)(const Inst&);
+  std::vector<int> needed_; ///< per block, at its start; kAwaited: what has been waited for before
 };
+
+bool is_look(const Inst& i) { return i.op == Op::Load && i.mem.coherent && is_global(i); }
+bool is_seen(const Inst& i) { return info(i.op).is(kStores) || waits_for_waves(i.op); }
 
 } // namespace
 
 void mark_awaited(Function& f, std::span<const Wait> waits) {
   std::vector<std::vector<Wait>> by_block(f.num_blocks());
   for (const Wait& w : waits) by_block[w.block.index].push_back(w);
-  bool looks = false; // Most kernels do not, and have many stores.
-  for (const Block& b : f.blocks)
-    for (const InstId i : b.insts) looks |= f[i].op == Op::Load && f[i].mem.coherent && is_global(f[i]);
-  for (const Block& b : f.blocks)
-    for (const InstId i : b.insts)
-      if ((f[i].op == Op::Atomic && !f[i].mem.returns && f[i].mem.space != Space::Lds) ||
-          (f[i].op == Op::Store && looks && is_global(f[i])))
-        f[i].mem.awaited = Search(f, by_block).is_awaited(i);
+  const auto mark = [&](bool (*tells)(const Inst&), auto is_meant) {
+    if (std::ranges::none_of(f.blocks, [&](const Block& b) {
+          return std::ranges::any_of(b.insts, [&](InstId i) { return is_meant(f[i]); });
+        }))
+      return;
+    const Search search(f, by_block, tells);
+    for (u32 b = 0; b < f.num_blocks(); ++b)
+      search.walk(BlockId{b}, [&](InstId i, bool is_awaited) {
+        if (is_meant(f[i])) f[i].mem.awaited = is_awaited;
+      });
+  };
+  mark(is_seen,
+       [](const Inst& i) { return i.op == Op::Atomic && !i.mem.returns && i.mem.space != Space::Lds; });
+  const bool looks = std::ranges::any_of(f.blocks, [&](const Block& b) {
+    return std::ranges::any_of(b.insts, [&](InstId i) { return is_look(f[i]); });
+  });
+  if (looks) mark(is_look, [](const Inst& i) { return i.op == Op::Store && is_global(i); });
 }
 
 } // namespace lanewise::lift
