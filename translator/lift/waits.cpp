@@ -1,4 +1,5 @@
 #include "translator/lift/waits.hpp"
+#include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
 
@@ -67,10 +68,7 @@ void mark_awaited(Function& f, std::span<const Wait> waits) {
   std::vector<std::vector<Wait>> by_block(f.num_blocks());
   for (const Wait& w : waits) by_block[w.block.index].push_back(w);
   const auto mark = [&](bool (*tells)(const Inst&), auto is_meant) {
-    if (std::ranges::none_of(f.blocks, [&](const Block& b) {
-          return std::ranges::any_of(b.insts, [&](InstId i) { return is_meant(f[i]); });
-        }))
-      return;
+    if (!passes::has_any(f, is_meant)) return;
     const Search search(f, by_block, tells);
     for (u32 b = 0; b < f.num_blocks(); ++b)
       search.walk(BlockId{b}, [&](InstId i, bool is_awaited) {
@@ -79,10 +77,8 @@ void mark_awaited(Function& f, std::span<const Wait> waits) {
   };
   mark(is_seen,
        [](const Inst& i) { return i.op == Op::Atomic && !i.mem.returns && i.mem.space != Space::Lds; });
-  const bool looks = std::ranges::any_of(f.blocks, [&](const Block& b) {
-    return std::ranges::any_of(b.insts, [&](InstId i) { return is_look(f[i]); });
-  });
-  if (looks) mark(is_look, [](const Inst& i) { return i.op == Op::Store && is_global(i); });
+  if (passes::has_any(f, is_look))
+    mark(is_look, [](const Inst& i) { return i.op == Op::Store && is_global(i); });
 }
 
 } // namespace lanewise::lift

@@ -1,6 +1,7 @@
 #include "translator/passes/private_access.hpp"
 
 #include "translator/passes/flat_pointers.hpp"
+#include "translator/passes/rewriter.hpp"
 
 #include <algorithm>
 
@@ -9,12 +10,10 @@ namespace lanewise::passes {
 using namespace ir;
 
 bool has_private_accesses(const Function& f) {
-  return std::ranges::any_of(f.blocks, [&](const Block& b) {
-    return std::ranges::any_of(b.insts, [&](InstId i) {
-      const Space space = f[i].mem.space;
-      return info(f[i].op).is(kMemory) &&
-             (space == Space::Scratch || space == Space::Flat || space == Space::Registers);
-    });
+  return has_any(f, [](const Inst& i) {
+    const Space space = i.mem.space;
+    return info(i.op).is(kMemory) &&
+           (space == Space::Scratch || space == Space::Flat || space == Space::Registers);
   });
 }
 

@@ -625,9 +625,7 @@ VReg Selector::load_dwords(const Access& a, VReg address, i64 disp) {
   const View view = view_of(a, 4);
   const Operand at = mem(address, disp, view);
   b_->faults({.kind = FaultSite::Kind::Contiguous, .bytes = 4});
-  if (a.full) return load_row(at, view);
-  if (avx512()) return b_->zero_masked(a.mask).def(Inst::kIdVmovdqu32, view, {at});
-  return b_->def(Inst::kIdVpmaskmovd, view, {reg(a.mask, view), at});
+  return a.full ? load_row(at, view) : masked_load(a.mask, at, view);
 }
 
 /// What holds elements of so many bytes of all lanes that may take part.
@@ -684,9 +682,9 @@ void Selector::store_part(const ir::MemAttr& attr, VReg address, const Access& a
 /// what is masked takes longer also if no lane is missing.
 VReg Selector::mask_of(const Access& a, unsigned p) { return a.full ? VReg{} : wide_mask(a.mask, p); }
 
-VReg Selector::masked_load(VReg mask, const Operand& at) {
-  if (avx512()) return b_->zero_masked(mask).op(Inst::kIdVmovdqu32, at);
-  return b_->op(Inst::kIdVpmaskmovd, mask, at);
+VReg Selector::masked_load(VReg mask, const Operand& at, View view) {
+  if (avx512()) return b_->zero_masked(mask).def(Inst::kIdVmovdqu32, view, {at});
+  return b_->def(Inst::kIdVpmaskmovd, view, {reg(mask, view), at});
 }
 
 void Selector::masked_store(VReg mask, const Operand& at, VReg data, bool all_exist) {

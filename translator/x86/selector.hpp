@@ -749,7 +749,7 @@ private:
   void store_spaced(InstId i, const Access& a, const Spacing& s);
   void store_elements(InstId i, const Access& a, const Spacing& s);
   VReg mask_of(const Access& a, unsigned p = 0);
-  VReg masked_load(VReg mask, const Operand& at);
+  VReg masked_load(VReg mask, const Operand& at, View view = View::Full);
   void masked_store(VReg mask, const Operand& at, VReg data, bool all_exist = false);
   VReg first_index(const Access& a);   ///< 32 bits of lane 0's in the gang
   VReg first_address(const Access& a); ///< of lane 0 in the gang, without disp
